@@ -74,10 +74,7 @@ impl Program for Settings {
         match command {
             Command::Migrate => migrate(&self.database.url()?).await,
             Command::InitSecrets(arguments) => init_secrets::run(&arguments, &self),
-            Command::User(command) => {
-                let database = self.database.url()?;
-                user::run(command, &self.service, database).await
-            }
+            Command::User(command) => user::run(command, &self.service, self.database.url()).await,
         }
     }
 }

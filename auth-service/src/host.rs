@@ -81,6 +81,10 @@ impl AuthService {
         metrics::register(move || engine.stats());
         rolegate_sql_store::register_metrics(store::NAME, &store);
         note_stored_cost(&hasher, &*store).await;
+        match store.roles_in_use().await {
+            Ok(used) => policy.roles.check(used)?,
+            Err(error) => tracing::warn!(%error, "cannot read which roles users have"),
+        }
         tracing::info!(
             signing = keyring.signing_kid(),
             accepted = ?keyring.kids().collect::<Vec<_>>(),

@@ -1,5 +1,6 @@
 //! The roles that exist here: the three, and those of the setting `EXTRA_ROLES`.
 
+use rolegate_program::settings::SettingError;
 use rolegate_proto::Role;
 use std::str::FromStr;
 
@@ -25,6 +26,33 @@ impl Roles {
     /// The three, then the others in the order of the setting.
     pub fn iter(&self) -> impl Iterator<Item = Role> {
         Role::BUILT_IN.into_iter().chain(self.extra.iter().copied())
+    }
+
+    /// The role with this name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<Role> {
+        name.parse().ok().filter(|role| self.contains(role))
+    }
+
+    /// The length of the longest name.
+    pub(crate) fn width(&self) -> usize {
+        self.iter().map(|role| role.as_str().len()).max().unwrap_or_default()
+    }
+
+    /// Fails if one of these names, each with a number of users and of API keys, is of no role: all of them
+    /// would act as `user`.
+    pub(crate) fn check(&self, mut used: Vec<(String, i64, i64)>) -> Result<(), SettingError> {
+        used.retain(|(name, ..)| self.named(name).is_none());
+        let (users, keys) = used.iter().fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
+        let mut names: Vec<_> = used.into_iter().map(|(name, ..)| name).collect();
+        names.dedup();
+        let Some(first) = names.first() else { return Ok(()) };
+        let names = names.join(", ");
+        let problem = format!(
+            "lacks {names}, which {users} user(s) and {keys} API key(s) have; \
+             auth-service (or rolegate) user list --role {first} lists them"
+        );
+        Err(SettingError::new("EXTRA_ROLES", problem))
     }
 
     /// The names, as people read them.
@@ -109,6 +137,32 @@ mod tests {
             let error = invalid.parse::<Roles>().expect_err(invalid);
             assert!(error.starts_with("must be at most 32 names"), "{error}");
             assert!(!error.contains("ditor"), "it quotes the value: {error}");
+        }
+    }
+
+    #[test]
+    fn names_in_use_without_a_role_are_counted_and_named_once() {
+        let used = |names: &[(&str, i64, i64)]| {
+            names.iter().map(|&(name, users, keys)| (name.to_owned(), users, keys)).collect()
+        };
+        let some = used(&[("admin", 1, 0), ("admin", 0, 2), ("editor", 7, 0)]);
+        assert_eq!(roles("editor").check(some), Ok(()));
+        let more = used(&[("auditor", 0, 2), ("editor", 2, 0), ("editor", 0, 1), ("user", 9, 9)]);
+        let error = Roles::BUILT_IN.check(more).expect_err("two are missing");
+        assert_eq!(
+            error.to_string(),
+            "EXTRA_ROLES: lacks auditor, editor, which 2 user(s) and 3 API key(s) have; \
+             auth-service (or rolegate) user list --role auditor lists them"
+        );
+    }
+
+    #[test]
+    fn a_named_role_is_one_of_these() {
+        let all = roles("editor");
+        assert_eq!(all.named("author"), Some(Role::AUTHOR));
+        assert!(all.named("editor").is_some());
+        for unknown in ["auditor", "Editor", "", "editor ", "e\0"] {
+            assert_eq!(all.named(unknown), None, "{unknown:?}");
         }
     }
 

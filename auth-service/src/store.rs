@@ -177,6 +177,10 @@ pub trait UserStore: TokenStore {
     /// The highest cost of the bcrypt hashes. Reads all users.
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
 
+    /// The stored roles in order, each with the number of users and of API keys that have it. A role may
+    /// come twice.
+    async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError>;
+
     /// Sets the role of a user if `actor` is an admin who leaves an admin, or without an actor, for the
     /// operator.
     async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError>;

@@ -82,7 +82,7 @@ impl Program for Settings {
         let databases = Databases::from_settings(&self)?;
         match command {
             Command::Migrate => migrate(&self, &databases).await,
-            Command::User(command) => user::run(command, &self.service, databases.users).await,
+            Command::User(command) => user::run(command, &self.service, Ok(databases.users)).await,
             Command::Backup(backup) => backup.run(&databases).await,
             Command::Restore(restore) => restore.run(&self, &databases).await,
         }

@@ -17,7 +17,12 @@ for_two_deployments!(
 
 const NEW_PASSWORD: &str = "planted-new-password-5b1e";
 
-async fn user(app: &TestApp, arguments: &[&str], input: &str, more: &[(&str, &str)]) -> Exit {
+pub(crate) async fn user(
+    app: &TestApp,
+    arguments: &[&str],
+    input: &str,
+    more: &[(&str, &str)],
+) -> Exit {
     let mut settings = BTreeMap::from([("DATABASE_URL".to_owned(), app.database.url())]);
     settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
     let folder = tempfile::tempdir().expect("a folder");
@@ -170,6 +175,8 @@ async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
         (&["set-role", "stranger", "admin"], "", &[], 1, "there is no user \"stranger\""),
         (&["set-role", "Admin", "user"], "", &[], 1, "there is no user \"Admin\""),
         (&["set-role", "admin", "root"], "", &[], 64, "ROLE: must be one of: user, author, admin"),
+        (&["set-role", "admin", "Admin"], "", &[], 64, "ROLE: must be one of: user, author, admin"),
+        (&["set-role", "admin", ""], "", &[], 64, "ROLE: must be one of: user, author, admin"),
         (&["set-role", "admin"], "", &[], 64, "ROLE: is required"),
         (&["show", "stranger"], "", &[], 1, "there is no user \"stranger\""),
         (&["delete", "Admin"], "", &[], 1, "there is no user \"Admin\""),

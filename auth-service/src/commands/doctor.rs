@@ -58,6 +58,9 @@ pub async fn check_users(
             ),
         );
     }
+    if let Err(error) = service.extra_roles.check(found.uses) {
+        doctor.fail("roles", error);
+    }
     match admin {
         Err(error) => doctor.fail("admin", error),
         Ok(_) if found.answer == Some(true) => doctor.ok("admin", "the user admin exists"),

@@ -4,6 +4,7 @@
 mod change;
 mod create_key;
 mod import;
+mod keys;
 mod new_password;
 mod operator;
 mod show;
@@ -11,10 +12,13 @@ mod user_line;
 
 use crate::settings::ServiceSettings;
 use clap::{Args, Subcommand};
-use create_key::{NewKey, role};
+use create_key::NewKey;
 use import::ImportArguments;
 use operator::Operator;
-use rolegate_program::program::Failure;
+use rolegate_program::{
+    program::Failure,
+    settings::{SettingError, number_between},
+};
 use rolegate_proto::Role;
 use rolegate_sql_store::DatabaseUrl;
 use std::path::PathBuf;
@@ -27,14 +31,18 @@ pub enum UserCommand {
         /// Name of the user, case-sensitive
         username: String,
         /// Role of the user
-        #[arg(long, value_parser = role(), default_value = "user")]
-        role: Role,
+        #[arg(long, default_value = "user")]
+        role: String,
         /// File that contains the password; default: stdin
         #[arg(long, env = "NEW_PASSWORD_FILE")]
         new_password_file: Option<PathBuf>,
     },
     /// List all users by ascending id
-    List,
+    List {
+        /// Only users who have this role or an API key with it; also one that was taken out of `EXTRA_ROLES`
+        #[arg(long)]
+        role: Option<Role>,
+    },
     /// Show a user
     Show(Name),
     /// Refuse every credential of a user, from the next request on
@@ -54,8 +62,7 @@ pub enum UserCommand {
         /// Name of the user, case-sensitive
         username: String,
         /// New role
-        #[arg(value_parser = role())]
-        role: Role,
+        role: String,
     },
     /// Set the password of a user, typed, piped into stdin or read from a file
     ResetPassword {
@@ -69,6 +76,16 @@ pub enum UserCommand {
     RevokeTokens(Name),
     /// Create an API key of a user, and print it
     CreateKey(NewKey),
+    /// List the API keys of a user by ascending id
+    Keys(Name),
+    /// Delete an API key of a user
+    DeleteKey {
+        /// Name of the user, case-sensitive
+        username: String,
+        /// Id of the key, which the command keys shows
+        #[arg(value_parser = |text: &str| number_between(text, 1, i64::MAX))]
+        id: i64,
+    },
     /// Import users with their password hashes, one JSON object a line; all of them, or none
     Import(ImportArguments),
     /// Write all users with their password hashes to stdout, in the form that import reads
@@ -82,28 +99,45 @@ pub struct Name {
     username: String,
 }
 
+impl UserCommand {
+    /// The role that it gives.
+    fn role(&self) -> Option<&str> {
+        match self {
+            Self::Create { role, .. } | Self::SetRole { role, .. } => Some(role),
+            Self::CreateKey(new) => new.role.as_deref(),
+            _ => None,
+        }
+    }
+}
+
 /// Runs the command on the users in `database`. New passwords follow the rules of `settings`.
 pub async fn run(
     command: UserCommand,
     settings: &ServiceSettings,
-    database: DatabaseUrl,
+    database: Result<DatabaseUrl, SettingError>,
 ) -> Result<(), Failure> {
-    let operator = Operator::connect(database).await?;
+    let roles = &settings.extra_roles;
+    let unknown = || SettingError::new("ROLE", format!("must be one of: {}", roles.listed()));
+    let role = command.role().map(|name| roles.named(name).ok_or_else(unknown)).transpose()?;
+    let role_of_user = role.unwrap_or(Role::USER);
+    let operator = Operator::connect(database?, roles.clone()).await?;
     let outcome = match command {
-        UserCommand::Create { username, role, new_password_file } => {
-            operator.create(&username, role, new_password_file, settings).await
+        UserCommand::Create { username, new_password_file, .. } => {
+            operator.create(&username, role_of_user, new_password_file, settings).await
         }
-        UserCommand::List => operator.list().await,
+        UserCommand::List { role } => operator.list(role).await,
         UserCommand::Show(Name { username }) => operator.show(&username).await,
         UserCommand::Disable(Name { username }) => operator.set_disabled(&username, true).await,
         UserCommand::Enable(Name { username }) => operator.set_disabled(&username, false).await,
         UserCommand::Delete { username, yes } => operator.delete(&username, yes).await,
-        UserCommand::SetRole { username, role } => operator.set_role(&username, role).await,
+        UserCommand::SetRole { username, .. } => operator.set_role(&username, role_of_user).await,
         UserCommand::ResetPassword { username, new_password_file } => {
             operator.reset_password(&username, new_password_file, settings).await
         }
         UserCommand::RevokeTokens(Name { username }) => operator.revoke_tokens(&username).await,
-        UserCommand::CreateKey(new) => create_key::run(&operator, new).await,
+        UserCommand::CreateKey(new) => create_key::run(&operator, new, role).await,
+        UserCommand::Keys(Name { username }) => operator.keys(&username).await,
+        UserCommand::DeleteKey { username, id } => operator.delete_key(&username, id).await,
         UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
         UserCommand::Export => operator.export().await,
     };

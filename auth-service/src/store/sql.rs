@@ -7,7 +7,7 @@ use super::{
     NewUser, StoreError, UserFilter, UserStore, WriteError, Writer,
     list_query::list_query,
     require_admin,
-    tables::{COLUMNS, TABLES},
+    tables::{COLUMNS, ROLES_IN_USE, TABLES},
     transfer::Transfer,
 };
 use crate::user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User};
@@ -156,6 +156,10 @@ impl UserStore for SqlStore {
                 AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#;
         let highest = self.0.read::<(String,)>(self.0.statement(sql)).await?.pop();
         Ok(highest.and_then(|(cost,)| cost.parse().ok()))
+    }
+
+    async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError> {
+        self.0.read(self.0.statement(ROLES_IN_USE)).await
     }
 
     async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError> {

@@ -40,10 +40,15 @@ pub(super) const TABLES: Tables = Tables {
     ],
 };
 
-/// Whether the user `admin` exists, and how many users have to wait before they can log in.
+/// The stored roles, each with the number of users and of API keys that have it; a role may come twice.
+pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*), 0 FROM "user" GROUP BY role UNION ALL
+    SELECT role, 0, count(*) FROM api_key WHERE role IS NOT NULL GROUP BY role ORDER BY 1"#;
+
+/// Whether the user `admin` exists, how many users have to wait before they can log in, and the roles.
 const PROBE: Probe = Probe {
     answer: r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#,
     count: r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#,
+    uses: ROLES_IN_USE,
 };
 
 /// Inspects the database, which changes nothing; [`Inspection::answer`] is whether the user `admin`

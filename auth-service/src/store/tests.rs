@@ -18,7 +18,7 @@ use api_keys::{
     a_key_is_made_only_while_the_tokens_are_those_that_were_seen,
     a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once,
     deleting_keys_requires_an_admin_or_their_user, keys_are_found_by_digest_with_their_users,
-    keys_are_of_users_who_exist_and_are_not_disabled,
+    keys_are_of_users_who_exist_and_are_not_disabled, roles_in_use_are_those_of_users_and_keys,
 };
 
 use passwords::{
@@ -63,6 +63,7 @@ postgres_cluster::conformance_tests! {
         keys_are_of_users_who_exist_and_are_not_disabled,
         a_key_is_made_only_while_the_tokens_are_those_that_were_seen,
         deleting_keys_requires_an_admin_or_their_user,
+        roles_in_use_are_those_of_users_and_keys,
         of_many_logouts_by_one_token_the_first_ends_it,
         revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
         a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens,

@@ -77,9 +77,14 @@ impl Transfer {
         Ok(Export { transaction: self.0.begin_snapshot().await?, last_id: 0 })
     }
 
-    /// The first users behind this id, by ascending id; none at the end.
-    pub(crate) async fn users_after(&self, id: i64) -> Result<Vec<Credentials>, StoreError> {
-        self.0.read(page_after(self.0.statement("SELECT "), id)).await
+    /// The first users behind this id, by ascending id, or those who have this role or a key with it; none
+    /// at the end.
+    pub(crate) async fn users_after(
+        &self,
+        id: i64,
+        role: Option<Role>,
+    ) -> Result<Vec<Credentials>, StoreError> {
+        self.0.read(page_after(self.0.statement("SELECT "), id, role)).await
     }
 }
 
@@ -137,16 +142,21 @@ impl Import {
 impl Export {
     /// The next users by ascending id; none at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
-        let page = page_after(self.transaction.statement("SELECT "), self.last_id);
+        let page = page_after(self.transaction.statement("SELECT "), self.last_id, None);
         let users: Vec<Credentials> = self.transaction.fetch(page).await?;
         self.last_id = users.last().map_or(self.last_id, |last| last.user.id);
         Ok(users)
     }
 }
 
-fn page_after(select: Statement, id: i64) -> Statement {
-    let of_page = r#", password FROM "user" WHERE id > $1 ORDER BY id LIMIT $2"#;
-    select.push(COLUMNS).push(of_page).bind(id).bind(PAGE)
+fn page_after(select: Statement, id: i64, role: Option<Role>) -> Statement {
+    let select = select.push(COLUMNS).push(r#", password FROM "user" WHERE id > $1"#);
+    let mut select = select.bind(id).bind(PAGE);
+    if let Some(role) = role {
+        let with_role = " AND (role = $3 OR id IN (SELECT user_id FROM api_key WHERE role = $3))";
+        select = select.push(with_role).bind(role.as_str());
+    }
+    select.push(" ORDER BY id LIMIT $2")
 }
 
 fn exposed<S: Serializer>(hash: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {

@@ -19,6 +19,8 @@ pub struct Probe {
     pub answer: &'static str,
     /// Returns a count; `$1` is the time of the database in Unix seconds.
     pub count: &'static str,
+    /// Returns names, each with two numbers.
+    pub uses: &'static str,
 }
 
 /// The state of a database.
@@ -35,6 +37,8 @@ pub struct Inspection {
     pub answer: Option<bool>,
     /// The result of the other one; `None` also in an older schema.
     pub count: Option<i64>,
+    /// The rows of the last one; none in an older schema.
+    pub uses: Vec<(String, i64, i64)>,
 }
 
 impl DatabaseUrl {
@@ -70,7 +74,8 @@ impl DatabaseUrl {
                 if !sqlite::file_exists(file).map_err(OpenFailure::Setting)? {
                     let schema = Schema::Missing { can_create: true };
                     let (clock, takes_writes, answer, count) = (None, true, None, None);
-                    return Ok(Inspection { schema, clock, takes_writes, answer, count });
+                    let uses = Vec::new();
+                    return Ok(Inspection { schema, clock, takes_writes, answer, count, uses });
                 }
                 let mut connection = sqlite::connect_read_only(file).await?;
                 let metadata = file.metadata().map_err(sqlx::Error::from)?;
@@ -99,13 +104,16 @@ async fn inspect(
         }
         Connection::Sqlite(connection) => sqlite::clock::read(connection).await?,
     };
-    let mut found = Inspection { schema, clock, takes_writes, answer: None, count: None };
+    let (answer, count, uses) = (None, None, Vec::new());
+    let mut found = Inspection { schema, clock, takes_writes, answer, count, uses };
     let Some(probe) = probe.filter(|_| found.schema.has_tables()) else { return Ok(found) };
     let answer = connection.statement(probe.answer);
     found.answer = Some(answer.fetch_one::<(bool,)>(connection).await?.0);
-    if let Some(clock) = clock
-        && found.schema.has_migrations()
-    {
+    if !found.schema.has_migrations() {
+        return Ok(found);
+    }
+    found.uses = connection.statement(probe.uses).fetch(connection).await?;
+    if let Some(clock) = clock {
         let count = connection.statement(probe.count).bind(clock as i64);
         found.count = Some(count.fetch_one::<(i64,)>(connection).await?.0);
     }

@@ -7,10 +7,7 @@ use crate::{
     opaque_token::{GeneratedToken, TokenClient, TokenKind},
     store::{NewToken, WriteError, Writer},
 };
-use clap::{
-    Args,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::Args;
 use rolegate_program::{
     program::{Failure, print},
     settings::SettingError,
@@ -28,16 +25,11 @@ pub struct NewKey {
     #[arg(long)]
     name: String,
     /// Highest role that the key grants; default: the user's
-    #[arg(long, value_parser = role())]
-    role: Option<Role>,
+    #[arg(long)]
+    pub(super) role: Option<String>,
     /// How long the key is valid, such as 90days or 12h; default: without end
     #[arg(long, value_parser = duration)]
     expires_in: Option<Duration>,
-}
-
-/// Reads a role from the command line.
-pub(super) fn role() -> impl TypedValueParser<Value = Role> {
-    PossibleValuesParser::new(["user", "author", "admin"]).try_map(|text| text.parse::<Role>())
 }
 
 fn duration(text: &str) -> Result<Duration, &'static str> {
@@ -45,8 +37,12 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// Prints the key and nothing else, so that a script can keep it.
-pub(super) async fn run(operator: &Operator, new: NewKey) -> Result<(), Failure> {
-    let NewKey { username, name, role, expires_in } = new;
+pub(super) async fn run(
+    operator: &Operator,
+    new: NewKey,
+    role: Option<Role>,
+) -> Result<(), Failure> {
+    let NewKey { username, name, expires_in, .. } = new;
     let created_at = operator.now().await?;
     let invalid = |setting| move |error: AccountError| SettingError::new(setting, error);
     check_name(TokenKind::ApiKey, &name).map_err(invalid("NAME"))?;

@@ -70,7 +70,7 @@ pub(super) async fn run(
     let revocation_time = operator.now().await?.saturating_add(REVOCATION_LEAD_SECONDS);
     let revocation_time = revocation_time.try_into().unwrap_or(i64::MAX);
     let highest_id = if arguments.reuse_ids { 0 } else { operator.transfer.highest_id().await? };
-    let format = LineReader { peppers, rules, revocation_time };
+    let format = LineReader { peppers, rules, roles: operator.roles.clone(), revocation_time };
     let importer = Importer { operator, arguments, format, highest_id };
     if arguments.continue_ {
         importer.good_lines(reader).await

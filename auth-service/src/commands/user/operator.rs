@@ -2,6 +2,7 @@
 
 use crate::{
     audit::{Change, Write},
+    roles::Roles,
     store::{self, Transfer, UserStore, WriteError},
     user::{Credentials, User},
 };
@@ -15,12 +16,13 @@ pub(super) struct Operator {
     pub(super) store: Store,
     pub(super) transfer: Transfer,
     pub(super) database: DatabaseUrl,
+    pub(super) roles: Roles,
 }
 
 impl Operator {
     /// Opens the existing store. Neither waits for a database nor creates or migrates one: a
     /// mistyped URL must not create an empty database, and a server may be using an old schema.
-    pub(super) async fn connect(url: DatabaseUrl) -> Result<Self, Failure> {
+    pub(super) async fn connect(url: DatabaseUrl, roles: Roles) -> Result<Self, Failure> {
         let missing = || {
             let problem = "there is no database yet; the first start creates it";
             Err(url.invalid(format!("{url}: {problem}")).into())
@@ -39,7 +41,7 @@ impl Operator {
             }
             _ => {
                 let (store, transfer) = store::open_beside(&url).await?;
-                Ok(Self { store, transfer, database: url })
+                Ok(Self { store, transfer, database: url, roles })
             }
         }
     }

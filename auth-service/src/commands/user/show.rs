@@ -3,6 +3,7 @@
 use super::{operator::Operator, user_line::UserLine};
 use crate::{password::NO_PASSWORD, store::Transfer, user::Credentials};
 use rolegate_program::program::{Failure, print};
+use rolegate_proto::Role;
 use rolegate_telemetry::audit_line;
 use secrecy::ExposeSecret;
 use std::io::{self, BufWriter, Seek as _, Write};
@@ -12,13 +13,20 @@ use tempfile::{SpooledTempFile, spooled_tempfile};
 const MAX_MEMORY: usize = 64 << 20;
 
 impl Operator {
-    /// Prints all users by ascending id, a line for each.
-    pub(super) async fn list(&self) -> Result<(), Failure> {
-        print_header();
+    /// Prints all users by ascending id, a line for each, or those who have this role or a key with it.
+    pub(super) async fn list(&self, role: Option<Role>) -> Result<(), Failure> {
+        self.print_header();
         let mut last = Some(0);
         while let Some(id) = last {
-            let users = self.transfer.users_after(id).await?;
-            users.iter().for_each(print_user);
+            let users = self.transfer.users_after(id, role).await?;
+            for found in &users {
+                let mut keys = 0;
+                if role.is_some_and(|role| role != found.user.role) {
+                    let of_user = self.keys_of_user(found.user.id).await?;
+                    keys = of_user.iter().filter(|key| key.role == role).count();
+                }
+                self.print_user(found, keys);
+            }
             last = users.last().map(|found| found.user.id);
         }
         Ok(())
@@ -27,8 +35,8 @@ impl Operator {
     /// Prints one user.
     pub(super) async fn show(&self, username: &str) -> Result<(), Failure> {
         let found = self.credentials(username).await?;
-        print_header();
-        print_user(&found);
+        self.print_header();
+        self.print_user(&found, 0);
         Ok(())
     }
 
@@ -42,23 +50,25 @@ impl Operator {
         io::copy(&mut users, &mut io::stdout())?;
         Ok(())
     }
-}
 
-fn print_header() {
-    print(&line("ID", "ROLE", "STATE", "USERNAME"));
-}
+    fn print_header(&self) {
+        self.print_line("ID", "ROLE", "STATE", "USERNAME");
+    }
 
-/// The name is quoted, and what is invisible in it is escaped.
-fn print_user(Credentials { user, password_hash }: &Credentials) {
-    let state = if user.disabled { "disabled" } else { "enabled" };
-    let has_none = password_hash.expose_secret() == NO_PASSWORD;
-    let note = if has_none { "  (no password)" } else { "" };
-    let name = format!("{:?}{note}", user.username);
-    print(&line(&user.id.to_string(), user.role.as_str(), state, &name));
-}
+    /// The name is quoted, and what is invisible in it is escaped. `keys` have a role that the user has not.
+    fn print_user(&self, Credentials { user, password_hash }: &Credentials, keys: usize) {
+        let state = if user.disabled { "disabled" } else { "enabled" };
+        let has_none = password_hash.expose_secret() == NO_PASSWORD;
+        let note = if has_none { "  (no password)" } else { "" };
+        let keys = if keys > 0 { format!("  (API keys with it: {keys})") } else { String::new() };
+        let name = format!("{:?}{note}{keys}", user.username);
+        self.print_line(&user.id.to_string(), user.role.as_str(), state, &name);
+    }
 
-fn line(id: &str, role: &str, state: &str, username: &str) -> String {
-    format!("{id:>8}  {role:<6}  {state:<8}  {username}")
+    fn print_line(&self, id: &str, role: &str, state: &str, username: &str) {
+        let width = self.roles.width();
+        print(&format!("{id:>8}  {role:<width$}  {state:<8}  {username}"));
+    }
 }
 
 async fn read(transfer: &Transfer) -> Result<(u64, SpooledTempFile), Failure> {

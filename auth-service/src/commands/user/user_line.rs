@@ -3,6 +3,7 @@
 use crate::{
     accounts::check_new_username,
     password::{HashRules, NO_PASSWORD, Peppers},
+    roles::Roles,
     store::UserRecord,
     user::Credentials,
 };
@@ -36,6 +37,7 @@ const FIELDS: [&str; 7] = [
 pub(super) struct LineReader {
     pub(super) peppers: Peppers,
     pub(super) rules: HashRules,
+    pub(super) roles: Roles,
     /// Unix seconds: revokes the tokens of an id that may have had another user.
     pub(super) revocation_time: i64,
 }
@@ -74,12 +76,8 @@ impl LineReader {
             Some(_) => Err(format!("{name} is not a whole number from 0 to {most}")),
         };
         let role = match field("role") {
-            Some(role) => role.as_str().and_then(|role| role.parse().ok()).ok_or_else(|| {
-                format!(
-                    "role is none of {}",
-                    Role::BUILT_IN.map(|role| role.to_string()).join(", ")
-                )
-            })?,
+            Some(role) => (role.as_str().and_then(|name| self.roles.named(name)))
+                .ok_or_else(|| format!("role is none of {}", self.roles.listed()))?,
             None => Role::USER,
         };
         let id = number("id", MAX_ID)?;

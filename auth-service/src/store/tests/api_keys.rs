@@ -164,3 +164,23 @@ pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn Us
     assert_eq!(delete(None, ann.id, None).await.expect("allowed"), []);
     assert_eq!(ids(store, &admin).await, [own.id]);
 }
+
+pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserStore) {
+    assert_eq!(store.roles_in_use().await.expect("read"), []);
+    let ann = insert(store, "ann", Role::AUTHOR).await;
+    insert(store, "bob", Role::USER).await;
+    insert(store, "carl", Role::USER).await;
+    for (digest, role) in
+        [("one", None), ("two", Some(Role::AUTHOR)), ("three", Some(Role::ADMIN)), ("four", None)]
+    {
+        let new = NewToken { role, ..new_key(&ann, digest) };
+        store.insert_token(new, Writer::Operator).await.expect("inserted");
+    }
+    let used = store.roles_in_use().await.expect("read");
+    let sum = |role: &str| {
+        let of_role = used.iter().filter(|it| it.0 == role);
+        of_role.fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2))
+    };
+    assert_eq!([sum("user"), sum("author"), sum("admin")], [(2, 0), (1, 1), (0, 1)]);
+    assert!(used.is_sorted_by_key(|it| &it.0), "{used:?}");
+}

@@ -175,6 +175,18 @@ impl UserStore for MemoryStore {
         Ok(Timed { at: users.now, value: found.cloned().collect() })
     }
 
+    async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError> {
+        let users = self.users()?;
+        let of_users = users.by_id.values().map(|row| (row.user.role, 1, 0));
+        let of_keys = users.tokens.values().filter_map(|(_, key)| Some((key.role?, 0, 1)));
+        let mut used: Vec<_> = of_users
+            .chain(of_keys)
+            .map(|(role, users, keys)| (role.to_string(), users, keys))
+            .collect();
+        used.sort_unstable();
+        Ok(used)
+    }
+
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
         let users = self.users()?;
         let hashes = users.by_id.values().map(|row| row.password_hash.expose_secret());

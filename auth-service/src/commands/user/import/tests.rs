@@ -67,7 +67,7 @@ impl Target {
             accept_weak_hashes: has("--accept-weak-hashes"),
         });
         let settings = Line::parse_from(["test"]).settings;
-        let outcome = super::super::run(command, &settings, self.url.clone()).await;
+        let outcome = super::super::run(command, &settings, Ok(self.url.clone())).await;
         outcome.map_err(|failure| format!("{failure:?}"))
     }
 

@@ -1,6 +1,7 @@
 use super::{LineReader, MAX_ID};
 use crate::{
     password::{HashRules, NO_PASSWORD, Peppers},
+    roles::Roles,
     store::UserRecord,
 };
 use rolegate_proto::Role;
@@ -11,7 +12,8 @@ const HASH: &str = "$2b$05$YaQ3M.2V9WMtoWprPyr4J.Wm9MSwt6/mER48c5Lbgp269iVDbuery
 
 fn read(line: &str) -> Result<UserRecord, String> {
     let (peppers, rules) = (Peppers::default(), HashRules::new(12, false, true));
-    LineReader { peppers, rules, revocation_time: 1000 }.read(line.as_bytes())
+    let reader = LineReader { peppers, rules, roles: Roles::BUILT_IN, revocation_time: 1000 };
+    reader.read(line.as_bytes())
 }
 
 #[test]
