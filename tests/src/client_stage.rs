@@ -6,8 +6,10 @@ use crate::{
     ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TcpProxy, TestDatabase, TestSetup, grpc, token,
 };
 use rolegate_proto::auth_v1::{
-    ChangePasswordRequest, DeleteUserRequest, LoginRequest, RegisterRequest,
+    AllSessions, ChangePasswordRequest, CreateApiKeyRequest, CreateSessionRequest,
+    DeleteSessionsRequest, DeleteUserRequest, LoginRequest, RegisterRequest, RevokeTokensRequest,
     SetUserDisabledRequest, SetUserRoleRequest, auth_service_client::AuthServiceClient,
+    delete_sessions_request::Sessions,
 };
 use std::{fs, path::PathBuf};
 use tempfile::TempDir;
@@ -39,7 +41,7 @@ pub struct ClientStage {
     database: TestDatabase,
 }
 
-/// The user and the token of a case.
+/// The user and the token of a case, which may be a session or an API key.
 #[derive(Clone, Debug)]
 pub struct CaseUser {
     id: i64,
@@ -51,7 +53,7 @@ pub struct CaseUser {
 impl ClientStage {
     /// Starts both replicas.
     pub async fn start() -> Self {
-        let setup = TestSetup::split(Store::Postgres);
+        let setup = TestSetup::split(Store::Postgres).with("EXTRA_ROLES", "editor");
         let database = TestDatabase::create(setup.store()).await;
         let database_proxies = [(); 2].map(|()| TcpProxy::to(database.address()));
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -104,20 +106,35 @@ impl ClientStage {
         let mut client = self.client().await;
         let request = RegisterRequest { username: username.clone(), password: password.clone() };
         let user = client.register(request).await.expect("registered").into_inner().user;
-        let login = client.login(LoginRequest { username, password }).await.expect("a login");
+        let login = LoginRequest { username: username.clone(), password: password.clone() };
+        let login = client.login(login).await.expect("a login");
         let fresh_token = login.into_inner().access_token;
         let id = user.expect("a user").id;
         let mut claims = token::claims_of(id);
-        let token = match kind {
-            "fresh" => fresh_token.clone(),
-            "expired" => {
+        let token = match kind.split_once(' ').unwrap_or((kind, "")) {
+            ("fresh", _) => fresh_token.clone(),
+            ("session", _) => {
+                let user_agent = "client-stage".to_owned();
+                let request = CreateSessionRequest { username, password, name: None, user_agent };
+                client.create_session(request).await.expect("a session").into_inner().token
+            }
+            ("key", role) => {
+                let role_name = Some(role).filter(|role| !role.is_empty()).map(str::to_owned);
+                let name = kind.to_owned();
+                let message = CreateApiKeyRequest { name, role_name, ..Default::default() };
+                let request = grpc::authenticated(message, &fresh_token);
+                client.create_api_key(request).await.expect("a key").into_inner().key
+            }
+            ("expired", _) => {
                 claims["exp"] = (token::now() - 1).into();
                 token::signed(&token::plain_header(), &claims, SIGNING_SECRET)
             }
-            "foreign" => token::signed(&token::plain_header(), &claims, &"other ".repeat(8)),
-            "garbage" => "garbage".to_owned(),
-            "long" => "x".repeat(4097),
-            other => panic!("no kind of token: {other}"),
+            ("foreign", _) => token::signed(&token::plain_header(), &claims, &"other ".repeat(8)),
+            ("garbage", _) => "garbage".to_owned(),
+            ("long", _) => "x".repeat(4097),
+            ("unknown", "session") => format!("rgs_{}", "A".repeat(43)),
+            ("malformed", "session") => format!("rgs_{}", "A".repeat(42)),
+            _ => panic!("no kind of token: {kind}"),
         };
         CaseUser { id, fresh_token, token }
     }
@@ -135,22 +152,36 @@ impl ClientStage {
                 let request = grpc::authenticated(message, &self.admin_token().await);
                 self.client().await.set_user_role(request).await.expect("a changed role");
             }
-            ("disabled", _) => {
-                let message = SetUserDisabledRequest { user_id: user.id, disabled: true };
+            ("disabled" | "enabled", _) => {
+                let disabled = given == "disabled";
+                let message = SetUserDisabledRequest { user_id: user.id, disabled };
                 let request = grpc::authenticated(message, &self.admin_token().await);
-                self.client().await.set_user_disabled(request).await.expect("disabled");
+                self.client().await.set_user_disabled(request).await.expect("changed");
             }
             ("deleted", _) => {
                 let message = DeleteUserRequest { user_id: user.id };
                 let request = grpc::authenticated(message, &self.admin_token().await);
                 self.client().await.delete_user(request).await.expect("deleted");
             }
-            ("password", "changed") => {
+            ("logged", "out") => {
+                let message = RevokeTokensRequest { user_id: None };
+                let request = grpc::authenticated(message, &user.token);
+                self.client().await.revoke_tokens(request).await.expect("logged out");
+            }
+            ("sessions", "ended") => {
+                let sessions = Some(Sessions::All(AllSessions {}));
+                let message = DeleteSessionsRequest { user_id: None, sessions };
+                let request = grpc::authenticated(message, &user.fresh_token);
+                self.client().await.delete_sessions(request).await.expect("ended");
+            }
+            ("password", changed) => {
                 let message = ChangePasswordRequest {
                     current_password: PASSWORD.to_owned(),
                     new_password: "another password".to_owned(),
                 };
-                let request = grpc::authenticated(message, &user.fresh_token);
+                let by_it = changed == "changed by it";
+                let token = if by_it { &user.token } else { &user.fresh_token };
+                let request = grpc::authenticated(message, token);
                 self.client().await.change_password(request).await.expect("changed");
             }
             ("no", "replica") => {

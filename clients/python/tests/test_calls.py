@@ -2,13 +2,28 @@
 
 import inspect
 import os
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from re import findall, sub
+from unittest.mock import ANY
 
 import pytest
 
-from rolegate import AsyncClient, Client, Context, Refused, Role, RolegateError, User
+from rolegate import (
+    ApiKey,
+    AsyncClient,
+    Client,
+    Context,
+    CurrentUser,
+    Refused,
+    Role,
+    RolegateError,
+    Session,
+    User,
+)
+from rolegate._calls import create_user, requirement
+from rolegate.auth.v1 import auth_pb2 as pb
 from rolegate.errors import (
     ApiKeyInvalid,
     ApiKeyNotFound,
@@ -19,6 +34,9 @@ from rolegate.errors import (
     PasswordInvalid,
     RequestInvalid,
     RoleInsufficient,
+    RoleInvalid,
+    SessionInvalid,
+    SessionNotFound,
     TokenInvalid,
     Unavailable,
     UsernameTaken,
@@ -117,6 +135,112 @@ async def test_api_key_acts_with_at_most_its_role_until_it_is_deleted(auth, name
     assert await auth.list_api_keys(token) == []
 
 
+async def test_admin_makes_an_api_key_of_another_user(auth, name, admin):
+    user = await auth.create_user(admin, name, "password", "author")
+    new = await auth.create_api_key(admin, "service", "author", user_id=user.id)
+    assert (new.api_key.user_id, new.api_key.created_by) == (user.id, "admin")
+    assert await auth.authorize(new.key, "author") == user
+    for role in [None, "admin", "root", ""]:
+        with pytest.raises(RoleInvalid):
+            await auth.create_api_key(admin, "service", role, user_id=user.id)
+    token = (await auth.login(name, "password")).access_token
+    own = (await auth.create_api_key(token, "own")).api_key
+    assert await auth.list_api_keys(token) == [replace(new.api_key, last_used_at=ANY), own]
+    assert own.created_by is None
+
+
+async def test_session_stands_for_its_user_until_it_is_ended(auth, name):
+    user = await auth.register(name, "password")
+    new = await auth.create_session(name, "password", "browser", "Lynx/2.9")
+    session = new.session
+    assert new.user == user and new.token.startswith("rgs_") and new.token not in repr(new)
+    assert (session.user_id, session.name, session.user_agent) == (user.id, "browser", "Lynx/2.9")
+    assert session.created_at < session.idle_expires_at < session.expires_at
+    assert session.last_used_at is None
+    assert await auth.authorize(new.token) == user
+    current = await auth.get_current_user(new.token)
+    assert (current.user, current.credential_kind) == (user, "session")
+    assert current.expires_at == session.expires_at
+    other = await auth.create_session(name, "password")
+    assert (other.session.name, other.session.user_agent) == (None, None)
+    listed = await auth.list_sessions(new.token)
+    assert [(it.id, it.current) for it in listed] == [(session.id, True), (other.session.id, False)]
+    assert (await auth.delete_session(new.token, other.session.id)).id == other.session.id
+    with pytest.raises(SessionNotFound):
+        await auth.delete_session(new.token, other.session.id)
+    with pytest.raises(TokenInvalid):
+        await auth.authorize(other.token)
+    third = await auth.create_session(name, "password")
+    ended = await auth.delete_all_sessions(new.token)
+    assert [it.id for it in ended] == [third.session.id]
+    assert await auth.revoke_tokens(new.token) == user
+    with pytest.raises(TokenInvalid):
+        await auth.authorize(new.token)
+
+
+async def test_session_needs_a_right_password_and_a_good_name(auth, name):
+    await auth.register(name, "password")
+    with pytest.raises(CredentialsInvalid):
+        await auth.create_session(name, "wrong")
+    for bad in ["", " a", "x" * 101]:
+        with pytest.raises(SessionInvalid) as failure:
+            await auth.create_session(name, "password", bad)
+        assert failure.value.detail.startswith("Session name must")
+
+
+async def test_admin_ends_the_sessions_of_another_user(auth, name, admin):
+    user = await auth.register(name, "password")
+    first = await auth.create_session(name, "password")
+    second = await auth.create_session(name, "password")
+    assert len(await auth.list_sessions(admin, user.id)) == 2
+    with pytest.raises(RoleInsufficient):
+        await auth.list_sessions(first.token, user.id)
+    assert (await auth.delete_session(admin, first.session.id, user.id)).id == first.session.id
+    assert [it.id for it in await auth.delete_all_sessions(admin, user.id)] == [second.session.id]
+    assert await auth.list_sessions(admin, user.id) == []
+    with pytest.raises(UserNotFound):
+        await auth.list_sessions(admin, 1 << 60)
+
+
+async def test_credential_says_what_it_is(auth, name, admin):
+    user = await auth.register(name, "password")
+    token = (await auth.login(name, "password")).access_token
+    current = await auth.get_current_user(token)
+    assert (current.user, current.credential_kind) == (user, "access_token")
+    assert current.expires_at > datetime.now(timezone.utc)
+    key = (await auth.create_api_key(token, "ci")).key
+    current = await auth.get_current_user(key)
+    assert (current.credential_kind, current.expires_at) == ("api_key", None)
+    with pytest.raises(TokenInvalid):
+        await auth.get_current_user("rgs_short")
+
+
+async def test_added_role_is_a_name_like_the_others(auth, name, admin):
+    assert await auth.list_roles(admin) == ["user", "author", "admin", "editor"]
+    editor = await auth.create_user(admin, name, "password", "editor")
+    assert editor == User(editor.id, name, "editor")
+    page = await auth.list_users(admin, username_prefix=name, role="editor")
+    assert page.users == [editor]
+    token = (await auth.login(name, "password")).access_token
+    assert await auth.authorize(token, ["author", "editor"]) == editor
+    with pytest.raises(RoleInsufficient):
+        await auth.authorize(token, "author")
+    key = await auth.create_api_key(token, "ci", "editor")
+    assert key.api_key.role == "editor" and await auth.authorize(key.key, "editor") == editor
+    assert (await auth.set_user_role(admin, editor.id, "user")).role is Role.USER
+    with pytest.raises(RoleInsufficient):
+        await auth.authorize(key.key, "editor")
+    for unknown in ["reviewer", "Editor", ""]:
+        for refused in [
+            auth.set_user_role(admin, editor.id, unknown),
+            auth.create_user(admin, f"{name} 2", "password", unknown),
+            auth.list_users(admin, role=unknown),
+            auth.create_api_key(token, "ci", unknown),
+        ]:
+            with pytest.raises(RoleInvalid):
+                await refused
+
+
 async def test_tokens_end_when_they_are_revoked(auth, stage, admin):
     token = stage.token()
     user = await auth.authorize(token)
@@ -131,9 +255,10 @@ async def test_decisions_of_a_batch_have_an_outcome_each(auth, stage):
     token = stage.token()
     # What cannot be a token spoils no other decision.
     decisions = [(token, None), ("a b", None), (token, ["admin"]), ("forged", None), (token, [])]
+    decisions += [(token, ["user", "reviewer"]), (token, "")]
     user, *refusals = await auth.batch_authorize(decisions)
     assert isinstance(user, User)
-    kinds = [TokenInvalid, RoleInsufficient, TokenInvalid, RequestInvalid]
+    kinds = [TokenInvalid, RoleInsufficient, TokenInvalid, *[RequestInvalid] * 3]
     assert [type(refusal) for refusal in refusals] == kinds
 
 
@@ -144,14 +269,56 @@ async def test_broken_rule_is_in_the_message(auth, name):
     assert failure.value.reason == "PASSWORD_INVALID" and failure.value.status == 400
 
 
-async def test_requirement_of_no_role_is_refused_and_an_unknown_role_is_a_mistake(auth, stage):
-    with pytest.raises(RequestInvalid):
-        await auth.authorize(stage.token(), [])
-    for mistake in ["root", "", "AUTHOR", "author,admin", ["root"], ["author", None]]:
-        with pytest.raises(ValueError):
-            await auth.authorize(stage.token(), mistake)
-        with pytest.raises(ValueError):
-            await auth.batch_authorize([(stage.token(), mistake)])
+async def test_requirement_of_no_role_or_of_one_that_does_not_exist_is_refused(auth, stage):
+    token = stage.token()
+    for mistake in [[], "root", "", "USER", "user,admin", ["root"], ["user", "root"], "x" * 33]:
+        with pytest.raises(RequestInvalid):
+            await auth.authorize(token, mistake)
+    for mistake in [["user", None], 1]:
+        with pytest.raises(TypeError):
+            await auth.authorize(token, mistake)
+
+
+def test_version_before_takes_numbers_and_admits_nobody_by_an_added_role():
+    numbers = {"editor": [], "Editor": [0], "": [0], "author": [2], "admin": [3]}
+    for name, expected in numbers.items():
+        allowed = requirement(name)
+        assert (list(allowed.roles), list(allowed.role_names)) == (expected, [name])
+    assert list(requirement(["editor", Role.USER]).roles) == [1]
+    new_user = create_user("token", "ann", "password", "editor").request
+    assert (new_user.role, new_user.role_name) == (0, "editor")
+
+
+def test_role_of_the_version_before_is_a_number():
+    assert User.of(pb.User(id=1, role=pb.ROLE_AUTHOR)).role is Role.AUTHOR
+    assert User.of(pb.User(id=1, role=pb.ROLE_USER, role_name="editor")).role == "editor"
+    for bad in [{}, {"role": 4}, {"role": 3, "role_name": "Admin"}, {"role_name": "a" * 33}]:
+        with pytest.raises(Malformed):
+            User.of(pb.User(id=1, **bad))
+    key = pb.ApiKey(id=1, created_at={"seconds": 1})
+    assert ApiKey.of(key).role is None
+    key.role = pb.ROLE_USER
+    assert ApiKey.of(key).role is Role.USER
+    key.role_name = "editor"
+    assert ApiKey.of(key).role == "editor"
+    key.role_name = "Editor"
+    with pytest.raises(Malformed):
+        ApiKey.of(key)
+
+
+def test_sessions_and_credentials_that_cannot_be_shown_are_malformed():
+    time = {"seconds": 1}
+    session = pb.Session(id=1, created_at=time, expires_at=time, idle_expires_at=time)
+    assert Session.of(session).name is None
+    for field in ["id", "created_at", "expires_at", "idle_expires_at"]:
+        bad = pb.Session()
+        bad.CopyFrom(session)
+        bad.ClearField(field)
+        with pytest.raises(Malformed):
+            Session.of(bad)
+    for kind in [0, 4]:
+        with pytest.raises(Malformed):
+            CurrentUser.of(pb.GetCurrentUserResponse(user={"id": 1, "role": 1}, credential={"kind": kind}))
 
 
 async def test_role_may_be_a_name_alone(auth, stage):
@@ -198,8 +365,9 @@ def test_url_is_of_a_host_and_a_port(url):
 def test_both_clients_have_every_call():
     contract = Path(os.environ["CONTRACT"]).read_text()
     calls = {sub("(?<!^)(?=[A-Z])", "_", name).lower() for name in findall(r"rpc (\w+)", contract)}
-    calls -= {"batch_get_users", "delete_api_keys"}
+    calls -= {"batch_get_users", "delete_api_keys", "delete_sessions"}
     calls |= {"get_usernames", "delete_api_key", "delete_all_api_keys"}
+    calls |= {"delete_session", "delete_all_sessions"}
     for kind in (Client, AsyncClient):
         methods = {name for name, _ in inspect.getmembers(kind, inspect.isfunction)}
         assert calls <= methods, calls - methods

@@ -30,11 +30,11 @@ django.setup()
 @pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case["name"])
 async def test_every_interface_has_the_outcome_of_the_table(case, stage, client, async_client):
     rolegate.django._client.cache_clear()
-    token, roles = stage.token(case["token"]), case["roles"]
+    token, roles = stage.token(case["token"]), case["roles"] or None
     form = case.get("authorization", "Bearer {token}")
     header = {} if form is None else {"authorization": form.replace("{token}", token)}
     interfaces = [fastapi(async_client, roles, header), asgi(async_client, roles, header)]
-    interfaces += [in_django(roles, header), in_flask(client, roles, header)]
+    interfaces += [in_django(client, roles, header), in_flask(client, roles, header)]
     if "authorization" not in case:
         interfaces += [threads(client, token, roles), tasks(async_client, token, roles)]
     for step in case["steps"]:
@@ -75,7 +75,7 @@ def of_response(status, headers, body):
 def threads(client, token, roles):
     def ask():
         try:
-            client.authorize(token, roles or None)
+            client.authorize(token, roles)
             return {"status": 200}
         except RolegateError as error:
             return of_error(error)
@@ -86,7 +86,7 @@ def threads(client, token, roles):
 def tasks(client, token, roles):
     async def ask():
         try:
-            await client.authorize(token, roles or None)
+            await client.authorize(token, roles)
             return {"status": 200}
         except RolegateError as error:
             return of_error(error)
@@ -107,7 +107,7 @@ def over_asgi(app, header):
 def fastapi(client, roles, header):
     app = FastAPI()
     app.state.rolegate = client
-    user = rolegate.fastapi.require(*roles) if roles else rolegate.fastapi.current_user
+    user = rolegate.fastapi.require(*roles) if roles is not None else rolegate.fastapi.current_user
 
     @app.get("/")
     async def protected(user=Depends(user)):
@@ -123,11 +123,11 @@ def asgi(client, roles, header):
         await send({"type": "http.response.start", "status": 200, "headers": head})
         await send({"type": "http.response.body", "body": body})
 
-    return over_asgi(RequireUser(app, client, roles or None), header)
+    return over_asgi(RequireUser(app, client, roles), header)
 
 
-def in_django(roles, header):
-    @(rolegate.django.require(*roles) if roles else rolegate.django.require_user)
+def in_django(client, roles, header):
+    @(rolegate.django.require(*roles) if roles is not None else rolegate.django.require_user)
     def view(request):
         return JsonResponse({"username": request.rolegate_user.username})
 
@@ -146,7 +146,7 @@ def in_flask(client, roles, header):
     app.extensions["rolegate"] = client
 
     @app.get("/")
-    @(rolegate.flask.require(*roles) if roles else rolegate.flask.require_user)
+    @(rolegate.flask.require(*roles) if roles is not None else rolegate.flask.require_user)
     def view():
         return {"username": g.rolegate_user.username}
 

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from test_conformance import TABLE, asgi, fastapi, in_django, in_flask
 
 import rolegate.django
-import rolegate.fastapi
-import rolegate.flask
-from rolegate.asgi import RequireUser
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -68,20 +66,21 @@ def test_readme_has_at_most_60_lines_and_its_calls_exist():
             assert hasattr(imported, attribute) or __import__(name), name
 
 
-async def unreachable(scope, receive, send):
-    raise AssertionError("it was let through")
-
-
-def test_requirement_without_roles_is_a_mistake(async_client):
-    for mistake in [
-        lambda: RequireUser(unreachable, async_client, []),
-        lambda: RequireUser(unreachable, async_client, "root"),
-        lambda: rolegate.fastapi.require(),
-        lambda: rolegate.fastapi.require("root"),
-        lambda: rolegate.django.require(),
-        lambda: rolegate.django.require("root"),
-        lambda: rolegate.flask.require(),
-        lambda: rolegate.flask.require("root"),
-    ]:
-        with pytest.raises(ValueError):
-            mistake()
+@pytest.mark.parametrize("protected", [asgi, fastapi, in_django, in_flask])
+async def test_requirement_that_auth_service_refuses_is_500_and_in_the_log(
+    stage, client, async_client, caplog, protected
+):
+    rolegate.django._client.cache_clear()
+    token = stage.token()
+    kind = async_client if protected in (asgi, fastapi) else client
+    for roles in [[], [""], ["User"], ["user", "reviewer"]]:
+        caplog.clear()
+        outcome = await protected(kind, roles, bearer(token))()
+        assert outcome == TABLE["outcomes"]["REQUEST_INVALID"], roles
+        [line] = [record.getMessage() for record in caplog.records if record.name == "rolegate"]
+        assert f"one of the roles {roles}" in line and "REQUEST_INVALID" in line
+        assert token not in caplog.text
+        # What the client of this service can mend is not in its log.
+        caplog.clear()
+        assert (await protected(kind, roles, {})())["status"] == 401
+        assert not caplog.records

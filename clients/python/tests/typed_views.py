@@ -31,7 +31,7 @@ flask_app = Flask(__name__)
 
 
 @flask_app.get("/<int:page>")
-@rolegate.flask.require("author")
+@rolegate.flask.require("editor")
 def flask_view(page: int) -> dict[str, str]:
     user: User = g.rolegate_user
     return {"username": user.username}
@@ -56,5 +56,10 @@ def decide(client: Client, token: str) -> tuple[User, User, User]:
     return (
         client.authorize(token, "author"),
         client.authorize(token, Role.AUTHOR),
-        client.authorize(token, ["author", Role.ADMIN]),
+        client.authorize(token, ["editor", Role.ADMIN]),
     )
+
+
+def is_admin(user: User) -> bool:
+    role: str = user.role
+    return user.role is Role.ADMIN or role == "admin"

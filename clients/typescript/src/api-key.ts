@@ -19,6 +19,8 @@ export interface ApiKey {
   readonly expiresAt: Date | undefined;
   /** When it was last good for a decision; `undefined`: never. */
   readonly lastUsedAt: Date | undefined;
+  /** The username of the admin who created it for the user; `undefined`: the user or an operator did. */
+  readonly createdBy: string | undefined;
 }
 
 /** A key that was created. `key` is sent like an access token, and never shown again. */
@@ -27,11 +29,12 @@ export interface NewApiKey {
   readonly apiKey: ApiKey;
 }
 
-/** A role of a later version is `Malformed`: without it the key would seem to grant more. */
+/** A role that is none is `Malformed`: without it the key would seem to grant more. */
 export function apiKeyFrom(message: WireApiKey | undefined): ApiKey {
   if (!message?.createdAt || message.id < 1n) throw new Malformed("an API key without an id or a time");
-  const { name, prefix, createdAt, expiresAt, lastUsedAt } = message;
-  const role = message.role === undefined ? undefined : roleFrom(message.role);
+  const { name, prefix, createdAt, expiresAt, lastUsedAt, createdBy, roleName } = message;
+  const hasRole = roleName !== undefined || message.role !== undefined;
+  const role = hasRole ? roleFrom(roleName ?? "", message.role) : undefined;
   const [id, userId] = [idFrom(message.id), idFrom(message.userId)];
-  return { id, userId, name, prefix, role, createdAt, expiresAt, lastUsedAt };
+  return { id, userId, name, prefix, role, createdAt, expiresAt, lastUsedAt, createdBy };
 }

@@ -4,20 +4,15 @@ import { Client } from "@grpc/grpc-js";
 import { type ApiKey, apiKeyFrom, type NewApiKey } from "./api-key.js";
 import { Batcher } from "./batcher.js";
 import {
-  call,
-  checkedToken,
-  type Context,
-  metadataOf,
-  type Method,
-  PASSWORD_TIMEOUT,
-  READ_TIMEOUT,
-  sharedMetadata,
+  call, type Context, metadataOf, type Method, PASSWORD_TIMEOUT, READ_TIMEOUT, sharedMetadata,
 } from "./calls.js";
 import { OPTIONS, parseAddress, settingsFromEnv, type Tls } from "./channel.js";
-import { Malformed, refusal, RolegateError } from "./errors.js";
+import { authorizeRequest, outcomesOf, refusedOr } from "./decisions.js";
+import { Malformed, RolegateError } from "./errors.js";
 import * as pb from "./generated/rolegate/auth/v1/auth.js";
 import * as methods from "./methods.js";
-import { idFrom, type Login, type Role, roleNumber, type User, userFrom, type UserPage } from "./user.js";
+import { type CurrentUser, currentUserFrom, type NewSession, type Session, sessionFrom } from "./session.js";
+import { idFrom, type Login, type Role, roleFields, roleFrom, type User, userFrom, type UserPage } from "./user.js";
 
 export type { Context } from "./calls.js";
 
@@ -28,7 +23,8 @@ const MAX_BATCH = 256;
 /**
  * A client of every replica of auth-service behind a URL.
  *
- * In every call that takes `actor`, it is the access token of an admin, unless the call says otherwise.
+ * In every call that takes `actor`, it is the access token or session of an admin, unless the call says
+ * otherwise.
  * Calls reject with a `RolegateError`. They end after 5 seconds, those that hash a password after 10; calls
  * that change nothing are made again if they reached no replica.
  */
@@ -66,9 +62,23 @@ export class AuthClient {
     return { accessToken: response.accessToken, user: userFrom(response.user) };
   }
 
+  /** Checks a username and a password and makes a session. */
+  async createSession(
+    username: string,
+    password: string,
+    options: { name?: string | undefined; userAgent?: string | undefined } = {},
+    context: Context = {},
+  ): Promise<NewSession> {
+    const { name, userAgent = "" } = options;
+    const message = { username, password, name, userAgent };
+    const { token, session, user } = await this.#call(methods.CREATE_SESSION, message, context);
+    return { token, session: sessionFrom(session), user: userFrom(user) };
+  }
+
   /** Checks a username and a password, for HTTP Basic (RFC 7617). */
   async verifyCredentials(username: string, password: string, context: Context = {}): Promise<User> {
-    return userFrom((await this.#call(methods.VERIFY_CREDENTIALS, { username, password }, context)).user);
+    const message = { username, password, roleNames: [] };
+    return userFrom((await this.#call(methods.VERIFY_CREDENTIALS, message, context)).user);
   }
 
   /**
@@ -102,7 +112,7 @@ export class AuthClient {
     role: Role = "user",
     context: Context = {},
   ): Promise<User> {
-    const message = { username, password, role: roleNumber(role) };
+    const message = { username, password, ...roleFields(role) };
     return userFrom((await this.#call(methods.CREATE_USER, message, context, actor)).user);
   }
 
@@ -119,7 +129,7 @@ export class AuthClient {
 
   /** Replaces the role of a user, from the next decision on. */
   async setUserRole(actor: string, id: number, role: Role, context: Context = {}): Promise<User> {
-    const message = { userId: BigInt(id), role: roleNumber(role) };
+    const message = { userId: BigInt(id), ...roleFields(role) };
     return userFrom((await this.#call(methods.SET_USER_ROLE, message, context, actor)).user);
   }
 
@@ -130,7 +140,7 @@ export class AuthClient {
     context: Context = {},
   ): Promise<UserPage> {
     const { limit = 50, after = 0, usernamePrefix = "", role } = query;
-    const filter = { usernamePrefix, role: role && roleNumber(role) };
+    const filter = { usernamePrefix, ...(role !== undefined && roleFields(role)) };
     const message = { pageSize: limit, after: BigInt(after), ...filter };
     const { users, nextAfter } = await this.#call(methods.LIST_USERS, message, context, actor);
     return { users: users.map(userFrom), next: nextAfter === undefined ? nextAfter : idFrom(nextAfter) };
@@ -146,7 +156,7 @@ export class AuthClient {
     return userFrom((await this.#call(methods.DELETE_USER, { userId: BigInt(id) }, context, actor)).user);
   }
 
-  /** Replaces the password of another user and revokes the user's tokens. */
+  /** Replaces the password of another user, and ends the user's tokens and sessions. */
   async setPassword(
     actor: string,
     id: number,
@@ -157,7 +167,7 @@ export class AuthClient {
     return userFrom((await this.#call(methods.SET_PASSWORD, message, context, actor)).user);
   }
 
-  /** Replaces the password of the user `actor`, and revokes all of the user's tokens. */
+  /** Replaces the password of the user `actor`. Ends the user's tokens, and sessions but `actor`. */
   async changePassword(
     actor: string,
     currentPassword: string,
@@ -168,21 +178,28 @@ export class AuthClient {
     return userFrom((await this.#call(methods.CHANGE_PASSWORD, message, context, actor)).user);
   }
 
-  /** Ends every access token of a user; without an id, of the user `actor`: a logout. */
+  /**
+   * Ends every access token and session of a user; without an id, of the user `actor`: a logout. A session as
+   * `actor` ends only itself.
+   */
   async revokeTokens(actor: string, userId?: number, context: Context = {}): Promise<User> {
     const message = { userId: optionalId(userId) };
     return userFrom((await this.#call(methods.REVOKE_TOKENS, message, context, actor)).user);
   }
 
-  /** Creates an API key of the user `actor`, with at most `role`; `undefined`: the user's. */
+  /**
+   * Creates an API key with at most `role`; `undefined`: the user's. It is one of the user `actor`, or of the
+   * user with an id, for whom an admin must name a role.
+   */
   async createApiKey(
     actor: string,
     name: string,
-    limits: { role?: Role | undefined; expiresAt?: Date | undefined } = {},
+    options: { role?: Role | undefined; expiresAt?: Date | undefined; userId?: number | undefined } = {},
     context: Context = {},
   ): Promise<NewApiKey> {
-    const { role, expiresAt } = limits;
-    const message = { name, role: role && roleNumber(role), expiresAt };
+    const { role, expiresAt, userId } = options;
+    const fields = role !== undefined && roleFields(role);
+    const message = { name, ...fields, expiresAt, userId: optionalId(userId) };
     const response = await this.#call(methods.CREATE_API_KEY, message, context, actor);
     return { key: response.key, apiKey: apiKeyFrom(response.apiKey) };
   }
@@ -206,6 +223,38 @@ export class AuthClient {
     const message = { userId: optionalId(userId), keys: selected };
     const response = await this.#call(methods.DELETE_API_KEYS, message, context, actor);
     return response.apiKeys.map(apiKeyFrom);
+  }
+
+  /** The sessions of a user by ascending id; without an id, of the user `actor`. */
+  async listSessions(actor: string, userId?: number, context: Context = {}): Promise<Session[]> {
+    const message = { userId: optionalId(userId) };
+    const response = await this.#call(methods.LIST_SESSIONS, message, context, actor);
+    return response.sessions.map(sessionFrom);
+  }
+
+  /** Ends a session of a user, or `"all"` but `actor`; without a user id, of the user `actor`. */
+  async deleteSessions(
+    actor: string,
+    sessions: number | "all",
+    userId?: number,
+    context: Context = {},
+  ): Promise<Session[]> {
+    const selected: pb.DeleteSessionsRequest["sessions"] =
+      sessions === "all" ? { $case: "all", value: {} } : { $case: "sessionId", value: BigInt(sessions) };
+    const message = { userId: optionalId(userId), sessions: selected };
+    const response = await this.#call(methods.DELETE_SESSIONS, message, context, actor);
+    return response.sessions.map(sessionFrom);
+  }
+
+  /** The user `actor`, which may be any credential, and what kind of credential it is. */
+  async getCurrentUser(actor: string, context: Context = {}): Promise<CurrentUser> {
+    return currentUserFrom(await this.#call(methods.GET_CURRENT_USER, {}, context, actor));
+  }
+
+  /** The roles that auth-service has. */
+  async listRoles(actor: string, context: Context = {}): Promise<Role[]> {
+    const { roleNames } = await this.#call(methods.LIST_ROLES, {}, context, actor);
+    return roleNames.map((name) => roleFrom(name));
   }
 
   /** The usernames of up to 256 users by id, without ids that do not exist. Needs no actor. */
@@ -245,29 +294,4 @@ export class AuthClient {
 
 function optionalId(id: number | undefined): bigint | undefined {
   return id === undefined ? undefined : BigInt(id);
-}
-
-function authorizeRequest(token: string, roles: readonly Role[] | undefined): pb.AuthorizeRequest {
-  const accessToken = checkedToken(token);
-  if (!roles) return { accessToken, requirement: { $case: "anyAuthenticated", value: {} } };
-  const value = { roles: roles.map(roleNumber) };
-  return { accessToken, requirement: { $case: "roles", value } };
-}
-
-function outcomesOf(response: pb.BatchAuthorizeResponse, size: number): (User | RolegateError)[] {
-  // Outcomes belong to items by their order: with one missing, users would get another's.
-  if (response.outcomes.length !== size) throw new Malformed("not one outcome for each item");
-  return response.outcomes.map(({ outcome }) => {
-    if (outcome?.$case === "refusalReason") return refusal(outcome.value);
-    return refusedOr(() => userFrom(outcome?.value));
-  });
-}
-
-function refusedOr<T>(make: () => T): T | RolegateError {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof RolegateError) return error;
-    throw error;
-  }
 }

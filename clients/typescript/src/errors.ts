@@ -17,6 +17,8 @@ export const REASONS = {
   API_KEY_INVALID: [400, ""],
   API_KEY_LIMIT: [400, "A user can have at most 50 API keys."],
   API_KEY_NOT_FOUND: [404, "API key not found."],
+  SESSION_INVALID: [400, ""],
+  SESSION_NOT_FOUND: [404, "Session not found."],
   CREDENTIALS_INVALID: [401, "Invalid username or password."],
   TOKEN_INVALID: [401, "Invalid or expired token."],
   TOKEN_USER_NOT_FOUND: [401, "User not found."],

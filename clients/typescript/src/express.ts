@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AuthClient } from "./client.js";
-import { authenticate, checkedRoles } from "./http.js";
+import { authenticate } from "./http.js";
 import type { Role } from "./user.js";
 
 export { userOf } from "./http.js";
@@ -21,7 +21,7 @@ export function requireUser(client: AuthClient): Middleware {
 
 /** Lets users pass who have one of these roles now. */
 export function requireRole(client: AuthClient, ...roles: Role[]): Middleware {
-  return middleware(client, checkedRoles(roles));
+  return middleware(client, roles);
 }
 
 function middleware(client: AuthClient, roles: readonly Role[] | undefined): Middleware {

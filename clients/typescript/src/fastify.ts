@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { AuthClient } from "./client.js";
-import { authenticate, checkedRoles } from "./http.js";
+import { authenticate } from "./http.js";
 import type { Role } from "./user.js";
 
 export { userOf } from "./http.js";
@@ -24,7 +24,7 @@ export function requireUser(client: AuthClient): Hook {
 
 /** Lets users pass who have one of these roles now. */
 export function requireRole(client: AuthClient, ...roles: Role[]): Hook {
-  return hook(client, checkedRoles(roles));
+  return hook(client, roles);
 }
 
 function hook(client: AuthClient, roles: readonly Role[] | undefined): Hook {

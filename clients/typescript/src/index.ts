@@ -17,4 +17,5 @@ export {
   Unavailable,
 } from "./errors.js";
 export { userOf } from "./http.js";
+export { type CurrentUser, type NewSession, type Session } from "./session.js";
 export { type Login, type Role, type User, type UserPage } from "./user.js";

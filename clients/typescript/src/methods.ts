@@ -17,6 +17,13 @@ export const LOGIN = {
   hashes: true,
 } satisfies Method<pb.LoginRequest, pb.LoginResponse>;
 
+export const CREATE_SESSION = {
+  name: "CreateSession",
+  request: pb.CreateSessionRequest,
+  response: pb.CreateSessionResponse,
+  hashes: true,
+} satisfies Method<pb.CreateSessionRequest, pb.CreateSessionResponse>;
+
 export const REGISTER = {
   name: "Register",
   request: pb.RegisterRequest,
@@ -115,6 +122,33 @@ export const DELETE_API_KEYS = {
   request: pb.DeleteApiKeysRequest,
   response: pb.DeleteApiKeysResponse,
 } satisfies Method<pb.DeleteApiKeysRequest, pb.DeleteApiKeysResponse>;
+
+export const LIST_SESSIONS = {
+  name: "ListSessions",
+  request: pb.ListSessionsRequest,
+  response: pb.ListSessionsResponse,
+  isRead: true,
+} satisfies Method<pb.ListSessionsRequest, pb.ListSessionsResponse>;
+
+export const DELETE_SESSIONS = {
+  name: "DeleteSessions",
+  request: pb.DeleteSessionsRequest,
+  response: pb.DeleteSessionsResponse,
+} satisfies Method<pb.DeleteSessionsRequest, pb.DeleteSessionsResponse>;
+
+export const GET_CURRENT_USER = {
+  name: "GetCurrentUser",
+  request: pb.GetCurrentUserRequest,
+  response: pb.GetCurrentUserResponse,
+  isRead: true,
+} satisfies Method<pb.GetCurrentUserRequest, pb.GetCurrentUserResponse>;
+
+export const LIST_ROLES = {
+  name: "ListRoles",
+  request: pb.ListRolesRequest,
+  response: pb.ListRolesResponse,
+  isRead: true,
+} satisfies Method<pb.ListRolesRequest, pb.ListRolesResponse>;
 
 export const BATCH_GET_USERS = {
   name: "BatchGetUsers",

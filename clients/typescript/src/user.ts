@@ -1,12 +1,15 @@
 /** Users and roles. */
 
 import { Malformed } from "./errors.js";
-import { Role as WireRole, type User as WireUser } from "./generated/rolegate/auth/v1/auth.js";
+import { type AllowedRoles, Role as WireRole, type User as WireUser } from "./generated/rolegate/auth/v1/auth.js";
 
-/** The role of a user. */
-export type Role = "user" | "author" | "admin";
+/** The name of a role: one of the three that always exist, or another that auth-service has. */
+export type Role = "user" | "author" | "admin" | (string & {});
 
-/** A user, with the role stored when the service answered. */
+/**
+ * A user, with the role stored when the service answered; in decisions `user` for a stored role that the
+ * service does not have.
+ */
 export interface User {
   readonly id: number;
   readonly username: string;
@@ -26,30 +29,39 @@ export interface UserPage {
   readonly next: number | undefined;
 }
 
-const TO_WIRE: Record<Role, WireRole> = {
-  user: WireRole.ROLE_USER,
-  author: WireRole.ROLE_AUTHOR,
-  admin: WireRole.ROLE_ADMIN,
-};
+const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+const NUMBERS = new Map<Role, WireRole>([
+  ["user", WireRole.ROLE_USER],
+  ["author", WireRole.ROLE_AUTHOR],
+  ["admin", WireRole.ROLE_ADMIN],
+]);
 
-/** The role in the contract. An unknown name is a mistake of the program. */
-export function roleNumber(role: Role): WireRole {
-  if (!Object.hasOwn(TO_WIRE, role)) throw new RangeError(`no role: ${role}`);
-  return TO_WIRE[role];
+/** A role in a request: its name, and for the version before its number, which it refuses for any other. */
+export function roleFields(role: Role): { roleName: string; role: WireRole } {
+  return { roleName: role, role: NUMBERS.get(role) ?? WireRole.ROLE_UNSPECIFIED };
 }
 
-/** A user without an id or with an unknown role is `Malformed`, never a user without rights. */
+/** The roles of a requirement, which auth-service checks. */
+export function allowedRoles(roles: readonly Role[]): AllowedRoles {
+  // The version before must admit nobody by an added role, and refuse what is no name.
+  const known = roles.filter((role) => NUMBERS.has(role) || !NAME.test(role));
+  return { roleNames: [...roles], roles: known.map((role) => roleFields(role).role) };
+}
+
+/** A user without an id or a role is `Malformed`, never a user without rights. */
 export function userFrom(message: WireUser | undefined): User {
   if (!message || message.id < 1n) throw new Malformed("a user without an id");
-  const { username, disabled } = message;
-  return { id: idFrom(message.id), username, role: roleFrom(message.role), disabled };
+  const { username, disabled, roleName, role } = message;
+  return { id: idFrom(message.id), username, role: roleFrom(roleName, role), disabled };
 }
 
-/** A role that this version does not know is `Malformed`: any other would be a guess. */
-export function roleFrom(number: WireRole): Role {
-  const roles = Object.keys(TO_WIRE) as Role[];
-  const role = roles.find((name) => TO_WIRE[name] === number);
-  if (!role) throw new Malformed("an unknown role");
+/**
+ * The role of a response: its name, or in one of the version before its number. What is neither is
+ * `Malformed`: any role would be a guess.
+ */
+export function roleFrom(name: string, number: WireRole = WireRole.ROLE_UNSPECIFIED): Role {
+  const role = name || [...NUMBERS.keys()].find((known) => NUMBERS.get(known) === number) || "";
+  if (!NAME.test(role)) throw new Malformed("an unknown role");
   return role;
 }
 

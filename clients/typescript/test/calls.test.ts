@@ -4,7 +4,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { AuthClient, Malformed, Refused, Unavailable } from "../src/index.js";
+import { apiKeyFrom } from "../src/api-key.js";
 import { REASONS } from "../src/errors.js";
+import { currentUserFrom, sessionFrom } from "../src/session.js";
+import { allowedRoles, userFrom } from "../src/user.js";
 import { Stage, variable } from "./stage.js";
 
 const auth = AuthClient.fromEnv();
@@ -81,6 +84,125 @@ test("API key acts with at most its role until it is deleted", async () => {
   assert.deepEqual(await auth.listApiKeys(token), []);
 });
 
+test("admin makes an API key of another user", async () => {
+  const user = await auth.createUser(admin, "typescript service", "password", "author");
+  const { key, apiKey } = await auth.createApiKey(admin, "service", { role: "author", userId: user.id });
+  assert.deepEqual([apiKey.userId, apiKey.createdBy], [user.id, "admin"]);
+  assert.deepEqual(await auth.authorize(key, ["author"]), user);
+  for (const role of [undefined, "admin", "root", ""]) {
+    const refusal = auth.createApiKey(admin, "service", { role, userId: user.id });
+    await assert.rejects(refusal, refused("ROLE_INVALID"), role);
+  }
+  const token = (await auth.login("typescript service", "password")).accessToken;
+  assert.equal((await auth.createApiKey(token, "own")).apiKey.createdBy, undefined);
+});
+
+test("session stands for its user until it is ended", async () => {
+  const name = "typescript session";
+  const user = await auth.register(name, "password");
+  const options = { name: "browser", userAgent: "Lynx/2.9" };
+  const { token, session, user: same } = await auth.createSession(name, "password", options);
+  assert.deepEqual(same, user);
+  assert.match(token, /^rgs_[\w-]{43}$/);
+  assert.deepEqual([session.userId, session.name, session.userAgent], [user.id, "browser", "Lynx/2.9"]);
+  assert(session.createdAt < session.idleExpiresAt && session.idleExpiresAt < session.expiresAt);
+  assert.equal(session.lastUsedAt, undefined);
+  assert.deepEqual(await auth.authorize(token), user);
+  const current = await auth.getCurrentUser(token);
+  assert.deepEqual(current, { user, credentialKind: "session", expiresAt: session.expiresAt });
+  const other = await auth.createSession(name, "password");
+  assert.deepEqual([other.session.name, other.session.userAgent], [undefined, undefined]);
+  const listed = (await auth.listSessions(token)).map(({ id, current }) => [id, current]);
+  assert.deepEqual(listed, [[session.id, true], [other.session.id, false]]);
+  const ids = (sessions: { id: number }[]) => sessions.map(({ id }) => id);
+  assert.deepEqual(ids(await auth.deleteSessions(token, other.session.id)), [other.session.id]);
+  await assert.rejects(auth.deleteSessions(token, other.session.id), refused("SESSION_NOT_FOUND"));
+  await assert.rejects(auth.authorize(other.token), refused("TOKEN_INVALID"));
+  const third = await auth.createSession(name, "password");
+  assert.deepEqual(ids(await auth.deleteSessions(token, "all")), [third.session.id]);
+  assert.deepEqual(ids(await auth.listSessions(admin, user.id)), [session.id]);
+  assert.deepEqual(ids(await auth.deleteSessions(admin, "all", user.id)), [session.id]);
+  await assert.rejects(auth.authorize(token), refused("TOKEN_INVALID"));
+});
+
+test("session needs a right password and a good name, and ends with its logout", async () => {
+  const name = "typescript logout";
+  const user = await auth.register(name, "password");
+  await assert.rejects(auth.createSession(name, "wrong"), refused("CREDENTIALS_INVALID"));
+  const unnamed = auth.createSession(name, "password", { name: "" });
+  await assert.rejects(unnamed, refused("SESSION_INVALID"));
+  const { token } = await auth.createSession(name, "password");
+  assert.deepEqual(await auth.revokeTokens(token), user);
+  await assert.rejects(auth.authorize(token), refused("TOKEN_INVALID"));
+});
+
+test("credential says what it is", async () => {
+  const current = await auth.getCurrentUser(admin);
+  assert.deepEqual([current.user.username, current.credentialKind], ["admin", "access_token"]);
+  assert((current.expiresAt?.getTime() ?? 0) > Date.now());
+  const { key, apiKey } = await auth.createApiKey(admin, "me");
+  const byKey = await auth.getCurrentUser(key);
+  assert.deepEqual([byKey.credentialKind, byKey.expiresAt], ["api_key", undefined]);
+  await auth.deleteApiKeys(admin, apiKey.id);
+  await assert.rejects(auth.getCurrentUser("rgs_short"), refused("TOKEN_INVALID"));
+});
+
+test("added role is a name like the others", async () => {
+  const name = "typescript editor";
+  assert.deepEqual(await auth.listRoles(admin), ["user", "author", "admin", "editor"]);
+  const editor = await auth.createUser(admin, name, "password", "editor");
+  assert.equal(editor.role, "editor");
+  const page = await auth.listUsers(admin, { usernamePrefix: name, role: "editor" });
+  assert.deepEqual(page.users, [editor]);
+  const token = (await auth.login(name, "password")).accessToken;
+  assert.deepEqual(await auth.authorize(token, ["author", "editor"]), editor);
+  await assert.rejects(auth.authorize(token, ["author"]), refused("ROLE_INSUFFICIENT"));
+  const { key, apiKey } = await auth.createApiKey(token, "ci", { role: "editor" });
+  assert.equal(apiKey.role, "editor");
+  assert.equal((await auth.setUserRole(admin, editor.id, "user")).role, "user");
+  await assert.rejects(auth.authorize(key, ["editor"]), refused("ROLE_INSUFFICIENT"));
+  for (const unknown of ["reviewer", "Editor", ""]) {
+    for (const refuse of [
+      () => auth.setUserRole(admin, editor.id, unknown),
+      () => auth.createUser(admin, `${name} 2`, "password", unknown),
+      () => auth.listUsers(admin, { role: unknown }),
+      () => auth.createApiKey(token, "ci", { role: unknown }),
+    ]) {
+      await assert.rejects(refuse, refused("ROLE_INVALID"), unknown);
+    }
+  }
+});
+
+test("version before takes numbers and admits nobody by an added role", () => {
+  for (const [name, numbers] of [["editor", []], ["Editor", [0]], ["", [0]], ["author", [2]]] as const) {
+    assert.deepEqual(allowedRoles([name]), { roleNames: [name], roles: numbers });
+  }
+  assert.deepEqual(allowedRoles(["editor", "admin"]).roles, [3]);
+  const user = { id: 1n, username: "ann", disabled: false, unknownRoleName: "" };
+  const roleOf = (roleName: string, role: number) => userFrom({ ...user, roleName, role }).role;
+  assert.deepEqual([roleOf("", 2), roleOf("editor", 1)], ["author", "editor"]);
+  for (const [name, number] of [["", 0], ["", 4], ["Admin", 3], ["a".repeat(33), 1]] as const) {
+    assert.throws(() => roleOf(name, number), Malformed, name);
+  }
+  const key = { id: 1n, userId: 1n, name: "", prefix: "", createdAt: new Date() };
+  assert.deepEqual([apiKeyFrom(key).role, apiKeyFrom({ ...key, role: 2 }).role], [undefined, "author"]);
+  assert.equal(apiKeyFrom({ ...key, role: 1, roleName: "editor" }).role, "editor");
+  assert.throws(() => apiKeyFrom({ ...key, roleName: "Editor" }), Malformed);
+});
+
+test("sessions and credentials that cannot be shown are malformed", () => {
+  const time = new Date();
+  const times = { createdAt: time, expiresAt: time, idleExpiresAt: time };
+  const good = { id: 1n, userId: 1n, current: false, ...times };
+  assert.equal(sessionFrom(good).name, undefined);
+  for (const bad of [{ id: 0n }, ...Object.keys(times).map((name) => ({ [name]: undefined }))]) {
+    assert.throws(() => sessionFrom({ ...good, ...bad }), Malformed);
+  }
+  for (const kind of [0, 4]) {
+    assert.throws(() => currentUserFrom({ credential: { kind } }), Malformed);
+  }
+});
+
 test("tokens end when they are revoked", async () => {
   const token = await stage.token();
   const user = await auth.authorize(token);
@@ -98,10 +220,13 @@ test("decisions of a batch have an outcome each", async () => {
     { token, roles: ["admin"] },
     { token: "forged" },
     { token, roles: [] },
+    { token, roles: ["user", "reviewer"] },
+    { token, roles: [""] },
   ]);
   assert(user && "username" in user);
   const reasons = refusals.map((refusal) => (refusal as Refused).reason);
-  assert.deepEqual(reasons, ["TOKEN_INVALID", "ROLE_INSUFFICIENT", "TOKEN_INVALID", "REQUEST_INVALID"]);
+  const mistakes = Array(3).fill("REQUEST_INVALID");
+  assert.deepEqual(reasons, ["TOKEN_INVALID", "ROLE_INSUFFICIENT", "TOKEN_INVALID", ...mistakes]);
 });
 
 test("broken rule is in the message", async () => {
@@ -110,10 +235,11 @@ test("broken rule is in the message", async () => {
   assert(failure.text && failure.detail === failure.text && failure.status === 400);
 });
 
-test("requirement of no role is refused and an unknown role is a mistake", async () => {
+test("requirement of no role or of one that does not exist is refused", async () => {
   const token = await stage.token();
-  await assert.rejects(auth.authorize(token, []), refused("REQUEST_INVALID"));
-  await assert.rejects(auth.authorize(token, ["root" as "user"]), RangeError);
+  for (const mistake of [[], [""], ["USER"], ["user,admin"], ["user", "root"], ["x".repeat(33)]]) {
+    await assert.rejects(auth.authorize(token, mistake), refused("REQUEST_INVALID"));
+  }
 });
 
 test("token that metadata cannot carry is invalid", async () => {

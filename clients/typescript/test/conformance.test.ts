@@ -14,7 +14,7 @@ import { AuthClient, RolegateError } from "../src/index.js";
 import * as inExpress from "../src/express.js";
 import * as inFastify from "../src/fastify.js";
 import { errorResponse } from "../src/http.js";
-import { type Case, type Outcome, Stage, type Step, TABLE } from "./stage.js";
+import { type Outcome, Stage, type Step, TABLE } from "./stage.js";
 
 type Ask = () => Promise<Outcome>;
 
@@ -24,13 +24,14 @@ after(() => stage.close());
 for (const entry of TABLE.cases) {
   test(entry.name, async () => {
     const client = AuthClient.fromEnv();
-    const [over, stop] = await services(client, entry);
+    const roles = entry.roles.length > 0 ? entry.roles : undefined;
+    const [over, stop] = await services(client, roles);
     try {
       const token = await stage.token(entry.token);
       const form = entry.authorization === undefined ? "Bearer {token}" : entry.authorization;
       const header = form?.replace("{token}", token);
       const interfaces = over.map((port) => () => get(port, header));
-      if (entry.authorization === undefined) interfaces.push(() => decide(client, token, entry));
+      if (entry.authorization === undefined) interfaces.push(() => decide(client, token, roles));
       for (const step of entry.steps) {
         for (const state of step.given ?? []) await stage.given(state);
         await Promise.all(interfaces.map((ask) => expect(step, ask)));
@@ -57,9 +58,9 @@ async function expect(step: Step, ask: Ask): Promise<void> {
   }
 }
 
-async function decide(client: AuthClient, token: string, { roles }: Case): Promise<Outcome> {
+async function decide(client: AuthClient, token: string, roles: string[] | undefined): Promise<Outcome> {
   try {
-    await client.authorize(token, roles.length > 0 ? roles : undefined);
+    await client.authorize(token, roles);
     return { status: 200 };
   } catch (error) {
     assert(error instanceof RolegateError);
@@ -84,21 +85,45 @@ async function get(port: number, authorization: string | undefined): Promise<Out
   return outcome(response.statusCode, response.headers, await text(response));
 }
 
+test("requirement that auth-service refuses is 500 and in the log", async (context) => {
+  const log = context.mock.method(console, "error", () => {});
+  const client = AuthClient.fromEnv();
+  const token = await stage.token();
+  try {
+    for (const roles of [[], [""], ["User"], ["user", "reviewer"]]) {
+      const [ports, stop] = await services(client, roles);
+      for (const port of ports) {
+        log.mock.resetCalls();
+        assert.deepEqual(await get(port, `Bearer ${token}`), TABLE.outcomes["REQUEST_INVALID"]);
+        const [line = ""] = log.mock.calls.map((call) => String(call.arguments[0]));
+        assert(line.includes(`one of the roles ${JSON.stringify(roles)}: REQUEST_INVALID`), line);
+        assert(!line.includes(token));
+        // What the client of this service can mend is not in its log.
+        assert.equal((await get(port, undefined)).status, 401);
+        assert.equal(log.mock.callCount(), 1);
+      }
+      await stop();
+    }
+  } finally {
+    client.close();
+  }
+});
+
 /** The ports of a protected endpoint in Express and in Fastify. */
 async function services(
   client: AuthClient,
-  { roles }: Case,
+  roles: string[] | undefined,
 ): Promise<[number[], () => Promise<void>]> {
   const app = express();
   const middleware =
-    roles.length > 0 ? inExpress.requireRole(client, ...roles) : inExpress.requireUser(client);
+    roles ? inExpress.requireRole(client, ...roles) : inExpress.requireUser(client);
   app.get("/", middleware, (req, res) => void res.json(inExpress.userOf(req)));
   const server: Server = app.listen(0, "127.0.0.1");
   await once(server, "listening");
 
   const fastify = Fastify();
   const onRequest =
-    roles.length > 0 ? inFastify.requireRole(client, ...roles) : inFastify.requireUser(client);
+    roles ? inFastify.requireRole(client, ...roles) : inFastify.requireUser(client);
   fastify.get("/", { onRequest }, async (req) => inFastify.userOf(req));
   await fastify.listen({ port: 0, host: "127.0.0.1" });
 

@@ -55,8 +55,9 @@ import * as fastify from "@rolegate/client/fastify";
 const client: AuthClient = AuthClient.fromEnv();
 export const user: Promise<User> = client.authorize("token", ["author"]);
 export const protections = [requireRole(client, "author"), fastify.requireUser(client)];
+export const added = requireRole(client, "editor", "admin");
 // @ts-expect-error
-requireRole(client, "root");
+requireRole(client, 1);
 `;
 
 test("package has types for both kinds of modules", () => {

@@ -28,7 +28,9 @@ class Replica {
     const same = (bytes: Buffer) => bytes;
     const codec = { requestSerialize: same, requestDeserialize: same };
     const both = { ...codec, responseSerialize: same, responseDeserialize: same };
-    const user = { id: 1n, username: "ann", role: Role.ROLE_USER, disabled: false };
+    // Of the version before.
+    const names = { roleName: "", unknownRoleName: "" };
+    const user = { id: 1n, username: "ann", role: Role.ROLE_USER, disabled: false, ...names };
     const answer = Buffer.from(AuthorizeResponse.encode({ user }).finish());
     for (const name of ["Authorize", "Register"]) {
       const handle: UntypedHandleCall = (_: unknown, reply: (error: object | null, answer?: Buffer) => void) => {

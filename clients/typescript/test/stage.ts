@@ -23,7 +23,7 @@ export interface Case {
   readonly name: string;
   readonly token: string;
   readonly authorization?: string | null;
-  readonly roles: ("user" | "author" | "admin")[];
+  readonly roles: string[];
   readonly steps: Step[];
 }
 

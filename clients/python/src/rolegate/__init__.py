@@ -2,7 +2,7 @@
 
 - `Client`, `AsyncClient`: one method for each call of the contract.
 - `rolegate.errors`: an exception for each reason.
-- `rolegate.fastapi`, `rolegate.asgi`, `rolegate.django`: protect the endpoints of a service.
+- `rolegate.fastapi`, `rolegate.asgi`, `rolegate.django`, `rolegate.flask`: protect the endpoints of a service.
 """
 
 from ._call import Context
@@ -11,6 +11,7 @@ from .aio import AsyncClient
 from .api_key import ApiKey, NewApiKey
 from .client import Client
 from .errors import Refused, RolegateError
+from .session import CurrentUser, NewSession, Session
 from .user import Login, Role, User, UserPage
 
 __all__ = [
@@ -18,11 +19,14 @@ __all__ = [
     "AsyncClient",
     "Client",
     "Context",
+    "CurrentUser",
     "Login",
     "NewApiKey",
+    "NewSession",
     "Refused",
     "Role",
     "RolegateError",
+    "Session",
     "Tls",
     "User",
     "UserPage",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
-from typing import Dict, Iterable, List, Optional, Protocol, Sequence, Tuple, Union
+from typing import Dict, Iterable, List, Optional, Protocol, Sequence, Tuple, TypeVar, Union
 
 from ._call import MAX_TOKEN, Call, is_token
 from ._status import refusal
 from .api_key import ApiKey, NewApiKey
 from .auth.v1 import auth_pb2 as pb
 from .errors import Malformed, RolegateError, TokenInvalid
-from .user import Login, RoleName, User, UserPage, role_number
+from .session import CurrentUser, NewSession, Session
+from .user import Login, RoleName, User, UserPage, allowed_roles, role_number, role_of
 
 #: Items of one ``BatchAuthorize``.
 MAX_BATCH = 256
@@ -27,6 +27,8 @@ _ANY = pb.AnyAuthenticated()
 #: One of many decisions.
 Outcome = Union[User, RolegateError]
 
+Deleted = TypeVar("Deleted")
+
 
 def register(username: str, password: str) -> Call[User]:
     request = pb.RegisterRequest(username=username, password=password)
@@ -36,6 +38,15 @@ def register(username: str, password: str) -> Call[User]:
 def login(username: str, password: str) -> Call[Login]:
     request = pb.LoginRequest(username=username, password=password)
     return Call(request, pb.LoginResponse, _login, hashes=True)
+
+
+def create_session(
+    username: str, password: str, name: Optional[str], user_agent: str
+) -> Call[NewSession]:
+    request = pb.CreateSessionRequest(
+        username=username, password=password, name=name, user_agent=user_agent
+    )
+    return Call(request, pb.CreateSessionResponse, NewSession.of, hashes=True)
 
 
 def verify_credentials(username: str, password: str) -> Call[User]:
@@ -51,17 +62,11 @@ def checked(token: str) -> str:
 
 
 def requirement(roles: Roles) -> Requirement:
-    """What a decision requires. An unknown role is a ``ValueError``."""
+    """What a decision requires."""
     if roles is None:
         return None
     # A name is iterable, too.
-    return _allowed((roles,) if isinstance(roles, str) else tuple(roles))
-
-
-@lru_cache(maxsize=1024)
-def _allowed(roles: Tuple[RoleName, ...]) -> pb.AllowedRoles:
-    """A requirement, of which a service has few; nothing may change it."""
-    return pb.AllowedRoles(roles=[role_number(role) for role in roles])
+    return allowed_roles((roles,) if isinstance(roles, str) else tuple(roles))
 
 
 def authorize(token: str, allowed: Requirement) -> Call[User]:
@@ -111,7 +116,9 @@ def batch_authorize(items: Sequence[Tuple[str, Requirement]]) -> Call[List[Outco
 
 
 def create_user(actor: str, username: str, password: str, role: RoleName) -> Call[User]:
-    request = pb.CreateUserRequest(username=username, password=password, role=role_number(role))
+    request = pb.CreateUserRequest(
+        username=username, password=password, role=role_number(role), role_name=role
+    )
     return Call(request, pb.CreateUserResponse, _user, hashes=True, actor=actor)
 
 
@@ -121,7 +128,8 @@ def set_user_disabled(actor: str, user_id: int, disabled: bool) -> Call[User]:
 
 
 def set_user_role(actor: str, user_id: int, role: RoleName) -> Call[User]:
-    request = pb.SetUserRoleRequest(user_id=user_id, role=role_number(role))
+    number = role_number(role)
+    request = pb.SetUserRoleRequest(user_id=user_id, role=number, role_name=role)
     return Call(request, pb.SetUserRoleResponse, _user, actor=actor)
 
 
@@ -130,7 +138,7 @@ def list_users(
 ) -> Call[UserPage]:
     request = pb.ListUsersRequest(page_size=limit, after=after, username_prefix=username_prefix)
     if role is not None:
-        request.role = role_number(role)
+        request.role, request.role_name = role_number(role), role
     return Call(request, pb.ListUsersResponse, _page, is_read=True, actor=actor)
 
 
@@ -160,11 +168,15 @@ def revoke_tokens(actor: str, user_id: Optional[int]) -> Call[User]:
 
 
 def create_api_key(
-    actor: str, name: str, role: Optional[RoleName], expires_at: Optional[datetime]
+    actor: str,
+    name: str,
+    role: Optional[RoleName],
+    expires_at: Optional[datetime],
+    user_id: Optional[int],
 ) -> Call[NewApiKey]:
-    request = pb.CreateApiKeyRequest(name=name)
+    request = pb.CreateApiKeyRequest(name=name, user_id=user_id)
     if role is not None:
-        request.role = role_number(role)
+        request.role, request.role_name = role_number(role), role
     if expires_at is not None:
         if expires_at.tzinfo is None:
             raise ValueError("expires_at needs a time zone")
@@ -188,16 +200,41 @@ def delete_api_keys(
     return Call(request, pb.DeleteApiKeysResponse, _api_keys, actor=actor)
 
 
+def list_sessions(actor: str, user_id: Optional[int]) -> Call[List[Session]]:
+    request = pb.ListSessionsRequest(user_id=user_id)
+    return Call(request, pb.ListSessionsResponse, _sessions, is_read=True, actor=actor)
+
+
+def delete_sessions(
+    actor: str, session_id: Optional[int], user_id: Optional[int]
+) -> Call[List[Session]]:
+    request = pb.DeleteSessionsRequest(user_id=user_id)
+    if session_id is None:
+        request.all.SetInParent()
+    else:
+        request.session_id = session_id
+    return Call(request, pb.DeleteSessionsResponse, _sessions, actor=actor)
+
+
+def get_current_user(actor: str) -> Call[CurrentUser]:
+    request = pb.GetCurrentUserRequest()
+    return Call(request, pb.GetCurrentUserResponse, CurrentUser.of, is_read=True, actor=actor)
+
+
+def list_roles(actor: str) -> Call[List[RoleName]]:
+    return Call(pb.ListRolesRequest(), pb.ListRolesResponse, _roles, is_read=True, actor=actor)
+
+
 def get_usernames(ids: Iterable[int]) -> Call[Dict[int, str]]:
     request = pb.BatchGetUsersRequest(ids=ids)
     return Call(request, pb.BatchGetUsersResponse, _usernames, is_read=True)
 
 
-def only(keys: List[ApiKey]) -> ApiKey:
-    """The deleted key."""
-    if len(keys) != 1:
-        raise Malformed("not one deleted API key")
-    return keys[0]
+def only(deleted: List[Deleted]) -> Deleted:
+    """The deleted API key or session."""
+    if len(deleted) != 1:
+        raise Malformed("not one deletion")
+    return deleted[0]
 
 
 class _WithUser(Protocol):
@@ -225,6 +262,19 @@ class _WithApiKeys(Protocol):
 
 def _api_keys(response: _WithApiKeys) -> List[ApiKey]:
     return [ApiKey.of(key) for key in response.api_keys]
+
+
+class _WithSessions(Protocol):
+    @property
+    def sessions(self) -> Iterable[pb.Session]: ...
+
+
+def _sessions(response: _WithSessions) -> List[Session]:
+    return [Session.of(session) for session in response.sessions]
+
+
+def _roles(response: pb.ListRolesResponse) -> List[RoleName]:
+    return [role_of(name, pb.ROLE_UNSPECIFIED) for name in response.role_names]
 
 
 def _usernames(response: pb.BatchGetUsersResponse) -> Dict[int, str]:

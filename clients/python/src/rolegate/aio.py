@@ -13,6 +13,7 @@ from ._calls import Outcome, Roles
 from ._channel import Address, Tls
 from ._connections import Connections
 from .api_key import ApiKey, NewApiKey
+from .session import CurrentUser, NewSession, Session
 from .user import Login, Role, RoleName, User, UserPage
 
 
@@ -79,6 +80,18 @@ class AsyncClient:
     async def login(self, username: str, password: str, context: Context = Context()) -> Login:
         """Checks a username and a password and issues an access token."""
         return await self._run(calls.login(username, password), context)
+
+    async def create_session(
+        self,
+        username: str,
+        password: str,
+        name: Optional[str] = None,
+        user_agent: str = "",
+        context: Context = Context(),
+    ) -> NewSession:
+        """Checks a username and a password and makes a session."""
+        call = calls.create_session(username, password, name, user_agent)
+        return await self._run(call, context)
 
     async def verify_credentials(
         self, username: str, password: str, context: Context = Context()
@@ -153,19 +166,22 @@ class AsyncClient:
     async def set_password(
         self, actor: str, user_id: int, password: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of another user and revokes the user's tokens."""
+        """Replaces the password of another user, and ends the user's tokens and sessions."""
         return await self._run(calls.set_password(actor, user_id, password), context)
 
     async def change_password(
         self, actor: str, current: str, new: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of the user ``actor``, and revokes all of the user's tokens."""
+        """Replaces the password of the user ``actor``. Ends the user's tokens, and sessions but ``actor``."""
         return await self._run(calls.change_password(actor, current, new), context)
 
     async def revoke_tokens(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> User:
-        """Ends every access token of a user; without an id, of the user ``actor``: a logout."""
+        """Ends every access token and session of a user; without an id, of the user ``actor``: a logout.
+
+        A session as ``actor`` ends only itself.
+        """
         return await self._run(calls.revoke_tokens(actor, user_id), context)
 
     async def create_api_key(
@@ -175,9 +191,15 @@ class AsyncClient:
         role: Optional[RoleName] = None,
         expires_at: Optional[datetime] = None,
         context: Context = Context(),
+        *,
+        user_id: Optional[int] = None,
     ) -> NewApiKey:
-        """Creates an API key of the user ``actor``, with at most ``role``; ``None``: the user's."""
-        return await self._run(calls.create_api_key(actor, name, role, expires_at), context)
+        """Creates an API key with at most ``role``; ``None``: the user's.
+
+        It is one of the user ``actor``, or of the user with an id, for whom an admin must name a role.
+        """
+        call = calls.create_api_key(actor, name, role, expires_at, user_id)
+        return await self._run(call, context)
 
     async def list_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
@@ -197,6 +219,37 @@ class AsyncClient:
     ) -> List[ApiKey]:
         """Deletes every API key of a user; without an id, of the user ``actor``."""
         return await self._run(calls.delete_api_keys(actor, None, user_id), context)
+
+    async def list_sessions(
+        self, actor: str, user_id: Optional[int] = None, context: Context = Context()
+    ) -> List[Session]:
+        """The sessions of a user by ascending id; without an id, of the user ``actor``."""
+        return await self._run(calls.list_sessions(actor, user_id), context)
+
+    async def delete_session(
+        self,
+        actor: str,
+        session_id: int,
+        user_id: Optional[int] = None,
+        context: Context = Context(),
+    ) -> Session:
+        """Ends a session of a user and returns it; without a user id, of the user ``actor``."""
+        ended = await self._run(calls.delete_sessions(actor, session_id, user_id), context)
+        return calls.only(ended)
+
+    async def delete_all_sessions(
+        self, actor: str, user_id: Optional[int] = None, context: Context = Context()
+    ) -> List[Session]:
+        """Ends every session of a user but ``actor``; without an id, of the user ``actor``."""
+        return await self._run(calls.delete_sessions(actor, None, user_id), context)
+
+    async def get_current_user(self, actor: str, context: Context = Context()) -> CurrentUser:
+        """The user ``actor``, which may be any credential, and what kind of credential it is."""
+        return await self._run(calls.get_current_user(actor), context)
+
+    async def list_roles(self, actor: str, context: Context = Context()) -> List[RoleName]:
+        """The roles that auth-service has."""
+        return await self._run(calls.list_roles(actor), context)
 
     async def get_usernames(
         self, ids: Iterable[int], context: Context = Context()

@@ -8,8 +8,7 @@ from typing import Any, Awaitable, Callable, MutableMapping
 from ._calls import Roles
 from .aio import AsyncClient
 from .errors import RolegateError
-from .http import bearer_token, can_deny, close_code, error_headers
-from .user import Role
+from .http import bearer_token, can_deny, close_code, error_headers, log_mistake
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -24,10 +23,8 @@ class RequireUser:
     """
 
     def __init__(self, app: App, client: AsyncClient, roles: Roles = None) -> None:
-        names = [roles] if isinstance(roles, str) else roles
-        self.roles = None if names is None else tuple(Role(role) for role in names)
-        if self.roles == ():
-            raise ValueError("roles must not be empty; None is any user")
+        names = (roles,) if isinstance(roles, str) else roles
+        self.roles = None if names is None else tuple(names)
         self.app, self.client = app, client
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -37,6 +34,7 @@ class RequireUser:
         try:
             user = await self.client.authorize(bearer_token(values), self.roles)
         except RolegateError as error:
+            log_mistake(error, self.roles)
             if scope["type"] == "http":
                 return await _respond(error, send, "http")
             if can_deny(scope):

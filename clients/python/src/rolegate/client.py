@@ -16,15 +16,17 @@ from ._channel import Address, Tls
 from ._status import error_of
 from .api_key import ApiKey, NewApiKey
 from .errors import Unavailable
+from .session import CurrentUser, NewSession, Session
 from .user import Login, Role, RoleName, User, UserPage
 
 
 class Client:
     """A client of every replica of auth-service behind ``url``. Threads may share it.
 
-    In every call that takes ``actor``, it is the access token of an admin, unless the call says otherwise.
-    Calls raise the exceptions of `rolegate.errors`. They end after ``timeout`` seconds, by default after 5,
-    or after 10 if they hash a password; calls that change nothing are made again if they reached no replica.
+    In every call that takes ``actor``, it is the access token or session of an admin, unless the call says
+    otherwise. Calls raise the exceptions of `rolegate.errors`. They end after ``timeout`` seconds, by default
+    after 5, or after 10 if they hash a password; calls that change nothing are made again if they reached no
+    replica.
     """
 
     def __init__(
@@ -88,6 +90,18 @@ class Client:
     def login(self, username: str, password: str, context: Context = Context()) -> Login:
         """Checks a username and a password and issues an access token."""
         return self._run(calls.login(username, password), context)
+
+    def create_session(
+        self,
+        username: str,
+        password: str,
+        name: Optional[str] = None,
+        user_agent: str = "",
+        context: Context = Context(),
+    ) -> NewSession:
+        """Checks a username and a password and makes a session."""
+        call = calls.create_session(username, password, name, user_agent)
+        return self._run(call, context)
 
     def verify_credentials(
         self, username: str, password: str, context: Context = Context()
@@ -160,19 +174,22 @@ class Client:
     def set_password(
         self, actor: str, user_id: int, password: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of another user and revokes the user's tokens."""
+        """Replaces the password of another user, and ends the user's tokens and sessions."""
         return self._run(calls.set_password(actor, user_id, password), context)
 
     def change_password(
         self, actor: str, current: str, new: str, context: Context = Context()
     ) -> User:
-        """Replaces the password of the user ``actor``, and revokes all of the user's tokens."""
+        """Replaces the password of the user ``actor``. Ends the user's tokens, and sessions but ``actor``."""
         return self._run(calls.change_password(actor, current, new), context)
 
     def revoke_tokens(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
     ) -> User:
-        """Ends every access token of a user; without an id, of the user ``actor``: a logout."""
+        """Ends every access token and session of a user; without an id, of the user ``actor``: a logout.
+
+        A session as ``actor`` ends only itself.
+        """
         return self._run(calls.revoke_tokens(actor, user_id), context)
 
     def create_api_key(
@@ -182,9 +199,15 @@ class Client:
         role: Optional[RoleName] = None,
         expires_at: Optional[datetime] = None,
         context: Context = Context(),
+        *,
+        user_id: Optional[int] = None,
     ) -> NewApiKey:
-        """Creates an API key of the user ``actor``, with at most ``role``; ``None``: the user's."""
-        return self._run(calls.create_api_key(actor, name, role, expires_at), context)
+        """Creates an API key with at most ``role``; ``None``: the user's.
+
+        It is one of the user ``actor``, or of the user with an id, for whom an admin must name a role.
+        """
+        call = calls.create_api_key(actor, name, role, expires_at, user_id)
+        return self._run(call, context)
 
     def list_api_keys(
         self, actor: str, user_id: Optional[int] = None, context: Context = Context()
@@ -204,6 +227,37 @@ class Client:
     ) -> List[ApiKey]:
         """Deletes every API key of a user; without an id, of the user ``actor``."""
         return self._run(calls.delete_api_keys(actor, None, user_id), context)
+
+    def list_sessions(
+        self, actor: str, user_id: Optional[int] = None, context: Context = Context()
+    ) -> List[Session]:
+        """The sessions of a user by ascending id; without an id, of the user ``actor``."""
+        return self._run(calls.list_sessions(actor, user_id), context)
+
+    def delete_session(
+        self,
+        actor: str,
+        session_id: int,
+        user_id: Optional[int] = None,
+        context: Context = Context(),
+    ) -> Session:
+        """Ends a session of a user and returns it; without a user id, of the user ``actor``."""
+        ended = self._run(calls.delete_sessions(actor, session_id, user_id), context)
+        return calls.only(ended)
+
+    def delete_all_sessions(
+        self, actor: str, user_id: Optional[int] = None, context: Context = Context()
+    ) -> List[Session]:
+        """Ends every session of a user but ``actor``; without an id, of the user ``actor``."""
+        return self._run(calls.delete_sessions(actor, None, user_id), context)
+
+    def get_current_user(self, actor: str, context: Context = Context()) -> CurrentUser:
+        """The user ``actor``, which may be any credential, and what kind of credential it is."""
+        return self._run(calls.get_current_user(actor), context)
+
+    def list_roles(self, actor: str, context: Context = Context()) -> List[RoleName]:
+        """The roles that auth-service has."""
+        return self._run(calls.list_roles(actor), context)
 
     def get_usernames(
         self, ids: Iterable[int], context: Context = Context()

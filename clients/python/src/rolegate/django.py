@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from .client import Client
 from .errors import RolegateError
-from .http import error_headers, wsgi_token
-from .user import Role, RoleName, User
+from .http import error_headers, log_mistake, wsgi_token
+from .user import RoleName, User
 
 
 class AuthenticatedHttpRequest(HttpRequest):
@@ -28,10 +28,7 @@ def require(*roles: RoleName) -> Callable[[View], View]:
 
     Only for views that are no coroutines.
     """
-    if not roles:
-        raise ValueError("require() needs a role; require_user is any user")
-    wanted = tuple(Role(role) for role in roles)
-    return lambda view: _protected(view, wanted)
+    return lambda view: _protected(view, roles)
 
 
 def require_user(view: View) -> View:
@@ -39,7 +36,7 @@ def require_user(view: View) -> View:
     return _protected(view, None)
 
 
-def _protected(view: View, roles: Optional[Tuple[Role, ...]]) -> View:
+def _protected(view: View, roles: Optional[Tuple[RoleName, ...]]) -> View:
     if asyncio.iscoroutinefunction(view):
         raise TypeError("the view is a coroutine; use rolegate.asgi")
 
@@ -48,6 +45,7 @@ def _protected(view: View, roles: Optional[Tuple[Role, ...]]) -> View:
         try:
             user = _client().authorize(wsgi_token(request.META), roles)
         except RolegateError as error:
+            log_mistake(error, roles)
             headers = error_headers(error)
             body = {"detail": error.detail}
             return JsonResponse(body, status=error.status, headers=headers)

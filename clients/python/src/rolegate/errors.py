@@ -112,6 +112,14 @@ class ApiKeyNotFound(Refused):
     status, detail = 404, "API key not found."
 
 
+class SessionInvalid(Refused):
+    status, detail = 400, ""
+
+
+class SessionNotFound(Refused):
+    status, detail = 404, "Session not found."
+
+
 class CredentialsInvalid(Refused):
     status, detail = 401, "Invalid username or password."
 

@@ -4,7 +4,7 @@ The client of an application is ``app.state.rolegate``, by default ``AsyncClient
 """
 
 # No `from __future__ import annotations`: older versions of FastAPI cannot resolve them in a `__call__`.
-from typing import Iterable, Optional
+from typing import Optional, Tuple
 
 from fastapi import HTTPException, WebSocketException
 from fastapi.openapi.models import HTTPBearer
@@ -14,17 +14,17 @@ from fastapi.security.base import SecurityBase
 from ._calls import requirement
 from .aio import AsyncClient
 from .errors import RolegateError
-from .http import bearer_token, can_deny, close_code, error_headers
+from .http import bearer_token, can_deny, close_code, error_headers, log_mistake
 from .user import RoleName, User
 
 
 class _Require(SecurityBase):
     """A dependency with the scheme of its tokens, which FastAPI shows in ``/docs``."""
 
-    def __init__(self, roles: Optional[Iterable[RoleName]]) -> None:
+    def __init__(self, roles: Optional[Tuple[RoleName, ...]]) -> None:
         self.model = HTTPBearer()
         self.scheme_name = "HTTPBearer"
-        self.allowed = requirement(roles)
+        self.roles, self.allowed = roles, requirement(roles)
 
     async def __call__(self, connection: HTTPConnection) -> User:
         scope = connection.scope
@@ -32,6 +32,7 @@ class _Require(SecurityBase):
         try:
             return await client_of(connection)._submit(bearer_token(values), self.allowed)
         except RolegateError as error:
+            log_mistake(error, self.roles)
             if scope["type"] == "websocket" and not can_deny(scope):
                 raise WebSocketException(close_code(error), error.detail) from error
             raise HTTPException(error.status, error.detail, error_headers(error)) from error
@@ -43,8 +44,6 @@ current_user = _Require(None)
 
 def require(*roles: RoleName) -> _Require:
     """The user of a request, who must have one of these roles now: ``require("author", "admin")``."""
-    if not roles:
-        raise ValueError("require() needs a role; current_user is any user")
     return _Require(roles)
 
 

@@ -12,18 +12,15 @@ from flask import current_app, g, jsonify, make_response, request
 
 from .client import Client
 from .errors import RolegateError
-from .http import error_headers, wsgi_token
-from .user import Role, RoleName
+from .http import error_headers, log_mistake, wsgi_token
+from .user import RoleName
 
 View = TypeVar("View", bound=Callable[..., Any])
 
 
 def require(*roles: RoleName) -> Callable[[View], View]:
     """Lets requests pass whose user has one of these roles now. Goes below ``@app.route``."""
-    if not roles:
-        raise ValueError("require() needs a role; require_user is any user")
-    wanted = tuple(Role(role) for role in roles)
-    return lambda view: _protected(view, wanted)
+    return lambda view: _protected(view, roles)
 
 
 def require_user(view: View) -> View:
@@ -31,12 +28,13 @@ def require_user(view: View) -> View:
     return _protected(view, None)
 
 
-def _protected(view: View, roles: Optional[Tuple[Role, ...]]) -> View:
+def _protected(view: View, roles: Optional[Tuple[RoleName, ...]]) -> View:
     @wraps(view)
     def protected(*args: Any, **kwargs: Any) -> Any:
         try:
             g.rolegate_user = _client().authorize(wsgi_token(request.environ), roles)
         except RolegateError as error:
+            log_mistake(error, roles)
             return make_response(jsonify(detail=error.detail), error.status, error_headers(error))
         # A view may be a coroutine.
         return current_app.ensure_sync(view)(*args, **kwargs)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from typing import Any, Dict, Mapping, Sequence
 
+from ._calls import Roles
 from .errors import NotAuthenticated, RolegateError, TokenInvalid, TokenUserNotFound
 
 #: The token is visible ASCII of any length: one that is too long is refused as a token.
 _BEARER = re.compile(rb"bearer +([!-~]+) *", re.IGNORECASE)
+_LOG = logging.getLogger("rolegate")
 
 
 def bearer_token(values: Sequence[bytes]) -> str:
@@ -27,6 +30,13 @@ def bearer_token(values: Sequence[bytes]) -> str:
 def wsgi_token(environ: Mapping[str, Any]) -> str:
     """The token of a request by WSGI, whose servers join repeated headers."""
     return bearer_token([environ.get("HTTP_AUTHORIZATION", "").encode()])
+
+
+def log_mistake(error: RolegateError, roles: Roles) -> None:
+    """Logs what no client of this service can mend, such as a required role that auth-service does not have."""
+    if error.status == 500:
+        wanted = "a user" if roles is None else f"one of the roles {[*map(str.__str__, roles)]}"
+        _LOG.error("cannot decide about a request that needs %s: %s", wanted, error)
 
 
 def error_headers(error: RolegateError) -> Dict[str, str]:

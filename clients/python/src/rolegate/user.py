@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
-from typing import List, Optional, Union
+from functools import lru_cache
+from typing import List, Optional, Tuple, Union
 
 from .auth.v1 import auth_pb2 as pb
 from .errors import Malformed
 
 
 class Role(str, Enum):
-    """The role of a user; the values are the names in JSON."""
+    """The roles that always exist; the values are their names. Others are a ``str``."""
 
     USER = "user"
     AUTHOR = "author"
@@ -21,41 +23,60 @@ class Role(str, Enum):
     __str__ = str.__str__
 
 
-#: A role or its name. An unknown name is a ``ValueError``, because it is a mistake of the program.
+#: The name of a role. auth-service knows which exist, and refuses others.
 RoleName = Union[Role, str]
 
-_TO_WIRE = {Role.USER: pb.ROLE_USER, Role.AUTHOR: pb.ROLE_AUTHOR, Role.ADMIN: pb.ROLE_ADMIN}
-_FROM_WIRE = {number: role for role, number in _TO_WIRE.items()}
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_NUMBERS = {"user": pb.ROLE_USER, "author": pb.ROLE_AUTHOR, "admin": pb.ROLE_ADMIN}
+_BY_NUMBER = {number: Role(name) for name, number in _NUMBERS.items()}
+_BY_NAME = {role.value: role for role in Role}
 
 
 def role_number(role: RoleName) -> pb.Role.ValueType:
-    """The role in the contract."""
-    return _TO_WIRE[Role(role)]
+    """The role in a request to the version before, which refuses the number of any other."""
+    return _NUMBERS.get(role, pb.ROLE_UNSPECIFIED)
 
 
-def role_of(number: pb.Role.ValueType) -> Role:
-    """A role that this version does not know is ``Malformed``: any other would be a guess."""
-    role = _FROM_WIRE.get(number)
-    if role is None:
+@lru_cache(maxsize=1024)
+def allowed_roles(names: Tuple[RoleName, ...]) -> pb.AllowedRoles:
+    """A requirement, of which a service has few; nothing may change it. auth-service checks the names."""
+    # The version before must admit nobody by an added role, and refuse what is no name.
+    numbers = [role_number(name) for name in names if name in _NUMBERS or not _NAME.fullmatch(name)]
+    return pb.AllowedRoles(role_names=names, roles=numbers)
+
+
+def role_of(name: str, number: pb.Role.ValueType) -> RoleName:
+    """The role of a response: its name, or in one of the version before its number.
+
+    What is neither is ``Malformed``: any role would be a guess.
+    """
+    role = _BY_NAME.get(name) if name else _BY_NUMBER.get(number)
+    if role is not None:
+        return role
+    if not _NAME.fullmatch(name):
         raise Malformed("an unknown role")
-    return role
+    return name
 
 
 @dataclass(frozen=True)
 class User:
-    """A user, with the role stored when the service answered."""
+    """A user, with the role stored when the service answered; one of `Role`, or the name of another.
+
+    In decisions it is ``user`` for a stored role that the service does not have.
+    """
 
     id: int
     username: str
-    role: Role
+    role: RoleName
     disabled: bool = False
 
     @classmethod
     def of(cls, message: pb.User) -> User:
-        """A user without an id or with an unknown role is ``Malformed``, never a user without rights."""
+        """A user without an id or a role is ``Malformed``, never a user without rights."""
         if message.id < 1:
             raise Malformed("a user without an id")
-        return cls(message.id, message.username, role_of(message.role), message.disabled)
+        role = role_of(message.role_name, message.role)
+        return cls(message.id, message.username, role, message.disabled)
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ it decides nothing and must never be read as "no".
   USERNAME_INVALID       INVALID_ARGUMENT    the username breaks a rule; the message names it
   PASSWORD_INVALID       INVALID_ARGUMENT    the password breaks a rule; the message names it
   CREDENTIALS_INVALID    UNAUTHENTICATED     unknown username or wrong password
-  TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, ended or expired access token, or an
-                                             API key that is not one, whatever the cause
+  TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, ended or expired access token, or a
+                                             session or API key that is not one, whatever the cause
   TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     a valid token, but its user does not exist
   ROLE_INSUFFICIENT      PERMISSION_DENIED   the user's stored role is not among the allowed ones, or
-                                             an API key makes a call that needs an access token
+                                             an API key makes a call that API keys may not make
   USER_NOT_FOUND         NOT_FOUND           no user has this id
-  ROLE_INVALID           INVALID_ARGUMENT    the role is none of user, author, admin
+  ROLE_INVALID           INVALID_ARGUMENT    the service has no such role, or it may not be used here
   USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the one named admin
   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
@@ -26,6 +26,8 @@ it decides nothing and must never be read as "no".
   API_KEY_INVALID        INVALID_ARGUMENT    a new API key breaks a rule; the message names it
   API_KEY_LIMIT          FAILED_PRECONDITION the user has 50 API keys already
   API_KEY_NOT_FOUND      NOT_FOUND           the user has no API key with this id
+  SESSION_INVALID        INVALID_ARGUMENT    a new session breaks a rule; the message names it
+  SESSION_NOT_FOUND      NOT_FOUND           the user has no session with this id
   REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid; a bug of the caller
   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
   TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts; google.rpc.RetryInfo says when
@@ -75,7 +77,7 @@ class _RoleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Role.ValueType],
     """May manage users."""
 
 class Role(_Role, metaclass=_RoleEnumTypeWrapper):
-    """The role of a user."""
+    """The roles of the version before. Replaced by names."""
 
 ROLE_UNSPECIFIED: Role.ValueType  # 0
 """Not a role. Rejected as a requirement and as a new role."""
@@ -87,6 +89,34 @@ ROLE_ADMIN: Role.ValueType  # 3
 """May manage users."""
 Global___Role: _TypeAlias = Role  # noqa: Y015
 
+class _CredentialKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _CredentialKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CredentialKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CREDENTIAL_KIND_UNSPECIFIED: _CredentialKind.ValueType  # 0
+    """None of the others."""
+    CREDENTIAL_KIND_ACCESS_TOKEN: _CredentialKind.ValueType  # 1
+    """A JWT of Login."""
+    CREDENTIAL_KIND_SESSION: _CredentialKind.ValueType  # 2
+    """The token of CreateSession."""
+    CREDENTIAL_KIND_API_KEY: _CredentialKind.ValueType  # 3
+    """The key of CreateApiKey."""
+
+class CredentialKind(_CredentialKind, metaclass=_CredentialKindEnumTypeWrapper):
+    """What a credential is."""
+
+CREDENTIAL_KIND_UNSPECIFIED: CredentialKind.ValueType  # 0
+"""None of the others."""
+CREDENTIAL_KIND_ACCESS_TOKEN: CredentialKind.ValueType  # 1
+"""A JWT of Login."""
+CREDENTIAL_KIND_SESSION: CredentialKind.ValueType  # 2
+"""The token of CreateSession."""
+CREDENTIAL_KIND_API_KEY: CredentialKind.ValueType  # 3
+"""The key of CreateApiKey."""
+Global___CredentialKind: _TypeAlias = CredentialKind  # noqa: Y015
+
 @_typing.final
 class User(_message.Message):
     """A user, without the password hash, which never leaves the service."""
@@ -97,16 +127,22 @@ class User(_message.Message):
     USERNAME_FIELD_NUMBER: _builtins.int
     ROLE_FIELD_NUMBER: _builtins.int
     DISABLED_FIELD_NUMBER: _builtins.int
+    ROLE_NAME_FIELD_NUMBER: _builtins.int
+    UNKNOWN_ROLE_NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """Assigned by the service, at least 1, never reused."""
     username: _builtins.str
     """Unique, compared byte for byte."""
     role: Global___Role.ValueType
-    """The role stored when the request was answered; in decisions about an API key, the key's if it is
-    lower.
-    """
+    """Of the version before: as role_name, or ROLE_USER for added roles."""
     disabled: _builtins.bool
     """Whether every credential of the user is refused."""
+    role_name: _builtins.str
+    """The role stored when the request was answered; in decisions about an API key, the key's if it is
+    lower, and in all decisions `user` for a stored role that the service does not have.
+    """
+    unknown_role_name: _builtins.str
+    """In decisions, a stored role that the service does not have; otherwise empty."""
     def __init__(
         self,
         *,
@@ -114,10 +150,12 @@ class User(_message.Message):
         username: _builtins.str = ...,
         role: Global___Role.ValueType = ...,
         disabled: _builtins.bool = ...,
+        role_name: _builtins.str = ...,
+        unknown_role_name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["disabled", b"disabled", "id", b"id", "role", b"role", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["disabled", b"disabled", "id", b"id", "role", b"role", "role_name", b"role_name", "unknown_role_name", b"unknown_role_name", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -184,26 +222,35 @@ class CreateUserRequest(_message.Message):
     USERNAME_FIELD_NUMBER: _builtins.int
     PASSWORD_FIELD_NUMBER: _builtins.int
     ROLE_FIELD_NUMBER: _builtins.int
+    ROLE_NAME_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """By the rules of RegisterRequest.username."""
     password: _builtins.str
     """By the rules of RegisterRequest.password."""
     role: Global___Role.ValueType
-    """Unset for ROLE_USER; ROLE_UNSPECIFIED is ROLE_INVALID."""
+    """Of the version before."""
+    role_name: _builtins.str
+    """Unset for `user`."""
     def __init__(
         self,
         *,
         username: _builtins.str = ...,
         password: _builtins.str = ...,
         role: Global___Role.ValueType | None = ...,
+        role_name: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "role", b"role"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "role", b"role", "role_name", b"role_name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "password", b"password", "role", b"role", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "password", b"password", "role", b"role", "role_name", b"role_name", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__role: _TypeAlias = _typing.Literal["role"]  # noqa: Y015
     _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
+    _WhichOneofReturnType__role_name: _TypeAlias = _typing.Literal["role_name"]  # noqa: Y015
+    _WhichOneofArgType__role_name: _TypeAlias = _typing.Literal["_role_name", b"_role_name"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__role) -> _WhichOneofReturnType__role | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__role_name) -> _WhichOneofReturnType__role_name | None: ...
 
 Global___CreateUserRequest: _TypeAlias = CreateUserRequest  # noqa: Y015
 
@@ -336,6 +383,153 @@ class LoginResponse(_message.Message):
 Global___LoginResponse: _TypeAlias = LoginResponse  # noqa: Y015
 
 @_typing.final
+class CreateSessionRequest(_message.Message):
+    """Makes a session."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USERNAME_FIELD_NUMBER: _builtins.int
+    PASSWORD_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    USER_AGENT_FIELD_NUMBER: _builtins.int
+    username: _builtins.str
+    """The username as registered."""
+    password: _builtins.str
+    """The password as registered."""
+    name: _builtins.str
+    """What the session is for, by the rules of CreateApiKeyRequest.name; unset: without a name."""
+    user_agent: _builtins.str
+    """The User-Agent of the client. Kept to 256 bytes without control characters, and trusted for nothing."""
+    def __init__(
+        self,
+        *,
+        username: _builtins.str = ...,
+        password: _builtins.str = ...,
+        name: _builtins.str | None = ...,
+        user_agent: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "name", b"name"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "name", b"name", "password", b"password", "user_agent", b"user_agent", "username", b"username"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
+    _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
+
+Global___CreateSessionRequest: _TypeAlias = CreateSessionRequest  # noqa: Y015
+
+@_typing.final
+class CreateSessionResponse(_message.Message):
+    """The password was right."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    USER_FIELD_NUMBER: _builtins.int
+    token: _builtins.str
+    """The token of the session, to be sent as `authorization: Bearer <token>`. Never shown again."""
+    @_builtins.property
+    def session(self) -> Global___Session:
+        """What is stored of it."""
+
+    @_builtins.property
+    def user(self) -> Global___User:
+        """The user who logged in."""
+
+    def __init__(
+        self,
+        *,
+        token: _builtins.str = ...,
+        session: Global___Session | None = ...,
+        user: Global___User | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "user", b"user"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "token", b"token", "user", b"user"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateSessionResponse: _TypeAlias = CreateSessionResponse  # noqa: Y015
+
+@_typing.final
+class Session(_message.Message):
+    """A session, without its token."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    LAST_USED_AT_FIELD_NUMBER: _builtins.int
+    CLIENT_ADDRESS_FIELD_NUMBER: _builtins.int
+    USER_AGENT_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    IDLE_EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    CURRENT_FIELD_NUMBER: _builtins.int
+    id: _builtins.int
+    """Assigned by the service, at least 1, never reused."""
+    user_id: _builtins.int
+    """The user who acts by it."""
+    name: _builtins.str
+    """As the client named it; unset: without a name."""
+    client_address: _builtins.str
+    """The address of the client that made it; unset: unknown."""
+    user_agent: _builtins.str
+    """The User-Agent of that client; unset: none."""
+    current: _builtins.bool
+    """Whether it is the actor's credential."""
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was made, to the second."""
+
+    @_builtins.property
+    def last_used_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was last good for a decision, written at most once a minute; unset: never."""
+
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends, used or not."""
+
+    @_builtins.property
+    def idle_expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends unless it is used."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.int = ...,
+        user_id: _builtins.int = ...,
+        name: _builtins.str | None = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+        last_used_at: _timestamp_pb2.Timestamp | None = ...,
+        client_address: _builtins.str | None = ...,
+        user_agent: _builtins.str | None = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+        idle_expires_at: _timestamp_pb2.Timestamp | None = ...,
+        current: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "_name", b"_name", "_user_agent", b"_user_agent", "client_address", b"client_address", "created_at", b"created_at", "expires_at", b"expires_at", "idle_expires_at", b"idle_expires_at", "last_used_at", b"last_used_at", "name", b"name", "user_agent", b"user_agent"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "_name", b"_name", "_user_agent", b"_user_agent", "client_address", b"client_address", "created_at", b"created_at", "current", b"current", "expires_at", b"expires_at", "id", b"id", "idle_expires_at", b"idle_expires_at", "last_used_at", b"last_used_at", "name", b"name", "user_agent", b"user_agent", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__client_address: _TypeAlias = _typing.Literal["client_address"]  # noqa: Y015
+    _WhichOneofArgType__client_address: _TypeAlias = _typing.Literal["_client_address", b"_client_address"]  # noqa: Y015
+    _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
+    _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
+    _WhichOneofReturnType__user_agent: _TypeAlias = _typing.Literal["user_agent"]  # noqa: Y015
+    _WhichOneofArgType__user_agent: _TypeAlias = _typing.Literal["_user_agent", b"_user_agent"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__client_address) -> _WhichOneofReturnType__client_address | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_agent) -> _WhichOneofReturnType__user_agent | None: ...
+
+Global___Session: _TypeAlias = Session  # noqa: Y015
+
+@_typing.final
 class VerifyCredentialsRequest(_message.Message):
     """Credentials to check."""
 
@@ -343,19 +537,25 @@ class VerifyCredentialsRequest(_message.Message):
 
     USERNAME_FIELD_NUMBER: _builtins.int
     PASSWORD_FIELD_NUMBER: _builtins.int
+    ROLE_NAMES_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """The username as registered."""
     password: _builtins.str
     """The password as registered."""
+    @_builtins.property
+    def role_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The roles to which the caller will compare the user's, so that it learns of one that does not exist."""
+
     def __init__(
         self,
         *,
         username: _builtins.str = ...,
         password: _builtins.str = ...,
+        role_names: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["password", b"password", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["password", b"password", "role_names", b"role_names", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -456,18 +656,24 @@ class AllowedRoles(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     ROLES_FIELD_NUMBER: _builtins.int
+    ROLE_NAMES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def roles(self) -> _containers.RepeatedScalarFieldContainer[Global___Role.ValueType]:
-        """At least one; ROLE_UNSPECIFIED is REQUEST_INVALID."""
+        """Of the version before."""
+
+    @_builtins.property
+    def role_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """At least one."""
 
     def __init__(
         self,
         *,
         roles: _abc.Iterable[Global___Role.ValueType] | None = ...,
+        role_names: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["roles", b"roles"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["role_names", b"role_names", "roles", b"roles"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -583,19 +789,23 @@ class SetUserRoleRequest(_message.Message):
 
     USER_ID_FIELD_NUMBER: _builtins.int
     ROLE_FIELD_NUMBER: _builtins.int
+    ROLE_NAME_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
     """The user."""
     role: Global___Role.ValueType
+    """Of the version before."""
+    role_name: _builtins.str
     """The new role."""
     def __init__(
         self,
         *,
         user_id: _builtins.int = ...,
         role: Global___Role.ValueType = ...,
+        role_name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["role", b"role", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["role", b"role", "role_name", b"role_name", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -635,6 +845,7 @@ class ListUsersRequest(_message.Message):
     AFTER_FIELD_NUMBER: _builtins.int
     USERNAME_PREFIX_FIELD_NUMBER: _builtins.int
     ROLE_FIELD_NUMBER: _builtins.int
+    ROLE_NAME_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """The size of the page, 1 to 200; 0 means 50."""
     after: _builtins.int
@@ -642,7 +853,9 @@ class ListUsersRequest(_message.Message):
     username_prefix: _builtins.str
     """Only usernames with this literal prefix; empty for all."""
     role: Global___Role.ValueType
-    """Only users with this role; unset for all; ROLE_UNSPECIFIED is ROLE_INVALID."""
+    """Of the version before."""
+    role_name: _builtins.str
+    """Only users with this role; unset for all."""
     def __init__(
         self,
         *,
@@ -650,14 +863,20 @@ class ListUsersRequest(_message.Message):
         after: _builtins.int = ...,
         username_prefix: _builtins.str = ...,
         role: Global___Role.ValueType | None = ...,
+        role_name: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "role", b"role"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "role", b"role", "role_name", b"role_name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "after", b"after", "page_size", b"page_size", "role", b"role", "username_prefix", b"username_prefix"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "after", b"after", "page_size", b"page_size", "role", b"role", "role_name", b"role_name", "username_prefix", b"username_prefix"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__role: _TypeAlias = _typing.Literal["role"]  # noqa: Y015
     _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
+    _WhichOneofReturnType__role_name: _TypeAlias = _typing.Literal["role_name"]  # noqa: Y015
+    _WhichOneofArgType__role_name: _TypeAlias = _typing.Literal["_role_name", b"_role_name"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__role) -> _WhichOneofReturnType__role | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__role_name) -> _WhichOneofReturnType__role_name | None: ...
 
 Global___ListUsersRequest: _TypeAlias = ListUsersRequest  # noqa: Y015
 
@@ -945,6 +1164,8 @@ class ApiKey(_message.Message):
     CREATED_AT_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     LAST_USED_AT_FIELD_NUMBER: _builtins.int
+    ROLE_NAME_FIELD_NUMBER: _builtins.int
+    CREATED_BY_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """Assigned by the service, at least 1, never reused."""
     user_id: _builtins.int
@@ -954,7 +1175,11 @@ class ApiKey(_message.Message):
     prefix: _builtins.str
     """The first 8 characters of the key, for people to recognise it."""
     role: Global___Role.ValueType
+    """Of the version before: as role_name, or ROLE_USER for added roles."""
+    role_name: _builtins.str
     """The highest role that it grants; unset: the user's."""
+    created_by: _builtins.str
+    """The username of the admin who created it for the user; unset: the user or an operator did."""
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:
         """When it was created, to the second."""
@@ -978,14 +1203,25 @@ class ApiKey(_message.Message):
         created_at: _timestamp_pb2.Timestamp | None = ...,
         expires_at: _timestamp_pb2.Timestamp | None = ...,
         last_used_at: _timestamp_pb2.Timestamp | None = ...,
+        role_name: _builtins.str | None = ...,
+        created_by: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "created_at", b"created_at", "expires_at", b"expires_at", "last_used_at", b"last_used_at", "role", b"role"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_by", b"_created_by", "_role", b"_role", "_role_name", b"_role_name", "created_at", b"created_at", "created_by", b"created_by", "expires_at", b"expires_at", "last_used_at", b"last_used_at", "role", b"role", "role_name", b"role_name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "created_at", b"created_at", "expires_at", b"expires_at", "id", b"id", "last_used_at", b"last_used_at", "name", b"name", "prefix", b"prefix", "role", b"role", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_by", b"_created_by", "_role", b"_role", "_role_name", b"_role_name", "created_at", b"created_at", "created_by", b"created_by", "expires_at", b"expires_at", "id", b"id", "last_used_at", b"last_used_at", "name", b"name", "prefix", b"prefix", "role", b"role", "role_name", b"role_name", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__created_by: _TypeAlias = _typing.Literal["created_by"]  # noqa: Y015
+    _WhichOneofArgType__created_by: _TypeAlias = _typing.Literal["_created_by", b"_created_by"]  # noqa: Y015
     _WhichOneofReturnType__role: _TypeAlias = _typing.Literal["role"]  # noqa: Y015
     _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
+    _WhichOneofReturnType__role_name: _TypeAlias = _typing.Literal["role_name"]  # noqa: Y015
+    _WhichOneofArgType__role_name: _TypeAlias = _typing.Literal["_role_name", b"_role_name"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__created_by) -> _WhichOneofReturnType__created_by | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__role) -> _WhichOneofReturnType__role | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__role_name) -> _WhichOneofReturnType__role_name | None: ...
 
 Global___ApiKey: _TypeAlias = ApiKey  # noqa: Y015
 
@@ -998,10 +1234,16 @@ class CreateApiKeyRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     ROLE_FIELD_NUMBER: _builtins.int
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    ROLE_NAME_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """1 to 100 characters, no control or invisible characters, no white space at either end. Not unique."""
     role: Global___Role.ValueType
-    """The highest role that the key grants; unset: the user's. ROLE_UNSPECIFIED is ROLE_INVALID."""
+    """Of the version before."""
+    role_name: _builtins.str
+    """The highest role that the key grants; unset: the user's. Required with a user_id, and not `admin`."""
+    user_id: _builtins.int
+    """The user; unset for the actor."""
     @_builtins.property
     def expires_at(self) -> _timestamp_pb2.Timestamp:
         """When it ends, a time in the future and before the year 10000; fractions of a second are dropped.
@@ -1014,14 +1256,25 @@ class CreateApiKeyRequest(_message.Message):
         name: _builtins.str = ...,
         role: Global___Role.ValueType | None = ...,
         expires_at: _timestamp_pb2.Timestamp | None = ...,
+        role_name: _builtins.str | None = ...,
+        user_id: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "expires_at", b"expires_at", "role", b"role"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "_user_id", b"_user_id", "expires_at", b"expires_at", "role", b"role", "role_name", b"role_name", "user_id", b"user_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "expires_at", b"expires_at", "name", b"name", "role", b"role"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "_user_id", b"_user_id", "expires_at", b"expires_at", "name", b"name", "role", b"role", "role_name", b"role_name", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__role: _TypeAlias = _typing.Literal["role"]  # noqa: Y015
     _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
+    _WhichOneofReturnType__role_name: _TypeAlias = _typing.Literal["role_name"]  # noqa: Y015
+    _WhichOneofArgType__role_name: _TypeAlias = _typing.Literal["_role_name", b"_role_name"]  # noqa: Y015
+    _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
+    _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__role) -> _WhichOneofReturnType__role | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__role_name) -> _WhichOneofReturnType__role_name | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_id) -> _WhichOneofReturnType__user_id | None: ...
 
 Global___CreateApiKeyRequest: _TypeAlias = CreateApiKeyRequest  # noqa: Y015
 
@@ -1180,6 +1433,250 @@ class DeleteApiKeysResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___DeleteApiKeysResponse: _TypeAlias = DeleteApiKeysResponse  # noqa: Y015
+
+@_typing.final
+class ListSessionsRequest(_message.Message):
+    """Requests the sessions of a user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """The user; unset for the actor."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
+    _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_id) -> _WhichOneofReturnType__user_id | None: ...
+
+Global___ListSessionsRequest: _TypeAlias = ListSessionsRequest  # noqa: Y015
+
+@_typing.final
+class ListSessionsResponse(_message.Message):
+    """The sessions of a user that have not ended."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def sessions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Session]:
+        """By ascending id, at most 100."""
+
+    def __init__(
+        self,
+        *,
+        sessions: _abc.Iterable[Global___Session] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["sessions", b"sessions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSessionsResponse: _TypeAlias = ListSessionsResponse  # noqa: Y015
+
+@_typing.final
+class DeleteSessionsRequest(_message.Message):
+    """Ends sessions of a user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    ALL_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """The user; unset for the actor."""
+    session_id: _builtins.int
+    """The session with this id."""
+    @_builtins.property
+    def all(self) -> Global___AllSessions:
+        """Every session but that of the actor."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int | None = ...,
+        session_id: _builtins.int = ...,
+        all: Global___AllSessions | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "all", b"all", "session_id", b"session_id", "sessions", b"sessions", "user_id", b"user_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "all", b"all", "session_id", b"session_id", "sessions", b"sessions", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
+    _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
+    _WhichOneofReturnType_sessions: _TypeAlias = _typing.Literal["session_id", "all"]  # noqa: Y015
+    _WhichOneofArgType_sessions: _TypeAlias = _typing.Literal["sessions", b"sessions"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_id) -> _WhichOneofReturnType__user_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_sessions) -> _WhichOneofReturnType_sessions | None: ...
+
+Global___DeleteSessionsRequest: _TypeAlias = DeleteSessionsRequest  # noqa: Y015
+
+@_typing.final
+class AllSessions(_message.Message):
+    """Every session but that of the actor."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AllSessions: _TypeAlias = AllSessions  # noqa: Y015
+
+@_typing.final
+class DeleteSessionsResponse(_message.Message):
+    """The sessions are refused from now on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def sessions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Session]:
+        """Those that were ended, by ascending id."""
+
+    def __init__(
+        self,
+        *,
+        sessions: _abc.Iterable[Global___Session] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["sessions", b"sessions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteSessionsResponse: _TypeAlias = DeleteSessionsResponse  # noqa: Y015
+
+@_typing.final
+class GetCurrentUserRequest(_message.Message):
+    """Requests the bearer of the token in the metadata."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCurrentUserRequest: _TypeAlias = GetCurrentUserRequest  # noqa: Y015
+
+@_typing.final
+class GetCurrentUserResponse(_message.Message):
+    """The bearer of a credential."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_FIELD_NUMBER: _builtins.int
+    CREDENTIAL_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def user(self) -> Global___User:
+        """As in decisions."""
+
+    @_builtins.property
+    def credential(self) -> Global___Credential:
+        """The credential."""
+
+    def __init__(
+        self,
+        *,
+        user: Global___User | None = ...,
+        credential: Global___Credential | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "user", b"user"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "user", b"user"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetCurrentUserResponse: _TypeAlias = GetCurrentUserResponse  # noqa: Y015
+
+@_typing.final
+class Credential(_message.Message):
+    """A credential of a bearer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    kind: Global___CredentialKind.ValueType
+    """What it is."""
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends at the latest; unset: never."""
+
+    def __init__(
+        self,
+        *,
+        kind: Global___CredentialKind.ValueType = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "kind", b"kind"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Credential: _TypeAlias = Credential  # noqa: Y015
+
+@_typing.final
+class ListRolesRequest(_message.Message):
+    """Requests the roles of the service."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRolesRequest: _TypeAlias = ListRolesRequest  # noqa: Y015
+
+@_typing.final
+class ListRolesResponse(_message.Message):
+    """The roles of the service."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROLE_NAMES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def role_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """`user`, `author`, `admin`, then the others in the order of the setting."""
+
+    def __init__(
+        self,
+        *,
+        role_names: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["role_names", b"role_names"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRolesResponse: _TypeAlias = ListRolesResponse  # noqa: Y015
 
 @_typing.final
 class BatchGetUsersRequest(_message.Message):

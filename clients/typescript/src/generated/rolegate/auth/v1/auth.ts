@@ -24,13 +24,13 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   USERNAME_INVALID       INVALID_ARGUMENT    the username breaks a rule; the message names it
  *   PASSWORD_INVALID       INVALID_ARGUMENT    the password breaks a rule; the message names it
  *   CREDENTIALS_INVALID    UNAUTHENTICATED     unknown username or wrong password
- *   TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, ended or expired access token, or an
- *                                              API key that is not one, whatever the cause
+ *   TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, ended or expired access token, or a
+ *                                              session or API key that is not one, whatever the cause
  *   TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     a valid token, but its user does not exist
  *   ROLE_INSUFFICIENT      PERMISSION_DENIED   the user's stored role is not among the allowed ones, or
- *                                              an API key makes a call that needs an access token
+ *                                              an API key makes a call that API keys may not make
  *   USER_NOT_FOUND         NOT_FOUND           no user has this id
- *   ROLE_INVALID           INVALID_ARGUMENT    the role is none of user, author, admin
+ *   ROLE_INVALID           INVALID_ARGUMENT    the service has no such role, or it may not be used here
  *   USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the one named admin
  *   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
  *   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
@@ -38,6 +38,8 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   API_KEY_INVALID        INVALID_ARGUMENT    a new API key breaks a rule; the message names it
  *   API_KEY_LIMIT          FAILED_PRECONDITION the user has 50 API keys already
  *   API_KEY_NOT_FOUND      NOT_FOUND           the user has no API key with this id
+ *   SESSION_INVALID        INVALID_ARGUMENT    a new session breaks a rule; the message names it
+ *   SESSION_NOT_FOUND      NOT_FOUND           the user has no session with this id
  *   REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid; a bug of the caller
  *   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
  *   TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts; google.rpc.RetryInfo says when
@@ -54,7 +56,7 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  * this client), "client" (all checks from this client), "service" (all checks at this replica).
  */
 
-/** The role of a user. */
+/** The roles of the version before. Replaced by names. */
 export enum Role {
   /** ROLE_UNSPECIFIED - Not a role. Rejected as a requirement and as a new role. */
   ROLE_UNSPECIFIED = 0,
@@ -67,19 +69,36 @@ export enum Role {
   UNRECOGNIZED = -1,
 }
 
+/** What a credential is. */
+export enum CredentialKind {
+  /** CREDENTIAL_KIND_UNSPECIFIED - None of the others. */
+  CREDENTIAL_KIND_UNSPECIFIED = 0,
+  /** CREDENTIAL_KIND_ACCESS_TOKEN - A JWT of Login. */
+  CREDENTIAL_KIND_ACCESS_TOKEN = 1,
+  /** CREDENTIAL_KIND_SESSION - The token of CreateSession. */
+  CREDENTIAL_KIND_SESSION = 2,
+  /** CREDENTIAL_KIND_API_KEY - The key of CreateApiKey. */
+  CREDENTIAL_KIND_API_KEY = 3,
+  UNRECOGNIZED = -1,
+}
+
 /** A user, without the password hash, which never leaves the service. */
 export interface User {
   /** Assigned by the service, at least 1, never reused. */
   id: bigint;
   /** Unique, compared byte for byte. */
   username: string;
-  /**
-   * The role stored when the request was answered; in decisions about an API key, the key's if it is
-   * lower.
-   */
+  /** Of the version before: as role_name, or ROLE_USER for added roles. */
   role: Role;
   /** Whether every credential of the user is refused. */
   disabled: boolean;
+  /**
+   * The role stored when the request was answered; in decisions about an API key, the key's if it is
+   * lower, and in all decisions `user` for a stored role that the service does not have.
+   */
+  roleName: string;
+  /** In decisions, a stored role that the service does not have; otherwise empty. */
+  unknownRoleName: string;
 }
 
 /** Creates a user. */
@@ -105,8 +124,12 @@ export interface CreateUserRequest {
   username: string;
   /** By the rules of RegisterRequest.password. */
   password: string;
-  /** Unset for ROLE_USER; ROLE_UNSPECIFIED is ROLE_INVALID. */
-  role?: Role | undefined;
+  /** Of the version before. */
+  role?:
+    | Role
+    | undefined;
+  /** Unset for `user`. */
+  roleName?: string | undefined;
 }
 
 /** The user was created. */
@@ -145,12 +168,78 @@ export interface LoginResponse {
   user?: User | undefined;
 }
 
+/** Makes a session. */
+export interface CreateSessionRequest {
+  /** The username as registered. */
+  username: string;
+  /** The password as registered. */
+  password: string;
+  /** What the session is for, by the rules of CreateApiKeyRequest.name; unset: without a name. */
+  name?:
+    | string
+    | undefined;
+  /** The User-Agent of the client. Kept to 256 bytes without control characters, and trusted for nothing. */
+  userAgent: string;
+}
+
+/** The password was right. */
+export interface CreateSessionResponse {
+  /** The token of the session, to be sent as `authorization: Bearer <token>`. Never shown again. */
+  token: string;
+  /** What is stored of it. */
+  session?:
+    | Session
+    | undefined;
+  /** The user who logged in. */
+  user?: User | undefined;
+}
+
+/** A session, without its token. */
+export interface Session {
+  /** Assigned by the service, at least 1, never reused. */
+  id: bigint;
+  /** The user who acts by it. */
+  userId: bigint;
+  /** As the client named it; unset: without a name. */
+  name?:
+    | string
+    | undefined;
+  /** When it was made, to the second. */
+  createdAt?:
+    | Date
+    | undefined;
+  /** When it was last good for a decision, written at most once a minute; unset: never. */
+  lastUsedAt?:
+    | Date
+    | undefined;
+  /** The address of the client that made it; unset: unknown. */
+  clientAddress?:
+    | string
+    | undefined;
+  /** The User-Agent of that client; unset: none. */
+  userAgent?:
+    | string
+    | undefined;
+  /** When it ends, used or not. */
+  expiresAt?:
+    | Date
+    | undefined;
+  /** When it ends unless it is used. */
+  idleExpiresAt?:
+    | Date
+    | undefined;
+  /** Whether it is the actor's credential. */
+  current: boolean;
+}
+
 /** Credentials to check. */
 export interface VerifyCredentialsRequest {
   /** The username as registered. */
   username: string;
   /** The password as registered. */
   password: string;
+  /** The roles to which the caller will compare the user's, so that it learns of one that does not exist. */
+  roleNames: string[];
 }
 
 /** The credentials are valid. */
@@ -185,8 +274,10 @@ export interface AnyAuthenticated {
 
 /** Only users whose stored role is listed. */
 export interface AllowedRoles {
-  /** At least one; ROLE_UNSPECIFIED is REQUEST_INVALID. */
+  /** Of the version before. */
   roles: Role[];
+  /** At least one. */
+  roleNames: string[];
 }
 
 /** The bearer meets the requirement. */
@@ -224,8 +315,10 @@ export interface AuthorizeOutcome {
 export interface SetUserRoleRequest {
   /** The user. */
   userId: bigint;
-  /** The new role. */
+  /** Of the version before. */
   role: Role;
+  /** The new role. */
+  roleName: string;
 }
 
 /** The role was replaced. */
@@ -242,8 +335,12 @@ export interface ListUsersRequest {
   after: bigint;
   /** Only usernames with this literal prefix; empty for all. */
   usernamePrefix: string;
-  /** Only users with this role; unset for all; ROLE_UNSPECIFIED is ROLE_INVALID. */
-  role?: Role | undefined;
+  /** Of the version before. */
+  role?:
+    | Role
+    | undefined;
+  /** Only users with this role; unset for all. */
+  roleName?: string | undefined;
 }
 
 /** A page of users. */
@@ -328,7 +425,7 @@ export interface ApiKey {
   name: string;
   /** The first 8 characters of the key, for people to recognise it. */
   prefix: string;
-  /** The highest role that it grants; unset: the user's. */
+  /** Of the version before: as role_name, or ROLE_USER for added roles. */
   role?:
     | Role
     | undefined;
@@ -341,14 +438,22 @@ export interface ApiKey {
     | Date
     | undefined;
   /** When it was last good for a decision, written at most once a minute; unset: never. */
-  lastUsedAt?: Date | undefined;
+  lastUsedAt?:
+    | Date
+    | undefined;
+  /** The highest role that it grants; unset: the user's. */
+  roleName?:
+    | string
+    | undefined;
+  /** The username of the admin who created it for the user; unset: the user or an operator did. */
+  createdBy?: string | undefined;
 }
 
 /** Creates an API key. */
 export interface CreateApiKeyRequest {
   /** 1 to 100 characters, no control or invisible characters, no white space at either end. Not unique. */
   name: string;
-  /** The highest role that the key grants; unset: the user's. ROLE_UNSPECIFIED is ROLE_INVALID. */
+  /** Of the version before. */
   role?:
     | Role
     | undefined;
@@ -356,7 +461,15 @@ export interface CreateApiKeyRequest {
    * When it ends, a time in the future and before the year 10000; fractions of a second are dropped.
    * Unset: never.
    */
-  expiresAt?: Date | undefined;
+  expiresAt?:
+    | Date
+    | undefined;
+  /** The highest role that the key grants; unset: the user's. Required with a user_id, and not `admin`. */
+  roleName?:
+    | string
+    | undefined;
+  /** The user; unset for the actor. */
+  userId?: bigint | undefined;
 }
 
 /** The key was created. */
@@ -406,6 +519,77 @@ export interface DeleteApiKeysResponse {
   apiKeys: ApiKey[];
 }
 
+/** Requests the sessions of a user. */
+export interface ListSessionsRequest {
+  /** The user; unset for the actor. */
+  userId?: bigint | undefined;
+}
+
+/** The sessions of a user that have not ended. */
+export interface ListSessionsResponse {
+  /** By ascending id, at most 100. */
+  sessions: Session[];
+}
+
+/** Ends sessions of a user. */
+export interface DeleteSessionsRequest {
+  /** The user; unset for the actor. */
+  userId?:
+    | bigint
+    | undefined;
+  /** The sessions. Unset is REQUEST_INVALID, so that a caller that forgets the id does not end all. */
+  sessions?:
+    | //
+    /** The session with this id. */
+    { $case: "sessionId"; value: bigint }
+    | //
+    /** Every session but that of the actor. */
+    { $case: "all"; value: AllSessions }
+    | undefined;
+}
+
+/** Every session but that of the actor. */
+export interface AllSessions {
+}
+
+/** The sessions are refused from now on. */
+export interface DeleteSessionsResponse {
+  /** Those that were ended, by ascending id. */
+  sessions: Session[];
+}
+
+/** Requests the bearer of the token in the metadata. */
+export interface GetCurrentUserRequest {
+}
+
+/** The bearer of a credential. */
+export interface GetCurrentUserResponse {
+  /** As in decisions. */
+  user?:
+    | User
+    | undefined;
+  /** The credential. */
+  credential?: Credential | undefined;
+}
+
+/** A credential of a bearer. */
+export interface Credential {
+  /** What it is. */
+  kind: CredentialKind;
+  /** When it ends at the latest; unset: never. */
+  expiresAt?: Date | undefined;
+}
+
+/** Requests the roles of the service. */
+export interface ListRolesRequest {
+}
+
+/** The roles of the service. */
+export interface ListRolesResponse {
+  /** `user`, `author`, `admin`, then the others in the order of the setting. */
+  roleNames: string[];
+}
+
 /** Requests the usernames of users. */
 export interface BatchGetUsersRequest {
   /** At most 256, in any order; duplicates are answered once. */
@@ -427,7 +611,7 @@ export interface UserName {
 }
 
 function createBaseUser(): User {
-  return { id: 0n, username: "", role: 0, disabled: false };
+  return { id: 0n, username: "", role: 0, disabled: false, roleName: "", unknownRoleName: "" };
 }
 
 export const User: MessageFns<User> = {
@@ -446,6 +630,12 @@ export const User: MessageFns<User> = {
     }
     if (message.disabled !== false) {
       writer.uint32(32).bool(message.disabled);
+    }
+    if (message.roleName !== "") {
+      writer.uint32(42).string(message.roleName);
+    }
+    if (message.unknownRoleName !== "") {
+      writer.uint32(50).string(message.unknownRoleName);
     }
     return writer;
   },
@@ -493,6 +683,22 @@ export const User: MessageFns<User> = {
             }
 
             message.disabled = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.roleName = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.unknownRoleName = reader.string();
             continue;
           }
         }
@@ -612,7 +818,7 @@ export const RegisterResponse: MessageFns<RegisterResponse> = {
 };
 
 function createBaseCreateUserRequest(): CreateUserRequest {
-  return { username: "", password: "", role: undefined };
+  return { username: "", password: "", role: undefined, roleName: undefined };
 }
 
 export const CreateUserRequest: MessageFns<CreateUserRequest> = {
@@ -625,6 +831,9 @@ export const CreateUserRequest: MessageFns<CreateUserRequest> = {
     }
     if (message.role !== undefined) {
       writer.uint32(24).int32(message.role);
+    }
+    if (message.roleName !== undefined) {
+      writer.uint32(34).string(message.roleName);
     }
     return writer;
   },
@@ -664,6 +873,14 @@ export const CreateUserRequest: MessageFns<CreateUserRequest> = {
             }
 
             message.role = reader.int32() as any;
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.roleName = reader.string();
             continue;
           }
         }
@@ -945,8 +1162,317 @@ export const LoginResponse: MessageFns<LoginResponse> = {
   },
 };
 
+function createBaseCreateSessionRequest(): CreateSessionRequest {
+  return { username: "", password: "", name: undefined, userAgent: "" };
+}
+
+export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
+  encode(message: CreateSessionRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.username !== "") {
+      writer.uint32(10).string(message.username);
+    }
+    if (message.password !== "") {
+      writer.uint32(18).string(message.password);
+    }
+    if (message.name !== undefined) {
+      writer.uint32(26).string(message.name);
+    }
+    if (message.userAgent !== "") {
+      writer.uint32(34).string(message.userAgent);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateSessionRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateSessionRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.password = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.userAgent = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCreateSessionResponse(): CreateSessionResponse {
+  return { token: "", session: undefined, user: undefined };
+}
+
+export const CreateSessionResponse: MessageFns<CreateSessionResponse> = {
+  encode(message: CreateSessionResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.token !== "") {
+      writer.uint32(10).string(message.token);
+    }
+    if (message.session !== undefined) {
+      Session.encode(message.session, writer.uint32(18).fork()).join();
+    }
+    if (message.user !== undefined) {
+      User.encode(message.user, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateSessionResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateSessionResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.token = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.session = Session.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSession(): Session {
+  return {
+    id: 0n,
+    userId: 0n,
+    name: undefined,
+    createdAt: undefined,
+    lastUsedAt: undefined,
+    clientAddress: undefined,
+    userAgent: undefined,
+    expiresAt: undefined,
+    idleExpiresAt: undefined,
+    current: false,
+  };
+}
+
+export const Session: MessageFns<Session> = {
+  encode(message: Session, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0n) {
+      if (BigInt.asIntN(64, message.id) !== message.id) {
+        throw new globalThis.Error("value provided for field message.id of type int64 too large");
+      }
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.userId !== 0n) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(16).int64(message.userId);
+    }
+    if (message.name !== undefined) {
+      writer.uint32(26).string(message.name);
+    }
+    if (message.createdAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(34).fork()).join();
+    }
+    if (message.lastUsedAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastUsedAt), writer.uint32(42).fork()).join();
+    }
+    if (message.clientAddress !== undefined) {
+      writer.uint32(50).string(message.clientAddress);
+    }
+    if (message.userAgent !== undefined) {
+      writer.uint32(58).string(message.userAgent);
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(66).fork()).join();
+    }
+    if (message.idleExpiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.idleExpiresAt), writer.uint32(74).fork()).join();
+    }
+    if (message.current !== false) {
+      writer.uint32(80).bool(message.current);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Session {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSession();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lastUsedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.clientAddress = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.userAgent = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.idleExpiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.current = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseVerifyCredentialsRequest(): VerifyCredentialsRequest {
-  return { username: "", password: "" };
+  return { username: "", password: "", roleNames: [] };
 }
 
 export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
@@ -956,6 +1482,9 @@ export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
     }
     if (message.password !== "") {
       writer.uint32(18).string(message.password);
+    }
+    for (const v of message.roleNames) {
+      writer.uint32(26).string(v!);
     }
     return writer;
   },
@@ -987,6 +1516,14 @@ export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
             }
 
             message.password = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.roleNames.push(reader.string());
             continue;
           }
         }
@@ -1168,7 +1705,7 @@ export const AnyAuthenticated: MessageFns<AnyAuthenticated> = {
 };
 
 function createBaseAllowedRoles(): AllowedRoles {
-  return { roles: [] };
+  return { roles: [], roleNames: [] };
 }
 
 export const AllowedRoles: MessageFns<AllowedRoles> = {
@@ -1179,6 +1716,9 @@ export const AllowedRoles: MessageFns<AllowedRoles> = {
         writer.int32(v);
       }
       writer.join();
+    }
+    for (const v of message.roleNames) {
+      writer.uint32(18).string(v!);
     }
     return writer;
   },
@@ -1213,6 +1753,14 @@ export const AllowedRoles: MessageFns<AllowedRoles> = {
             }
 
             break;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.roleNames.push(reader.string());
+            continue;
           }
         }
         if ((tag & 7) === 4 || tag === 0) {
@@ -1425,7 +1973,7 @@ export const AuthorizeOutcome: MessageFns<AuthorizeOutcome> = {
 };
 
 function createBaseSetUserRoleRequest(): SetUserRoleRequest {
-  return { userId: 0n, role: 0 };
+  return { userId: 0n, role: 0, roleName: "" };
 }
 
 export const SetUserRoleRequest: MessageFns<SetUserRoleRequest> = {
@@ -1438,6 +1986,9 @@ export const SetUserRoleRequest: MessageFns<SetUserRoleRequest> = {
     }
     if (message.role !== 0) {
       writer.uint32(16).int32(message.role);
+    }
+    if (message.roleName !== "") {
+      writer.uint32(26).string(message.roleName);
     }
     return writer;
   },
@@ -1469,6 +2020,14 @@ export const SetUserRoleRequest: MessageFns<SetUserRoleRequest> = {
             }
 
             message.role = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.roleName = reader.string();
             continue;
           }
         }
@@ -1531,7 +2090,7 @@ export const SetUserRoleResponse: MessageFns<SetUserRoleResponse> = {
 };
 
 function createBaseListUsersRequest(): ListUsersRequest {
-  return { pageSize: 0, after: 0n, usernamePrefix: "", role: undefined };
+  return { pageSize: 0, after: 0n, usernamePrefix: "", role: undefined, roleName: undefined };
 }
 
 export const ListUsersRequest: MessageFns<ListUsersRequest> = {
@@ -1550,6 +2109,9 @@ export const ListUsersRequest: MessageFns<ListUsersRequest> = {
     }
     if (message.role !== undefined) {
       writer.uint32(32).int32(message.role);
+    }
+    if (message.roleName !== undefined) {
+      writer.uint32(42).string(message.roleName);
     }
     return writer;
   },
@@ -1597,6 +2159,14 @@ export const ListUsersRequest: MessageFns<ListUsersRequest> = {
             }
 
             message.role = reader.int32() as any;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.roleName = reader.string();
             continue;
           }
         }
@@ -2176,6 +2746,8 @@ function createBaseApiKey(): ApiKey {
     createdAt: undefined,
     expiresAt: undefined,
     lastUsedAt: undefined,
+    roleName: undefined,
+    createdBy: undefined,
   };
 }
 
@@ -2210,6 +2782,12 @@ export const ApiKey: MessageFns<ApiKey> = {
     }
     if (message.lastUsedAt !== undefined) {
       Timestamp.encode(toTimestamp(message.lastUsedAt), writer.uint32(66).fork()).join();
+    }
+    if (message.roleName !== undefined) {
+      writer.uint32(74).string(message.roleName);
+    }
+    if (message.createdBy !== undefined) {
+      writer.uint32(82).string(message.createdBy);
     }
     return writer;
   },
@@ -2291,6 +2869,22 @@ export const ApiKey: MessageFns<ApiKey> = {
             message.lastUsedAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.roleName = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.createdBy = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2305,7 +2899,7 @@ export const ApiKey: MessageFns<ApiKey> = {
 };
 
 function createBaseCreateApiKeyRequest(): CreateApiKeyRequest {
-  return { name: "", role: undefined, expiresAt: undefined };
+  return { name: "", role: undefined, expiresAt: undefined, roleName: undefined, userId: undefined };
 }
 
 export const CreateApiKeyRequest: MessageFns<CreateApiKeyRequest> = {
@@ -2318,6 +2912,15 @@ export const CreateApiKeyRequest: MessageFns<CreateApiKeyRequest> = {
     }
     if (message.expiresAt !== undefined) {
       Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(26).fork()).join();
+    }
+    if (message.roleName !== undefined) {
+      writer.uint32(34).string(message.roleName);
+    }
+    if (message.userId !== undefined) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(40).int64(message.userId);
     }
     return writer;
   },
@@ -2357,6 +2960,22 @@ export const CreateApiKeyRequest: MessageFns<CreateApiKeyRequest> = {
             }
 
             message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.roleName = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
             continue;
           }
         }
@@ -2666,6 +3285,488 @@ export const DeleteApiKeysResponse: MessageFns<DeleteApiKeysResponse> = {
             }
 
             message.apiKeys.push(ApiKey.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListSessionsRequest(): ListSessionsRequest {
+  return { userId: undefined };
+}
+
+export const ListSessionsRequest: MessageFns<ListSessionsRequest> = {
+  encode(message: ListSessionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== undefined) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSessionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSessionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListSessionsResponse(): ListSessionsResponse {
+  return { sessions: [] };
+}
+
+export const ListSessionsResponse: MessageFns<ListSessionsResponse> = {
+  encode(message: ListSessionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.sessions) {
+      Session.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSessionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListSessionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sessions.push(Session.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeleteSessionsRequest(): DeleteSessionsRequest {
+  return { userId: undefined, sessions: undefined };
+}
+
+export const DeleteSessionsRequest: MessageFns<DeleteSessionsRequest> = {
+  encode(message: DeleteSessionsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== undefined) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    switch (message.sessions?.$case) {
+      case "sessionId":
+        if (BigInt.asIntN(64, message.sessions.value) !== message.sessions.value) {
+          throw new globalThis.Error("value provided for field message.sessions.value of type int64 too large");
+        }
+        writer.uint32(16).int64(message.sessions.value);
+        break;
+      case "all":
+        AllSessions.encode(message.sessions.value, writer.uint32(26).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteSessionsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteSessionsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.sessions = { $case: "sessionId", value: reader.int64() as bigint };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.sessions = { $case: "all", value: AllSessions.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseAllSessions(): AllSessions {
+  return {};
+}
+
+export const AllSessions: MessageFns<AllSessions> = {
+  encode(_: AllSessions, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AllSessions {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAllSessions();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeleteSessionsResponse(): DeleteSessionsResponse {
+  return { sessions: [] };
+}
+
+export const DeleteSessionsResponse: MessageFns<DeleteSessionsResponse> = {
+  encode(message: DeleteSessionsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.sessions) {
+      Session.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteSessionsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteSessionsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sessions.push(Session.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetCurrentUserRequest(): GetCurrentUserRequest {
+  return {};
+}
+
+export const GetCurrentUserRequest: MessageFns<GetCurrentUserRequest> = {
+  encode(_: GetCurrentUserRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetCurrentUserRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetCurrentUserRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetCurrentUserResponse(): GetCurrentUserResponse {
+  return { user: undefined, credential: undefined };
+}
+
+export const GetCurrentUserResponse: MessageFns<GetCurrentUserResponse> = {
+  encode(message: GetCurrentUserResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user !== undefined) {
+      User.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    if (message.credential !== undefined) {
+      Credential.encode(message.credential, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetCurrentUserResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetCurrentUserResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.credential = Credential.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCredential(): Credential {
+  return { kind: 0, expiresAt: undefined };
+}
+
+export const Credential: MessageFns<Credential> = {
+  encode(message: Credential, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== 0) {
+      writer.uint32(8).int32(message.kind);
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Credential {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCredential();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListRolesRequest(): ListRolesRequest {
+  return {};
+}
+
+export const ListRolesRequest: MessageFns<ListRolesRequest> = {
+  encode(_: ListRolesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListRolesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListRolesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListRolesResponse(): ListRolesResponse {
+  return { roleNames: [] };
+}
+
+export const ListRolesResponse: MessageFns<ListRolesResponse> = {
+  encode(message: ListRolesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.roleNames) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListRolesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListRolesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.roleNames.push(reader.string());
             continue;
           }
         }
