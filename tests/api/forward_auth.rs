@@ -61,11 +61,19 @@ async fn a_proxy_gets_the_stored_role_at_once(setup: TestSetup) {
             denied.expect_header("rolegate-user-id", None);
         }
     }
+    let no_roles = "Query parameter \"roles\" must be names of roles, separated by commas.";
+    for names in ["root", "user,root", "User", "user,", ""] {
+        let path = format!("/authorize?roles={names}");
+        for caller in &callers {
+            caller.get(&path).await.expect_detail(400, no_roles);
+        }
+        proxy.get(&path).await.expect_detail(401, "Not authenticated.");
+    }
     app.database.delete(&ann.username).await;
     callers[0].get("/authorize").await.expect_detail(401, "User not found.");
     callers[1].get("/authorize").await.expect_detail(401, "Invalid username or password.");
     proxy.get("/authorize").await.expect_detail(401, "Not authenticated.");
-    callers[0].get("/authorize?roles=root").await.expect_error(400);
+    callers[0].get("/authorize?roles=root").await.expect_detail(401, "User not found.");
     proxy.get("/profile").await.expect_detail(404, "Not Found");
 }
 
