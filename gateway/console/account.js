@@ -1,6 +1,6 @@
 // The account of the signed-in user.
 
-import { call, explain, refreshRole, signIn } from "./api.js";
+import { call, explain, refreshRole } from "./api.js";
 import { el, field, fill } from "./dom.js";
 import { form } from "./form.js";
 import { keyList, newKey } from "./keys.js";
@@ -13,7 +13,7 @@ export function accountView() {
   const trouble = el("div", {});
   const show = () => {
     const { username, role, id, expires } = session.user ?? {};
-    const until = expires && new Date(expires).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const until = expires && new Date(expires).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
     const rows = Object.entries({ Name: username, Role: role, Id: id, "Signed in until": until });
     fill(facts, rows.filter(([, value]) => value).map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, value))));
   };
@@ -48,22 +48,15 @@ function password() {
   return form({
     name: "Change password",
     fields: [
-      el("small", {}, "Ends every token from before; this page signs in again."),
+      el("small", {}, "Ends every access token, and every session but this one."),
       field("Current password", current),
       newPassword("New password"),
     ],
     submit: "Change password",
     act: async ({ elements }) => {
-      const fresh = elements.password.value;
-      const body = { current_password: current.value, new_password: fresh };
+      const body = { current_password: current.value, new_password: elements.password.value };
       const { message } = await call("PUT", "/profile/password", { body });
       current.value = "";
-      try {
-        await signIn(session.user.username, fresh);
-      } catch (error) {
-        explain(error);
-        session.end("Your password has changed.");
-      }
       return message;
     },
   }).element;

@@ -35,8 +35,7 @@ export async function call(method, path, options) {
 }
 
 /** Also returns the server's time. */
-async function exchange(method, path, { body, signal } = {}) {
-  const { token } = session.user ?? {};
+async function exchange(method, path, { body, signal, token = session.user?.token } = {}) {
   const headers = {};
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body) headers["Content-Type"] = "application/json";
@@ -93,8 +92,9 @@ export function query(path, parameters) {
 }
 
 export async function signIn(username, password) {
-  const { answer, now } = await exchange("POST", "/login", { body: { username, password } });
-  session.start(answer.access_token, username, now);
+  const { answer: { token } } = await exchange("POST", "/sessions", { body: { username, password, name: "Console" } });
+  const { answer: bearer, now } = await exchange("GET", "/me", { token });
+  session.start(token, bearer, now);
 }
 
 export async function refreshRole() {

@@ -4,9 +4,9 @@ import { call, explain } from "./api.js";
 import { copyOnce } from "./copy.js";
 import { el, field, fill, plainInput } from "./dom.js";
 import { confirmed, form, outcome } from "./form.js";
+import { roleOptions, rolesBelow } from "./roles.js";
 import { session } from "./session.js";
 import { failure } from "./states.js";
-import { ROLES, roleOptions } from "./user_row.js";
 
 const DAY = 86_400_000;
 const LIFETIMES = { "": "Never", 30: "In 30 days", 90: "In 90 days", 365: "In a year" };
@@ -35,34 +35,36 @@ export function keyList(path) {
   return { element, load };
 }
 
-function describe({ name, prefix, role, expires_at: expires, last_used_at: used }) {
+function describe({ name, prefix, role, expires_at: expires, last_used_at: used, created_by: maker }) {
   const day = (time) => new Date(time).toLocaleDateString([], { dateStyle: "medium" });
   const parts = [
     role && `at most ${role}`,
     expires ? `${new Date(expires) < new Date() ? "expired" : "ends"} ${day(expires)}` : "never ends",
     used ? `last used ${day(used)}` : "never used",
+    maker && `made by ${maker}`,
   ];
   return el("p", {}, name, " ", el("code", {}, `${prefix}…`), el("small", {}, parts.filter(Boolean).join(", ")));
 }
 
-/** A form that creates an own key and shows it once. */
-export function newKey(list) {
+/** A form that creates a key under `path` and shows it once. Only own keys have a role by default. */
+export function newKey(list, path = "/profile/keys") {
   const place = el("div", {});
-  const weaker = () => ROLES.slice(0, ROLES.indexOf(session.user.role));
+  const isOwn = path === "/profile/keys";
+  const roles = isOwn ? roleOptions("", "As yours", rolesBelow(session.user.role)) : roleOptions("user", "", rolesBelow("admin"));
   const lifetimes = Object.entries(LIFETIMES).map(([days, text]) => el("option", { value: days }, text));
   const { element } = form({
     name: "New API key",
     fields: [
       field("Name", plainInput({ name: "name", required: true }), "What the key is for."),
       field("Ends", el("select", { name: "days" }, lifetimes.reverse())),
-      field("Role", el("select", { name: "role" }, roleOptions("", "As yours", weaker()))),
+      field("Role", el("select", { name: "role" }, roles)),
     ],
     submit: "Create key",
     act: async ({ elements: { name, days, role } }) => {
       const body = { name: name.value };
       if (days.value) body.expires_at = new Date(Date.now() + days.value * DAY).toISOString().replace(/\.\d+/, "");
       if (role.value) body.role = role.value;
-      const { key } = await call("POST", "/profile/keys", { body });
+      const { key } = await call("POST", path, { body });
       fill(place, copyOnce(`API key ${name.value}`, key));
       place.querySelector("input").focus();
       name.form.reset();

@@ -92,7 +92,7 @@ app.querySelector("#sign-out").addEventListener("click", async () => {
   // Without waiting for the answer
   session.signOut("Signing out…");
   const where = await logout.then(
-    () => " on all devices.",
+    () => ".",
     (error) => error.status === 401 ? "." : ` here only: ${explain(error)}`,
   );
   if (!session.user) session.signOut(`You are signed out${where}`);

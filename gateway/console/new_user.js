@@ -6,7 +6,7 @@ import { openDialog } from "./dialog.js";
 import { button, el, field, fill, plainInput } from "./dom.js";
 import { form } from "./form.js";
 import { newPassword } from "./new_password.js";
-import { roleOptions } from "./user_row.js";
+import { roleOptions } from "./roles.js";
 
 export function openNewUser(created) {
   const content = el("div", {});

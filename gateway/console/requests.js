@@ -19,7 +19,7 @@ export function startRequests(pane) {
   };
   const clear = button("Clear", { class: "quiet small" }, () => fill(list));
   const token = copyButton("Copy token", () => session.user?.token ?? "");
-  const hint = el("p", { class: "muted" }, "What this page asks the API. ", el("code", {}, "$TOKEN"), " in the lines is your access token.");
+  const hint = el("p", { class: "muted" }, "What this page asks the API. ", el("code", {}, "$TOKEN"), " in the lines is the token of your session.");
   const content = el("div", { id: "request-list", tabindex: "0", role: "group", "aria-label": "Requests so far" });
   content.append(hint, el("p", { class: "actions" }, token, clear), list);
   pane.append(el("h2", {}, toggle, last), content);

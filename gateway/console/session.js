@@ -2,6 +2,8 @@
 // visits cannot read.
 
 const KEY = "rolegate.session";
+/** Browsers fire a longer timer at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
 
 class Session extends EventTarget {
   /** `{token, username, id, role, expires}`, or null. `expires` is a time of this browser's clock. */
@@ -13,16 +15,15 @@ class Session extends EventTarget {
     this.#watch();
   }
 
-  /** `now`: the server's clock, from which this browser's may differ, in milliseconds. */
-  start(token, username, now) {
-    const { sub, role, exp } = claims(token);
-    const expires = Date.now() + (exp * 1000 - now) || undefined;
+  /** The answer of `GET /me`. `now`: the server's clock, from which this browser's may differ, in milliseconds. */
+  start(token, { id, username, role, credential }, now) {
+    const expires = Date.now() + (Date.parse(credential.expires_at) - now) || undefined;
     const before = this.user?.id;
-    this.#set({ token, username, id: Number(sub), role, expires });
-    this.#emit("start", { isOther: before !== undefined && before !== Number(sub) });
+    this.#set({ token, username, id, role, expires });
+    this.#emit("start", { isOther: before !== undefined && before !== id });
   }
 
-  /** The stored role, which may have changed since the token was issued. */
+  /** The stored role, which may have changed since the sign-in. */
   setRole(role) {
     if (!this.user || role === this.user.role) return;
     this.#set({ ...this.user, role });
@@ -52,20 +53,13 @@ class Session extends EventTarget {
     clearTimeout(this.#timer);
     const { token, expires } = this.user ?? {};
     if (!token || !expires) return;
-    this.#timer = setTimeout(() => this.end("Your session has expired."), Math.max(0, expires - Date.now()));
+    const left = Math.max(0, expires - Date.now());
+    const end = () => (left > LONGEST_TIMER ? this.#watch() : this.end("Your session has expired."));
+    this.#timer = setTimeout(end, Math.min(left, LONGEST_TIMER));
   }
 
   #emit(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
-  }
-}
-
-/** For display; only the API decides. */
-function claims(token) {
-  try {
-    return JSON.parse(atob(token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/")));
-  } catch {
-    return {};
   }
 }
 

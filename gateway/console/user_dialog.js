@@ -4,7 +4,7 @@ import { call } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { el, field, notify, plainInput } from "./dom.js";
 import { action, form } from "./form.js";
-import { keyList } from "./keys.js";
+import { keyList, newKey } from "./keys.js";
 import { newPassword } from "./new_password.js";
 import { session } from "./session.js";
 
@@ -17,7 +17,7 @@ export function openUser(user, { changed, removed }) {
   const dialog = openDialog(user.username, [
     el("p", { class: "muted" }, `Id ${user.id}, role ${user.role}`),
     isSelf ? section("You", el("p", {}, own)) : [section("Password", password(path)), section("Sessions", sessions(path))],
-    section("API keys", keys.element),
+    section("API keys", keys.element, user.role !== "admin" && newKey(keys, `${path}/keys`)),
     section("Access", access(user, path, changed)),
     section("Delete", remove(user, path, () => dialog.close(), removed)),
   ]);

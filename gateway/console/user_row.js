@@ -3,15 +3,8 @@
 import { call, refreshRole } from "./api.js";
 import { button, el, fill, notify } from "./dom.js";
 import { outcome, run } from "./form.js";
+import { roleOptions } from "./roles.js";
 import { session } from "./session.js";
-
-export const ROLES = ["user", "author", "admin"];
-
-/** The options of a role; `none` is the text of the option for no role. */
-export function roleOptions(selected, none, roles = ROLES) {
-  const option = (role, text) => el("option", { value: role, selected: role === selected }, text ?? role);
-  return [none && option("", none), ...roles.map((role) => option(role))];
-}
 
 /** `open(user)` shows the user's dialog. `show(user)` of the result shows what has changed. */
 export function userRow(user, open) {

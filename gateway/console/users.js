@@ -4,9 +4,10 @@ import { call, explain, query } from "./api.js";
 import { button, el, fill, plainInput } from "./dom.js";
 import { openNewUser } from "./new_user.js";
 import { paging, remember, remembered } from "./paging.js";
+import { loadRoles, roleOptions } from "./roles.js";
 import { failure, loading, nothing } from "./states.js";
 import { openUser } from "./user_dialog.js";
-import { roleOptions, userRow } from "./user_row.js";
+import { userRow } from "./user_row.js";
 
 const PAGE_SIZE = 25;
 const TYPING_PAUSE = 200;
@@ -16,6 +17,7 @@ export function usersView() {
   const start = remembered();
   const search = plainInput({ type: "search", placeholder: "Name begins with…", value: start.username, "aria-label": "Name begins with" });
   const role = el("select", { "aria-label": "Role" }, roleOptions(start.role, "All roles"));
+  const roles = loadRoles().then(() => fill(role, roleOptions(role.value, "All roles")));
   const heading = el("h1", { tabindex: "-1" }, "Users");
   const create = button("New user", { class: "primary" }, () => openNewUser(load));
   const rows = el("tbody", {});
@@ -45,7 +47,8 @@ export function usersView() {
     list.setAttribute("aria-busy", "true");
     if (!rows.isConnected) fill(list, loading());
     try {
-      const { users, next } = await call("GET", query("/users", { limit: PAGE_SIZE, ...filters }), { signal });
+      const answer = call("GET", query("/users", { limit: PAGE_SIZE, ...filters }), { signal });
+      const [{ users, next }] = await Promise.all([answer, roles]);
       show(users, next);
     } catch (error) {
       if (signal.aborted) return;

@@ -48,6 +48,7 @@ const FILES: &[(&str, &str)] = &files![
     "post_editor.js",
     "posts.js",
     "requests.js",
+    "roles.js",
     "session.js",
     "sign_in.js",
     "states.js",

@@ -46,7 +46,7 @@ class Deployment:
 
     def spawn(self, name, program, **settings):
         environment = {"RUST_LOG": "warn", "OPS_LISTEN_ADDR": "127.0.0.1:0", "LOGIN_FAILURE_LIMIT": "0",
-                       "DEFAULT_ADMIN_PASSWORD": PASSWORD, "LAME_DUCK_SECONDS": "0", **settings}
+                       "DEFAULT_ADMIN_PASSWORD": PASSWORD, "EXTRA_ROLES": "editor,auditor", "LAME_DUCK_SECONDS": "0", **settings}
         log = open(self.folder / f"{name}.log", "ab")
         self.children[name] = subprocess.Popen(
             [PROGRAMS / program], env=environment, stdout=log, stderr=log, cwd=self.folder
@@ -76,6 +76,11 @@ class Deployment:
         status, body = self.api("POST", "/login", {"username": username, "password": password})
         assert status == 200, (username, status, body)
         return body["access_token"]
+
+    def session(self, username="admin", password=PASSWORD):
+        status, body = self.api("POST", "/sessions", {"username": username, "password": password})
+        assert status == 201, (username, status, body)
+        return body["token"]
 
     def create(self, username, role="user"):
         """Returns the id."""

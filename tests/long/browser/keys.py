@@ -89,6 +89,31 @@ def an_admin_sees_and_revokes_the_keys_of_a_user(page):
     assert server.api("GET", "/profile", token=key["key"])[0] == 401
 
 
+def an_admin_makes_a_key_for_a_user_but_not_for_another_admin(page):
+    server = page.deployment
+    server.create("service-account")
+    server.create("other-admin", "admin")
+    page.open("admin")
+    page.manage("service-account")
+    roles = [option.text for option in page.all("dialog [aria-label='New API key'] [name=role] option")]
+    assert roles == ["user", "author", "editor", "auditor"], roles
+    page.type("dialog [aria-label='New API key'] [name=name]", "nightly")
+    page.choose("dialog [aria-label='New API key'] [name=role]", "editor")
+    page.click("dialog [aria-label='New API key'] button")
+    line = page.find("dialog .keys li", "nightly").text
+    assert "at most editor" in line and "made by admin" in line, line
+    key = page.find("dialog .once .secret").get_attribute("value")
+    # The user is no editor.
+    assert server.api("GET", "/me", token=key)[1]["role"] == "user"
+    revoke(page, "Revoke", "dialog .keys li")
+    page.find("dialog .keys", "There are no API keys.")
+    assert server.api("GET", "/me", token=key)[0] == 401
+    page.press("\ue00c")
+    page.manage("other-admin")
+    page.find("dialog .keys", "There are no API keys.")
+    assert not page.all("dialog [aria-label='New API key']")
+
+
 def an_admin_ends_the_tokens_of_a_user(page):
     server = page.deployment
     server.create("ends")
@@ -104,5 +129,6 @@ CHECKS = [
     a_key_is_made_shown_once_and_revoked,
     a_new_key_is_forgotten_when_it_is_out_of_sight,
     an_admin_sees_and_revokes_the_keys_of_a_user,
+    an_admin_makes_a_key_for_a_user_but_not_for_another_admin,
     an_admin_ends_the_tokens_of_a_user,
 ]

@@ -60,6 +60,32 @@ def a_role_is_changed_in_its_row(page):
     assert server.api("GET", f"/users/{user}", token=server.token())[1]["role"] == "author"
 
 
+def an_added_role_is_given_and_looked_for(page):
+    server = page.deployment
+    user = server.create("becomes-editor")
+    page.open("admin")
+    page.search("becomes-editor")
+    page.choose("td select", "editor")
+    page.find("#notice", "becomes-editor is now editor.")
+    assert server.api("GET", f"/users/{user}", token=server.token())[1]["role"] == "editor"
+    page.type("[type=search]", "becomes-")
+    page.choose(".filters select", "editor")
+    page.wait(lambda: page.names() == ["becomes-editor"], "not the role")
+    page.browser.refresh()
+    page.find(".filters select option:checked", "editor")
+    page.wait(lambda: page.names() == ["becomes-editor"], "the filter is lost")
+    # Without an answer of the roles, those stay that always exist, and that of a user.
+    page.open()
+    page.script(
+        "const { fetch } = window; window.fetch = (path, ...rest) => path === '/roles'"
+        " ? Response.json({detail: 'Service temporarily unavailable.'}, {status: 503}) : fetch(path, ...rest);"
+    )
+    page.sign_in("admin")
+    page.search("becomes-editor")
+    options = [option.text for option in page.all("td select option")]
+    assert options == ["user", "author", "admin", "editor"], options
+
+
 def a_refusal_is_shown_in_its_row_with_the_stored_role(page):
     server = page.deployment
     token = server.token()
@@ -132,17 +158,17 @@ def a_user_is_deleted_by_typing_the_name(page):
     user = server.create("to delete")
     page.open("admin")
     page.manage("to delete")
-    page.type("dialog [name=name]", "to delet")
+    page.type("dialog [aria-label=Delete] [name=name]", "to delet")
     page.click("dialog button.danger")
     page.find("dialog .message", "The name is not the same.")
     assert not [it for it in page.requests() if it[0] == "DELETE"]
-    page.type("dialog [name=name]", "to delete")
+    page.type("dialog [aria-label=Delete] [name=name]", "to delete")
     page.click("dialog button.danger")
     page.find("#notice", "to delete is deleted.")
     assert server.api("GET", f"/users/{user}", token=server.token())[0] == 404
     page.wait(lambda: page.script("return document.activeElement.tagName") == "H1", "the focus is lost")
     page.manage("admin")
-    page.type("dialog [name=name]", "admin")
+    page.type("dialog [aria-label=Delete] [name=name]", "admin")
     page.click("dialog button.danger")
     page.find("dialog .message", "This user cannot be deleted.")
 
@@ -204,6 +230,7 @@ CHECKS = [
     pages_of_ten_thousand_users_go_both_ways,
     search_and_filter_find_users_and_say_when_there_are_none,
     a_role_is_changed_in_its_row,
+    an_added_role_is_given_and_looked_for,
     a_refusal_is_shown_in_its_row_with_the_stored_role,
     a_user_is_created_with_a_generated_password,
     a_password_is_set,
