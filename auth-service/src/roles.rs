@@ -4,28 +4,23 @@ use rolegate_program::settings::SettingError;
 use rolegate_proto::Role;
 use std::str::FromStr;
 
-/// Roles besides the three.
-const MAX_EXTRA: usize = 32;
-
-/// The roles that users of this service can have.
+/// The roles that users of this service can have: holds those besides the three.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Roles {
-    extra: Vec<Role>,
-}
+pub struct Roles(Vec<Role>);
 
 impl Roles {
     /// The three that always exist.
-    pub const BUILT_IN: Self = Self { extra: Vec::new() };
+    pub const BUILT_IN: Self = Self(Vec::new());
 
     /// Whether there is this role.
     #[must_use]
     pub fn contains(&self, role: &Role) -> bool {
-        Role::BUILT_IN.contains(role) || self.extra.contains(role)
+        Role::BUILT_IN.contains(role) || self.0.contains(role)
     }
 
     /// The three, then the others in the order of the setting.
     pub fn iter(&self) -> impl Iterator<Item = Role> {
-        Role::BUILT_IN.into_iter().chain(self.extra.iter().copied())
+        Role::BUILT_IN.into_iter().chain(self.0.iter().copied())
     }
 
     /// The role with this name.
@@ -63,24 +58,19 @@ impl Roles {
 }
 
 impl FromStr for Roles {
-    type Err = String;
+    type Err = &'static str;
 
     /// Parses the extra ones: names separated by commas. Empty text is none.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let invalid = || {
-            format!(
-                "must be at most {MAX_EXTRA} names separated by commas, each once and [a-z][a-z0-9_-]{{0,31}}, \
-                 without {}",
-                Self::BUILT_IN.listed()
-            )
-        };
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let invalid = "must be at most 32 names separated by commas, each once and [a-z][a-z0-9_-]{0,31}, \
+                    without user, author, admin";
         let mut roles = Self::BUILT_IN;
         for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let role = name.parse().map_err(|_| invalid())?;
-            if roles.contains(&role) || roles.extra.len() == MAX_EXTRA {
-                return Err(invalid());
+            let role = name.parse().map_err(|_| invalid)?;
+            if roles.contains(&role) || roles.0.len() == 32 {
+                return Err(invalid);
             }
-            roles.extra.push(role);
+            roles.0.push(role);
         }
         Ok(roles)
     }

@@ -15,7 +15,7 @@ const MAX_MEMORY: usize = 64 << 20;
 impl Operator {
     /// Prints all users by ascending id, a line for each, or those who have this role or a key with it.
     pub(super) async fn list(&self, role: Option<Role>) -> Result<(), Failure> {
-        self.print_header();
+        self.print_line("ID", "ROLE", "STATE", "USERNAME");
         let mut last = Some(0);
         while let Some(id) = last {
             let users = self.transfer.users_after(id, role).await?;
@@ -35,7 +35,7 @@ impl Operator {
     /// Prints one user.
     pub(super) async fn show(&self, username: &str) -> Result<(), Failure> {
         let found = self.credentials(username).await?;
-        self.print_header();
+        self.print_line("ID", "ROLE", "STATE", "USERNAME");
         self.print_user(&found, 0);
         Ok(())
     }
@@ -49,10 +49,6 @@ impl Operator {
         users.rewind()?;
         io::copy(&mut users, &mut io::stdout())?;
         Ok(())
-    }
-
-    fn print_header(&self) {
-        self.print_line("ID", "ROLE", "STATE", "USERNAME");
     }
 
     /// The name is quoted, and what is invisible in it is escaped. `keys` have a role that the user has not.
