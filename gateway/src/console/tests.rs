@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use tower::ServiceExt as _;
 
 /// Bytes of all files together.
-const MAX_SIZE: usize = 60_000;
+const MAX_SIZE: usize = 62_000;
 
 fn bearer_router(arguments: &[&str]) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
