@@ -1,30 +1,27 @@
 //! The gRPC transport: converts messages, calls the use cases, converts results and errors.
 //!
 //! `authorize` reads what is asked of a decision, `ext_authz` is the call of Envoy; `message` converts
-//! results and errors, `call_origin` reads the client address and the deadline.
+//! results and errors, `opaque_tokens` are the calls about API keys and sessions, `call_origin` reads the client address and the deadline.
 
 mod authorize;
 mod call_origin;
 mod ext_authz;
 mod message;
+mod opaque_tokens;
 
 use crate::{
-    accounts::{AccountError, Accounts, ApiKeyRequest, Bearer, PageRequest, SessionRequest},
+    accounts::{AccountError, Accounts, PageRequest},
     metrics,
-    opaque_token::{OpaqueToken, TokenKind},
+    opaque_token::TokenKind,
 };
 use authorize::{reported_address, requirement, roles};
 use call_origin::origin_of;
+use message::optional_role;
 use rolegate_grpc_server::actor;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{
     Role,
-    auth_v1::{
-        self as wire, auth_service_server::AuthService, authorize_outcome::Outcome,
-        delete_api_keys_request::Keys as WireKeys,
-        delete_sessions_request::Sessions as WireSessions,
-    },
-    limits::MAX_AUTHORIZE_BATCH,
+    auth_v1::{self as wire, auth_service_server::AuthService},
 };
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::ExposeSecret as _;
@@ -45,19 +42,6 @@ impl AuthGrpc {
     pub fn new(accounts: Accounts, trusted: CidrSet) -> Self {
         Self { accounts, trusted: Arc::new(trusted) }
     }
-
-    fn session(&self, session: OpaqueToken, current: Option<i64>) -> wire::Session {
-        let idle_expires_at = self.accounts.idle_expires_at(&session);
-        message::session(session, idle_expires_at, current)
-    }
-}
-
-/// The role of an optional field; `Some(None)` for a malformed one.
-#[expect(clippy::option_option, reason = "absent and malformed are not the same")]
-fn optional_role(name: Option<String>, number: Option<i32>) -> Option<Option<Role>> {
-    let is_set = name.is_some() || number.is_some();
-    let role = || Role::from_message(&name.unwrap_or_default(), number.unwrap_or_default());
-    is_set.then(|| role().ok())
 }
 
 type RpcResult<M> = Result<Response<M>, Status>;
@@ -123,26 +107,7 @@ impl AuthService for AuthGrpc {
         request: Request<wire::BatchAuthorizeRequest>,
     ) -> RpcResult<wire::BatchAuthorizeResponse> {
         let (_, call, wire::BatchAuthorizeRequest { items }) = request.into_parts();
-        if items.len() > MAX_AUTHORIZE_BATCH {
-            return Err(AccountError::request("a batch has at most 256 items").into());
-        }
-        let bearer = |item: wire::AuthorizeRequest| {
-            let client_address = reported_address(&item, &call, &self.trusted);
-            let requirement = requirement(item.requirement)?;
-            Ok(Bearer { access_token: item.access_token, requirement, client_address })
-        };
-        let bearers = items.into_iter().map(bearer).collect();
-        let outcomes = self.accounts.authorize_batch(bearers).await?;
-        let outcomes = outcomes
-            .into_iter()
-            .map(|outcome| outcome.map_err(|error| error.reason()))
-            .inspect(|outcome| metrics::authorization(outcome.as_ref().err().copied()))
-            .map(|outcome| match outcome {
-                Ok(user) => Outcome::User(user.into()),
-                Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
-            })
-            .map(|outcome| wire::AuthorizeOutcome { outcome: Some(outcome) })
-            .collect();
+        let outcomes = self.decide_all(items, &call).await?;
         Ok(Response::new(wire::BatchAuthorizeResponse { outcomes }))
     }
 
@@ -262,23 +227,14 @@ impl AuthService for AuthGrpc {
         request: Request<wire::CreateApiKeyRequest>,
     ) -> RpcResult<wire::CreateApiKeyResponse> {
         let (metadata, _, message) = request.into_parts();
-        let new = ApiKeyRequest {
-            user_id: message.user_id,
-            name: message.name,
-            role: optional_role(message.role_name, message.role),
-            expires_at: message.expires_at.map(|time| time.seconds),
-        };
-        let (key, api_key) = self.accounts.create_api_key(actor::token(&metadata), new).await?;
-        let key = key.expose_secret().to_owned();
-        Ok(Response::new(wire::CreateApiKeyResponse { key, api_key: Some(api_key.into()) }))
+        Ok(Response::new(self.new_api_key(actor::token(&metadata), message).await?))
     }
 
     async fn list_api_keys(
         &self,
         request: Request<wire::ListApiKeysRequest>,
     ) -> RpcResult<wire::ListApiKeysResponse> {
-        let actor = actor::token(request.metadata());
-        let user_id = request.get_ref().user_id;
+        let (user_id, actor) = (request.get_ref().user_id, actor::token(request.metadata()));
         let (_, keys) = self.accounts.list_tokens(TokenKind::ApiKey, actor, user_id).await?;
         let api_keys = keys.value.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::ListApiKeysResponse { api_keys }))
@@ -288,15 +244,8 @@ impl AuthService for AuthGrpc {
         &self,
         request: Request<wire::DeleteApiKeysRequest>,
     ) -> RpcResult<wire::DeleteApiKeysResponse> {
-        let wire::DeleteApiKeysRequest { user_id, keys } = *request.get_ref();
-        let key_id = match keys {
-            Some(WireKeys::KeyId(id)) => Some(id),
-            Some(WireKeys::All(_)) => None,
-            None => return Err(AccountError::request("say which keys: key_id or all").into()),
-        };
         let actor = actor::token(request.metadata());
-        let deleted = self.accounts.delete_tokens(TokenKind::ApiKey, actor, user_id, key_id);
-        let keys = deleted.await?;
+        let keys = self.deleted_keys(actor, *request.get_ref()).await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::DeleteApiKeysResponse { api_keys }))
     }
@@ -306,18 +255,9 @@ impl AuthService for AuthGrpc {
         request: Request<wire::CreateSessionRequest>,
     ) -> RpcResult<wire::CreateSessionResponse> {
         let origin = origin_of(&request);
-        let wire::CreateSessionRequest { username, password, name, user_agent } =
-            request.into_inner();
-        let new = SessionRequest { name, user_agent };
-        let outcome = self.accounts.create_session(&username, password.into(), new, origin).await;
+        let outcome = self.new_session(request.into_inner(), origin).await;
         metrics::login("session", outcome.as_ref().err().map(AccountError::reason));
-        let (token, session, user) = outcome?;
-        let id = session.id;
-        Ok(Response::new(wire::CreateSessionResponse {
-            token: token.expose_secret().to_owned(),
-            session: Some(self.session(session, Some(id))),
-            user: Some(user.into()),
-        }))
+        Ok(Response::new(outcome?))
     }
 
     async fn list_sessions(
@@ -334,14 +274,8 @@ impl AuthService for AuthGrpc {
         &self,
         request: Request<wire::DeleteSessionsRequest>,
     ) -> RpcResult<wire::DeleteSessionsResponse> {
-        let wire::DeleteSessionsRequest { user_id, sessions } = *request.get_ref();
-        let id = match sessions {
-            Some(WireSessions::SessionId(id)) => Some(id),
-            Some(WireSessions::All(_)) => None,
-            None => return Err(AccountError::request("say which: session_id or all").into()),
-        };
         let actor = actor::token(request.metadata());
-        let ended = self.accounts.delete_tokens(TokenKind::Session, actor, user_id, id).await?;
+        let ended = self.ended_sessions(actor, *request.get_ref()).await?;
         let sessions = ended.into_iter().map(|it| self.session(it, None)).collect();
         Ok(Response::new(wire::DeleteSessionsResponse { sessions }))
     }

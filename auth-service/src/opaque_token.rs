@@ -84,14 +84,14 @@ pub struct TokenBearer {
 }
 
 /// A token that was generated and is not stored yet.
-#[derive(Debug)]
-pub struct GeneratedToken {
+#[derive(Clone, Debug)]
+pub struct NewToken {
     /// The token itself.
     pub token: SecretString,
-    /// The first 8 characters.
-    pub prefix: String,
-    /// What is stored of it.
+    /// Its digest.
     pub digest: String,
+    /// What else is stored; the database assigns the id.
+    pub stored: OpaqueToken,
 }
 
 impl TokenKind {
@@ -124,8 +124,9 @@ impl TokenKind {
         }
     }
 
-    /// Generates a token; fails only without system randomness.
-    pub fn generate(self) -> io::Result<GeneratedToken> {
+    /// Generates a token with this name, of a user, at this time in Unix seconds. Fails only without system
+    /// randomness.
+    pub fn generate(self, user_id: i64, name: String, created_at: u64) -> io::Result<NewToken> {
         let mut random = [0_u8; RANDOM_BYTES];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let encoded = URL_SAFE_NO_PAD.encode(random);
@@ -134,7 +135,20 @@ impl TokenKind {
         let prefix = text.chars().take(SHOWN_CHARS).collect();
         let malformed = || io::Error::other("a generated token is malformed");
         let digest = digest(text).ok_or_else(malformed)?;
-        Ok(GeneratedToken { token, prefix, digest })
+        let stored = OpaqueToken {
+            id: 0,
+            user_id,
+            name,
+            prefix,
+            role: None,
+            created_at,
+            expires_at: None,
+            last_used_at: None,
+            not_before: (self == Self::Session).then_some(0),
+            client: TokenClient::default(),
+            created_by: None,
+        };
+        Ok(NewToken { token, digest, stored })
     }
 }
 
@@ -180,11 +194,6 @@ impl TokenBearer {
         !self.user.disabled
             && self.expires_at.is_none_or(|end| at < end)
             && self.not_before.is_none_or(|own| own >= self.user.tokens_not_before)
-    }
-
-    /// Whether it is a session that was last used before this time.
-    pub(crate) fn is_idle_since(&self, time: u64) -> bool {
-        self.not_before.is_some() && self.last_used_at <= time
     }
 
     /// The user with the lower of the stored role and the key's.

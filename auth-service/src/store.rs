@@ -17,7 +17,7 @@ mod tables;
 mod transfer;
 
 pub use batched_reads::BatchedReads;
-pub use opaque_tokens::{NewToken, TokenSelection, TokenStore};
+pub use opaque_tokens::{TokenSelection, TokenStore};
 pub use rolegate_sql_store::StoreError;
 pub use sql::open;
 pub(crate) use sql::open_beside;

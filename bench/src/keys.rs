@@ -10,7 +10,7 @@ use crate::{
     users::{self, LoadUser},
     wrk::{Wrk, WrkResult},
 };
-use rolegate_auth_service::opaque_token::{GeneratedToken, TokenKind};
+use rolegate_auth_service::opaque_token::{NewToken, TokenKind};
 use secrecy::ExposeSecret as _;
 use sqlx::{Connection as _, PgConnection};
 use std::net::SocketAddr;
@@ -94,10 +94,12 @@ async fn compare(
 
 /// One token of each user; returns the `Authorization` headers.
 async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<String>, Failure> {
-    let generated =
-        users.iter().map(|_| kind.generate()).collect::<Result<Vec<GeneratedToken>, _>>()?;
+    let generated = users
+        .iter()
+        .map(|_| kind.generate(0, String::new(), 0))
+        .collect::<Result<Vec<NewToken>, _>>()?;
     let names: Vec<&str> = users.iter().map(|user| user.username.as_str()).collect();
-    let prefixes: Vec<&str> = generated.iter().map(|key| key.prefix.as_str()).collect();
+    let prefixes: Vec<&str> = generated.iter().map(|key| key.stored.prefix.as_str()).collect();
     let digests: Vec<&str> = generated.iter().map(|key| key.digest.as_str()).collect();
     // A session neither ends nor is idle while the benchmark runs.
     let sql = r#"INSERT INTO api_key
@@ -117,7 +119,7 @@ async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<St
     // Otherwise autovacuum would run during the measurement.
     sqlx::query("VACUUM (ANALYZE) api_key").execute(&mut connection).await?;
     connection.close().await?;
-    let header = |made: &GeneratedToken| format!("Bearer {}", made.token.expose_secret());
+    let header = |made: &NewToken| format!("Bearer {}", made.token.expose_secret());
     Ok(generated.iter().map(header).collect())
 }
 

@@ -5,8 +5,8 @@ use crate::{
     actor::Actor,
     audit::{By, Change, Write},
     metrics,
-    opaque_token::{GeneratedToken, OpaqueToken, TokenClient, TokenKind},
-    store::{NewToken, TokenSelection, Writer},
+    opaque_token::{OpaqueToken, TokenKind},
+    store::{TokenSelection, Writer},
 };
 use rolegate_proto::{Reason, Role, has_invisible, is_emoji};
 use rolegate_sql_store::Timed;
@@ -56,24 +56,14 @@ impl Accounts {
             role => role.map(|role| role.filter(is_allowed).ok_or(Reason::RoleInvalid)),
         };
         let role = role.transpose()?;
-        let key = TokenKind::ApiKey.generate().map_err(AccountError::internal)?;
-        let GeneratedToken { token, prefix, digest } = key;
+        let new = TokenKind::ApiKey.generate(user.id, name, created_at);
+        let mut new = new.map_err(AccountError::internal)?;
+        (new.stored.role, new.stored.expires_at) = (role, expires_at);
+        new.stored.created_by = user_id.map(|_| actor.user.username.clone());
+        let token = new.token.clone();
         let (writer, by) = match user_id {
             Some(_) => (Writer::Admin(actor.user.id), By::Actor(actor.clone())),
             None => (actor.as_owner(), By::Owner),
-        };
-        let new = NewToken {
-            kind: TokenKind::ApiKey,
-            user_id: user.id,
-            name,
-            prefix,
-            digest,
-            role,
-            created_at,
-            expires_at,
-            not_before: None,
-            client: TokenClient::default(),
-            created_by: user_id.map(|_| actor.user.username),
         };
         let store = Arc::clone(&self.store);
         let write = Write { change: Change::ApiKeyCreated, by, user_id: Some(user.id) };

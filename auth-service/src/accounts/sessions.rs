@@ -8,8 +8,8 @@ use crate::{
     actor::Actor,
     audit::{By, Change, Write},
     call_origin::CallOrigin,
-    opaque_token::{GeneratedToken, OpaqueToken, TokenBearer, TokenClient, TokenKind},
-    store::{NewToken, StoreError, WriteError, Writer},
+    opaque_token::{OpaqueToken, TokenBearer, TokenClient, TokenKind},
+    store::{StoreError, WriteError, Writer},
     user::User,
 };
 use rolegate_proto::Reason;
@@ -55,21 +55,12 @@ impl Accounts {
         let mut is_repeated = false;
         loop {
             let (checked, Timed { at, value: user }) = self.check_login(&presented).await?;
-            let session = TokenKind::Session.generate().map_err(AccountError::internal)?;
-            let GeneratedToken { token, prefix, digest } = session;
-            let new = NewToken {
-                kind: TokenKind::Session,
-                user_id: user.id,
-                name: name.clone(),
-                prefix,
-                digest,
-                role: None,
-                created_at: at,
-                expires_at: Some(at.saturating_add(self.policy.sessions.max)),
-                not_before: Some(user.tokens_not_before),
-                client: client.clone(),
-                created_by: None,
-            };
+            let new = TokenKind::Session.generate(user.id, name.clone(), at);
+            let mut new = new.map_err(AccountError::internal)?;
+            new.stored.expires_at = Some(at.saturating_add(self.policy.sessions.max));
+            new.stored.not_before = Some(user.tokens_not_before);
+            new.stored.client = client.clone();
+            let token = new.token.clone();
             let password_hash = checked.credentials.password_hash.clone();
             let writer = Writer::Login { seen: user.tokens_not_before, password_hash };
             let (store, recorded) = (Arc::clone(&self.store), user.username.clone());
@@ -126,16 +117,20 @@ impl Accounts {
         at: u64,
         tokens: impl Iterator<Item = &'t TokenBearer>,
     ) -> Vec<IdleSession> {
-        let Some(last_use) = at.checked_sub(self.policy.sessions.idle) else { return Vec::new() };
+        let limit = self.policy.sessions.idle;
+        // A use in the future is one by a clock that was ahead.
+        let in_use = (at + 1).saturating_sub(limit)..at.saturating_add(limit);
         let is_idle = |token: &&TokenBearer| {
             let noted = || self.store.noted_token_use(token.token_id);
-            token.is_idle_since(last_use) && noted().is_none_or(|noted| noted <= last_use)
+            token.kind() == TokenKind::Session
+                && !in_use.contains(&token.last_used_at)
+                && !noted().is_some_and(|noted| in_use.contains(&noted))
         };
         let idle: Vec<i64> = tokens.filter(is_idle).map(|token| token.token_id).collect();
         if idle.is_empty() {
             return Vec::new();
         }
-        match self.store.delete_idle_sessions(&idle, last_use).await {
+        match self.store.delete_idle_sessions(&idle, in_use).await {
             Ok(ended) => ended.into_iter().map(|id| (id, None)).collect(),
             Err(StoreError::ReadOnly(_)) => Vec::new(),
             Err(error) => idle.into_iter().map(|id| (id, Some(error.clone()))).collect(),

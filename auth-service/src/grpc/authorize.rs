@@ -1,11 +1,19 @@
-//! The arguments of `Authorize` and `BatchAuthorize`.
+//! The arguments of `Authorize`, and the batch of them.
 
-use crate::accounts::{AccountError, Requirement};
+use super::AuthGrpc;
+use crate::{
+    accounts::{AccountError, Bearer, Requirement},
+    metrics,
+};
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{
     Role,
-    auth_v1::{AllowedRoles, AuthorizeRequest, authorize_request::Requirement as WireRequirement},
+    auth_v1::{
+        AllowedRoles, AuthorizeOutcome, AuthorizeRequest, authorize_outcome::Outcome,
+        authorize_request::Requirement as WireRequirement,
+    },
+    limits::MAX_AUTHORIZE_BATCH,
 };
 use std::net::IpAddr;
 use tonic::Extensions;
@@ -48,6 +56,37 @@ pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, 
 pub(super) fn roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
     let roles = names.iter().map(|name| name.parse()).collect::<Result<_, _>>();
     roles.map_err(|_| AccountError::request(MALFORMED))
+}
+
+impl AuthGrpc {
+    /// The outcomes of the items of a batch, in their order.
+    pub(super) async fn decide_all(
+        &self,
+        items: Vec<AuthorizeRequest>,
+        call: &Extensions,
+    ) -> Result<Vec<AuthorizeOutcome>, AccountError> {
+        if items.len() > MAX_AUTHORIZE_BATCH {
+            return Err(AccountError::request("a batch has at most 256 items"));
+        }
+        let bearer = |item: AuthorizeRequest| {
+            let client_address = reported_address(&item, call, &self.trusted);
+            let requirement = requirement(item.requirement)?;
+            Ok(Bearer { access_token: item.access_token, requirement, client_address })
+        };
+        let bearers = items.into_iter().map(bearer).collect();
+        let outcomes = self.accounts.authorize_batch(bearers).await?;
+        let outcomes = outcomes
+            .into_iter()
+            .map(|outcome| outcome.map_err(|error| error.reason()))
+            .inspect(|outcome| metrics::authorization(outcome.as_ref().err().copied()))
+            .map(|outcome| match outcome {
+                Ok(user) => Outcome::User(user.into()),
+                Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
+            })
+            .map(|outcome| AuthorizeOutcome { outcome: Some(outcome) })
+            .collect();
+        Ok(outcomes)
+    }
 }
 
 #[cfg(test)]

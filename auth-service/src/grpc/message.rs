@@ -44,6 +44,14 @@ impl From<Actor> for auth_v1::GetCurrentUserResponse {
     }
 }
 
+/// The role of an optional field; `Some(None)` for a malformed one.
+#[expect(clippy::option_option, reason = "absent and malformed are not the same")]
+pub(super) fn optional_role(name: Option<String>, number: Option<i32>) -> Option<Option<Role>> {
+    let is_set = name.is_some() || number.is_some();
+    let role = || Role::from_message(&name.unwrap_or_default(), number.unwrap_or_default());
+    is_set.then(|| role().ok())
+}
+
 impl From<User> for auth_v1::UserName {
     fn from(user: User) -> Self {
         Self { id: user.id, username: user.username }

@@ -6,13 +6,13 @@ use secrecy::ExposeSecret as _;
 #[test]
 fn generated_tokens_differ_and_have_their_documented_form() {
     for (kind, start) in [(TokenKind::ApiKey, "rgk_"), (TokenKind::Session, "rgs_")] {
-        let generate = || kind.generate().expect("randomness");
+        let generate = || kind.generate(1, "a".to_owned(), 7).expect("randomness");
         let (one, other) = (generate(), generate());
         assert_ne!(one.token.expose_secret(), other.token.expose_secret());
         let token = one.token.expose_secret();
         assert!(token.len() == 47 && token.starts_with(start), "{token}");
         assert_eq!(TokenKind::of(token), Some(kind));
-        assert_eq!(one.prefix, token[..8]);
+        assert_eq!((one.stored.prefix.as_str(), one.stored.kind()), (&token[..8], kind));
         assert_eq!(one.digest.len(), 64);
         assert_eq!(digest(token), Some(one.digest));
     }

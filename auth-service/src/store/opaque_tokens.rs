@@ -1,37 +1,10 @@
 //! The part of the store about opaque tokens: API keys and sessions.
 
 use super::{StoreError, WriteError, Writer};
-use crate::opaque_token::{OpaqueToken, TokenBearer, TokenClient, TokenKind};
+use crate::opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind};
 use async_trait::async_trait;
-use rolegate_proto::Role;
 use rolegate_sql_store::{Store, Timed};
-
-/// A token to insert; the database assigns the id.
-#[derive(Clone, Debug)]
-pub struct NewToken {
-    /// What it is.
-    pub kind: TokenKind,
-    /// The user who acts by it.
-    pub user_id: i64,
-    /// Validated.
-    pub name: String,
-    /// The first characters of the token.
-    pub prefix: String,
-    /// The digest of the token.
-    pub digest: String,
-    /// The highest role that it grants; `None` for the user's.
-    pub role: Option<Role>,
-    /// In Unix seconds.
-    pub created_at: u64,
-    /// In Unix seconds; `None` for never.
-    pub expires_at: Option<u64>,
-    /// Of a session: see [`OpaqueToken::not_before`].
-    pub not_before: Option<u64>,
-    /// Of a session.
-    pub client: TokenClient,
-    /// Of a key.
-    pub created_by: Option<String>,
-}
+use std::ops::Range;
 
 /// Tokens of one kind and user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +53,12 @@ pub trait TokenStore: Store {
         selection: TokenSelection,
     ) -> Result<Vec<OpaqueToken>, WriteError>;
 
-    /// Deletes those of these sessions that were last used at this time or before, and returns their ids.
+    /// Deletes those of these sessions that were not last used between these times, in Unix seconds.
+    /// Returns the ids of all that do not exist then.
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
-        last_used_at: u64,
+        in_use: Range<u64>,
     ) -> Result<Vec<i64>, StoreError>;
 
     /// Notes that a token was used, at this time in Unix seconds. Does not wait: `last_used_at` of all

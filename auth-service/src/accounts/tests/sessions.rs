@@ -130,6 +130,23 @@ async fn a_session_ends_when_it_is_idle_or_old_and_never_lives_again() {
 }
 
 #[tokio::test]
+async fn a_session_that_was_used_by_a_clock_far_ahead_ends() {
+    let (app, _) = app().await;
+    for ahead in [IDLE, 365 * 86_400] {
+        app.store.set_time(NOW + ahead);
+        let (token, _) = app.session().await;
+        app.store.set_time(NOW);
+        assert!(!app.is_good(&token).await);
+        app.store.set_time(NOW + ahead);
+        assert!(!app.is_good(&token).await, "it has ended");
+    }
+    app.store.set_time(NOW + IDLE - 1);
+    let (token, _) = app.session().await;
+    app.store.set_time(NOW);
+    assert!(app.is_good(&token).await, "a clock that was set back a little");
+}
+
+#[tokio::test]
 async fn a_session_in_use_does_not_idle_out_while_its_uses_cannot_be_written() {
     let (app, _) = app().await;
     let (token, _) = app.session().await;

@@ -4,8 +4,8 @@ use super::operator::{Operator, not_found};
 use crate::{
     accounts::{AccountError, check_key_expiry, check_name},
     audit::{Change, Write},
-    opaque_token::{GeneratedToken, TokenClient, TokenKind},
-    store::{NewToken, WriteError, Writer},
+    opaque_token::TokenKind,
+    store::{WriteError, Writer},
 };
 use clap::Args;
 use rolegate_program::{
@@ -51,21 +51,10 @@ pub(super) async fn run(
     let expires_at = expires_in.map(end).map(check).transpose().map_err(invalid("EXPIRES_IN"))?;
     let user = operator.find(&username).await?;
     let is_disabled = user.disabled;
-    let GeneratedToken { token: key, prefix, digest } = TokenKind::ApiKey.generate()?;
     let user_id = user.id;
-    let new = NewToken {
-        kind: TokenKind::ApiKey,
-        user_id,
-        name,
-        prefix,
-        digest,
-        role,
-        created_at,
-        expires_at,
-        not_before: None,
-        client: TokenClient::default(),
-        created_by: None,
-    };
+    let mut new = TokenKind::ApiKey.generate(user_id, name, created_at)?;
+    (new.stored.role, new.stored.expires_at) = (role, expires_at);
+    let key = new.token.clone();
     let store = Arc::clone(&operator.store);
     let insert = async move { store.insert_token(new, Writer::Operator).await };
     let write = Write::by_operator(Change::ApiKeyCreated, Some(user_id));

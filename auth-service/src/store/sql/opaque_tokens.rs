@@ -5,10 +5,8 @@
 
 use super::{SqlStore, seconds_to_store, stored_seconds};
 use crate::{
-    opaque_token::{OpaqueToken, TokenBearer, TokenClient, TokenKind},
-    store::{
-        NewToken, StoreError, TokenSelection, TokenStore, WriteError, Writer, tables::COLUMNS,
-    },
+    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenClient, TokenKind},
+    store::{StoreError, TokenSelection, TokenStore, WriteError, Writer, tables::COLUMNS},
     user::{Credentials, User},
 };
 use async_trait::async_trait;
@@ -18,6 +16,7 @@ use rolegate_proto::{
 };
 use rolegate_sql_store::{Statement, Timed};
 use sqlx::{Error, FromRow, Row};
+use std::ops::Range;
 
 /// The columns of a token, in the order of their rows.
 const TOKEN_COLUMNS: &str =
@@ -60,33 +59,31 @@ impl SqlStore {
 
 #[async_trait]
 impl TokenStore for SqlStore {
-    async fn insert_token(
-        &self,
-        token: NewToken,
-        writer: Writer,
-    ) -> Result<OpaqueToken, WriteError> {
-        let (id, actor) = (token.user_id, writer.admin());
-        let of = |kind| (token.kind == kind).then_some(id);
+    async fn insert_token(&self, new: NewToken, writer: Writer) -> Result<OpaqueToken, WriteError> {
+        let NewToken { digest, stored: token, .. } = new;
+        let (id, actor, kind) = (token.user_id, writer.admin(), token.kind());
+        let created_at = seconds_to_store(token.created_at);
         // Statements of their own after the lock: they count what the transaction before has committed.
         let sql =
             "INSERT INTO api_key (user_id, session_user_id, name, prefix, digest, role, created_at,
                 expires_at, not_before, client_address, user_agent, created_by)
             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
             WHERE (SELECT count(*) FROM api_key WHERE user_id = $1) < $13";
-        let insert = self.0.statement(sql).bind(of(TokenKind::ApiKey)).bind(of(TokenKind::Session));
-        let insert = insert.bind(token.name).bind(token.prefix).bind(token.digest);
-        let insert = insert.bind(token.role.as_ref().map(Role::as_str));
-        let insert = insert.bind(seconds_to_store(token.created_at));
-        let insert = insert.bind(token.expires_at.map(seconds_to_store));
+        let owner = |of| (kind == of).then_some(id);
+        let insert = self.0.statement(sql).bind(owner(TokenKind::ApiKey));
+        let insert = insert.bind(owner(TokenKind::Session)).bind(token.name).bind(token.prefix);
+        let insert = insert.bind(digest).bind(token.role.as_ref().map(Role::as_str));
+        let insert = insert.bind(created_at).bind(token.expires_at.map(seconds_to_store));
         let insert = insert.bind(token.not_before.map(seconds_to_store));
         let insert = insert.bind(token.client.address).bind(token.client.user_agent);
         let insert = insert.bind(token.created_by).bind(count_to_store(MAX_API_KEYS));
         let insert = Self::returning_tokens(insert);
-        let make_room = of(TokenKind::Session).map(|id| {
-            let make_room = self.0.statement(MAKE_ROOM).bind(id);
-            let make_room = make_room.bind(seconds_to_store(token.created_at));
-            make_room.bind(i64::from(i32::MAX)).bind(count_to_store(MAX_SESSIONS))
-        });
+        let mut then = Vec::new();
+        if kind == TokenKind::Session {
+            let make_room = self.0.statement(MAKE_ROOM).bind(id).bind(created_at);
+            let others = i64::from(i32::MAX);
+            then.push(make_room.bind(others).bind(count_to_store(MAX_SESSIONS)));
+        }
         let lock =
             self.0.statement("SELECT ").push(COLUMNS).push(r#", password FROM "user" WHERE "#);
         // The second condition is about the session by which an owner acts.
@@ -95,7 +92,6 @@ impl TokenStore for SqlStore {
             .push("SELECT 1 FROM api_key WHERE api_key.id = $3)) ORDER BY id");
         let lock = lock.bind(id).bind(actor.unwrap_or(id)).bind(writer.session());
         let check = move |locked: &[Credentials]| writer.may_add_token(locked, id);
-        let then = make_room.into_iter().collect();
         self.0.write_if(lock, check, insert, then).await?.pop().ok_or(WriteError::ApiKeyLimit)
     }
 
@@ -146,14 +142,14 @@ impl TokenStore for SqlStore {
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
-        last_used_at: u64,
+        in_use: Range<u64>,
     ) -> Result<Vec<i64>, StoreError> {
-        let delete = self
-            .0
-            .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL")
-            .push(" AND coalesce(last_used_at, created_at) <= ")
-            .push_bind(seconds_to_store(last_used_at));
-        let delete = delete.push(" AND id").push_any(ids).push(" RETURNING id");
+        let delete = self.0.statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL");
+        let delete = delete.push(" AND NOT (coalesce(last_used_at, created_at) >= ");
+        let delete = delete.push_bind(seconds_to_store(in_use.start));
+        let delete = delete.push(" AND coalesce(last_used_at, created_at) < ");
+        let delete = delete.push_bind(seconds_to_store(in_use.end)).push(") AND id");
+        let delete = delete.push_any(ids).push(" RETURNING id");
         self.0.write::<(i64,)>(delete).await?;
         // Another request may have deleted some of them, and another replica may have noted a use.
         let left = self.0.statement("SELECT id FROM api_key WHERE id").push_any(ids);

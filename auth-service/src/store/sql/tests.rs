@@ -1,7 +1,7 @@
 use super::{COLUMNS, NewUser, TABLES, UserFilter, list_query, open, open_beside};
 use crate::{
-    opaque_token::{OpaqueToken, TokenClient, TokenKind},
-    store::{BatchedReads, Credentials, NewToken, UserStore, Writer},
+    opaque_token::{OpaqueToken, TokenKind},
+    store::{BatchedReads, Credentials, UserStore, Writer},
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Timed};
@@ -48,21 +48,9 @@ async fn use_a_key(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
     let user_id = store.insert(None, new).await.expect("inserted").id;
-    let key = |digest: &str| NewToken {
-        kind: TokenKind::ApiKey,
-        user_id,
-        name: "export".to_owned(),
-        prefix: "rgk_abcd".to_owned(),
-        digest: digest.to_owned(),
-        role: None,
-        created_at: 7,
-        expires_at: None,
-        not_before: None,
-        client: TokenClient::default(),
-        created_by: None,
-    };
-    let used = store.insert_token(key("one"), Writer::Operator).await.expect("inserted").id;
-    store.insert_token(key("two"), Writer::Operator).await.expect("inserted");
+    let key = || TokenKind::ApiKey.generate(user_id, "export".to_owned(), 7).expect("randomness");
+    let used = store.insert_token(key(), Writer::Operator).await.expect("inserted").id;
+    store.insert_token(key(), Writer::Operator).await.expect("inserted");
     for at in [20, 10] {
         store.note_token_use(used, at);
         store.note_token_use(999, at);

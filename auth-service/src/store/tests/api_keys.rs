@@ -2,8 +2,8 @@
 
 use super::{assert_not_found, get, insert};
 use crate::{
-    opaque_token::{OpaqueToken, TokenClient, TokenKind},
-    store::{NewToken, TokenSelection, UserStore, WriteError, Writer},
+    opaque_token::{NewToken, OpaqueToken, TokenClient, TokenKind},
+    store::{TokenSelection, UserStore, WriteError, Writer},
     user::User,
 };
 use rolegate_proto::Role;
@@ -13,19 +13,9 @@ const KEY: TokenKind = TokenKind::ApiKey;
 const ALL: TokenSelection = TokenSelection::AllBut(None);
 
 fn new_key(user: &User, digest: &str) -> NewToken {
-    NewToken {
-        kind: KEY,
-        user_id: user.id,
-        name: "export".to_owned(),
-        prefix: "rgk_abcd".to_owned(),
-        digest: digest.to_owned(),
-        role: None,
-        created_at: 7,
-        expires_at: None,
-        not_before: None,
-        client: TokenClient::default(),
-        created_by: None,
-    }
+    let mut new = KEY.generate(user.id, "export".to_owned(), 7).expect("randomness");
+    new.stored.prefix = "rgk_abcd".to_owned();
+    NewToken { digest: digest.to_owned(), ..new }
 }
 
 async fn add(store: &dyn UserStore, user: &User, digest: &str) -> OpaqueToken {
@@ -41,7 +31,8 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let bob = insert(store, "bob", Role::USER).await;
     let (role, expires_at) = (Some(Role::AUTHOR), Some(9));
-    let new = NewToken { role, expires_at, ..new_key(&ann, "one") };
+    let mut new = new_key(&ann, "one");
+    (new.stored.role, new.stored.expires_at) = (role, expires_at);
     let one = store.insert_token(new, Writer::Operator).await.expect("inserted");
     let expected = OpaqueToken {
         id: one.id,
@@ -173,7 +164,8 @@ pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserSto
     for (digest, role) in
         [("one", None), ("two", Some(Role::AUTHOR)), ("three", Some(Role::ADMIN)), ("four", None)]
     {
-        let new = NewToken { role, ..new_key(&ann, digest) };
+        let mut new = new_key(&ann, digest);
+        new.stored.role = role;
         store.insert_token(new, Writer::Operator).await.expect("inserted");
     }
     let used = store.roles_in_use().await.expect("read");

@@ -1,13 +1,13 @@
 use super::MemoryStore;
 use crate::{
-    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
-    store::{NewToken, StoreError, TokenSelection, TokenStore, WriteError, Writer},
+    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
+    store::{StoreError, TokenSelection, TokenStore, WriteError, Writer},
     user::Credentials,
 };
 use async_trait::async_trait;
 use rolegate_proto::limits::{MAX_API_KEYS, MAX_SESSIONS};
 use rolegate_sql_store::Timed;
-use std::{cmp::Reverse, mem};
+use std::{cmp::Reverse, mem, ops::Range};
 
 #[async_trait]
 impl TokenStore for MemoryStore {
@@ -15,37 +15,25 @@ impl TokenStore for MemoryStore {
         let mut users = self.users()?;
         if mem::take(&mut users.revokes_before_token) {
             let now = users.now;
-            users.find(None, new.user_id, true)?.user.revoke(now, None);
+            users.find(None, new.stored.user_id, true)?.user.revoke(now, None);
         }
         if writer.session().is_some_and(|session| !users.tokens.contains_key(&session)) {
             return Err(WriteError::UserNotFound);
         }
         let rows: Vec<Credentials> = users.by_id.values().cloned().collect();
-        writer.may_add_token(&rows, new.user_id)?;
+        writer.may_add_token(&rows, new.stored.user_id)?;
         let keys = users
             .tokens
             .values()
-            .filter(|(_, it)| it.user_id == new.user_id && it.kind() == TokenKind::ApiKey);
-        if new.kind == TokenKind::ApiKey && keys.count() >= MAX_API_KEYS {
+            .filter(|(_, it)| it.user_id == new.stored.user_id && it.kind() == TokenKind::ApiKey);
+        if new.stored.kind() == TokenKind::ApiKey && keys.count() >= MAX_API_KEYS {
             return Err(WriteError::ApiKeyLimit);
         }
         users.last_token_id += 1;
         let id = users.last_token_id;
-        let token = OpaqueToken {
-            id,
-            user_id: new.user_id,
-            name: new.name,
-            prefix: new.prefix,
-            role: new.role,
-            created_at: new.created_at,
-            expires_at: new.expires_at,
-            last_used_at: None,
-            not_before: new.not_before,
-            client: new.client,
-            created_by: new.created_by,
-        };
+        let token = OpaqueToken { id, ..new.stored.clone() };
         users.tokens.insert(id, (new.digest, token.clone()));
-        if new.kind == TokenKind::Session {
+        if new.stored.kind() == TokenKind::Session {
             let is_session =
                 |it: &OpaqueToken| it.user_id == token.user_id && it.kind() == TokenKind::Session;
             users.tokens.retain(|_, (_, it)| {
@@ -119,7 +107,7 @@ impl TokenStore for MemoryStore {
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
-        last_used_at: u64,
+        in_use: Range<u64>,
     ) -> Result<Vec<i64>, StoreError> {
         let mut users = self.users()?;
         if users.is_read_only {
@@ -127,7 +115,7 @@ impl TokenStore for MemoryStore {
         }
         let is_idle = |token: &OpaqueToken| {
             ids.contains(&token.id)
-                && token.last_used_at.unwrap_or(token.created_at) <= last_used_at
+                && !in_use.contains(&token.last_used_at.unwrap_or(token.created_at))
         };
         users.tokens.retain(|_, (_, token)| !is_idle(token));
         Ok(ids.iter().copied().filter(|id| !users.tokens.contains_key(id)).collect())

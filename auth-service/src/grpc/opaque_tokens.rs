@@ -1,0 +1,79 @@
+//! The calls about API keys and sessions.
+
+use super::{
+    AuthGrpc,
+    message::{self, optional_role},
+};
+use crate::{
+    accounts::{AccountError, ApiKeyRequest, SessionRequest},
+    call_origin::CallOrigin,
+    opaque_token::{OpaqueToken, TokenKind},
+};
+use rolegate_proto::auth_v1::{
+    self as wire, delete_api_keys_request::Keys, delete_sessions_request::Sessions,
+};
+use secrecy::ExposeSecret as _;
+
+impl AuthGrpc {
+    pub(super) async fn new_api_key(
+        &self,
+        actor: &str,
+        message: wire::CreateApiKeyRequest,
+    ) -> Result<wire::CreateApiKeyResponse, AccountError> {
+        let new = ApiKeyRequest {
+            user_id: message.user_id,
+            name: message.name,
+            role: optional_role(message.role_name, message.role),
+            expires_at: message.expires_at.map(|time| time.seconds),
+        };
+        let (key, api_key) = self.accounts.create_api_key(actor, new).await?;
+        let key = key.expose_secret().to_owned();
+        Ok(wire::CreateApiKeyResponse { key, api_key: Some(api_key.into()) })
+    }
+
+    pub(super) async fn deleted_keys(
+        &self,
+        actor: &str,
+        message: wire::DeleteApiKeysRequest,
+    ) -> Result<Vec<OpaqueToken>, AccountError> {
+        let id = match message.keys {
+            Some(Keys::KeyId(id)) => Some(id),
+            Some(Keys::All(_)) => None,
+            None => return Err(AccountError::request("say which keys: key_id or all")),
+        };
+        self.accounts.delete_tokens(TokenKind::ApiKey, actor, message.user_id, id).await
+    }
+
+    pub(super) async fn new_session(
+        &self,
+        message: wire::CreateSessionRequest,
+        origin: CallOrigin,
+    ) -> Result<wire::CreateSessionResponse, AccountError> {
+        let wire::CreateSessionRequest { username, password, name, user_agent } = message;
+        let new = SessionRequest { name, user_agent };
+        let made = self.accounts.create_session(&username, password.into(), new, origin);
+        let (token, session, user) = made.await?;
+        let (token, id) = (token.expose_secret().to_owned(), session.id);
+        let session = Some(self.session(session, Some(id)));
+        Ok(wire::CreateSessionResponse { token, session, user: Some(user.into()) })
+    }
+
+    pub(super) async fn ended_sessions(
+        &self,
+        actor: &str,
+        message: wire::DeleteSessionsRequest,
+    ) -> Result<Vec<OpaqueToken>, AccountError> {
+        let id = match message.sessions {
+            Some(Sessions::SessionId(id)) => Some(id),
+            Some(Sessions::All(_)) => None,
+            None => return Err(AccountError::request("say which sessions: session_id or all")),
+        };
+        self.accounts.delete_tokens(TokenKind::Session, actor, message.user_id, id).await
+    }
+
+    /// `current` is the session of the actor.
+    pub(super) fn session(&self, session: OpaqueToken, current: Option<i64>) -> wire::Session {
+        let idle_expires_at = self.accounts.idle_expires_at(&session);
+        message::session(session, idle_expires_at, current)
+    }
+}
