@@ -7,6 +7,7 @@ use serde_json::json;
 for_two_deployments!(
     keys_of_a_user_are_listed_and_deleted_one_by_one,
     users_are_listed_by_their_role_and_that_of_their_keys,
+    commands_that_end_tokens_end_sessions_too,
 );
 
 async fn run(app: &TestApp, arguments: &[&str]) -> Exit {
@@ -108,5 +109,25 @@ async fn users_are_listed_by_their_role_and_that_of_their_keys(setup: TestSetup)
         let exit = user(&app, &["list", "--role", role], "", &[]).await;
         assert_eq!((exit.code, &*exit.stdout), (Some(64), ""), "{exit:?}");
         assert!(exit.stderr.starts_with(problem), "{exit:?}");
+    }
+}
+
+async fn commands_that_end_tokens_end_sessions_too(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let login = json!({ "username": "ann", "password": ann.password });
+    for commands in [
+        &[&["revoke-tokens", "ann"][..]][..],
+        &[&["disable", "ann"], &["enable", "ann"]],
+        &[&["reset-password", "ann"]],
+    ] {
+        let session = app.bearer.post("/sessions", &login).await.expect(201).json();
+        let session = app.bearer.with_token(session["token"].as_str().expect("a token"));
+        session.get("/protected").await.expect(200);
+        for arguments in commands {
+            let exit = user(&app, arguments, &ann.password, &[]).await;
+            assert_eq!(exit.code, Some(0), "{arguments:?}: {exit:?}");
+        }
+        session.get("/protected").await.expect_detail(401, "Invalid or expired token.");
     }
 }

@@ -72,7 +72,7 @@ pub enum UserCommand {
         #[arg(long, env = "NEW_PASSWORD_FILE")]
         new_password_file: Option<PathBuf>,
     },
-    /// End every access token of a user, from the next request on; the user can log in again
+    /// End every access token and session of a user, from the next request on; the user can log in again
     RevokeTokens(Name),
     /// Create an API key of a user, and print it
     CreateKey(NewKey),
