@@ -2,7 +2,10 @@
 
 use std::time::Instant;
 
-/// A change of a user's role.
+/// The role of a credential that is not good (any more).
+pub(crate) const ENDED: &str = "ended";
+
+/// A change of the role of a user, or of what a credential of the user grants.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     /// Before it was sent.
@@ -40,8 +43,8 @@ impl Checked {
     }
 }
 
-/// Checks the reads of one user against the changes of that user, which are in order and do not
-/// overlap.
+/// Checks the reads of one user or one credential against the changes of it, which are in order and do
+/// not overlap.
 pub(crate) fn check(changes: &[Change], reads: &[Read]) -> Checked {
     let mut checked = Checked::default();
     for read in reads {

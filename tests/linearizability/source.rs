@@ -1,5 +1,6 @@
 //! Where a reader learns the role of a user.
 
+use crate::history::ENDED;
 use e2e::{Api, ext_authz};
 
 /// One of the ways to the same decision.
@@ -14,20 +15,30 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The role of the bearer of `token`.
-    pub(crate) async fn role(&self, token: &str) -> String {
+    /// The role of the bearer of `credential`, or [`ENDED`].
+    pub(crate) async fn role(&self, credential: &str) -> String {
         match self {
             Self::Profile(api) => {
-                let response = api.with_token(token).get("/profile").await;
+                let response = api.with_token(credential).get("/profile").await;
+                if response.status == 401 {
+                    return ENDED.to_owned();
+                }
                 response.expect(200).json()["role"].as_str().expect("a role").to_owned()
             }
             Self::Application(api) => {
-                api.with_token(token).get("/x").await.expect(200).body.clone()
+                let response = api.with_token(credential).get("/x").await;
+                if response.status == 401 {
+                    return ENDED.to_owned();
+                }
+                response.expect(200).body.clone()
             }
             Self::ExtAuthz(client) => {
-                let authorization = format!("Bearer {token}");
+                let authorization = format!("Bearer {credential}");
                 let check = ext_authz::check(Some("*"), Some(&authorization));
                 let decision = ext_authz::decide(client, check).await;
+                if decision.http_status == 401 {
+                    return ENDED.to_owned();
+                }
                 decision.values("rolegate-role").concat()
             }
         }

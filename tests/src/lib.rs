@@ -2,7 +2,7 @@
 //!
 //! - [`TestSetup`]: a deployment to start: store, processes, settings; [`TestApp`]: a running one.
 //!   [`for_all_deployments!`] and its siblings run one case as a named test per deployment.
-//! - [`TestUser`]: a registered user with a password and a token.
+//! - [`TestUser`]: a registered user with a password and a token; [`OpaqueToken`]: its sessions and keys.
 //! - [`Api`], [`TestResponse`]: JSON over HTTP; a failed assertion prints the whole response.
 //! - [`raw_http`]: HTTP requests byte by byte.
 //! - [`token`]: access tokens made by the tests, valid and invalid.
@@ -62,5 +62,5 @@ pub use small_disk::SmallDisk;
 pub use tcp_proxy::TcpProxy;
 pub use test_app::TestApp;
 pub use test_setup::{ADMIN_PASSWORD, SIGNING_SECRET, TestSetup};
-pub use test_user::TestUser;
+pub use test_user::{OpaqueToken, TestUser};
 pub use transaction_pooler::{Sessions, TransactionPooler};

@@ -16,6 +16,23 @@ pub struct TestUser {
     pub token: String,
 }
 
+/// A session or an API key.
+#[derive(Clone, Debug)]
+pub struct OpaqueToken {
+    /// The id, by which it is deleted.
+    pub id: i64,
+    /// What is sent.
+    pub token: String,
+}
+
+impl OpaqueToken {
+    fn of(response: &TestResponse, field: &str) -> Self {
+        let body = response.expect(201).json();
+        let token = body[field].as_str().unwrap_or_else(|| panic!("no {field}: {response}"));
+        Self { id: body["id"].as_i64().expect("an id"), token: token.to_owned() }
+    }
+}
+
 impl TestUser {
     /// Logs in.
     ///
@@ -50,6 +67,18 @@ impl TestUser {
         let password = format!("password of {}", username.chars().take(10).collect::<String>());
         register(bearer, username, &password).await.expect_message("User registered successfully.");
         Self::log_in(bearer, username, &password).await
+    }
+
+    /// Makes a session.
+    pub async fn session(&self, bearer: &Api) -> OpaqueToken {
+        let body = json!({ "username": self.username, "password": self.password });
+        OpaqueToken::of(&bearer.post("/sessions", &body).await, "token")
+    }
+
+    /// Makes an API key with the user's role, by the access token.
+    pub async fn key(&self, bearer: &Api) -> OpaqueToken {
+        let body = json!({ "name": "a program" });
+        OpaqueToken::of(&bearer.with_token(&self.token).post("/profile/keys", &body).await, "key")
     }
 }
 
