@@ -2,9 +2,11 @@
 
 mod admins;
 mod api_keys;
+mod idle_sessions;
 mod memory;
 mod passwords;
 mod revoked_tokens;
+mod sessions;
 
 pub(crate) use memory::MemoryStore;
 
@@ -17,8 +19,14 @@ use admins::{
 use api_keys::{
     a_key_is_made_only_while_the_tokens_are_those_that_were_seen,
     a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once,
-    deleting_keys_requires_an_admin_or_their_user, keys_are_found_by_digest_with_their_users,
+    admins_make_keys_of_users_who_are_no_admins, deleting_keys_requires_an_admin_or_their_user,
+    extra_roles_are_stored_in_users_and_keys, keys_are_found_by_digest_with_their_users,
     keys_are_of_users_who_exist_and_are_not_disabled, roles_in_use_are_those_of_users_and_keys,
+};
+
+use idle_sessions::{
+    idle_sessions_are_deleted_once_whoever_finds_them,
+    of_a_hundred_sessions_those_that_ended_and_then_the_idlest_make_room,
 };
 
 use passwords::{
@@ -30,6 +38,14 @@ use revoked_tokens::{
     a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens,
     every_read_has_the_time_also_of_nothing, of_many_logouts_by_one_token_the_first_ends_it,
     revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
+};
+
+use sessions::{
+    a_new_password_ends_all_sessions_but_that_of_its_writer,
+    a_session_is_made_only_while_password_and_tokens_are_those_that_were_checked,
+    sessions_and_keys_are_listed_deleted_and_limited_apart,
+    sessions_are_found_by_digest_with_their_kind_and_their_own_not_before,
+    sessions_end_when_tokens_are_revoked_and_when_their_user_is_disabled,
 };
 
 use super::{NewUser, UserFilter, UserStore, WriteError, open};
@@ -62,8 +78,17 @@ postgres_cluster::conformance_tests! {
         a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once,
         keys_are_of_users_who_exist_and_are_not_disabled,
         a_key_is_made_only_while_the_tokens_are_those_that_were_seen,
+        admins_make_keys_of_users_who_are_no_admins,
         deleting_keys_requires_an_admin_or_their_user,
         roles_in_use_are_those_of_users_and_keys,
+        extra_roles_are_stored_in_users_and_keys,
+        sessions_are_found_by_digest_with_their_kind_and_their_own_not_before,
+        a_session_is_made_only_while_password_and_tokens_are_those_that_were_checked,
+        sessions_end_when_tokens_are_revoked_and_when_their_user_is_disabled,
+        a_new_password_ends_all_sessions_but_that_of_its_writer,
+        sessions_and_keys_are_listed_deleted_and_limited_apart,
+        of_a_hundred_sessions_those_that_ended_and_then_the_idlest_make_room,
+        idle_sessions_are_deleted_once_whoever_finds_them,
         of_many_logouts_by_one_token_the_first_ends_it,
         revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
         a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens,

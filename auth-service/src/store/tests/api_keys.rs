@@ -1,9 +1,9 @@
 //! API keys.
 
-use super::{assert_not_found, get, insert};
+use super::{assert_not_found, get, insert, names};
 use crate::{
     opaque_token::{NewToken, OpaqueToken, TokenClient, TokenKind},
-    store::{TokenSelection, UserStore, WriteError, Writer},
+    store::{TokenSelection, UserFilter, UserStore, WriteError, Writer},
     user::User,
 };
 use rolegate_proto::Role;
@@ -175,4 +175,51 @@ pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserSto
     };
     assert_eq!([sum("user"), sum("author"), sum("admin")], [(2, 0), (1, 1), (0, 1)]);
     assert!(used.is_sorted_by_key(|it| &it.0), "{used:?}");
+}
+
+pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &dyn UserStore) {
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let other = insert(store, "other", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::USER).await;
+    let create = async |actor, user: &User, digest: &str| {
+        let mut new = new_key(user, digest);
+        new.stored.created_by = Some("admin".to_owned());
+        store.insert_token(new, Writer::Admin(actor)).await
+    };
+    let made = create(admin.id, &ann, "one").await.expect("allowed");
+    assert_eq!(made.created_by.as_deref(), Some("admin"));
+    assert_eq!(store.tokens_of_user(KEY, ann.id).await.expect("read").value, [made]);
+    for user in [&admin, &other] {
+        let refused = create(admin.id, user, "two").await;
+        assert!(matches!(refused, Err(WriteError::UserIsAdmin)), "{refused:?}");
+    }
+    let refused = create(ann.id, &ann, "two").await;
+    assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
+    assert_not_found(create(admin.id, &User { id: 999, ..ann.clone() }, "two").await);
+    store.set_disabled(None, other.id, true).await.expect("disabled");
+    for actor in [other.id, 999] {
+        let refused = create(actor, &ann, "two").await;
+        assert!(matches!(refused, Err(WriteError::ActorNotFound)), "{refused:?}");
+    }
+    for index in 1..50 {
+        create(admin.id, &ann, &format!("key {index}")).await.expect("made");
+    }
+    let refused = create(admin.id, &ann, "two").await;
+    assert!(matches!(refused, Err(WriteError::ApiKeyLimit)), "{refused:?}");
+}
+
+pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &dyn UserStore) {
+    let [editor, longest] =
+        ["editor", "a_2345678901234567890123456789-z"].map(|role| role.parse().expect("a role"));
+    let ann = insert(store, "ann", longest).await;
+    assert_eq!(get(store, ann.id).await.map(|ann| ann.role), Some(longest));
+    let mut key = new_key(&ann, "one");
+    key.stored.role = Some(longest);
+    store.insert_token(key, Writer::Operator).await.expect("inserted");
+    let ann = store.set_role(None, ann.id, editor).await.expect("set");
+    let found = store.tokens_by_digest(&["one".to_owned()]).await.expect("read").value;
+    assert_eq!((found[0].role, &found[0].user), (Some(longest), &ann));
+    let of_role = |role| UserFilter { limit: 9, role: Some(role), ..UserFilter::default() };
+    assert_eq!(names(store, &of_role(editor)).await, ["ann"]);
+    assert!(names(store, &of_role(longest)).await.is_empty());
 }

@@ -115,6 +115,7 @@ impl TokenStore for MemoryStore {
         }
         let is_idle = |token: &OpaqueToken| {
             ids.contains(&token.id)
+                && token.kind() == TokenKind::Session
                 && !in_use.contains(&token.last_used_at.unwrap_or(token.created_at))
         };
         users.tokens.retain(|_, (_, token)| !is_idle(token));
