@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 for_two_deployments!(
     ends_of_tokens_and_changes_of_api_keys_are_audited,
-    denials_of_api_keys_name_their_prefix,
+    denials_of_api_keys_and_sessions_name_their_start,
     uses_and_refusals_of_api_keys_are_audited_and_no_key_changes_its_own_user,
     decisions_about_api_keys_are_audited_with_each_client_address,
     untrusted_and_malformed_client_addresses_of_decisions_are_ignored,
@@ -64,7 +64,7 @@ async fn ends_of_tokens_and_changes_of_api_keys_are_audited(setup: TestSetup) {
     assert_eq!(tokens, [revoked(&ann), revoked(&admin)]);
 }
 
-async fn denials_of_api_keys_name_their_prefix(setup: TestSetup) {
+async fn denials_of_api_keys_and_sessions_name_their_start(setup: TestSetup) {
     let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
     let admin = app.admin().await;
     let own = app.bearer.with_token(&admin.token);
@@ -74,7 +74,14 @@ async fn denials_of_api_keys_name_their_prefix(setup: TestSetup) {
         api.get("/admin").await.expect(403);
         api.send(api.request(Method::POST, "/logout")).await.expect(403);
     }
-    let lines = without_ids(audit(app.gateway(), "access_denied", 2).await);
+    let ann = app.user("ann").await;
+    let login = json!({ "username": ann.username, "password": ann.password });
+    let session = app.bearer.post("/sessions", &login).await.expect(201).json();
+    let session = session["token"].as_str().expect("a token");
+    for _ in 0..2 {
+        app.bearer.with_token(session).get("/author").await.expect(403);
+    }
+    let lines = without_ids(audit(app.gateway(), "access_denied", 3).await);
     let (prefix, reason) = (&stored["prefix"], "ROLE_INSUFFICIENT");
     let expected = [
         json!({
@@ -84,6 +91,10 @@ async fn denials_of_api_keys_name_their_prefix(setup: TestSetup) {
         json!({
             "event": "access_denied", "api_key": prefix, "method": "POST", "route": "/logout",
             "reason": reason,
+        }),
+        json!({
+            "event": "access_denied", "session": session[..8], "method": "GET",
+            "route": "/author", "required_roles": "author,admin", "reason": reason,
         }),
     ];
     assert_eq!(lines, expected);
