@@ -235,7 +235,7 @@ impl AuthService for AuthGrpc {
         request: Request<wire::ListApiKeysRequest>,
     ) -> RpcResult<wire::ListApiKeysResponse> {
         let (user_id, actor) = (request.get_ref().user_id, actor::token(request.metadata()));
-        let (_, keys) = self.accounts.list_tokens(TokenKind::ApiKey, actor, user_id).await?;
+        let (.., keys) = self.accounts.list_tokens(TokenKind::ApiKey, actor, user_id).await?;
         let api_keys = keys.value.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::ListApiKeysResponse { api_keys }))
     }

@@ -7,6 +7,7 @@ use crate::{
     metrics,
     opaque_token::{OpaqueToken, TokenKind},
     store::{TokenSelection, Writer},
+    user::User,
 };
 use rolegate_proto::{Reason, Role, has_invisible, is_emoji};
 use rolegate_sql_store::Timed;
@@ -77,19 +78,20 @@ impl Accounts {
         Ok((token, self.or_reauthorize(inserted, credential, &requirement, otherwise).await?))
     }
 
-    /// The tokens of the actor, or of the user with this id, for an admin, and who asks.
+    /// The actor, and the user and the tokens of the actor, or of the user with this id, for an admin.
     pub(crate) async fn list_tokens(
         &self,
         kind: TokenKind,
         credential: &str,
         user_id: Option<i64>,
-    ) -> Result<(Actor, Timed<Vec<OpaqueToken>>), AccountError> {
+    ) -> Result<(Actor, User, Timed<Vec<OpaqueToken>>), AccountError> {
         let actor = self.authorize(credential, &Requirement::of_user_or_admin(user_id)).await?;
         let user = match user_id {
             Some(id) => self.find(id).await?,
             None => actor.user.clone(),
         };
-        Ok((actor, self.store.tokens_of_user(kind, user.id).await?))
+        let tokens = self.store.tokens_of_user(kind, user.id).await?;
+        Ok((actor, user, tokens))
     }
 
     /// Deletes the token with this id, or without one all but that of the actor, of the actor, or of the user

@@ -89,9 +89,8 @@ impl Accounts {
         credential: &str,
         user_id: Option<i64>,
     ) -> Result<(Actor, Vec<OpaqueToken>), AccountError> {
-        let (actor, Timed { at, value: mut sessions }) =
+        let (actor, user, Timed { at, value: mut sessions }) =
             self.list_tokens(TokenKind::Session, credential, user_id).await?;
-        let user = self.find(user_id.unwrap_or(actor.user.id)).await?;
         sessions.retain(|session| {
             at < session.idle_expires_at(self.policy.sessions.idle)
                 && session.not_before >= Some(user.tokens_not_before)

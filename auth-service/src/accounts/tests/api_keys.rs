@@ -24,7 +24,7 @@ async fn create_key(
 
 async fn keys(accounts: &Accounts, token: &str) -> Vec<OpaqueToken> {
     let listed = accounts.list_tokens(TokenKind::ApiKey, token, None).await;
-    listed.expect("listed").1.value
+    listed.expect("listed").2.value
 }
 
 fn any() -> Requirement {

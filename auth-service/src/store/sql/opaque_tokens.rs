@@ -26,7 +26,7 @@ const TOKEN_COLUMNS: &str =
 /// Ends the sessions for which there is no room, after an insert: those that have ended by themselves, and
 /// those that have been idle longest.
 const MAKE_ROOM: &str = "DELETE FROM api_key WHERE session_user_id = $1 AND (
-    expires_at <= $2 OR id IN (SELECT id FROM api_key WHERE session_user_id = $1
+    expires_at <= $2 OR id IN (SELECT id FROM api_key WHERE session_user_id = $1 AND expires_at > $2
         ORDER BY coalesce(last_used_at, created_at) DESC, id DESC LIMIT $3 OFFSET $4))";
 
 /// The condition for tokens of this kind, whose user is `$1`.
