@@ -1,6 +1,6 @@
 //! The kinds of callers.
 
-use crate::api_keys::create_key;
+use crate::{api_keys::create_key, sessions::create_session};
 use e2e::{Api, TestApp, token};
 
 /// The kinds of callers; the last five have a role.
@@ -73,12 +73,4 @@ pub(super) async fn create_all(app: &TestApp, names: &str) -> Vec<Caller> {
         callers.push(Caller { kind, bearer, basic, username, password, person: Some(person) });
     }
     callers
-}
-
-/// The token of a new session, and its id.
-pub(super) async fn create_session(api: &Api, username: &str, password: &str) -> (String, i64) {
-    let body = serde_json::json!({ "username": username, "password": password });
-    let session = api.post("/sessions", &body).await.expect(201).json();
-    let token = session["token"].as_str().expect("a token").to_owned();
-    (token, session["id"].as_i64().expect("an id"))
 }

@@ -1,7 +1,7 @@
 //! Valid ids and bodies for every operation.
 
-use super::caller::{Caller, create_session};
-use crate::api_keys::create_key;
+use super::caller::Caller;
+use crate::{api_keys::create_key, sessions::create_session};
 use e2e::{ADMIN_PASSWORD, Api, TestApp};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -123,12 +123,13 @@ impl Id {
                 return format!("{} {key_id}", others.author_id);
             }
             (Self::OwnSession, _) if caller.person.is_some() => {
-                let (_, id) = create_session(&app.bearer, &caller.username, &caller.password).await;
-                return id.to_string();
+                let (bearer, password) = (&app.bearer, &caller.password);
+                let made = create_session(bearer, &caller.username, password).await.1;
+                return made["id"].to_string();
             }
             (Self::OwnSession | Self::OthersSession, _) => {
                 let (username, password) = &others.author_login;
-                let (_, id) = create_session(&app.bearer, username, password).await;
+                let id = &create_session(&app.bearer, username, password).await.1["id"];
                 let is_own = matches!(self, Self::OwnSession);
                 return if is_own { id.to_string() } else { format!("{} {id}", others.author_id) };
             }
