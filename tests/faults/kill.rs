@@ -1,5 +1,7 @@
 //! Acknowledged writes survive SIGKILL of any process.
 
+mod sessions;
+
 use e2e::{TestSetup, for_all_deployments, for_two_deployments};
 use reqwest::Method;
 use serde_json::json;

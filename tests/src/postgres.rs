@@ -28,6 +28,18 @@ impl OwnCluster {
         cluster
     }
 
+    /// Whose commits are written before they are answered, as by default.
+    pub fn start_durable() -> Self {
+        let mut settings = TEST_SETTINGS.to_vec();
+        settings.retain(|setting| !setting.ends_with("=off"));
+        Self(expect_started(Cluster::start(&settings)))
+    }
+
+    /// Ends all its processes at once, and starts it again.
+    pub fn crash(&mut self) {
+        self.0.crash().expect("it starts again");
+    }
+
     /// Changes a setting of the server.
     pub async fn set(&self, name: &str, value: &str) {
         let mut connection = PgConnection::connect(self.url().as_str()).await.expect("connected");

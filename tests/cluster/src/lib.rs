@@ -13,15 +13,15 @@ pub use database::{Database, TEST_SETTINGS, expect_started, server_url};
 
 use std::{
     fs,
-    io::{self, BufRead as _, BufReader, Read as _},
+    io::{self, BufRead, BufReader, Write as _},
     net::{Ipv4Addr, TcpListener},
     os::unix::{fs::MetadataExt as _, process::CommandExt as _},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
-/// Creates a cluster, serves until its standard input ends, and removes it. This process holds the
-/// other end of that pipe, so the cluster cannot outlive it. Further arguments are settings. With a
+/// Creates a cluster, serves until its standard input ends, and removes it; at each line it crashes and
+/// starts again. This process holds the other end of that pipe, so the cluster cannot outlive it. Further arguments are settings. With a
 /// certificate it offers TLS to clients that ask for it; with the port of a primary it is its standby.
 const SCRIPT: &str = r#"
     set -eu
@@ -46,7 +46,11 @@ const SCRIPT: &str = r#"
     "$bin/pg_ctl" -D data -w -t 60 -l log -o "$options" start >>start 2>&1 ||
         { cat log start; exit 1; }
     echo "started $(head -n 1 data/postmaster.pid)"
-    cat >/dev/null
+    while read -r _; do
+        "$bin/pg_ctl" -D data -w -t 60 -l log -o "$options" -m immediate restart >>start 2>&1 ||
+            { cat log start; exit 1; }
+        echo "started $(head -n 1 data/postmaster.pid)"
+    done
 "#;
 
 /// A running cluster; stopped and removed when it is dropped.
@@ -59,6 +63,7 @@ pub struct Cluster {
     /// The folder of its programs.
     pub programs: PathBuf,
     shell: Child,
+    said: BufReader<ChildStdout>,
 }
 
 /// A variable of the script's environment.
@@ -130,15 +135,20 @@ impl Cluster {
             .process_group(0)
             .spawn()?;
         let mut said = BufReader::new(shell.stdout.take().expect("its output is piped"));
-        let mut line = String::new();
-        said.read_line(&mut line)?;
-        let pid = line.strip_prefix("started ").and_then(|pid| pid.trim().parse().ok());
-        let Some(pid) = pid else {
-            said.read_to_string(&mut line)?;
-            shell.wait()?;
-            return Err(StartError::Failed(line));
-        };
-        Ok(Self { pid, port, programs: programs.to_owned(), shell })
+        match first_process(&mut said) {
+            Err(StartError::Failed(complaint)) => {
+                shell.wait()?;
+                Err(StartError::Failed(complaint))
+            }
+            pid => Ok(Self { pid: pid?, port, programs: programs.to_owned(), shell, said }),
+        }
+    }
+
+    /// Ends all its processes at once, which loses what was in their memory, and starts it again.
+    pub fn crash(&mut self) -> Result<(), StartError> {
+        self.shell.stdin.as_mut().ok_or(StartError::NotInstalled)?.write_all(b"\n")?;
+        self.pid = first_process(&mut self.said)?;
+        Ok(())
     }
 
     /// The URL of a database in it.
@@ -170,6 +180,17 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// Reads that the cluster has started; otherwise its output is why it has not.
+fn first_process(said: &mut impl BufRead) -> Result<u32, StartError> {
+    let mut line = String::new();
+    said.read_line(&mut line)?;
+    let pid = line.strip_prefix("started ").and_then(|pid| pid.trim().parse().ok());
+    if pid.is_none() {
+        said.read_to_string(&mut line)?;
+    }
+    pid.ok_or(StartError::Failed(line))
 }
 
 fn free_port() -> io::Result<u16> {
