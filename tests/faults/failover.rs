@@ -1,5 +1,6 @@
 //! `DATABASE_URL` with several hosts: the service follows the primary.
 
+use crate::ended_sessions::EndedSessions;
 use e2e::{
     Api, Authority, Exit, Process, Program, Store, TcpProxy, TestApp, TestSetup, TestUser,
     Validity, eventually, for_postgres_deployments, postgres::OwnCluster,
@@ -10,6 +11,7 @@ for_postgres_deployments!(
     decisions_resume_when_a_standby_is_promoted,
     decisions_resume_while_the_old_primary_is_frozen,
     quorum_decisions_resume_while_the_old_primary_answers_no_commit,
+    acknowledged_sessions_and_ends_of_sessions_hold_after_a_failover_with_quorum,
 );
 
 /// Decisions resume within about two seconds of a promotion; this leaves room for a slow machine.
@@ -127,24 +129,53 @@ async fn old_primary_that_returns_answers_no_request() {
     servers.app.auth().wait_for_readiness(503).await;
 }
 
+/// A primary whose commits wait for its successor, the successor with a standby of its own, and the service,
+/// which knows both.
+struct Quorum {
+    primary: OwnCluster,
+    successor: OwnCluster,
+    _follower: OwnCluster,
+    app: TestApp,
+    admin: TestUser,
+}
+
+impl Quorum {
+    async fn start(setup: TestSetup) -> Self {
+        let primary = OwnCluster::start_synchronous().await;
+        let (successor, follower) = (primary.start_standby(), primary.start_standby());
+        let hosts = [primary.address().to_string(), successor.address().to_string()];
+        let url = url_of(&[&hosts[0], &hosts[1]], "");
+        let setup = setup.with("DATABASE_URL", &url).with("DATABASE_READS", "quorum");
+        let app = setup.start().await;
+        let admin = app.admin().await;
+        let of_successor = format!(
+            "host=127.0.0.1 port={} user=postgres application_name=standby",
+            successor.address().port()
+        );
+        follower.set("primary_conninfo", &of_successor).await;
+        eventually("the successor to have a standby", async || {
+            (successor.standbys().await == 1).then_some(())
+        })
+        .await;
+        Self { primary, successor, _follower: follower, app, admin }
+    }
+}
+
+async fn acknowledged_sessions_and_ends_of_sessions_hold_after_a_failover_with_quorum(
+    setup: TestSetup,
+) {
+    let mut quorum = Quorum::start(setup).await;
+    let bearer = quorum.app.bearer.clone();
+    let sessions = EndedSessions::of_each_way(&bearer, &quorum.admin).await;
+    quorum.primary.stop();
+    quorum.successor.execute("postgres", "SELECT pg_promote()").await;
+    outage(&bearer.with_token(&quorum.admin.token), "/admin").await;
+    sessions.expect(&bearer).await;
+}
+
 async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: TestSetup) {
-    let primary = OwnCluster::start_synchronous().await;
-    let (successor, follower) = (primary.start_standby(), primary.start_standby());
-    let hosts = [primary.address().to_string(), successor.address().to_string()];
-    let url = url_of(&[&hosts[0], &hosts[1]], "");
-    let setup = setup.with("DATABASE_URL", &url).with("DATABASE_READS", "quorum");
-    let app = setup.start().await;
-    let admin = app.admin().await;
+    let Quorum { successor, app, admin, .. } = &Quorum::start(setup).await;
     let api = app.bearer.with_token(&admin.token);
-    let of_successor = format!(
-        "host=127.0.0.1 port={} user=postgres application_name=standby",
-        successor.address().port()
-    );
-    follower.set("primary_conninfo", &of_successor).await;
-    eventually("the successor to have a standby", async || {
-        (successor.standbys().await == 1).then_some(())
-    })
-    .await;
     api.get("/admin").await.expect(200);
     // The old primary lives and answers everything but commits.
     successor.execute("postgres", "SELECT pg_promote()").await;

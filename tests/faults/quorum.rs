@@ -1,24 +1,22 @@
 //! `DATABASE_READS=quorum`: an answer counts only when a synchronous standby has acknowledged it.
 
 use e2e::{
-    Api, Exit, Process, Program, Store, TestApp, TestSetup, TestUser, eventually,
+    Api, Exit, OpaqueToken, Process, Program, Store, TestApp, TestSetup, TestUser, eventually,
     for_postgres_deployments, grpc, postgres::OwnCluster,
 };
 use futures_util::future::join_all;
-use reqwest::Method;
 use rolegate_proto::auth_v1::{
     AnyAuthenticated, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
     authorize_request::Requirement,
 };
-use serde_json::{Value, json};
 use std::time::Instant;
 
 for_postgres_deployments!(
     superseded_primary_answers_no_request,
     decisions_stop_without_the_standby_and_resume_with_it,
     decisions_stop_when_the_server_no_longer_waits_for_a_standby,
-    batch_of_tokens_and_keys_takes_one_statement_for_each_kind,
-    deleted_key_is_refused_at_once,
+    batch_of_tokens_keys_and_sessions_takes_two_statements,
+    deleted_key_and_session_are_refused_at_once,
 );
 
 async fn start(setup: TestSetup, reads: &str) -> (OwnCluster, OwnCluster, TestApp) {
@@ -28,34 +26,34 @@ async fn start(setup: TestSetup, reads: &str) -> (OwnCluster, OwnCluster, TestAp
     (primary, standby, app)
 }
 
-/// Creates an API key; returns what is stored of it too.
-async fn create_key(api: &Api) -> (String, Value) {
-    let made = api.post("/profile/keys", &json!({ "name": "export" })).await.expect(201).json();
-    (made["key"].as_str().expect("a key").to_owned(), made)
+/// The API by each credential of the user: an access token, a session and an API key.
+async fn by_each_credential(bearer: &Api, user: &TestUser) -> [Api; 3] {
+    let (session, key) = (user.session(bearer).await, user.key(bearer).await);
+    [&user.token, &session.token, &key.token].map(|token| bearer.with_token(token))
 }
 
 /// The standby takes over, as where the old primary is cut off from everybody but its clients.
 async fn supersede(
     setup: TestSetup,
     reads: &str,
-) -> (OwnCluster, OwnCluster, TestApp, TestUser, Api) {
+) -> (OwnCluster, OwnCluster, TestApp, TestUser, [Api; 3]) {
     let (primary, standby, app) = start(setup, reads).await;
     let user = app.user("reader").await;
-    let (key, _) = create_key(&app.bearer.with_token(&user.token)).await;
-    let key = app.bearer.with_token(&key);
-    for api in [&app.bearer.with_token(&user.token), &key] {
+    let apis = by_each_credential(&app.bearer, &user).await;
+    for api in &apis {
         api.get("/author").await.expect(403);
     }
     standby.execute("postgres", "SELECT pg_promote()").await;
-    (primary, standby, app, user, key)
+    (primary, standby, app, user, apis)
 }
 
 async fn superseded_primary_answers_no_request(setup: TestSetup) {
-    let (_primary, _standby, app, user, key) = supersede(setup.clone(), "quorum").await;
-    let api = app.bearer.with_token(&user.token);
+    let (_primary, _standby, app, user, apis) = supersede(setup.clone(), "quorum").await;
     let basic = app.basic.with_basic(&user.username, &user.password);
-    let mut responses = join_all((0..20).map(|_| api.get("/author"))).await;
-    responses.extend(join_all((0..20).map(|_| key.get("/author"))).await);
+    let mut responses = Vec::new();
+    for api in &apis {
+        responses.extend(join_all((0..20).map(|_| api.get("/author"))).await);
+    }
     responses.push(basic.get("/protected").await);
     responses.push(app.try_log_in(&user.username, &user.password).await);
     // Whether a name is taken is read too.
@@ -66,8 +64,8 @@ async fn superseded_primary_answers_no_request(setup: TestSetup) {
     app.auth().wait_for_readiness(503).await;
 
     // The primary's own word is not enough: this answers from what may be outdated.
-    let (_primary, _standby, app, user, key) = supersede(setup, "primary").await;
-    for api in [app.bearer.with_token(&user.token), key] {
+    let (_primary, _standby, _app, _, apis) = supersede(setup, "primary").await;
+    for api in apis {
         api.get("/author").await.expect(403);
     }
 }
@@ -75,19 +73,17 @@ async fn superseded_primary_answers_no_request(setup: TestSetup) {
 async fn decisions_stop_without_the_standby_and_resume_with_it(setup: TestSetup) {
     let (_primary, standby, app) = start(setup, "quorum").await;
     let admin = app.admin().await;
-    let api = app.bearer.with_token(&admin.token);
-    let (key, _) = create_key(&api).await;
-    let both = [api, app.bearer.with_token(&key)];
-    for api in &both {
+    let apis = by_each_credential(&app.bearer, &admin).await;
+    for api in &apis {
         api.get("/admin").await.expect(200);
     }
     standby.freeze();
-    for response in join_all((0..20).map(|index| both[index % 2].get("/admin"))).await {
+    for response in join_all((0..20).map(|index| apis[index % 3].get("/admin"))).await {
         assert!([503, 504].contains(&response.status), "{response}");
     }
     app.auth().wait_for_readiness(503).await;
     standby.thaw();
-    for api in &both {
+    for api in &apis {
         eventually("decisions with the standby", async || {
             (api.get("/admin").await.status == 200).then_some(())
         })
@@ -115,17 +111,17 @@ async fn decisions_stop_when_the_server_no_longer_waits_for_a_standby(setup: Tes
     .await;
 }
 
-async fn batch_of_tokens_and_keys_takes_one_statement_for_each_kind(setup: TestSetup) {
+async fn batch_of_tokens_keys_and_sessions_takes_two_statements(setup: TestSetup) {
     const ROUNDS: u64 = 20;
     let (primary, _standby, app) = start(setup, "quorum").await;
-    let (mut tokens, mut keys) = (Vec::new(), Vec::new());
+    let (mut tokens, mut opaque) = (Vec::new(), Vec::new());
     for number in 0..8 {
         let user = app.user(&format!("user {number}")).await;
-        let own = app.bearer.with_token(&user.token);
-        keys.push(create_key(&own).await.0);
+        opaque.push(user.key(&app.bearer).await.token);
+        opaque.push(user.session(&app.bearer).await.token);
         tokens.push(user.token);
     }
-    let both = [&tokens[..], &keys].concat();
+    let all = [&tokens[..], &opaque].concat();
     let mut auth = grpc::client(&app.auth().address("grpc")).await;
     let mut decide = async |credentials: &[String]| {
         let item = |credential: &String| AuthorizeRequest {
@@ -138,7 +134,7 @@ async fn batch_of_tokens_and_keys_takes_one_statement_for_each_kind(setup: TestS
         let outcomes = batch.into_inner().outcomes.into_iter();
         outcomes.map(|outcome| outcome.outcome.expect("one")).collect::<Vec<_>>()
     };
-    for (credentials, statements) in [(&tokens, 1), (&keys, 1), (&both, 2)] {
+    for (credentials, statements) in [(&tokens, 1), (&opaque, 1), (&all, 2)] {
         // A statement that the standby acknowledges is a transaction with an id; another read is none.
         let (started, before) = (Instant::now(), primary.next_transaction().await);
         for _ in 0..ROUNDS {
@@ -147,33 +143,32 @@ async fn batch_of_tokens_and_keys_takes_one_statement_for_each_kind(setup: TestS
             }
         }
         let spent = primary.next_transaction().await - before;
-        // The checks of both services, each second, and the time of use of the keys.
+        // The checks of both services, each second, and the times of use.
         let others = 2 * (2 + started.elapsed().as_secs()) + 1;
         let expected = ROUNDS * statements..=ROUNDS * statements + others;
         assert!(expected.contains(&spent), "{spent} instead of {expected:?}");
     }
 }
 
-async fn deleted_key_is_refused_at_once(setup: TestSetup) {
+async fn deleted_key_and_session_are_refused_at_once(setup: TestSetup) {
     let (_primary, _standby, app) = start(setup, "quorum").await;
     let user = app.user("ann").await;
     let own = app.bearer.with_token(&user.token);
-    for _ in 0..10 {
-        let (key, stored) = create_key(&own).await;
-        let api = app.bearer.with_token(&key);
-        api.get("/profile").await.expect(200);
-        // Others are decided all the time, so that statements are shared.
-        let (deleted, _) = tokio::join!(
-            own.send(own.request(Method::DELETE, &format!("/profile/keys/{}", stored["id"]))),
-            join_all((0..10).map(|_| own.get("/profile"))),
-        );
-        deleted.expect(200);
-        let (refused, _) = tokio::join!(
-            join_all((0..10).map(|_| api.get("/profile"))),
-            join_all((0..10).map(|_| own.get("/profile"))),
-        );
-        for refused in refused {
-            refused.expect_detail(401, "Invalid or expired token.");
+    for _ in 0..5 {
+        let (key, session) = (user.key(&app.bearer).await, user.session(&app.bearer).await);
+        for (what, OpaqueToken { id, token }) in [("keys", key), ("sessions", session)] {
+            let api = app.bearer.with_token(&token);
+            api.get("/profile").await.expect(200);
+            // Others are decided all the time, so that statements are shared.
+            let path = format!("/profile/{what}/{id}");
+            let others = || join_all((0..10).map(|_| own.get("/profile")));
+            let (deleted, _) = tokio::join!(own.delete(&path), others());
+            deleted.expect(200);
+            let (refused, _) =
+                tokio::join!(join_all((0..10).map(|_| api.get("/profile"))), others());
+            for refused in refused {
+                refused.expect_detail(401, "Invalid or expired token.");
+            }
         }
     }
 }

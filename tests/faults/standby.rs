@@ -37,10 +37,12 @@ impl Servers {
 }
 
 /// Concurrent requests, each of which needs the stored user.
-async fn read_role(app: &TestApp, user: &TestUser) -> Vec<TestResponse> {
+async fn read_role(app: &TestApp, user: &TestUser, session: &str) -> Vec<TestResponse> {
     let (bearer, basic) =
         (app.bearer.with_token(&user.token), app.basic.with_basic(&user.username, &user.password));
     let mut responses = join_all((0..20).map(|_| bearer.get("/profile"))).await;
+    let by_session = app.bearer.with_token(session);
+    responses.extend(join_all((0..20).map(|_| by_session.get("/profile"))).await);
     responses.push(bearer.get("/author").await);
     responses.push(basic.get("/protected").await);
     responses.push(app.try_log_in(&user.username, &user.password).await);
@@ -58,13 +60,14 @@ async fn connection_to_a_standby_answers_no_request(setup: TestSetup) {
     let servers = Servers::start();
     let mut app = setup.on_server(servers.primary.url()).with_database_proxy().start().await;
     let user = app.user("reader").await;
+    let session = user.session(&app.bearer).await.token;
     servers.pause_replay_after(&app, &user).await;
     app.database.set_role("reader", "author").await;
     app.database_proxy().cut();
     app.bearer.with_token(&user.token).get("/profile").await.expect(503);
     app.database_proxy().retarget(servers.standby.address());
     app.database_proxy().open();
-    expect_outage(&read_role(&app, &user).await);
+    expect_outage(&read_role(&app, &user, &session).await);
     app.auth().wait_for_readiness(503).await;
     app.posts().wait_for_readiness(503).await;
     let new = json!({ "username": "new", "password": "pw" });
