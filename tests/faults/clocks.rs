@@ -2,6 +2,7 @@
 //! the database: that of the PostgreSQL server, or the one in the SQLite file.
 
 mod doctor;
+mod sessions;
 
 use e2e::{
     Api, Exit, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestSetup, TestUser,
@@ -244,10 +245,9 @@ async fn an_operator_repairs_a_lockout_and_revives_nothing(store: Store) {
     expect_good(&process, &log_in(&process).await.token).await;
 }
 
-#[tokio::test]
-async fn a_revocation_holds_after_a_failover_to_a_clock_two_seconds_behind() {
-    let database = TestDatabase::create(Store::Postgres).await;
-    // In front of the functions of the server.
+/// Puts functions in front of those of the server that read its clock: `fake.step` says how many seconds
+/// it is ahead.
+async fn fake_server_clock(database: &TestDatabase) {
     database
         .execute(
             "CREATE SCHEMA fake;
@@ -261,6 +261,12 @@ async fn a_revocation_holds_after_a_failover_to_a_clock_two_seconds_behind() {
                 current_database()); END $$",
         )
         .await;
+}
+
+#[tokio::test]
+async fn a_revocation_holds_after_a_failover_to_a_clock_two_seconds_behind() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    fake_server_clock(&database).await;
     let machine = Machine::new(&database, Store::Postgres, "+0");
     let process = machine.start().await;
     TestUser::register(&bearer(&process), "ann").await;

@@ -27,6 +27,7 @@ mod posts_outage;
 mod posts_tls;
 mod power_cut;
 mod quorum;
+mod read_only_sessions;
 mod replaced_file;
 mod replica_limits;
 mod rolling_restart;

@@ -10,8 +10,16 @@ use tokio::process::Command;
 
 const SIZE: &str = "size=4m,mode=0700";
 
-/// Mounts the file system, and becomes the program in it. The mount ends with the process.
-const SCRIPT: &str = r#"mount -t tmpfs -o "$1" disk "$2" && cd "$2" && exec "$3""#;
+/// Mounts the file system with the files of the folder, and becomes the program in it. The mount ends with
+/// the process.
+const SCRIPT: &str = r#"set -e
+    files=$(mktemp -d)
+    cp -R "$2/." "$files"
+    mount -t tmpfs -o "$1" disk "$2"
+    cp -R "$files/." "$2"
+    rm -r "$files"
+    cd "$2"
+    exec "$3""#;
 
 /// Namespaces in which a user without privileges may mount.
 const UNSHARE: [&str; 4] = ["unshare", "--user", "--map-root-user", "--mount"];

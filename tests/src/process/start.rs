@@ -30,7 +30,7 @@ impl Process {
         Self::spawn(program, arguments, settings, folder, Stdio::null())
     }
 
-    /// Starts a program whose working directory is a small file system of its own.
+    /// Starts a program whose working directory is a small file system of its own, with the files of `folder`.
     #[must_use]
     pub fn start_on_small_disk(
         program: Program,
