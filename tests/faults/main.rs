@@ -31,6 +31,7 @@ mod read_only_sessions;
 mod replaced_file;
 mod replica_limits;
 mod rolling_restart;
+mod session_replicas;
 mod shutdown;
 mod silent_start;
 mod sqlite_locked;

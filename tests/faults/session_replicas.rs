@@ -1,0 +1,135 @@
+//! Sessions at two replicas, which share nothing but the database.
+
+use e2e::{Api, OpaqueToken, Process, Store, TestDatabase, TestSetup, TestUser, for_both_stores};
+use std::{collections::BTreeMap, sync::Arc};
+use tokio::task::JoinSet;
+
+for_both_stores!(
+    a_session_is_good_and_ended_at_the_other_replica_with_the_next_request,
+    a_session_that_is_used_at_one_replica_only_is_not_idle_for_the_other,
+    a_session_that_one_replica_ended_as_idle_lives_at_no_other,
+);
+
+const LANES: usize = 4;
+/// A thousand on both stores.
+const SESSIONS: usize = 500;
+/// The shortest limit.
+const IDLE_SECONDS: &str = "300";
+
+struct Replicas {
+    a: Process,
+    b: Process,
+    setup: TestSetup,
+    settings: BTreeMap<String, String>,
+    database: TestDatabase,
+}
+
+impl Replicas {
+    async fn start(store: Store) -> Self {
+        let setup = TestSetup::all_in_one(store).with("SESSION_IDLE_SECONDS", IDLE_SECONDS);
+        let database = TestDatabase::create(store).await;
+        let mut settings = setup.auth_settings(&database.url());
+        let posts = database.posts_url();
+        settings.insert("POSTS_DATABASE_URL".to_owned(), posts);
+        let a = start(&setup, &settings).await;
+        let b = start(&setup, &settings).await;
+        Self { a, b, setup, settings, database }
+    }
+
+    fn apis(&self) -> [Api; 2] {
+        [bearer(&self.a), bearer(&self.b)]
+    }
+
+    /// Replaces A by another process; the one that ends writes which sessions were used.
+    async fn restart_a(&mut self) {
+        let a = start(&self.setup, &self.settings).await;
+        let old = std::mem::replace(&mut self.a, a);
+        old.terminate();
+        let exit = old.exit().await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+    }
+
+    /// Makes all times of sessions 200 seconds older: less than the limit, and twice is more.
+    async fn age_sessions(&self) {
+        let sql = "UPDATE api_key SET created_at = created_at - 200,
+            last_used_at = last_used_at - 200 WHERE session_user_id IS NOT NULL";
+        self.database.execute(sql).await;
+    }
+
+    /// Takes that back twice.
+    async fn rejuvenate_sessions(&self) {
+        let sql = "UPDATE api_key SET created_at = created_at + 400,
+            last_used_at = last_used_at + 400 WHERE session_user_id IS NOT NULL";
+        self.database.execute(sql).await;
+    }
+}
+
+async fn start(setup: &TestSetup, settings: &BTreeMap<String, String>) -> Process {
+    Process::start(setup.auth_program(), settings, &std::env::temp_dir()).ready().await
+}
+
+fn bearer(process: &Process) -> Api {
+    Api::at(&process.address("bearer"))
+}
+
+async fn expect_good(api: &Api, session: &OpaqueToken) {
+    api.with_token(&session.token).get("/profile").await.expect(200);
+}
+
+async fn expect_ended(api: &Api, session: &OpaqueToken) {
+    let refused = api.with_token(&session.token).get("/profile").await;
+    refused.expect_detail(401, "Invalid or expired token.");
+}
+
+async fn a_session_is_good_and_ended_at_the_other_replica_with_the_next_request(store: Store) {
+    let replicas = Replicas::start(store).await;
+    let mut lanes = JoinSet::new();
+    for lane in 0..LANES {
+        let apis = Arc::new(replicas.apis());
+        let user = TestUser::register(&apis[0], &format!("user {lane}")).await;
+        lanes.spawn(async move {
+            for number in 0..SESSIONS / LANES {
+                let (a, b) = (&apis[number % 2], &apis[1 - number % 2]);
+                let session = user.session(a).await;
+                expect_good(b, &session).await;
+                let (own, id) = (a.with_token(&user.token), session.id);
+                match number % 3 {
+                    0 => a.with_token(&session.token).log_out().await,
+                    1 => drop(own.delete(&format!("/profile/sessions/{id}")).await.expect(200)),
+                    _ => drop(own.delete("/profile/sessions").await.expect(200)),
+                }
+                expect_ended(b, &session).await;
+            }
+        });
+    }
+    lanes.join_all().await;
+}
+
+async fn a_session_that_is_used_at_one_replica_only_is_not_idle_for_the_other(store: Store) {
+    let mut replicas = Replicas::start(store).await;
+    let user = TestUser::register(&bearer(&replicas.a), "ann").await;
+    let (in_use, idle) =
+        (user.session(&bearer(&replicas.a)).await, user.session(&bearer(&replicas.a)).await);
+    for _ in 0..3 {
+        replicas.age_sessions().await;
+        expect_good(&bearer(&replicas.a), &in_use).await;
+        replicas.restart_a().await;
+    }
+    expect_good(&bearer(&replicas.b), &in_use).await;
+    expect_ended(&bearer(&replicas.b), &idle).await;
+}
+
+async fn a_session_that_one_replica_ended_as_idle_lives_at_no_other(store: Store) {
+    let replicas = Replicas::start(store).await;
+    let [a, b] = replicas.apis();
+    let user = TestUser::register(&a, "ann").await;
+    let (ended, idle) = (user.session(&a).await, user.session(&a).await);
+    for _ in 0..2 {
+        replicas.age_sessions().await;
+    }
+    expect_ended(&b, &ended).await;
+    replicas.rejuvenate_sessions().await;
+    expect_ended(&a, &ended).await;
+    // It was the first request at B that ended it.
+    expect_good(&a, &idle).await;
+}
