@@ -1,12 +1,15 @@
-//! Roles are linearizable while PostgreSQL fails over.
+//! Roles and ends of sessions are linearizable while PostgreSQL fails over.
 //!
 //! `tests/long/failover` starts a cluster under Patroni and gateways, runs this test, and makes the
 //! primary crash or freeze. A change that is not confirmed may have happened or not, so its user has no
 //! further change, and a new user takes the place. With `DATABASE_READS=primary` the same scenario has
 //! stale reads, which shows that this finds them.
 
-use crate::history::{Change, Checked, Read, check};
-use e2e::{Api, TestResponse, TestUser};
+mod outcome;
+
+use crate::history::{Change, Read, check};
+use e2e::{Api, TestUser};
+use outcome::{Outcome, report};
 use serde_json::json;
 use std::{
     env,
@@ -26,8 +29,10 @@ const BETWEEN_READS: Duration = Duration::from_millis(20);
 /// How long a user is read after its last change.
 const LAST_READS: Duration = Duration::from_secs(3);
 
-/// A role that no user has: the service does not know the user.
+/// A role that no user has: the service does not know the user, or the session has ended.
 const ABSENT: &str = "no such user";
+/// What a session is before it ends.
+const GOOD: &str = "good";
 
 struct Scenario {
     gateways: Vec<Api>,
@@ -36,20 +41,13 @@ struct Scenario {
     stop: PathBuf,
 }
 
-/// A user from registration to the last change.
+/// A user from registration to the last change, after which the user's session ends.
 struct Epoch {
     user: TestUser,
     changes: Vec<Change>,
-}
-
-#[derive(Default)]
-struct Outcome {
-    checked: Checked,
-    confirmed_changes: usize,
-    unconfirmed_changes: usize,
-    /// Requests that were answered with 503 or 504.
-    unavailable: usize,
-    epochs: Vec<Epoch>,
+    session: String,
+    /// Whether it was good.
+    session_changes: Vec<Change>,
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -90,9 +88,9 @@ impl Scenario {
         let mut outcome = Outcome::default();
         while !self.has_ended() {
             let name = format!("subject {number} {}", outcome.epochs.len());
-            if let Some(user) = self.register(&name, number, &mut outcome).await {
-                self.run_epoch(user, number, &mut outcome).await;
-            }
+            let Some(user) = self.register(&name, number, &mut outcome).await else { break };
+            let Some(session) = self.make_session(&user, number, &mut outcome).await else { break };
+            self.run_epoch(user, session, number, &mut outcome).await;
         }
         outcome
     }
@@ -133,16 +131,42 @@ impl Scenario {
         None
     }
 
-    async fn run_epoch(self: &Arc<Self>, user: TestUser, number: usize, outcome: &mut Outcome) {
+    /// Makes a session of a registered user, until it is confirmed.
+    async fn make_session(
+        &self,
+        user: &TestUser,
+        mut turn: usize,
+        outcome: &mut Outcome,
+    ) -> Option<String> {
+        let body = json!({ "username": user.username, "password": user.password });
+        while !self.has_ended() {
+            turn += 1;
+            let made = self.gateways[turn % self.gateways.len()].post("/sessions", &body).await;
+            match made.status {
+                201 => return made.json()["token"].as_str().map(str::to_owned),
+                401 => outcome.checked.stale.push(format!("{made}")),
+                _ => outcome.unavailable(&made),
+            }
+        }
+        None
+    }
+
+    async fn run_epoch(
+        self: &Arc<Self>,
+        user: TestUser,
+        session: String,
+        number: usize,
+        outcome: &mut Outcome,
+    ) {
         let now = Instant::now();
-        let mut epoch = Epoch {
-            user,
-            changes: vec![Change { began: now, acknowledged: Some(now), role: "user" }],
-        };
+        let first = |role| vec![Change { began: now, acknowledged: Some(now), role }];
+        let mut epoch =
+            Epoch { user, changes: first("user"), session, session_changes: first(GOOD) };
         let ended = Arc::new(AtomicBool::new(false));
-        let mut readers = JoinSet::new();
+        let (mut readers, mut session_readers) = (JoinSet::new(), JoinSet::new());
         for api in &self.gateways {
             readers.spawn(read(api.with_token(&epoch.user.token), Arc::clone(&ended)));
+            session_readers.spawn(read(api.with_token(&epoch.session), Arc::clone(&ended)));
         }
         let path = format!("/users/{}/role", epoch.user.id);
         while !self.has_ended() && epoch.changes.iter().all(|change| change.acknowledged.is_some())
@@ -165,17 +189,49 @@ impl Scenario {
         }
         outcome.unconfirmed_changes +=
             epoch.changes.iter().filter(|change| change.acknowledged.is_none()).count();
+        let end = self.end_session(epoch.user.id, number, outcome).await;
+        epoch.session_changes.push(end);
         sleep(LAST_READS).await;
         ended.store(true, Ordering::SeqCst);
-        while let Some(read) = readers.join_next().await {
-            let (reads, unavailable) = read.expect("no reader panicked");
+        for (reads, unavailable) in readers.join_all().await {
             outcome.checked.add(check(&epoch.changes, &reads));
+            outcome.unavailable += unavailable;
+        }
+        for (mut reads, unavailable) in session_readers.join_all().await {
+            let roles: Vec<_> = reads.iter().filter(|read| read.role != ABSENT).cloned().collect();
+            outcome.checked.add(check(&epoch.changes, &roles));
+            for read in &mut reads {
+                if read.role != ABSENT {
+                    GOOD.clone_into(&mut read.role);
+                }
+            }
+            outcome.checked.add(check(&epoch.session_changes, &reads));
             outcome.unavailable += unavailable;
         }
         outcome.epochs.push(epoch);
     }
 
-    /// Users whose confirmed role is not stored.
+    /// Ends the sessions of a user, again and again until that is confirmed.
+    async fn end_session(&self, user: i64, mut turn: usize, outcome: &mut Outcome) -> Change {
+        let began = Instant::now();
+        loop {
+            turn += 1;
+            let api = self.gateways[turn % self.gateways.len()].with_token(&self.admin.token);
+            let answer = api.delete(&format!("/users/{user}/sessions")).await;
+            match answer.status {
+                200 => {
+                    return Change { began, acknowledged: Some(Instant::now()), role: ABSENT };
+                }
+                401 | 403 | 404 => outcome.checked.stale.push(format!("{answer}")),
+                _ => outcome.unavailable(&answer),
+            }
+            if self.has_ended() {
+                return Change { began, acknowledged: None, role: ABSENT };
+            }
+        }
+    }
+
+    /// Users whose confirmed role is not stored, or whose session is good after a confirmed end.
     async fn lost(&self, epochs: &[Epoch]) -> Vec<String> {
         let api = self.gateways[0].with_token(&self.admin.token);
         let mut lost = Vec::new();
@@ -187,6 +243,12 @@ impl Scenario {
             let now = Instant::now();
             if !check(&epoch.changes, &[Read { began: now, ended: now, role }]).stale.is_empty() {
                 lost.push(format!("{stored} after {:?}", epoch.changes.last()));
+            }
+            let api = self.gateways[0].with_token(&epoch.session);
+            let by_session = e2e::until_served(|| async { api.get("/profile").await }).await;
+            let end = epoch.session_changes.last();
+            if by_session.status == 200 && end.is_some_and(|end| end.acknowledged.is_some()) {
+                lost.push(format!("{by_session} after {end:?}"));
             }
         }
         lost
@@ -213,37 +275,4 @@ async fn read(api: Api, ended: Arc<AtomicBool>) -> (Vec<Read>, usize) {
         sleep(BETWEEN_READS).await;
     }
     (reads, unavailable)
-}
-
-impl Outcome {
-    fn unavailable(&mut self, response: &TestResponse) {
-        assert!([503, 504].contains(&response.status), "{response}");
-        self.unavailable += 1;
-    }
-
-    fn add(&mut self, other: Self) {
-        self.checked.add(other.checked);
-        self.confirmed_changes += other.confirmed_changes;
-        self.unconfirmed_changes += other.unconfirmed_changes;
-        self.unavailable += other.unavailable;
-        self.epochs.extend(other.epochs);
-    }
-}
-
-#[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]
-fn report(all: &Outcome, lost: &[String]) {
-    let Checked { unambiguous, concurrent, stale } = &all.checked;
-    for example in stale.iter().take(3).chain(lost.iter().take(3)) {
-        println!("{example}");
-    }
-    println!(
-        "{} users; {unambiguous} reads with one valid role, {concurrent} concurrent with a change, {} \
-         stale; {} changes confirmed, {} unconfirmed, {} lost; {} requests without an answer",
-        all.epochs.len(),
-        stale.len(),
-        all.confirmed_changes,
-        all.unconfirmed_changes,
-        lost.len(),
-        all.unavailable
-    );
 }

@@ -1,0 +1,48 @@
+//! What was checked and counted.
+
+use super::Epoch;
+use crate::history::Checked;
+use e2e::TestResponse;
+
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) checked: Checked,
+    pub(super) confirmed_changes: usize,
+    pub(super) unconfirmed_changes: usize,
+    /// Requests that were answered with 503 or 504.
+    pub(super) unavailable: usize,
+    pub(super) epochs: Vec<Epoch>,
+}
+
+impl Outcome {
+    pub(super) fn unavailable(&mut self, response: &TestResponse) {
+        assert!([503, 504].contains(&response.status), "{response}");
+        self.unavailable += 1;
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.checked.add(other.checked);
+        self.confirmed_changes += other.confirmed_changes;
+        self.unconfirmed_changes += other.unconfirmed_changes;
+        self.unavailable += other.unavailable;
+        self.epochs.extend(other.epochs);
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]
+pub(super) fn report(all: &Outcome, lost: &[String]) {
+    let Checked { unambiguous, concurrent, stale } = &all.checked;
+    for example in stale.iter().take(3).chain(lost.iter().take(3)) {
+        println!("{example}");
+    }
+    println!(
+        "{} users; {unambiguous} reads with one valid role, {concurrent} concurrent with a change, {} \
+         stale; {} changes confirmed, {} unconfirmed, {} lost; {} requests without an answer",
+        all.epochs.len(),
+        stale.len(),
+        all.confirmed_changes,
+        all.unconfirmed_changes,
+        lost.len(),
+        all.unavailable
+    );
+}
