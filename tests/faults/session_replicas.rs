@@ -1,6 +1,12 @@
 //! Sessions at two replicas, which share nothing but the database.
 
-use e2e::{Api, OpaqueToken, Process, Store, TestDatabase, TestSetup, TestUser, for_both_stores};
+use e2e::{
+    ADMIN_PASSWORD, Api, OpaqueToken, Process, Store, TestDatabase, TestSetup, TestUser,
+    for_both_stores,
+};
+use futures_util::future::join_all;
+use reqwest::Method;
+use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc};
 use tokio::task::JoinSet;
 
@@ -8,6 +14,7 @@ for_both_stores!(
     a_session_is_good_and_ended_at_the_other_replica_with_the_next_request,
     a_session_that_is_used_at_one_replica_only_is_not_idle_for_the_other,
     a_session_that_one_replica_ended_as_idle_lives_at_no_other,
+    no_session_that_is_made_beside_a_new_password_or_a_disabling_is_left,
 );
 
 const LANES: usize = 4;
@@ -132,4 +139,41 @@ async fn a_session_that_one_replica_ended_as_idle_lives_at_no_other(store: Store
     expect_ended(&a, &ended).await;
     // It was the first request at B that ended it.
     expect_good(&a, &idle).await;
+}
+
+/// Whichever comes first: the change ends the session, or refuses it.
+async fn no_session_that_is_made_beside_a_new_password_or_a_disabling_is_left(store: Store) {
+    let replicas = Replicas::start(store).await;
+    let [a, b] = replicas.apis();
+    let admin = TestUser::log_in(&b, "admin", ADMIN_PASSWORD).await;
+    let admin = b.with_token(&admin.token);
+    let mut count = 0;
+    for round in 0..20 {
+        let user = TestUser::register(&a, &format!("user {round}")).await;
+        let path = format!("/users/{}", user.id);
+        let set_disabled = async |disabled: bool| {
+            let request = admin.request(Method::PATCH, &path);
+            admin.send(request.json(&json!({ "disabled": disabled }))).await.expect(200);
+        };
+        let change = async {
+            if round % 2 == 0 {
+                return set_disabled(true).await;
+            }
+            let password = json!({ "password": "new" });
+            admin.put(&format!("{path}/password"), &password).await.expect(200);
+        };
+        let body = json!({ "username": user.username, "password": user.password });
+        let (created, ()) =
+            tokio::join!(join_all((0..8).map(|_| a.post("/sessions", &body))), change);
+        set_disabled(false).await;
+        for created in created {
+            assert!([201, 401].contains(&created.status), "{created}");
+            if created.status == 201 {
+                count += 1;
+                let token = created.json()["token"].as_str().expect("a token").to_owned();
+                a.with_token(&token).get("/profile").await.expect(401);
+            }
+        }
+    }
+    assert!(count > 0, "no session was made before the change");
 }
