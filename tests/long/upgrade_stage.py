@@ -28,7 +28,8 @@ def request(connection, method, path, body=None, token=None):
         headers["Authorization"] = f"Bearer {token}"
     connection.request(method, path, None if body is None else json.dumps(body), headers)
     response = connection.getresponse()
-    return response.status, json.loads(response.read())
+    answer = response.read()
+    return response.status, json.loads(answer) if answer else None
 
 
 class Api:
