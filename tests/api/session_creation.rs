@@ -94,7 +94,9 @@ async fn bad_names_are_refused_before_the_password_is_checked(setup: TestSetup) 
         (json!("a\u{202e}"), "Session name must not contain invisible or unassigned characters."),
     ] {
         let body = json!({ "username": "admin", "password": "wrong", "name": name });
-        app.bearer.post("/sessions", &body).await.expect_detail(400, detail);
+        let refused = app.bearer.post("/sessions", &body).await;
+        let reason = if name.is_string() { "SESSION_INVALID" } else { "FIELD_INVALID" };
+        refused.expect_detail(400, detail).expect_header("rolegate-reason", Some(reason));
     }
     assert_eq!(app.database.count_rows("SELECT 1 FROM api_key").await, 0);
     // None of them was a guess.

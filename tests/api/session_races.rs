@@ -10,6 +10,7 @@ for_two_deployments!(
     no_session_of_an_old_password_outlives_its_change,
     a_session_makes_keys_before_its_logout_and_never_after,
     of_two_sessions_that_end_each_other_at_once_neither_gets_an_error,
+    sessions_that_are_made_used_and_ended_at_once_never_get_an_error,
 );
 
 const ROUNDS: usize = 15;
@@ -98,5 +99,45 @@ async fn of_two_sessions_that_end_each_other_at_once_neither_gets_an_error(setup
         }
         assert!(by_one.status == 200 || by_two.status == 200, "{by_one} {by_two}");
         app.bearer.with_token(&other).get("/profile").await.expect_detail(401, ENDED);
+    }
+}
+
+/// In no order do their writes lock each other out.
+async fn sessions_that_are_made_used_and_ended_at_once_never_get_an_error(setup: TestSetup) {
+    let app = setup.start().await;
+    let (admin, ann) = (app.admin().await, app.user("ann").await);
+    let lanes = (0..8).map(|lane| {
+        let (bearer, ann) = (app.bearer.clone(), ann.clone());
+        let as_admin = app.bearer.with_token(&admin.token);
+        tokio::spawn(async move {
+            for round in 0..ROUNDS {
+                let body = json!({ "username": "ann", "password": ann.password });
+                let made = bearer.post("/sessions", &body).await;
+                // A revocation between the checks of its password, twice.
+                if made.status == 401 {
+                    continue;
+                }
+                let token = made.expect(201).json()["token"].as_str().expect("one").to_owned();
+                let api = bearer.with_token(&token);
+                api.get("/me").await;
+                let password =
+                    json!({ "current_password": ann.password, "new_password": ann.password });
+                let set = json!({ "password": ann.password });
+                let of_ann = format!("/users/{}", ann.id);
+                let delete = |path: &str| as_admin.request(Method::DELETE, path);
+                let response = match (lane + round) % 6 {
+                    0 => api.send(api.request(Method::POST, "/logout")).await,
+                    1 => api.send(api.request(Method::DELETE, "/profile/sessions")).await,
+                    2 => api.put("/profile/password", &password).await,
+                    3 => as_admin.put(&format!("{of_ann}/password"), &set).await,
+                    4 => as_admin.send(delete(&format!("{of_ann}/sessions"))).await,
+                    _ => as_admin.send(delete(&format!("{of_ann}/tokens"))).await,
+                };
+                assert!([200, 401].contains(&response.status), "{response}");
+            }
+        })
+    });
+    for lane in lanes.collect::<Vec<_>>() {
+        lane.await.expect("no response was an error");
     }
 }

@@ -206,7 +206,9 @@ async fn sessions_are_listed_and_ended_by_their_user_and_by_admins(setup: TestSe
     delete(&as_admin, "/users/999999/sessions").await.expect_detail(404, "User not found.");
     let path = format!("/profile/sessions/{}", first["id"]);
     for stranger in [&as_bob, &as_admin] {
-        delete(stranger, &path).await.expect_detail(404, "Session not found.");
+        let refused = delete(stranger, &path).await;
+        refused.expect_detail(404, "Session not found.");
+        refused.expect_header("rolegate-reason", Some("SESSION_NOT_FOUND"));
     }
     let not_a_number = "Path parameter \"session_id\" must be an integer.";
     delete(&one, "/profile/sessions/x").await.expect_detail(400, not_a_number);
