@@ -36,7 +36,7 @@ pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_m
     for index in 0..99 {
         made.push(sign_in(1099 - index, END).await);
     }
-    let ended = sign_in(900, 1600).await;
+    let ended = sign_in(1500, 1600).await;
     assert_eq!(sessions(store, &ann).await, [&made[..], &[ended]].concat());
     made.push(sign_in(1600, END).await);
     assert_eq!(sessions(store, &ann).await, made, "the one that has ended made room");
