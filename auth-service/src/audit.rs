@@ -48,8 +48,8 @@ pub(crate) enum Change {
 #[derive(Clone, Debug)]
 pub(crate) enum By {
     Actor(Actor),
-    /// The user who is changed, whom the line names once.
-    Owner,
+    /// The user who is changed, whom the line names once, by this session.
+    Owner(Option<i64>),
     /// Who has access to the database, and no account.
     Operator,
 }
@@ -101,32 +101,39 @@ impl Write {
 
     /// Records the change of this token. The name of its user is for the line.
     pub(crate) fn record_token(&self, token: &OpaqueToken, username: Option<&str>) {
-        self.record(token.user_id, username, Some((token.kind(), token.id)), [None; 3]);
+        self.record(token.user_id, username, Some(token), [None; 3]);
     }
 
     fn record(
         &self,
         user_id: i64,
         username: Option<&str>,
-        token: Option<(TokenKind, i64)>,
+        token: Option<&OpaqueToken>,
         [role, from, to]: [Option<&str>; 3],
     ) {
         let actor = if let By::Actor(actor) = &self.by { Some(actor) } else { None };
-        let id_of = |kind| token.filter(|(it, _)| *it == kind).map(|(_, id)| id);
-        let (key_id, session_id) = (id_of(TokenKind::ApiKey), id_of(TokenKind::Session));
+        let of_kind = |kind| token.filter(|token| token.kind() == kind);
+        let key_id = of_kind(TokenKind::ApiKey).map(|key| key.id);
+        let session = of_kind(TokenKind::Session);
         audit_line!(
             self.change.event(),
             user_id,
             username,
             key_id,
-            session_id,
+            session_id = session.map(|session| session.id),
+            // As denials name it.
+            session = session.map(|session| &*session.prefix),
             role,
             from,
             to,
             actor_id = actor.map(|actor| actor.user.id),
             actor = actor.map(|actor| &*actor.user.username),
             actor_key = actor.and_then(Actor::key_id),
-            actor_session = actor.and_then(Actor::session_id),
+            actor_session = match &self.by {
+                By::Actor(actor) => actor.session_id(),
+                By::Owner(session) => *session,
+                By::Operator => None,
+            },
             by = self.operator(),
         );
     }
@@ -135,7 +142,7 @@ impl Write {
     pub(crate) fn record_unknown(&self) {
         let actor_id = match &self.by {
             By::Actor(actor) => Some(actor.user.id),
-            By::Owner => self.user_id,
+            By::Owner(_) => self.user_id,
             By::Operator => None,
         };
         let (change, user_id, by) = (self.change.event(), self.user_id, self.operator());

@@ -50,7 +50,8 @@ impl Accounts {
         let verified = self.verify(presented, stored.as_ref()).await?;
         drop(slot);
         let stored = stored.filter(|_| verified.is_match).ok_or(Reason::CredentialsInvalid)?;
-        let user = self.user_to_issue(&stored, origin).await?;
+        let mut user = self.user_to_issue(&stored, origin).await?;
+        self.take_unknown_role(&mut user.value);
         Ok((Checked { credentials: stored, needs_rehash: verified.needs_rehash }, user))
     }
 

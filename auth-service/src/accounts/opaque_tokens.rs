@@ -6,7 +6,7 @@ use crate::{
     audit::{By, Change, Write},
     metrics,
     opaque_token::{OpaqueToken, TokenKind},
-    store::{TokenSelection, Writer},
+    store::{TokenSelection, WriteError, Writer},
     user::User,
 };
 use rolegate_proto::{Reason, Role, has_invisible, is_emoji};
@@ -46,6 +46,9 @@ impl Accounts {
             Some(id) => self.find(id).await?,
             None => actor.user.clone(),
         };
+        if user_id.is_some() && user.role == Role::ADMIN {
+            return Err(WriteError::UserIsAdmin.into());
+        }
         check_name(TokenKind::ApiKey, &name)?;
         let created_at = actor.at;
         let expires_at = expires_at.map(|at| check_key_expiry(at, created_at)).transpose()?;
@@ -64,7 +67,7 @@ impl Accounts {
         let token = new.token.clone();
         let (writer, by) = match user_id {
             Some(_) => (Writer::Admin(actor.user.id), By::Actor(actor.clone())),
-            None => (actor.as_owner(), By::Owner),
+            None => (actor.as_owner(), By::Owner(actor.session_id())),
         };
         let store = Arc::clone(&self.store);
         let write = Write { change: Change::ApiKeyCreated, by, user_id: Some(user.id) };

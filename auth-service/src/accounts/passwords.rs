@@ -43,7 +43,7 @@ impl Accounts {
         if !self.verify(&presented, Some(&stored)).await?.is_match {
             return Err(Reason::CurrentPasswordWrong.into());
         }
-        let (change, by) = (Change::PasswordChanged, By::Owner);
+        let (change, by) = (Change::PasswordChanged, By::Owner(session));
         let write = Write { change, by, user_id: Some(user.id) };
         // Only if the password is still the one checked: of two concurrent changes, one fails.
         let owner = Writer::Owner { seen: stored.user.tokens_not_before, session };
@@ -112,8 +112,15 @@ pub(crate) async fn set_password(
     if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
         return Ok(user);
     }
-    let owner = Writer::Owner { seen: user.tokens_not_before, session };
-    match store.set_password(user_id, hash, owner).await {
+    let owner = |session| Writer::Owner { seen: user.tokens_not_before, session };
+    let again = match store.set_password(user_id, hash.clone(), owner(session)).await {
+        // The session has ended meanwhile.
+        Err(WriteError::UserNotFound) if session.is_some() => {
+            store.set_password(user_id, hash, owner(None)).await
+        }
+        again => again,
+    };
+    match again {
         Err(WriteError::UserNotFound) => Ok(user),
         Err(WriteError::Store(error)) => {
             tracing::warn!(%error, user_id, "tokens of the old password may be valid");

@@ -15,10 +15,14 @@ use crate::{
 use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 use secrecy::SecretString;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::time::timeout;
 
 /// Bytes of a stored `User-Agent`.
 const MAX_USER_AGENT: usize = 256;
+
+/// How long a decision waits for the end of an idle session.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// A session to make.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +72,7 @@ impl Accounts {
             let record = move |write: &Write, session: &OpaqueToken| {
                 write.record_token(session, Some(&recorded));
             };
-            let (change, by) = (Change::SessionCreated, By::Owner);
+            let (change, by) = (Change::SessionCreated, By::Owner(None));
             let write = Write { change, by, user_id: Some(user.id) };
             match write.run(insert, record).await {
                 // A logout meanwhile, or another hash of the same password: checked once more.
@@ -91,6 +95,9 @@ impl Accounts {
     ) -> Result<(Actor, Vec<OpaqueToken>), AccountError> {
         let (actor, user, Timed { at, value: mut sessions }) =
             self.list_tokens(TokenKind::Session, credential, user_id).await?;
+        for session in &mut sessions {
+            session.last_used_at = session.last_used_at.max(self.store.noted_token_use(session.id));
+        }
         sessions.retain(|session| {
             at < session.idle_expires_at(self.policy.sessions.idle)
                 && session.not_before >= Some(user.tokens_not_before)
@@ -108,9 +115,9 @@ impl Accounts {
         self.authorize(credential, &Requirement::AnyAuthenticated).await
     }
 
-    /// Deletes the sessions among these tokens that were not used for too long, so that none lives again,
-    /// whatever the clock says later. While the store cannot write, uses on other replicas are not known
-    /// either, and sessions do not end.
+    /// Deletes the sessions among these tokens that were not used for too long, so that they do not live again,
+    /// whatever the clock says later. Sessions that were in use when uses could no longer be written go on:
+    /// later uses on other replicas are unknown. Others do not wait long for a store that is slow.
     pub(super) async fn end_idle_sessions<'t>(
         &self,
         at: u64,
@@ -118,21 +125,30 @@ impl Accounts {
     ) -> Vec<IdleSession> {
         let limit = self.policy.sessions.idle;
         // A use in the future is one by a clock that was ahead.
-        let in_use = (at + 1).saturating_sub(limit)..at.saturating_add(limit);
+        let in_use = at.saturating_add(1).saturating_sub(limit)..at.saturating_add(limit);
+        let since = self.store.unwritten_since();
         let is_idle = |token: &&TokenBearer| {
-            let noted = || self.store.noted_token_use(token.token_id);
+            let last = self.last_use(token.token_id, token.last_used_at);
             token.kind() == TokenKind::Session
-                && !in_use.contains(&token.last_used_at)
-                && !noted().is_some_and(|noted| in_use.contains(&noted))
+                && !in_use.contains(&last)
+                && since.is_none_or(|since| last > at || last.saturating_add(limit) <= since)
         };
         let idle: Vec<i64> = tokens.filter(is_idle).map(|token| token.token_id).collect();
         if idle.is_empty() {
             return Vec::new();
         }
-        match self.store.delete_idle_sessions(&idle, in_use).await {
-            Ok(ended) => ended.into_iter().map(|id| (id, None)).collect(),
-            Err(StoreError::ReadOnly(_)) => Vec::new(),
-            Err(error) => idle.into_iter().map(|id| (id, Some(error.clone()))).collect(),
-        }
+        let deleted = timeout(IDLE_TIMEOUT, self.store.delete_idle_sessions(&idle, in_use)).await;
+        let ended = match deleted.unwrap_or(Err(StoreError::TimedOut)) {
+            Ok(ended) => return ended.into_iter().map(|id| (id, None)).collect(),
+            Err(StoreError::ReadOnly(_)) => None,
+            // Not the error of a write, which the caller did not ask for.
+            Err(_) => Some(StoreError::TimedOut),
+        };
+        idle.into_iter().map(|id| (id, ended.clone())).collect()
+    }
+
+    /// The last use of a token, stored or noted here.
+    fn last_use(&self, token_id: i64, stored: u64) -> u64 {
+        self.store.noted_token_use(token_id).map_or(stored, |noted| noted.max(stored))
     }
 }

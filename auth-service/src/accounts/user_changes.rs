@@ -74,7 +74,7 @@ impl Accounts {
         }
         let new = NewUser { username: username.to_owned(), password_hash, role };
         let (store, admin) = (Arc::clone(&self.store), actor.as_ref().map(|actor| actor.user.id));
-        let (change, by) = actor.map_or((Change::Registered, By::Owner), |actor| {
+        let (change, by) = actor.map_or((Change::Registered, By::Owner(None)), |actor| {
             (Change::UserCreated, By::Actor(actor))
         });
         // Hashing takes a while, so the store checks again that the actor is an admin.

@@ -67,4 +67,8 @@ pub trait TokenStore: Store {
 
     /// The last use that is noted here and not written yet, in Unix seconds.
     fn noted_token_use(&self, token_id: i64) -> Option<u64>;
+
+    /// The first use that could not be written, in Unix seconds, while writes fail and a while after. Uses
+    /// on other replicas may be unknown since then.
+    fn unwritten_since(&self) -> Option<u64>;
 }

@@ -50,9 +50,9 @@ pub(crate) fn cause(error: &Error) -> &Error {
 /// Whether the same statement may succeed later.
 pub(crate) fn is_transient(error: &Error) -> bool {
     // Connection, authorization, resources, operator intervention (57014 is the statement timeout),
-    // system error; a standby; a missing database; a lock that another session holds for too long.
+    // system error; a standby; a missing database; a deadlock; a lock that another session holds for too long.
     let of_postgres = |code: &str| {
-        matches!(code, "25006" | "3D000" | "55P03")
+        matches!(code, "25006" | "3D000" | "40P01" | "55P03")
             || ["08", "28", "53", "57", "58"].iter().any(|class| code.starts_with(class))
     };
     let of_sqlite = |code| matches!(code, BUSY | LOCKED | READONLY | IOERR | FULL | CANTOPEN);

@@ -149,15 +149,22 @@ async fn a_session_that_was_used_by_a_clock_far_ahead_ends() {
 #[tokio::test]
 async fn a_session_in_use_does_not_idle_out_while_its_uses_cannot_be_written() {
     let (app, _) = app().await;
-    let (token, _) = app.session().await;
+    let ((idle, _), (used, _)) = (app.session().await, app.session().await);
+    app.store.set_time(NOW + 5);
+    assert!(app.is_good(&used).await);
+    app.store.set_time(NOW + IDLE);
     app.store.set_read_only(true);
+    // It had idled out before.
+    assert!(!app.is_good(&idle).await);
+    assert!(app.is_good(&used).await);
+    let (elsewhere, _) = app.session().await;
     app.store.set_time(NOW + 2 * IDLE);
-    assert!(app.is_good(&token).await);
-    app.store.set_time(NOW + MAX);
-    assert!(!app.is_good(&token).await, "its end is fixed");
-    app.store.set_time(NOW + 2 * IDLE);
+    assert!(!app.is_good(&idle).await);
+    assert!(app.is_good(&used).await);
+    assert!(app.is_good(&elsewhere).await, "its uses on other replicas are unknown");
+    app.store.set_time(NOW + 3 * IDLE);
     app.store.set_read_only(false);
-    assert!(!app.is_good(&token).await);
+    assert!(!app.is_good(&idle).await && !app.is_good(&used).await);
 }
 
 #[tokio::test]

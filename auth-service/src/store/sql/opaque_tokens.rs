@@ -26,7 +26,7 @@ const TOKEN_COLUMNS: &str =
 /// Ends the sessions for which there is no room, after an insert: those that have ended by themselves, and
 /// those that have been idle longest.
 const MAKE_ROOM: &str = "DELETE FROM api_key WHERE session_user_id = $1 AND (
-    expires_at <= $2 OR id IN (SELECT id FROM api_key WHERE session_user_id = $1 AND expires_at > $2
+    expires_at <= $2 OR id <> (SELECT max(id) FROM api_key WHERE session_user_id = $1) AND id IN (SELECT id FROM api_key WHERE session_user_id = $1 AND expires_at > $2
         ORDER BY coalesce(last_used_at, created_at) DESC, id DESC LIMIT $3 OFFSET $4))";
 
 /// The condition for tokens of this kind, whose user is `$1`.
@@ -68,7 +68,8 @@ impl TokenStore for SqlStore {
             "INSERT INTO api_key (user_id, session_user_id, name, prefix, digest, role, created_at,
                 expires_at, not_before, client_address, user_agent, created_by)
             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
-            WHERE (SELECT count(*) FROM api_key WHERE user_id = $1) < $13";
+            WHERE (SELECT count(*) FROM api_key WHERE user_id = $1) < $13
+                AND ($14 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE id = $14))";
         let owner = |of| (kind == of).then_some(id);
         let insert = self.0.statement(sql).bind(owner(TokenKind::ApiKey));
         let insert = insert.bind(owner(TokenKind::Session)).bind(token.name).bind(token.prefix);
@@ -77,6 +78,9 @@ impl TokenStore for SqlStore {
         let insert = insert.bind(token.not_before.map(seconds_to_store));
         let insert = insert.bind(token.client.address).bind(token.client.user_agent);
         let insert = insert.bind(token.created_by).bind(count_to_store(MAX_API_KEYS));
+        // The session by which an owner acts.
+        let session = writer.session();
+        let insert = insert.bind(session);
         let insert = Self::returning_tokens(insert);
         let mut then = Vec::new();
         if kind == TokenKind::Session {
@@ -86,13 +90,15 @@ impl TokenStore for SqlStore {
         }
         let lock =
             self.0.statement("SELECT ").push(COLUMNS).push(r#", password FROM "user" WHERE "#);
-        // The second condition is about the session by which an owner acts.
-        let lock = lock
-            .push("id IN ($1, $2) AND ($3 IS NULL OR EXISTS (")
-            .push("SELECT 1 FROM api_key WHERE api_key.id = $3)) ORDER BY id");
-        let lock = lock.bind(id).bind(actor.unwrap_or(id)).bind(writer.session());
+        let lock = lock.push("id IN ($1, $2) ORDER BY id").bind(id).bind(actor.unwrap_or(id));
         let check = move |locked: &[Credentials]| writer.may_add_token(locked, id);
-        self.0.write_if(lock, check, insert, then).await?.pop().ok_or(WriteError::ApiKeyLimit)
+        if let Some(inserted) = self.0.write_if(lock, check, insert, then).await?.pop() {
+            return Ok(inserted);
+        }
+        let Some(session) = session else { return Err(WriteError::ApiKeyLimit) };
+        let session = self.0.statement("SELECT id FROM api_key WHERE id = $1").bind(session);
+        let has_ended = self.0.read::<(i64,)>(session).await?.is_empty();
+        Err(if has_ended { WriteError::UserNotFound } else { WriteError::ApiKeyLimit })
     }
 
     async fn tokens_by_digest(
@@ -135,7 +141,12 @@ impl TokenStore for SqlStore {
         let delete = Self::returning_tokens(delete.push(condition).bind(id));
         Ok(by_id(match actor {
             Some(_) => self.write_as_admin(actor, user_id, true, delete, Vec::new()).await?,
-            None => self.0.write(delete).await?,
+            // After the user's row, so that what the session has begun to write is done or does not happen.
+            None => {
+                let lock = self.select().push(" WHERE id = $1").bind(user_id);
+                let check = |_: &[User]| Ok::<_, WriteError>(());
+                self.0.write_if(lock, check, delete, Vec::new()).await?
+            }
         }))
     }
 
@@ -164,6 +175,10 @@ impl TokenStore for SqlStore {
     fn noted_token_use(&self, token_id: i64) -> Option<u64> {
         self.1.noted(token_id)
     }
+
+    fn unwritten_since(&self) -> Option<u64> {
+        self.1.failing_since()
+    }
 }
 
 fn by_id(mut tokens: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
@@ -171,21 +186,14 @@ fn by_id(mut tokens: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
     tokens
 }
 
+type Text = Option<String>;
+type Time = Option<i64>;
+
 /// A row of [`TOKEN_COLUMNS`].
-type TokenRow = (
-    i64,
-    i64,
-    String,
-    String,
-    Option<String>,
-    i64,
-    Option<i64>,
-    Option<i64>,
-    Option<i64>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-);
+type TokenRow = (i64, i64, String, String, Text, i64, Time, Time, Time, Text, Text, Text);
+
+/// A row of a user, and what a decision needs of the token.
+type BearerRow = (i64, String, String, i64, bool, i64, String, i64, Text, Time, i64, Time);
 
 impl<'r, R: Row> FromRow<'r, R> for OpaqueToken
 where
@@ -211,22 +219,6 @@ where
         })
     }
 }
-
-/// A user, and what a decision needs of the token.
-type BearerRow = (
-    i64,
-    String,
-    String,
-    i64,
-    bool,
-    i64,
-    String,
-    i64,
-    Option<String>,
-    Option<i64>,
-    i64,
-    Option<i64>,
-);
 
 impl<'r, R: Row> FromRow<'r, R> for TokenBearer
 where

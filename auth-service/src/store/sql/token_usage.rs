@@ -14,9 +14,20 @@ const INTERVAL: Duration = Duration::from_mins(1);
 /// Tokens of a statement.
 const MAX_BATCH: usize = 1000;
 
-/// The tokens that were used since the last write, with the last time of each, in Unix seconds.
+/// Writes that must succeed before all other replicas have written the uses that they could not write.
+const SUCCESSES: u8 = 2;
+
+/// The uses that are not written yet.
 #[derive(Debug, Default)]
-pub(super) struct TokenUsage(Mutex<BTreeMap<i64, u64>>);
+pub(super) struct TokenUsage(Mutex<Unwritten>);
+
+#[derive(Debug, Default)]
+struct Unwritten {
+    /// The last use of each token, in Unix seconds.
+    last: BTreeMap<i64, u64>,
+    /// The first use that could not be written, and how many writes must succeed from now on.
+    failing_since: Option<(u64, u8)>,
+}
 
 impl TokenUsage {
     /// Writes to this database until the value is dropped.
@@ -36,31 +47,42 @@ impl TokenUsage {
     }
 
     pub(super) fn note(&self, token_id: i64, at: u64) {
-        let mut used = self.used();
-        let last = used.entry(token_id).or_insert(at);
+        let mut unwritten = self.unwritten();
+        let last = unwritten.last.entry(token_id).or_insert(at);
         *last = at.max(*last);
     }
 
     pub(super) fn noted(&self, token_id: i64) -> Option<u64> {
-        self.used().get(&token_id).copied()
+        self.unwritten().last.get(&token_id).copied()
+    }
+
+    pub(super) fn failing_since(&self) -> Option<u64> {
+        self.unwritten().failing_since.map(|(since, _)| since)
     }
 
     /// Writes what was noted. What cannot be written stays for the next time.
     pub(super) async fn write(&self, database: &Database) {
-        let used: Vec<(i64, u64)> = std::mem::take(&mut *self.used()).into_iter().collect();
+        let used: Vec<(i64, u64)> = self.unwritten().last.clone().into_iter().collect();
         // By ascending id, which makes deadlocks with other replicas unlikely; one costs a minute.
         for batch in used.chunks(MAX_BATCH) {
-            if let Err(error) = write_batch(database, batch).await {
+            let written = write_batch(database, batch).await;
+            let mut unwritten = self.unwritten();
+            if let Err(error) = written {
                 let error = error_chain(&error);
                 tracing::warn!(error, tokens = batch.len(), "cannot write when tokens were used");
-                for &(id, at) in batch {
-                    self.note(id, at);
-                }
+                let first = batch.iter().map(|(_, at)| *at).min().unwrap_or_default();
+                let since = unwritten.failing_since.map_or(first, |(since, _)| since);
+                unwritten.failing_since = Some((since, SUCCESSES));
+            } else {
+                unwritten.last.retain(|id, at| batch.binary_search(&(*id, *at)).is_err());
+                let since = unwritten.failing_since;
+                unwritten.failing_since =
+                    since.map(|(since, left)| (since, left - 1)).filter(|(_, left)| *left > 0);
             }
         }
     }
 
-    fn used(&self) -> MutexGuard<'_, BTreeMap<i64, u64>> {
+    fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

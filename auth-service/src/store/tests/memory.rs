@@ -13,6 +13,7 @@ use rolegate_sql_store::{Store, StoreStatus, Timed};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     collections::BTreeMap,
+    mem,
     sync::{Mutex, MutexGuard},
 };
 
@@ -29,6 +30,9 @@ struct Users {
     last_token_id: i64,
     is_down: bool,
     is_read_only: bool,
+    /// Uses that could not be written, and the time of the first.
+    noted: BTreeMap<i64, u64>,
+    unwritten_since: Option<u64>,
     revokes_before_token: bool,
     /// The clock of the database, in Unix seconds.
     now: u64,
@@ -42,7 +46,16 @@ impl MemoryStore {
 
     /// From now on uses of tokens are not noted, and idle sessions cannot be deleted, or again.
     pub(crate) fn set_read_only(&self, is_read_only: bool) {
-        self.0.lock().expect("not poisoned").is_read_only = is_read_only;
+        let mut users = self.0.lock().expect("not poisoned");
+        users.is_read_only = is_read_only;
+        if !is_read_only {
+            users.unwritten_since = None;
+            for (id, at) in mem::take(&mut users.noted) {
+                if let Some((_, token)) = users.tokens.get_mut(&id) {
+                    token.last_used_at = token.last_used_at.max(Some(at));
+                }
+            }
+        }
     }
 
     /// The tokens of the user of the next opaque token are revoked just before it is inserted.

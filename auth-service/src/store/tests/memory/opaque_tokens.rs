@@ -125,6 +125,8 @@ impl TokenStore for MemoryStore {
     fn note_token_use(&self, token_id: i64, at: u64) {
         let Ok(mut users) = self.users() else { return };
         if users.is_read_only {
+            users.noted.insert(token_id, at);
+            users.unwritten_since.get_or_insert(at);
             return;
         }
         if let Some((_, token)) = users.tokens.get_mut(&token_id) {
@@ -132,7 +134,11 @@ impl TokenStore for MemoryStore {
         }
     }
 
-    fn noted_token_use(&self, _: i64) -> Option<u64> {
-        None
+    fn noted_token_use(&self, token_id: i64) -> Option<u64> {
+        self.users().ok()?.noted.get(&token_id).copied()
+    }
+
+    fn unwritten_since(&self) -> Option<u64> {
+        self.users().ok()?.unwritten_since
     }
 }
