@@ -139,15 +139,14 @@ impl TokenStore for SqlStore {
             TokenSelection::AllBut(id) => (" AND ($2 IS NULL OR id <> $2)", id),
         };
         let delete = Self::returning_tokens(delete.push(condition).bind(id));
-        Ok(by_id(match actor {
-            Some(_) => self.write_as_admin(actor, user_id, true, delete, Vec::new()).await?,
-            // After the user's row, so that what the session has begun to write is done or does not happen.
-            None => {
-                let lock = self.select().push(" WHERE id = $1").bind(user_id);
-                let check = |_: &[User]| Ok::<_, WriteError>(());
-                self.0.write_if(lock, check, delete, Vec::new()).await?
-            }
-        }))
+        if actor.is_some() {
+            let deleted = self.write_as_admin(actor, user_id, true, delete, Vec::new());
+            return Ok(by_id(deleted.await?));
+        }
+        // After the user's row, so that what the session has begun to write is done or does not happen.
+        let lock = self.select().push(" WHERE id = $1").bind(user_id);
+        let check = |_: &[User]| Ok::<_, WriteError>(());
+        Ok(by_id(self.0.write_if(lock, check, delete, Vec::new()).await?))
     }
 
     async fn delete_idle_sessions(
