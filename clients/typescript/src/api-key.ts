@@ -1,7 +1,7 @@
 /** API keys. */
 
 import { Malformed } from "./errors.js";
-import type { ApiKey as WireApiKey } from "./generated/rolegate/auth/v1/auth.js";
+import type { ApiKey as WireApiKey, CreateApiKeyResponse } from "./generated/rolegate/auth/v1/auth.js";
 import { idFrom, type Role, roleFrom } from "./user.js";
 
 /** An API key, without the key itself. */
@@ -37,4 +37,12 @@ export function apiKeyFrom(message: WireApiKey | undefined): ApiKey {
   const role = hasRole ? roleFrom(roleName ?? "", message.role) : undefined;
   const [id, userId] = [idFrom(message.id), idFrom(message.userId)];
   return { id, userId, name, prefix, role, createdAt, expiresAt, lastUsedAt, createdBy };
+}
+
+/** A key that is not of the user it was made for is `Malformed`, and not handed out. */
+export function newApiKeyFrom(message: CreateApiKeyResponse, userId: number | undefined): NewApiKey {
+  const apiKey = apiKeyFrom(message.apiKey);
+  // The version before ignores the user, so the key would be one of the actor, who is an admin.
+  if (userId !== undefined && userId !== apiKey.userId) throw new Malformed("an API key of another user");
+  return { key: message.key, apiKey };
 }

@@ -1,7 +1,7 @@
 /** The calls of the contract. */
 
 import { Client } from "@grpc/grpc-js";
-import { type ApiKey, apiKeyFrom, type NewApiKey } from "./api-key.js";
+import { type ApiKey, apiKeyFrom, type NewApiKey, newApiKeyFrom } from "./api-key.js";
 import { Batcher } from "./batcher.js";
 import {
   call, type Context, metadataOf, type Method, PASSWORD_TIMEOUT, READ_TIMEOUT, sharedMetadata,
@@ -201,7 +201,7 @@ export class AuthClient {
     const fields = role !== undefined && roleFields(role);
     const message = { name, ...fields, expiresAt, userId: optionalId(userId) };
     const response = await this.#call(methods.CREATE_API_KEY, message, context, actor);
-    return { key: response.key, apiKey: apiKeyFrom(response.apiKey) };
+    return newApiKeyFrom(response, userId);
   }
 
   /** The API keys of a user by ascending id; without an id, of the user `actor`. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { AuthClient, Malformed, Refused, Unavailable } from "../src/index.js";
-import { apiKeyFrom } from "../src/api-key.js";
+import { apiKeyFrom, newApiKeyFrom } from "../src/api-key.js";
 import { REASONS } from "../src/errors.js";
 import { currentUserFrom, sessionFrom } from "../src/session.js";
 import { allowedRoles, userFrom } from "../src/user.js";
@@ -188,6 +188,9 @@ test("version before takes numbers and admits nobody by an added role", () => {
   assert.deepEqual([apiKeyFrom(key).role, apiKeyFrom({ ...key, role: 2 }).role], [undefined, "author"]);
   assert.equal(apiKeyFrom({ ...key, role: 1, roleName: "editor" }).role, "editor");
   assert.throws(() => apiKeyFrom({ ...key, roleName: "Editor" }), Malformed);
+  const created = { key: "rgk_of_the_admin", apiKey: key };
+  for (const userId of [1, undefined]) assert.equal(newApiKeyFrom(created, userId).key, created.key);
+  assert.throws(() => newApiKeyFrom(created, 2), Malformed);
 });
 
 test("sessions and credentials that cannot be shown are malformed", () => {

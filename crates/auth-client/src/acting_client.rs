@@ -180,7 +180,11 @@ impl ActingClient {
         })?;
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::create_api_key).await?;
-        let api_key = response.api_key.ok_or(CallError::Malformed)?.try_into()?;
+        let api_key: ApiKey = response.api_key.ok_or(CallError::Malformed)?.try_into()?;
+        // The version before ignores the user, so the key would be one of the bearer, who is an admin.
+        if user_id.is_some_and(|id| id != api_key.user_id) {
+            return Err(CallError::Malformed);
+        }
         Ok((response.key.into(), api_key))
     }
 

@@ -181,7 +181,15 @@ def create_api_key(
         if expires_at.tzinfo is None:
             raise ValueError("expires_at needs a time zone")
         request.expires_at.FromDatetime(expires_at)
-    return Call(request, pb.CreateApiKeyResponse, NewApiKey.of, actor=actor)
+
+    def new_key(response: pb.CreateApiKeyResponse) -> NewApiKey:
+        new = NewApiKey.of(response)
+        # The version before ignores the user, so the key would be one of the actor, who is an admin.
+        if user_id not in (None, new.api_key.user_id):
+            raise Malformed("an API key of another user")
+        return new
+
+    return Call(request, pb.CreateApiKeyResponse, new_key, actor=actor)
 
 
 def list_api_keys(actor: str, user_id: Optional[int]) -> Call[List[ApiKey]]:

