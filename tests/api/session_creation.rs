@@ -14,6 +14,7 @@ for_one_deployment!(
     bad_bodies_get_the_responses_of_a_login,
     bad_names_are_refused_before_the_password_is_checked,
     the_user_agent_is_kept_in_bounds,
+    the_longest_body_beside_a_user_agent_gets_the_response_of_a_login,
 );
 
 async fn wrong_credentials_get_the_response_of_a_login(setup: TestSetup) {
@@ -120,6 +121,7 @@ async fn the_user_agent_is_kept_in_bounds(setup: TestSetup) {
         (b"a\tb", json!("ab")),
         (&[b'x'; 300], json!("x".repeat(256))),
         ("é".repeat(200).as_bytes(), json!("é".repeat(128))),
+        (format!("{}👍👍", "x".repeat(253)).as_bytes(), json!("x".repeat(253))),
         (b"a\xff\xfeb", json!("a\u{fffd}\u{fffd}b")),
     ] {
         let request = app.bearer.request(Method::POST, "/sessions").json(&body);
@@ -129,6 +131,22 @@ async fn the_user_agent_is_kept_in_bounds(setup: TestSetup) {
         let sessions = sessions.expect(200).json()["sessions"].as_array().cloned();
         let listed = sessions.expect("sessions").into_iter().find(|it| it["id"] == session["id"]);
         assert_eq!(listed.expect("it is listed")["user_agent"], kept, "{sent:?}");
+    }
+}
+
+async fn the_longest_body_beside_a_user_agent_gets_the_response_of_a_login(setup: TestSetup) {
+    let app = setup.start().await;
+    let body = json!({ "username": "x".repeat(65_450), "password": "wrong" });
+    for agent in [&b"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101"[..], &[0xff; 4_000]]
+    {
+        let mut responses = Vec::new();
+        for path in ["/login", "/sessions"] {
+            let request = app.bearer.request(Method::POST, path).json(&body);
+            let response = app.bearer.send(request.header("user-agent", agent)).await;
+            response.expect_detail(401, "Invalid username or password.");
+            responses.push(response.comparable());
+        }
+        assert_eq!(responses[0], responses[1]);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
 };
 use axum::{Extension, Json, extract::State, response::IntoResponse};
 use http::{
-    HeaderMap, StatusCode,
+    HeaderMap, HeaderValue, StatusCode,
     header::{LOCATION, USER_AGENT},
 };
 use rolegate_auth_client::{
@@ -19,6 +19,9 @@ use rolegate_auth_client::{
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+/// Bytes of a `User-Agent` that are read. auth-service keeps 256: a character that is cut here is beyond them.
+const MAX_USER_AGENT: usize = 260;
 
 /// A session, without its token.
 #[derive(Debug, Serialize, ToSchema)]
@@ -111,7 +114,7 @@ pub(crate) struct SessionCreationRequest {
             body = NewSessionResponse,
             headers(("Location" = String, description = "`/profile/sessions/{session_id}`"))),
         (status = 400, description = "The name breaks a rule, or the request body is malformed.",
-            body = ErrorBody, example = "Session name must have at most 100 characters."),
+            body = ErrorBody, example = "Session name must have 1 to 100 characters."),
         (status = 401, description = "The username is unknown or the password is wrong.",
             headers(("WWW-Authenticate" = String, description = "`Bearer`")), body = ErrorBody,
             example = "Invalid username or password."),
@@ -125,7 +128,9 @@ pub(crate) async fn create_session(
     JsonBody(request): JsonBody<SessionCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     let SessionCreationRequest { username, password, name } = request;
-    let user_agent = headers.get(USER_AGENT).map(|it| String::from_utf8_lossy(it.as_bytes()));
+    let user_agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
+    let user_agent =
+        user_agent.map(|it| String::from_utf8_lossy(&it[..it.len().min(MAX_USER_AGENT)]));
     let call =
         state.auth.create_session(&username, &password, name, user_agent.as_deref(), context);
     let (token, session) = state.refusals.login(context, call).await?;
