@@ -1,7 +1,11 @@
 //! Limits of the contracts, for services and clients alike.
 
-/// Items of a `BatchAuthorize`. With the longest tokens, that is a message of 1 MiB.
+/// Items of a `BatchAuthorize`. With the longest tokens, that is a message of 1 MiB; with the longest lists of
+/// roles too, one of 1.3 MiB.
 pub const MAX_AUTHORIZE_BATCH: usize = 256;
+
+/// Names of roles in a requirement: as many as a service can have.
+pub const MAX_ROLES: usize = 35;
 
 /// Ids of a `BatchGetUsers`.
 pub const MAX_USERNAME_BATCH: usize = 256;

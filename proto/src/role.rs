@@ -1,6 +1,6 @@
 //! The roles of users.
 
-use crate::auth_v1;
+use crate::{auth_v1, limits::MAX_ROLES};
 use std::{fmt, str::FromStr};
 
 /// Bytes of a name.
@@ -44,9 +44,20 @@ impl Role {
         str::from_utf8(&self.0[..length]).unwrap_or_default()
     }
 
-    /// Parses names separated by commas, such as `author,admin`: at least one, each well-formed.
+    /// Parses names separated by commas, such as `author,admin`: at least one, each well-formed. Leaves out
+    /// repeated ones. Of more than a service can have, one is of no role.
     pub fn parse_list(names: &str) -> Result<Vec<Self>, UnknownRole> {
-        names.split(',').map(str::parse).collect()
+        let mut roles = Vec::new();
+        for name in names.split(',') {
+            let role = name.parse()?;
+            if !roles.contains(&role) {
+                roles.push(role);
+            }
+            if roles.len() > MAX_ROLES {
+                return Err(UnknownRole);
+            }
+        }
+        Ok(roles)
     }
 
     /// What both roles grant: the lower one, or `user` of two that have no order.
@@ -136,6 +147,15 @@ mod tests {
         for invalid in ["", ",", "author,", "author, admin", "Admin", "*", "author;admin"] {
             assert!(Role::parse_list(invalid).is_err(), "{invalid}");
         }
+    }
+
+    #[test]
+    fn a_list_has_each_name_once_and_no_more_than_there_can_be_roles() {
+        let repeated = ["author,admin"; 1000].join(",");
+        assert_eq!(Role::parse_list(&repeated), Ok(vec![Role::AUTHOR, Role::ADMIN]));
+        let list = |count| (0..count).map(|it| format!("role{it}")).collect::<Vec<_>>().join(",");
+        assert_eq!(Role::parse_list(&list(35)).map(|roles| roles.len()), Ok(35));
+        assert!(Role::parse_list(&list(36)).is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rolegate_proto::{
         auth_service_client::AuthServiceClient, authorize_outcome::Outcome,
     },
     authorization::is_api_key,
-    limits::{MAX_AUTHORIZE_BATCH, MAX_TOKEN_LEN, MAX_USERNAME_BATCH},
+    limits::{MAX_AUTHORIZE_BATCH, MAX_ROLES, MAX_TOKEN_LEN, MAX_USERNAME_BATCH},
 };
 #[cfg(feature = "metrics")]
 use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
@@ -41,7 +41,8 @@ pub(crate) fn authorize_batcher(client: Client) -> CallBatcher<AuthorizeRequest,
     CallBatcher::new(MAX_AUTHORIZE_BATCH, send)
 }
 
-/// An item of a batch. A token that is too long is invalid; it would take the space of the others.
+/// An item of a batch. A token that is too long is invalid, and so is a list of more roles than a service can
+/// have; they would take the space of the others.
 /// Only API keys need the address: auth-service audits their use.
 pub(crate) fn authorize_request(
     access_token: &SecretString,
@@ -52,6 +53,9 @@ pub(crate) fn authorize_request(
     let client_address = client_address.filter(|_| is_api_key(access_token));
     if access_token.len() > MAX_TOKEN_LEN {
         return Err(CallError::local(Reason::TokenInvalid));
+    }
+    if matches!(requirement, Requirement::Roles(roles) if roles.len() > MAX_ROLES) {
+        return Err(CallError::local(Reason::RequestInvalid));
     }
     let requirement = Some(requirement.into());
     let client_address = client_address.map(|address| address.to_string());

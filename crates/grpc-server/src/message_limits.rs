@@ -6,11 +6,11 @@ use std::convert::Infallible;
 use tonic::{body::Body, service::Routes};
 use tower::{Service, ServiceExt as _};
 
-/// Bytes of a message, unless its method needs more.
-pub const MAX_MESSAGE: usize = 64 * 1024;
+/// Bytes of a message, unless its method needs more: of the longest body of HTTP, and of what its headers add.
+pub const MAX_MESSAGE: usize = 66 * 1024;
 
-/// Bytes of a batch of the longest tokens, or of the longest body with a post.
-pub const MAX_LONG_MESSAGE: usize = 1200 * 1024;
+/// Bytes of a batch of the longest tokens with the longest lists of roles, or of the longest body with a post.
+pub const MAX_LONG_MESSAGE: usize = 1400 * 1024;
 
 /// Adds `service` once more to these routes, for the methods at these paths, such as
 /// `/rolegate.auth.v1.AuthService/BatchAuthorize`: with a limit of its own.
