@@ -2,7 +2,7 @@
 
 import { call, explain, refreshRole } from "./api.js";
 import { el, field, fill } from "./dom.js";
-import { form } from "./form.js";
+import { action, form } from "./form.js";
 import { keyList, newKey } from "./keys.js";
 import { newPassword } from "./new_password.js";
 import { session } from "./session.js";
@@ -14,7 +14,7 @@ export function accountView() {
   const show = () => {
     const { username, role, id, expires } = session.user ?? {};
     const until = expires && new Date(expires).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
-    const rows = Object.entries({ Name: username, Role: role, Id: id, "Signed in until": until });
+    const rows = Object.entries({ Name: username, Role: role, Id: id, "Signed in until at most": until });
     fill(facts, rows.filter(([, value]) => value).map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, value))));
   };
   async function load() {
@@ -34,6 +34,7 @@ export function accountView() {
     trouble,
     card("You", facts),
     card("Password", password()),
+    card("Sessions", sessions()),
     card("API keys", el("small", {}, "For programs that act as you."), keys.element, newKey(keys)),
   ];
   return { element: el("div", { class: "view" }, el("div", { class: "bar" }, heading), el("div", { class: "cards", tabindex: "0", role: "group", "aria-label": "Account" }, content)), load };
@@ -41,6 +42,14 @@ export function accountView() {
 
 function card(title, ...content) {
   return el("section", {}, el("h2", {}, title), content);
+}
+
+function sessions() {
+  return action({
+    text: "Sign out everywhere else",
+    explanation: "Ends every session but this one. API keys stay.",
+    act: async () => (await call("DELETE", "/profile/sessions")).message,
+  }).element;
 }
 
 function password() {

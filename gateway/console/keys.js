@@ -4,7 +4,7 @@ import { call, explain } from "./api.js";
 import { copyOnce } from "./copy.js";
 import { el, field, fill, plainInput } from "./dom.js";
 import { confirmed, form, outcome } from "./form.js";
-import { roleOptions, rolesBelow } from "./roles.js";
+import { loadRoles, roleOptions, rolesBelow } from "./roles.js";
 import { session } from "./session.js";
 import { failure } from "./states.js";
 
@@ -50,14 +50,18 @@ function describe({ name, prefix, role, expires_at: expires, last_used_at: used,
 export function newKey(list, path = "/profile/keys") {
   const place = el("div", {});
   const isOwn = path === "/profile/keys";
-  const roles = isOwn ? roleOptions("", "As yours", rolesBelow(session.user.role)) : roleOptions("user", "", rolesBelow("admin"));
+  const own = session.user.role;
+  const options = (chosen) => (isOwn ? roleOptions(chosen, "As yours", rolesBelow(own)) : roleOptions(chosen, "", rolesBelow("admin")));
+  const roles = el("select", { name: "role" }, options(isOwn ? "" : "user"));
+  // The list of users, which asks too, may not have been shown yet.
+  if (isOwn && own === "admin") loadRoles().then(() => fill(roles, options(roles.value)));
   const lifetimes = Object.entries(LIFETIMES).map(([days, text]) => el("option", { value: days }, text));
   const { element } = form({
     name: "New API key",
     fields: [
       field("Name", plainInput({ name: "name", required: true }), "What the key is for."),
       field("Ends", el("select", { name: "days" }, lifetimes.reverse())),
-      field("Role", el("select", { name: "role" }, roles)),
+      field("Role", roles),
     ],
     submit: "Create key",
     act: async ({ elements: { name, days, role } }) => {

@@ -55,7 +55,7 @@ export function postsView() {
   }
 
   function load(id) {
-    create.hidden = session.user.role === "user";
+    create.hidden = !["author", "admin"].includes(session.user.role);
     return id ? loadPost(id) : loadList();
   }
   const bar = el("div", { class: "bar" }, heading, create);

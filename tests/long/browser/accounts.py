@@ -32,6 +32,18 @@ def a_password_is_changed_and_other_sessions_end(page):
     server.token("changes", "a new password")
 
 
+def every_other_session_is_ended_and_this_one_stays(page):
+    server = page.deployment
+    server.create("everywhere")
+    other = server.session("everywhere")
+    page.open("everywhere")
+    page.find("dl", "Signed in until at most")
+    page.click("main button", "Sign out everywhere else")
+    page.find("main .message.good", "Sessions ended.")
+    own = page.session()["token"]
+    assert [server.api("GET", "/profile", token=token)[0] for token in (other, own)] == [401, 200]
+
+
 def a_role_that_changes_is_shown_at_the_next_look(page):
     server = page.deployment
     user = server.create("promoted")
@@ -48,5 +60,6 @@ def a_role_that_changes_is_shown_at_the_next_look(page):
 CHECKS = [
     a_user_sees_the_own_account_and_no_users,
     a_password_is_changed_and_other_sessions_end,
+    every_other_session_is_ended_and_this_one_stays,
     a_role_that_changes_is_shown_at_the_next_look,
 ]

@@ -125,7 +125,15 @@ def an_admin_ends_the_tokens_of_a_user(page):
     assert server.api("GET", "/profile", token=token)[0] == 401
 
 
+def an_admin_who_begins_with_the_account_can_choose_every_role(page):
+    page.open("admin", "#/account")
+    page.find("[aria-label='New API key'] option[value=editor]")
+    options = [option.text for option in page.all("[aria-label='New API key'] [name=role] option")]
+    assert options == ["As yours", "user", "author", "editor", "auditor"], options
+
+
 CHECKS = [
+    an_admin_who_begins_with_the_account_can_choose_every_role,
     a_key_is_made_shown_once_and_revoked,
     a_new_key_is_forgotten_when_it_is_out_of_sight,
     an_admin_sees_and_revokes_the_keys_of_a_user,

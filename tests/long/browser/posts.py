@@ -36,9 +36,10 @@ def others_read_and_an_admin_changes_everything(page):
     server.create("poet", "author")
     server.create("rival", "author")
     server.create("reader")
+    server.create("editor-of-none", "editor")
     status, post = server.api("POST", "/posts", {"title": "Ode", "content": "O!"}, server.token("poet"))
     assert status == 201, post
-    for username in ("reader", "rival"):
+    for username in ("reader", "editor-of-none", "rival"):
         page.open(username, "#/posts")
         page.click(".posts a", "Ode")
         page.find("article .content", "O!")
