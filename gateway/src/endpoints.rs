@@ -43,7 +43,6 @@ pub(crate) fn of_any_user<S>(
     (schemas, mut paths, methods): UtoipaMethodRouter<S>,
 ) -> UtoipaMethodRouter<S> {
     for operation in paths.paths.values_mut().flat_map(operations) {
-        operation.description = None;
         operation.responses.responses.remove("403");
         let texts = [&mut operation.operation_id, &mut operation.summary];
         for text in texts.into_iter().flatten() {

@@ -177,8 +177,6 @@ pub(crate) async fn get_key(
 }
 
 /// Delete an API key of the current user
-///
-/// An API key can delete only itself.
 #[utoipa::path(
     delete,
     path = "/profile/keys/{key_id}",
