@@ -6,6 +6,11 @@
 
 mod introspect;
 
+/// Characters of the names in the log.
+const MAX_LOGGED: usize = 200;
+
+static MISTAKES: LogOnce<String> = LogOnce::at_most(10, Duration::from_mins(1));
+
 use crate::{
     extract::{credentials::authenticate, parameters::QueryParams},
     memory::MemoryBudgets,
@@ -33,6 +38,8 @@ use rolegate_proto::{
     http::{BASIC_CHALLENGE, HttpReason},
     identity_headers::identity_headers,
 };
+use rolegate_telemetry::log_once::LogOnce;
+use std::time::Duration;
 
 /// Without CORS: a proxy asks about preflights too, and must get a decision.
 pub(crate) fn router(
@@ -99,10 +106,10 @@ async fn decide(
     let requirement = roles.as_deref().map_or(Requirement::AnyAuthenticated, Requirement::Roles);
     let reason = |response: &Response| response.extensions().get().and_then(CallError::reason);
     match authenticate(state, headers, context, requirement).await {
-        Ok(_) if is_malformed => no_roles().into_response(),
+        Ok(_) if is_malformed => no_roles(names.as_deref()).into_response(),
         Ok(user) => identity(&user).into_response(),
         Err(response) if reason(&response) == Some(Reason::RequestInvalid) => {
-            no_roles().into_response()
+            no_roles(names.as_deref()).into_response()
         }
         Err(mut response) => {
             let roles = roles.as_deref().map(RequiredRoles::of);
@@ -118,7 +125,12 @@ fn required_roles(query: &QueryParams) -> Result<Option<String>, ApiError> {
     Ok(query.get("roles")?.map(str::to_owned))
 }
 
-fn no_roles() -> ApiError {
+/// The names are a mistake in the configuration of a proxy, whose operator may see only the log.
+fn no_roles(names: Option<&str>) -> ApiError {
+    let names: String = names.unwrap_or_default().chars().take(MAX_LOGGED).collect();
+    if MISTAKES.is_due(names.clone()) {
+        tracing::warn!(roles = ?names, "/authorize was asked for names of no role");
+    }
     let detail = "Query parameter \"roles\" must be names of roles, separated by commas.";
     ApiError::http(HttpReason::QueryInvalid, detail)
 }

@@ -69,6 +69,11 @@ async fn a_proxy_gets_the_stored_role_at_once(setup: TestSetup) {
         }
         proxy.get(&path).await.expect_detail(401, "Not authenticated.");
     }
+    let is_mistake = |line: &str| line.contains("WARN") && line.contains("names of no role");
+    // That of the last URL, which has no name.
+    app.gateway().logs("names", |line| is_mistake(line) && line.contains("\"\"")).await;
+    let stderr = app.gateway().stderr();
+    assert_eq!(stderr.lines().filter(|line| is_mistake(line)).count(), 5);
     app.database.delete(&ann.username).await;
     callers[0].get("/authorize").await.expect_detail(401, "User not found.");
     callers[1].get("/authorize").await.expect_detail(401, "Invalid username or password.");

@@ -7,7 +7,10 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
+import rolegate.http
+from rolegate import _calls
 from rolegate._status import error_of
+from rolegate.auth.v1 import auth_pb2 as pb
 from rolegate.errors import (
     DeadlineExceeded,
     Malformed,
@@ -15,7 +18,7 @@ from rolegate.errors import (
     TooManyAttempts,
     Unavailable,
 )
-from rolegate.http import bearer_token, error_headers
+from rolegate.http import bearer_token, error_headers, log_mistake
 
 
 class Failure(grpc.RpcError):
@@ -79,3 +82,32 @@ def test_every_other_form_is_not_authenticated(values):
         bearer_token(values)
     headers = {"Rolegate-Reason": "NOT_AUTHENTICATED", "WWW-Authenticate": "Bearer"}
     assert error_headers(failure.value) == headers
+
+
+def test_mistake_in_a_requirement_is_logged_once_a_minute(caplog, monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(rolegate.http.time, "monotonic", lambda: now)
+    monkeypatch.setattr(rolegate.http, "_LOGGED", {})
+    for later, roles, lines in [
+        (0, ["one"], 1),
+        (59, ["one"], 0),
+        (59, ["other"], 1),
+        (59, None, 1),
+        (60, ["one"], 1),
+        (60, ["one"], 0),
+    ]:
+        now = 1000.0 + later
+        caplog.clear()
+        log_mistake(Malformed("text"), roles)
+        assert len(caplog.records) == lines, (later, roles)
+
+
+def test_key_of_a_service_that_ignores_the_user_is_not_handed_out():
+    response = pb.CreateApiKeyResponse(key="rgk_of_the_admin")
+    response.api_key.id, response.api_key.user_id = 1, 3
+    response.api_key.created_at.GetCurrentTime()
+    create = lambda user_id: _calls.create_api_key("actor", "name", "user", None, user_id)
+    for user_id in [3, None]:
+        assert create(user_id).convert(response).key == "rgk_of_the_admin"
+    with pytest.raises(Malformed):
+        create(2).convert(response)

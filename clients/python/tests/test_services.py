@@ -75,6 +75,7 @@ async def test_requirement_that_auth_service_refuses_is_500_and_in_the_log(
     kind = async_client if protected in (asgi, fastapi) else client
     for roles in [[], [""], ["User"], ["user", "reviewer"]]:
         caplog.clear()
+        rolegate.http._LOGGED.clear()
         outcome = await protected(kind, roles, bearer(token))()
         assert outcome == TABLE["outcomes"]["REQUEST_INVALID"], roles
         [line] = [record.getMessage() for record in caplog.records if record.name == "rolegate"]

@@ -6,6 +6,8 @@ import { NotAuthenticated, RolegateError } from "./errors.js";
 import type { Role, User } from "./user.js";
 
 const users = new WeakMap<object, User>();
+/** Until when each requirement is not logged again, by `performance.now()`; a program has few. */
+const logged = new Map<string, number>();
 
 /** The user of a request that `requireUser` or `requireRole` let pass. */
 export function userOf(request: object): User {
@@ -33,13 +35,21 @@ export async function authenticate(
     return undefined;
   } catch (error) {
     if (!(error instanceof RolegateError)) throw error;
-    if (error.status === 500) {
-      // No client of this service can mend it: a required role that auth-service does not have, for example.
-      const wanted = roles ? `one of the roles ${JSON.stringify(roles)}` : "a user";
-      console.error(`rolegate: cannot decide about a request that needs ${wanted}: ${error.message}`);
-    }
+    if (error.status === 500) logMistake(error, roles);
     return errorResponse(error);
   }
+}
+
+/**
+ * Logs what no client of this service can mend, such as a required role that auth-service does not have: once a
+ * minute for each requirement.
+ */
+function logMistake(error: RolegateError, roles: readonly Role[] | undefined): void {
+  const wanted = roles ? `one of the roles ${JSON.stringify(roles)}` : "a user";
+  const now = performance.now();
+  if (now < (logged.get(wanted) ?? now)) return;
+  logged.set(wanted, now + 60_000);
+  console.error(`rolegate: cannot decide about a request that needs ${wanted}: ${error.message}`);
 }
 
 /** The token. The raw headers, because Node drops repeated ones from the others. */

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { requireUser } from "../src/express.js";
 import { ErrorInfo, RetryInfo } from "../src/generated/google/rpc/error_details.js";
 import { Status } from "../src/generated/google/rpc/status.js";
-import { bearerToken, errorResponse, userOf } from "../src/http.js";
+import { authenticate, bearerToken, errorResponse, userOf } from "../src/http.js";
 import { type AuthClient, DeadlineExceeded, Malformed, NotAuthenticated, Refused, Unavailable } from "../src/index.js";
 import { errorOf } from "../src/status.js";
 
@@ -84,6 +84,20 @@ test("what the next handler throws goes to the handler of errors", async () => {
     });
   });
   assert.match(String(seen[1]), /of the handler/);
+});
+
+test("mistake in a requirement is logged once a minute", async (context) => {
+  let now = 1000;
+  context.mock.method(performance, "now", () => now);
+  const log = context.mock.method(console, "error", () => {});
+  const client = { authorize: () => Promise.reject(new Malformed("text")) } as unknown as AuthClient;
+  const head = { rawHeaders: ["authorization", "Bearer a"] };
+  const cases = [[0, ["one"], 1], [59, ["one"], 1], [59, ["other"], 2], [59, undefined, 3], [60, ["one"], 4], [60, ["one"], 4]] as const;
+  for (const [seconds, roles, lines] of cases) {
+    now = 1000 + seconds * 1000;
+    assert.equal((await authenticate({}, head, client, roles))?.status, 500);
+    assert.equal(log.mock.callCount(), lines, `${seconds} ${roles}`);
+  }
 });
 
 test("route without a requirement has no user", () => {

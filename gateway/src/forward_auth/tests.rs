@@ -131,6 +131,7 @@ async fn names_of_no_role_are_refused_after_the_credentials() {
         "=author,x,Admin",
         "=root",
         "=admin,user,root",
+        &format!("=admin,{}", (0..35).map(|it| format!("r{it}")).collect::<Vec<_>>().join(",")),
     ] {
         let path = format!("/authorize?roles{names}");
         for credentials in ["Bearer admin", "Bearer rgs_user", &*basic("ann:right")] {
@@ -158,6 +159,8 @@ async fn added_roles_can_be_required() {
     }
     assert_eq!(ask("/authorize?roles=editor,admin", "Bearer rgs_admin").await.status, 200);
     assert_eq!(ask("/authorize?roles=editor,user", &basic("ann:right")).await.status, 200);
+    let repeated = format!("/authorize?roles={}", ["admin", "editor"].repeat(50).join(","));
+    assert_eq!(ask(&repeated, "Bearer admin").await.status, 200);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+import time
 from typing import Any, Dict, Mapping, Sequence
 
 from ._calls import Roles
@@ -13,6 +14,8 @@ from .errors import NotAuthenticated, RolegateError, TokenInvalid, TokenUserNotF
 #: The token is visible ASCII of any length: one that is too long is refused as a token.
 _BEARER = re.compile(rb"bearer +([!-~]+) *", re.IGNORECASE)
 _LOG = logging.getLogger("rolegate")
+#: Until when each requirement is not logged again; a program has few.
+_LOGGED: Dict[str, float] = {}
 
 
 def bearer_token(values: Sequence[bytes]) -> str:
@@ -33,9 +36,16 @@ def wsgi_token(environ: Mapping[str, Any]) -> str:
 
 
 def log_mistake(error: RolegateError, roles: Roles) -> None:
-    """Logs what no client of this service can mend, such as a required role that auth-service does not have."""
+    """Logs what no client of this service can mend, such as a required role that auth-service does not have.
+
+    Once a minute for each requirement.
+    """
     if error.status == 500:
         wanted = "a user" if roles is None else f"one of the roles {[*map(str.__str__, roles)]}"
+        now = time.monotonic()
+        if now < _LOGGED.get(wanted, now):
+            return
+        _LOGGED[wanted] = now + 60
         _LOG.error("cannot decide about a request that needs %s: %s", wanted, error)
 
 

@@ -10,7 +10,18 @@ use rolegate_proto::{
     Reason, Role,
     http::{BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
 };
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// How often a mistake in the same requirement is logged.
+const REPEAT: Duration = Duration::from_mins(1);
+
+/// When the mistake in a list of roles was logged. The lists are those of the program.
+static LOGGED: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
 
 /// An error response. With 401 it carries `WWW-Authenticate: Bearer`, and `error="invalid_token"` where
 /// the request presented a token (RFC 6750, section 3).
@@ -82,6 +93,16 @@ fn status_of(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
+/// Whether the mistake in this list is to be logged now, which counts it as logged.
+fn is_due(roles: &str, now: Instant) -> bool {
+    let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_due = logged.get(roles).is_none_or(|at| now.duration_since(*at) >= REPEAT);
+    if is_due {
+        logged.insert(roles.to_owned(), now);
+    }
+    is_due
+}
+
 impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
         let response = match &error {
@@ -114,8 +135,13 @@ impl IntoResponse for ApiError {
         let challenge = refusal.map_or(BEARER_CHALLENGE, |it| it.reason.bearer_challenge());
         if let (Some(Reason::RequestInvalid), Some(RequiredRoles(roles))) =
             (refusal.map(|it| it.reason), &self.required_roles)
+            && is_due(roles, Instant::now())
         {
-            tracing::error!(%roles, "auth-service does not have all of the required roles");
+            if roles.is_empty() {
+                tracing::error!("a requirement of no role lets nobody pass");
+            } else {
+                tracing::error!(%roles, "auth-service does not have all of the required roles");
+            }
         }
         let delay = refusal.and_then(|refusal| refusal.retry_after);
         if let Some(cause) = self.cause {
@@ -139,28 +165,39 @@ impl IntoResponse for ApiError {
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiError, IntoResponse, RequiredRoles};
+    use super::{ApiError, IntoResponse, REPEAT, RequiredRoles, is_due};
     use rolegate_grpc_client::CallError;
     use rolegate_proto::{Reason, Role};
-    use std::{io, sync::Arc};
+    use std::{io, sync::Arc, time::Instant};
 
     #[test]
-    fn a_required_role_that_does_not_exist_is_an_internal_error_and_named_in_the_log() {
+    fn a_required_role_that_does_not_exist_is_an_internal_error_and_named_once_in_the_log() {
         let (reader, writer) = io::pipe().expect("a pipe");
         let subscriber = tracing_subscriber::fmt().with_ansi(false).without_time();
         let subscriber = subscriber.with_target(false).with_writer(Arc::new(writer)).finish();
         let roles = RequiredRoles::of(&["editor".parse().expect("a role"), Role::ADMIN]);
-        let respond = |reason| {
-            let error = ApiError::from(CallError::local(reason)).requiring(roles.clone());
+        let respond_to = |reason, roles| {
+            let error = ApiError::from(CallError::local(reason)).requiring(roles);
             error.into_response()
         };
+        let respond = |reason| respond_to(reason, roles.clone());
         tracing::subscriber::with_default(subscriber, || {
             assert_eq!(respond(Reason::RoleInsufficient).status(), 403);
             assert_eq!(respond(Reason::RequestInvalid).status(), 500);
+            assert_eq!(respond(Reason::RequestInvalid).status(), 500);
+            respond_to(Reason::RequestInvalid, RequiredRoles::of(&[]));
         });
         let log = io::read_to_string(reader).expect("text");
         let line = "ERROR auth-service does not have all of the required roles roles=editor,admin";
-        assert_eq!(log.trim(), line);
+        let of_none = "ERROR a requirement of no role lets nobody pass";
+        assert_eq!(log.lines().map(str::trim).collect::<Vec<_>>(), [line, of_none]);
+    }
+
+    #[test]
+    fn the_mistake_in_a_requirement_is_due_once_a_minute() {
+        let start = Instant::now();
+        assert_eq!(["one", "other", "one"].map(|it| is_due(it, start)), [true, true, false]);
+        assert!(is_due("one", start + REPEAT) && !is_due("one", start + REPEAT));
     }
 
     #[test]
