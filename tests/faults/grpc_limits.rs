@@ -75,7 +75,7 @@ async fn a_message_to_health_or_reflection_has_66_kib_and_one_of_envoy_1400() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     let channel = channel(&app.auth().address("grpc")).await;
     let mut health = HealthClient::new(channel.clone());
-    for (size, code) in [(67_500, Code::NotFound), (67_600, Code::OutOfRange)] {
+    for (size, code) in [(65_000, Code::NotFound), (67_600, Code::OutOfRange)] {
         let request = HealthCheckRequest { service: "x".repeat(size) };
         let refused = health.check(request).await.expect_err("no such service");
         assert_eq!(refused.code(), code, "{size} bytes");
