@@ -47,7 +47,7 @@ pub struct OpaqueToken {
     pub expires_at: Option<u64>,
     /// When it was last presented while it was good, up to a minute late.
     pub last_used_at: Option<u64>,
-    /// Of a session: it is good while this is at least [`User::tokens_not_before`].
+    /// Of a session: it is good while this is [`User::tokens_not_before`].
     pub not_before: Option<u64>,
     /// Of a session: where it was made.
     pub client: TokenClient,
@@ -193,7 +193,7 @@ impl TokenBearer {
     pub fn is_good(&self, at: u64) -> bool {
         !self.user.disabled
             && self.expires_at.is_none_or(|end| at < end)
-            && self.not_before.is_none_or(|own| own >= self.user.tokens_not_before)
+            && self.not_before.is_none_or(|own| own == self.user.tokens_not_before)
     }
 
     /// The user with the lower of the stored role and the key's.

@@ -20,7 +20,7 @@ struct Sessions {
     bearer: Api,
     users: [TestUser; 2],
     used: OpaqueToken,
-    used_elsewhere: OpaqueToken,
+    unused: OpaqueToken,
     new: OpaqueToken,
 }
 
@@ -28,10 +28,10 @@ impl Sessions {
     async fn start(bearer: Api) -> Self {
         let ann = TestUser::register(&bearer, "ann").await;
         let bob = TestUser::register(&bearer, "bob").await;
-        let (used, used_elsewhere) = (ann.session(&bearer).await, ann.session(&bearer).await);
+        let (used, unused) = (ann.session(&bearer).await, ann.session(&bearer).await);
         let new = bob.session(&bearer).await;
         let users = [ann, bob];
-        let sessions = Self { bearer, users, used, used_elsewhere, new };
+        let sessions = Self { bearer, users, used, unused, new };
         sessions.use_once().await;
         sessions
     }
@@ -47,12 +47,10 @@ impl Sessions {
     }
 
     /// Asserts what holds while the store refuses writes. `attempts` to make a session may have succeeded.
-    async fn expect_read_only(&self, attempts: usize) {
+    async fn expect_read_only(&self, is_aged: bool, attempts: usize) {
         for _ in 0..10 {
             self.use_once().await;
-            // Another replica could not write either when this one was used.
-            let elsewhere = self.bearer.with_token(&self.used_elsewhere.token);
-            elsewhere.get("/profile").await.expect(200);
+            self.expect_idled_out(is_aged).await;
             self.create().await.expect_detail(503, READ_ONLY).expect_retry_after();
         }
         self.expect_listed(1..=1 + attempts).await;
@@ -60,6 +58,12 @@ impl Sessions {
         let own = self.bearer.with_token(&self.new.token);
         own.send(own.request(Method::POST, "/logout")).await.expect_detail(503, READ_ONLY);
         own.get("/profile").await.expect(200);
+    }
+
+    /// The session that was not used since it idled out ends all the same.
+    async fn expect_idled_out(&self, is_aged: bool) {
+        let unused = self.bearer.with_token(&self.unused.token).get("/profile").await;
+        assert_eq!(unused.status, if is_aged { 401 } else { 200 }, "{unused}");
     }
 
     /// Asserts how many sessions bob has.
@@ -70,7 +74,7 @@ impl Sessions {
     }
 
     /// Waits until the store takes writes, and asserts that the session in use is good.
-    async fn expect_recovery(&self, attempts: usize) {
+    async fn expect_recovery(&self, is_aged: bool, attempts: usize) {
         eventually("a session to be made", async || {
             let created = self.create().await;
             assert!([201, 503].contains(&created.status), "{created}");
@@ -78,6 +82,7 @@ impl Sessions {
         })
         .await;
         self.use_once().await;
+        self.expect_idled_out(is_aged).await;
         self.expect_listed(2..=2 + attempts).await;
         self.bearer.with_token(&self.new.token).log_out().await;
         self.expect_listed(1..=1 + attempts).await;
@@ -98,14 +103,13 @@ async fn session_in_use_is_good_while_the_disk_is_full() {
     let mut sessions = Sessions::start(Api::at(&process.address("bearer"))).await;
     process.terminate();
     process.exit().await;
-    database.execute(AGE).await;
     let (process, disk) = Process::start_on_small_disk(setup.auth_program(), &settings, folder);
     let process = process.ready().await;
     sessions.bearer = Api::at(&process.address("bearer"));
     disk.fill();
-    sessions.expect_read_only(0).await;
+    sessions.expect_read_only(false, 0).await;
     disk.free();
-    sessions.expect_recovery(0).await;
+    sessions.expect_recovery(false, 0).await;
 }
 
 #[tokio::test]
@@ -133,7 +137,7 @@ async fn session_in_use_is_good_while_commits_wait_for_a_lost_standby() {
         })
         .await;
     }
-    sessions.expect_read_only(attempts).await;
+    sessions.expect_read_only(true, attempts).await;
     cluster.set("synchronous_standby_names", "").await;
-    sessions.expect_recovery(attempts).await;
+    sessions.expect_recovery(true, attempts).await;
 }

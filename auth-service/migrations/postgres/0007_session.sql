@@ -1,6 +1,6 @@
 -- Sessions: credentials of people, beside the API keys of programs. A session has session_user_id in place of
 -- user_id, so processes that do not know sessions find none: neither by digest nor among the keys of a user.
--- A session is good while not_before, in Unix seconds, is at least the user's tokens_not_before.
+-- A session is good while not_before, in Unix seconds, is the user's tokens_not_before.
 -- created_by is the username of the admin who created a key for another user.
 -- A migration of its own: with the one before, it could deadlock with readers, who lock api_key first. The
 -- lock of the foreign key comes first, as in a deletion of a user, which goes on to the keys.

@@ -1,6 +1,6 @@
 -- Sessions: credentials of people, beside the API keys of programs. A session has session_user_id in place of
 -- user_id, so processes that do not know sessions find none: neither by digest nor among the keys of a user.
--- A session is good while not_before, in Unix seconds, is at least the user's tokens_not_before.
+-- A session is good while not_before, in Unix seconds, is the user's tokens_not_before.
 -- created_by is the username of the admin who created a key for another user.
 ALTER TABLE api_key ADD COLUMN session_user_id INTEGER REFERENCES "user" (id) ON DELETE CASCADE
     CONSTRAINT api_key_owner_check CHECK ((user_id IS NULL) <> (session_user_id IS NULL));

@@ -100,7 +100,7 @@ impl Accounts {
         }
         sessions.retain(|session| {
             at < session.idle_expires_at(self.policy.sessions.idle)
-                && session.not_before >= Some(user.tokens_not_before)
+                && session.not_before == Some(user.tokens_not_before)
         });
         Ok((actor, sessions))
     }
