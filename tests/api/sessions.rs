@@ -192,13 +192,14 @@ async fn sessions_are_listed_and_ended_by_their_user_and_by_admins(setup: TestSe
     let names = ["id", "name", "user_agent", "current"];
     assert_eq!(json!(names.map(|name| &sessions[1][name])), rest);
     assert_eq!(sessions.as_array().map(Vec::len), Some(2));
-    let mine = two.get("/profile/sessions").await.expect(200).json();
-    let current = [0, 1].map(|index| mine["sessions"][index]["current"].clone());
-    assert_eq!(current, [json!(false), json!(true)]);
-
     let as_admin = app.bearer.with_token(&admin.token);
     let of_ann = format!("/users/{}/sessions", ann.id);
     as_admin.get(&of_ann).await.expect_json(200, &json!({ "sessions": sessions }));
+    let mine = two.get("/profile/sessions").await.expect(200).json();
+    let current = [0, 1].map(|index| mine["sessions"][index]["current"].clone());
+    assert_eq!(current, [json!(false), json!(true)]);
+    unix_seconds(&mine["sessions"][1]["last_used_at"]);
+
     for refused in [as_bob.get(&of_ann).await, delete(&as_bob, &of_ann).await] {
         refused.expect_detail(403, "Insufficient privileges.");
     }
