@@ -76,6 +76,7 @@ impl AuthGrpc {
             warn_of_roles(attributes);
             return Err(Some(Reason::RoleInsufficient.into()));
         };
+        let requirement = self.requirement(roles);
         let credentials = request::authorization(attributes);
         let client = origin.client_address;
         let user = match credentials.ok_or(None)? {
@@ -89,7 +90,6 @@ impl AuthGrpc {
                 } else {
                     authorize().await
                 };
-                let requirement = self.requirement(roles);
                 metrics::authorization(match (&bearer, &requirement) {
                     (Ok(bearer), Ok(required)) if required.admits(bearer.user.role) => None,
                     (Ok(_), Ok(_)) => Some(Reason::RoleInsufficient),
@@ -105,7 +105,7 @@ impl AuthGrpc {
             }
         };
         // After the credentials, as at the gateway.
-        let requirement = self.requirement(roles).inspect_err(|_| warn_of_roles(attributes))?;
+        let requirement = requirement.inspect_err(|_| warn_of_roles(attributes))?;
         if requirement.admits(user.role) {
             return Ok(user);
         }
