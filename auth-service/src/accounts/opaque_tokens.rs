@@ -42,10 +42,7 @@ impl Accounts {
         let ApiKeyRequest { user_id, name, role, expires_at } = request;
         let requirement = Requirement::of_user_or_admin(user_id);
         let actor = self.authorize(credential, &requirement).await?.without_key()?;
-        let user = match user_id {
-            Some(id) => self.find(id).await?,
-            None => actor.user.clone(),
-        };
+        let user = self.user_of(&actor, user_id).await?;
         if user_id.is_some() && user.role == Role::ADMIN {
             return Err(WriteError::UserIsAdmin.into());
         }
@@ -81,6 +78,14 @@ impl Accounts {
         Ok((token, self.or_reauthorize(inserted, credential, &requirement, otherwise).await?))
     }
 
+    /// The user with this id, or the actor.
+    async fn user_of(&self, actor: &Actor, user_id: Option<i64>) -> Result<User, AccountError> {
+        match user_id {
+            Some(id) => self.find(id).await,
+            None => Ok(actor.user.clone()),
+        }
+    }
+
     /// The actor, and the user and the tokens of the actor, or of the user with this id, for an admin.
     pub(crate) async fn list_tokens(
         &self,
@@ -89,10 +94,7 @@ impl Accounts {
         user_id: Option<i64>,
     ) -> Result<(Actor, User, Timed<Vec<OpaqueToken>>), AccountError> {
         let actor = self.authorize(credential, &Requirement::of_user_or_admin(user_id)).await?;
-        let user = match user_id {
-            Some(id) => self.find(id).await?,
-            None => actor.user.clone(),
-        };
+        let user = self.user_of(&actor, user_id).await?;
         let tokens = self.store.tokens_of_user(kind, user.id).await?;
         Ok((actor, user, tokens))
     }
