@@ -146,7 +146,11 @@ impl AuthService for AuthGrpc {
         };
         let page = self.accounts.list_users(actor::token(&metadata), page).await?;
         let users = page.users.into_iter().map(Into::into).collect();
-        Ok(Response::new(wire::ListUsersResponse { users, next_after: page.next_after }))
+        Ok(Response::new(wire::ListUsersResponse {
+            users,
+            next_after: page.next_after,
+            times: Vec::new(),
+        }))
     }
 
     async fn batch_get_users(

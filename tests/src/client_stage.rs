@@ -115,7 +115,13 @@ impl ClientStage {
             ("fresh", _) => fresh_token.clone(),
             ("session", _) => {
                 let user_agent = "client-stage".to_owned();
-                let request = CreateSessionRequest { username, password, name: None, user_agent };
+                let request = CreateSessionRequest {
+                    username,
+                    password,
+                    name: None,
+                    user_agent,
+                    for_domain: false,
+                };
                 client.create_session(request).await.expect("a session").into_inner().token
             }
             ("key", role) => {

@@ -49,7 +49,11 @@ impl AuthGrpc {
         message: wire::CreateSessionRequest,
         origin: CallOrigin,
     ) -> Result<wire::CreateSessionResponse, AccountError> {
-        let wire::CreateSessionRequest { username, password, name, user_agent } = message;
+        let wire::CreateSessionRequest { username, password, name, user_agent, for_domain } =
+            message;
+        if for_domain {
+            return Err(AccountError::request("sessions for a domain are not made yet"));
+        }
         let new = SessionRequest { name, user_agent };
         let made = self.accounts.create_session(&username, password.into(), new, origin);
         let (token, session, user) = made.await?;

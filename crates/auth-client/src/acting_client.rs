@@ -157,6 +157,7 @@ impl ActingClient {
             username_prefix: query.username_prefix,
             role: query.role.map(Role::request_number),
             role_name: query.role.map(|role| role.to_string()),
+            ..ListUsersRequest::default()
         })?;
         let response = read(READ_TIMEOUT, self.auth.client(), request, Client::list_users).await?;
         let users = response.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;

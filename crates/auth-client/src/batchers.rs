@@ -59,7 +59,8 @@ pub(crate) fn authorize_request(
     }
     let requirement = Some(requirement.into());
     let client_address = client_address.map(|address| address.to_string());
-    Ok(AuthorizeRequest { access_token: access_token.to_owned(), requirement, client_address })
+    let access_token = access_token.to_owned();
+    Ok(AuthorizeRequest { access_token, requirement, client_address, from_cookie: false })
 }
 
 async fn decide(

@@ -107,13 +107,14 @@ impl AuthClient {
     }
 
     /// Checks a username and a password and makes a session. Returns its token, which auth-service does not
-    /// keep, and what it keeps.
+    /// keep, and what it keeps. A session `for_domain` is good in the cookie of the sign-in page only.
     pub async fn create_session(
         &self,
         username: &str,
         password: &SecretString,
         name: Option<String>,
         user_agent: Option<&str>,
+        for_domain: bool,
         context: CallContext,
     ) -> Result<(SecretString, Session), CallError> {
         let client = self.checks_of(username);
@@ -122,6 +123,7 @@ impl AuthClient {
             password: password.expose_secret().to_owned(),
             name,
             user_agent: user_agent.unwrap_or_default().to_owned(),
+            for_domain,
         });
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
         let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
@@ -156,6 +158,18 @@ impl AuthClient {
         context: CallContext,
     ) -> Result<User, CallError> {
         let request = authorize_request(access_token, requirement, context.client_address)?;
+        self.0.decisions.submit(request, context.request_id).await
+    }
+
+    /// [`Self::authorize`] for the session in a cookie of the sign-in page. No other token is accepted.
+    pub async fn authorize_cookie(
+        &self,
+        session: &SecretString,
+        requirement: Requirement<'_>,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let mut request = authorize_request(session, requirement, context.client_address)?;
+        request.from_cookie = true;
         self.0.decisions.submit(request, context.request_id).await
     }
 

@@ -131,8 +131,14 @@ pub(crate) async fn create_session(
     let user_agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
     let user_agent =
         user_agent.map(|it| String::from_utf8_lossy(&it[..it.len().min(MAX_USER_AGENT)]));
-    let call =
-        state.auth.create_session(&username, &password, name, user_agent.as_deref(), context);
+    let call = state.auth.create_session(
+        &username,
+        &password,
+        name,
+        user_agent.as_deref(),
+        false,
+        context,
+    );
     let (token, session) = state.refusals.login(context, call).await?;
     let location = [(LOCATION, format!("/profile/sessions/{}", session.id))];
     let response = NewSessionResponse {

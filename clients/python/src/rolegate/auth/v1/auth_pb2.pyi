@@ -392,6 +392,7 @@ class CreateSessionRequest(_message.Message):
     PASSWORD_FIELD_NUMBER: _builtins.int
     NAME_FIELD_NUMBER: _builtins.int
     USER_AGENT_FIELD_NUMBER: _builtins.int
+    FOR_DOMAIN_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """The username as registered."""
     password: _builtins.str
@@ -400,6 +401,10 @@ class CreateSessionRequest(_message.Message):
     """What the session is for, by the rules of CreateApiKeyRequest.name; unset: without a name."""
     user_agent: _builtins.str
     """The User-Agent of the client. Kept to 256 bytes without control characters, and trusted for nothing."""
+    for_domain: _builtins.bool
+    """Whether the session is for the cookie of a whole domain, which every host of the domain receives. Its
+    token begins with `rgd_` and is accepted by Authorize with from_cookie, and by Envoy's Check, only.
+    """
     def __init__(
         self,
         *,
@@ -407,10 +412,11 @@ class CreateSessionRequest(_message.Message):
         password: _builtins.str = ...,
         name: _builtins.str | None = ...,
         user_agent: _builtins.str = ...,
+        for_domain: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "name", b"name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "name", b"name", "password", b"password", "user_agent", b"user_agent", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "for_domain", b"for_domain", "name", b"name", "password", b"password", "user_agent", b"user_agent", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
     _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
@@ -595,11 +601,16 @@ class AuthorizeRequest(_message.Message):
     ANY_AUTHENTICATED_FIELD_NUMBER: _builtins.int
     ROLES_FIELD_NUMBER: _builtins.int
     CLIENT_ADDRESS_FIELD_NUMBER: _builtins.int
+    FROM_COOKIE_FIELD_NUMBER: _builtins.int
     access_token: _builtins.str
     """The access token or the API key, without the word "Bearer"."""
     client_address: _builtins.str
     """The address of the end user who presented an API key, for the audit log; clients leave it unset for
     access tokens. From untrusted callers, or malformed, it is ignored.
+    """
+    from_cookie: _builtins.bool
+    """Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain
+    accepted, and no other token but a session.
     """
     @_builtins.property
     def any_authenticated(self) -> Global___AnyAuthenticated:
@@ -616,10 +627,11 @@ class AuthorizeRequest(_message.Message):
         any_authenticated: Global___AnyAuthenticated | None = ...,
         roles: Global___AllowedRoles | None = ...,
         client_address: _builtins.str | None = ...,
+        from_cookie: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "any_authenticated", b"any_authenticated", "client_address", b"client_address", "requirement", b"requirement", "roles", b"roles"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "access_token", b"access_token", "any_authenticated", b"any_authenticated", "client_address", b"client_address", "requirement", b"requirement", "roles", b"roles"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "access_token", b"access_token", "any_authenticated", b"any_authenticated", "client_address", b"client_address", "from_cookie", b"from_cookie", "requirement", b"requirement", "roles", b"roles"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__client_address: _TypeAlias = _typing.Literal["client_address"]  # noqa: Y015
     _WhichOneofArgType__client_address: _TypeAlias = _typing.Literal["_client_address", b"_client_address"]  # noqa: Y015
@@ -846,6 +858,9 @@ class ListUsersRequest(_message.Message):
     USERNAME_PREFIX_FIELD_NUMBER: _builtins.int
     ROLE_FIELD_NUMBER: _builtins.int
     ROLE_NAME_FIELD_NUMBER: _builtins.int
+    SEARCH_FIELD_NUMBER: _builtins.int
+    DISABLED_FIELD_NUMBER: _builtins.int
+    WITH_TIMES_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """The size of the page, 1 to 200; 0 means 50."""
     after: _builtins.int
@@ -856,6 +871,14 @@ class ListUsersRequest(_message.Message):
     """Of the version before."""
     role_name: _builtins.str
     """Only users with this role; unset for all."""
+    search: _builtins.str
+    """Only usernames that contain this text, whatever the case of its letters; empty for all. It is a scan: one
+    at a time for each actor, and OVERLOADED beyond.
+    """
+    disabled: _builtins.bool
+    """Only users who are, or are not, disabled; unset for all."""
+    with_times: _builtins.bool
+    """Whether the response has times."""
     def __init__(
         self,
         *,
@@ -864,21 +887,58 @@ class ListUsersRequest(_message.Message):
         username_prefix: _builtins.str = ...,
         role: Global___Role.ValueType | None = ...,
         role_name: _builtins.str | None = ...,
+        search: _builtins.str = ...,
+        disabled: _builtins.bool | None = ...,
+        with_times: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "role", b"role", "role_name", b"role_name"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_role", b"_role", "_role_name", b"_role_name", "disabled", b"disabled", "role", b"role", "role_name", b"role_name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "after", b"after", "page_size", b"page_size", "role", b"role", "role_name", b"role_name", "username_prefix", b"username_prefix"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_role", b"_role", "_role_name", b"_role_name", "after", b"after", "disabled", b"disabled", "page_size", b"page_size", "role", b"role", "role_name", b"role_name", "search", b"search", "username_prefix", b"username_prefix", "with_times", b"with_times"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__disabled: _TypeAlias = _typing.Literal["disabled"]  # noqa: Y015
+    _WhichOneofArgType__disabled: _TypeAlias = _typing.Literal["_disabled", b"_disabled"]  # noqa: Y015
     _WhichOneofReturnType__role: _TypeAlias = _typing.Literal["role"]  # noqa: Y015
     _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
     _WhichOneofReturnType__role_name: _TypeAlias = _typing.Literal["role_name"]  # noqa: Y015
     _WhichOneofArgType__role_name: _TypeAlias = _typing.Literal["_role_name", b"_role_name"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__disabled) -> _WhichOneofReturnType__disabled | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__role) -> _WhichOneofReturnType__role | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__role_name) -> _WhichOneofReturnType__role_name | None: ...
 
 Global___ListUsersRequest: _TypeAlias = ListUsersRequest  # noqa: Y015
+
+@_typing.final
+class UserTimes(_message.Message):
+    """When something happened to a user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    LAST_LOGIN_AT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """The creation; unset for users from before it was kept."""
+
+    @_builtins.property
+    def last_login_at(self) -> _timestamp_pb2.Timestamp:
+        """The last login with a password, up to a minute late; unset for none since it is kept."""
+
+    def __init__(
+        self,
+        *,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+        last_login_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "last_login_at", b"last_login_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "last_login_at", b"last_login_at"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UserTimes: _TypeAlias = UserTimes  # noqa: Y015
 
 @_typing.final
 class ListUsersResponse(_message.Message):
@@ -888,21 +948,27 @@ class ListUsersResponse(_message.Message):
 
     USERS_FIELD_NUMBER: _builtins.int
     NEXT_AFTER_FIELD_NUMBER: _builtins.int
+    TIMES_FIELD_NUMBER: _builtins.int
     next_after: _builtins.int
     """The `after` of the next page; unset on the last page."""
     @_builtins.property
     def users(self) -> _containers.RepeatedCompositeFieldContainer[Global___User]:
         """By ascending id."""
 
+    @_builtins.property
+    def times(self) -> _containers.RepeatedCompositeFieldContainer[Global___UserTimes]:
+        """If requested, one for each user, in the same order."""
+
     def __init__(
         self,
         *,
         users: _abc.Iterable[Global___User] | None = ...,
         next_after: _builtins.int | None = ...,
+        times: _abc.Iterable[Global___UserTimes] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after", "users", b"users"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after", "times", b"times", "users", b"users"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__next_after: _TypeAlias = _typing.Literal["next_after"]  # noqa: Y015
     _WhichOneofArgType__next_after: _TypeAlias = _typing.Literal["_next_after", b"_next_after"]  # noqa: Y015

@@ -180,6 +180,11 @@ export interface CreateSessionRequest {
     | undefined;
   /** The User-Agent of the client. Kept to 256 bytes without control characters, and trusted for nothing. */
   userAgent: string;
+  /**
+   * Whether the session is for the cookie of a whole domain, which every host of the domain receives. Its
+   * token begins with `rgd_` and is accepted by Authorize with from_cookie, and by Envoy's Check, only.
+   */
+  forDomain: boolean;
 }
 
 /** The password was right. */
@@ -265,7 +270,14 @@ export interface AuthorizeRequest {
    * The address of the end user who presented an API key, for the audit log; clients leave it unset for
    * access tokens. From untrusted callers, or malformed, it is ignored.
    */
-  clientAddress?: string | undefined;
+  clientAddress?:
+    | string
+    | undefined;
+  /**
+   * Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain
+   * accepted, and no other token but a session.
+   */
+  fromCookie: boolean;
 }
 
 /** Any user with a valid token. */
@@ -340,7 +352,30 @@ export interface ListUsersRequest {
     | Role
     | undefined;
   /** Only users with this role; unset for all. */
-  roleName?: string | undefined;
+  roleName?:
+    | string
+    | undefined;
+  /**
+   * Only usernames that contain this text, whatever the case of its letters; empty for all. It is a scan: one
+   * at a time for each actor, and OVERLOADED beyond.
+   */
+  search: string;
+  /** Only users who are, or are not, disabled; unset for all. */
+  disabled?:
+    | boolean
+    | undefined;
+  /** Whether the response has times. */
+  withTimes: boolean;
+}
+
+/** When something happened to a user. */
+export interface UserTimes {
+  /** The creation; unset for users from before it was kept. */
+  createdAt?:
+    | Date
+    | undefined;
+  /** The last login with a password, up to a minute late; unset for none since it is kept. */
+  lastLoginAt?: Date | undefined;
 }
 
 /** A page of users. */
@@ -348,7 +383,11 @@ export interface ListUsersResponse {
   /** By ascending id. */
   users: User[];
   /** The `after` of the next page; unset on the last page. */
-  nextAfter?: bigint | undefined;
+  nextAfter?:
+    | bigint
+    | undefined;
+  /** If requested, one for each user, in the same order. */
+  times: UserTimes[];
 }
 
 /** Requests a user. */
@@ -1163,7 +1202,7 @@ export const LoginResponse: MessageFns<LoginResponse> = {
 };
 
 function createBaseCreateSessionRequest(): CreateSessionRequest {
-  return { username: "", password: "", name: undefined, userAgent: "" };
+  return { username: "", password: "", name: undefined, userAgent: "", forDomain: false };
 }
 
 export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
@@ -1179,6 +1218,9 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
     }
     if (message.userAgent !== "") {
       writer.uint32(34).string(message.userAgent);
+    }
+    if (message.forDomain !== false) {
+      writer.uint32(40).bool(message.forDomain);
     }
     return writer;
   },
@@ -1226,6 +1268,14 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
             }
 
             message.userAgent = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.forDomain = reader.bool();
             continue;
           }
         }
@@ -1586,7 +1636,7 @@ export const VerifyCredentialsResponse: MessageFns<VerifyCredentialsResponse> = 
 };
 
 function createBaseAuthorizeRequest(): AuthorizeRequest {
-  return { accessToken: "", requirement: undefined, clientAddress: undefined };
+  return { accessToken: "", requirement: undefined, clientAddress: undefined, fromCookie: false };
 }
 
 export const AuthorizeRequest: MessageFns<AuthorizeRequest> = {
@@ -1604,6 +1654,9 @@ export const AuthorizeRequest: MessageFns<AuthorizeRequest> = {
     }
     if (message.clientAddress !== undefined) {
       writer.uint32(34).string(message.clientAddress);
+    }
+    if (message.fromCookie !== false) {
+      writer.uint32(40).bool(message.fromCookie);
     }
     return writer;
   },
@@ -1654,6 +1707,14 @@ export const AuthorizeRequest: MessageFns<AuthorizeRequest> = {
             }
 
             message.clientAddress = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.fromCookie = reader.bool();
             continue;
           }
         }
@@ -2090,7 +2151,16 @@ export const SetUserRoleResponse: MessageFns<SetUserRoleResponse> = {
 };
 
 function createBaseListUsersRequest(): ListUsersRequest {
-  return { pageSize: 0, after: 0n, usernamePrefix: "", role: undefined, roleName: undefined };
+  return {
+    pageSize: 0,
+    after: 0n,
+    usernamePrefix: "",
+    role: undefined,
+    roleName: undefined,
+    search: "",
+    disabled: undefined,
+    withTimes: false,
+  };
 }
 
 export const ListUsersRequest: MessageFns<ListUsersRequest> = {
@@ -2112,6 +2182,15 @@ export const ListUsersRequest: MessageFns<ListUsersRequest> = {
     }
     if (message.roleName !== undefined) {
       writer.uint32(42).string(message.roleName);
+    }
+    if (message.search !== "") {
+      writer.uint32(50).string(message.search);
+    }
+    if (message.disabled !== undefined) {
+      writer.uint32(56).bool(message.disabled);
+    }
+    if (message.withTimes !== false) {
+      writer.uint32(64).bool(message.withTimes);
     }
     return writer;
   },
@@ -2169,6 +2248,87 @@ export const ListUsersRequest: MessageFns<ListUsersRequest> = {
             message.roleName = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.search = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.disabled = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.withTimes = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseUserTimes(): UserTimes {
+  return { createdAt: undefined, lastLoginAt: undefined };
+}
+
+export const UserTimes: MessageFns<UserTimes> = {
+  encode(message: UserTimes, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.createdAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.createdAt), writer.uint32(10).fork()).join();
+    }
+    if (message.lastLoginAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.lastLoginAt), writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UserTimes {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUserTimes();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.createdAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.lastLoginAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2183,7 +2343,7 @@ export const ListUsersRequest: MessageFns<ListUsersRequest> = {
 };
 
 function createBaseListUsersResponse(): ListUsersResponse {
-  return { users: [], nextAfter: undefined };
+  return { users: [], nextAfter: undefined, times: [] };
 }
 
 export const ListUsersResponse: MessageFns<ListUsersResponse> = {
@@ -2196,6 +2356,9 @@ export const ListUsersResponse: MessageFns<ListUsersResponse> = {
         throw new globalThis.Error("value provided for field message.nextAfter of type int64 too large");
       }
       writer.uint32(16).int64(message.nextAfter);
+    }
+    for (const v of message.times) {
+      UserTimes.encode(v!, writer.uint32(26).fork()).join();
     }
     return writer;
   },
@@ -2227,6 +2390,14 @@ export const ListUsersResponse: MessageFns<ListUsersResponse> = {
             }
 
             message.nextAfter = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.times.push(UserTimes.decode(reader, reader.uint32()));
             continue;
           }
         }
