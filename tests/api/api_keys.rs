@@ -69,6 +69,7 @@ async fn key_is_accepted_wherever_a_token_is(setup: TestSetup) {
         access_token: credential.to_owned(),
         requirement: Some(requirement),
         client_address: None,
+        from_cookie: false,
     };
     let any = || Requirement::AnyAuthenticated(AnyAuthenticated {});
     let admins =

@@ -200,6 +200,7 @@ async fn untrusted_and_malformed_client_addresses_of_decisions_are_ignored(setup
                 access_token: key.clone(),
                 requirement: Some(Requirement::AnyAuthenticated(AnyAuthenticated {})),
                 client_address: Some(address.to_owned()),
+                from_cookie: false,
             };
             client.authorize(item.clone()).await.expect("good");
             let batch = BatchAuthorizeRequest { items: vec![item.clone(), item] };

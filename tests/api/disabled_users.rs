@@ -64,6 +64,7 @@ async fn every_credential_of_a_disabled_user_is_refused_at_once(setup: TestSetup
             rolegate_proto::auth_v1::AnyAuthenticated {},
         )),
         client_address: None,
+        from_cookie: false,
     };
     let batch = BatchAuthorizeRequest { items: vec![item.clone(), item] };
     let outcomes = client.batch_authorize(batch).await.expect("decided").into_inner().outcomes;

@@ -37,6 +37,7 @@ fn item(credential: &str, names: &[&str]) -> AuthorizeRequest {
         access_token: credential.to_owned(),
         requirement: Some(Requirement::Roles(AllowedRoles { role_names, roles: vec![] })),
         client_address: None,
+        from_cookie: false,
     }
 }
 

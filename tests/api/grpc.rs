@@ -29,7 +29,12 @@ fn any_user() -> Requirement {
 
 fn authorize(token: &str, requirement: impl Into<Option<Requirement>>) -> AuthorizeRequest {
     let requirement = requirement.into();
-    AuthorizeRequest { access_token: token.to_owned(), requirement, client_address: None }
+    AuthorizeRequest {
+        access_token: token.to_owned(),
+        requirement,
+        client_address: None,
+        from_cookie: false,
+    }
 }
 
 const AUTHOR: i32 = Role::Author as i32;

@@ -52,7 +52,12 @@ async fn logout_ends_every_token_of_the_user_and_a_login_after_it_is_good(setup:
 
 fn authorize(token: &str) -> AuthorizeRequest {
     let requirement = Some(Requirement::AnyAuthenticated(AnyAuthenticated {}));
-    AuthorizeRequest { access_token: token.to_owned(), requirement, client_address: None }
+    AuthorizeRequest {
+        access_token: token.to_owned(),
+        requirement,
+        client_address: None,
+        from_cookie: false,
+    }
 }
 
 async fn log_in(client: &mut AuthServiceClient<Channel>, user: &TestUser) -> String {

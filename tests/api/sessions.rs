@@ -111,6 +111,7 @@ async fn a_session_is_accepted_wherever_a_token_is(setup: TestSetup) {
         access_token: credential.to_owned(),
         requirement: Some(Requirement::AnyAuthenticated(AnyAuthenticated {})),
         client_address: None,
+        from_cookie: false,
     };
     let mut client = grpc::client(&grpc_address).await;
     let user = client.authorize(item(&session)).await.expect("good").into_inner().user;

@@ -32,7 +32,7 @@ const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 fn authorize(token: String) -> AuthorizeRequest {
     let requirement = Some(authorize_request::Requirement::AnyAuthenticated(AnyAuthenticated {}));
-    AuthorizeRequest { access_token: token, requirement, client_address: None }
+    AuthorizeRequest { access_token: token, requirement, client_address: None, from_cookie: false }
 }
 
 #[tokio::test]
@@ -49,8 +49,12 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
     let client_address = Some("2001:db8:1234:1234:1234:1234:1234:1234".to_owned());
     for (size, code) in [(4_096, None), (5_000, Some(Code::OutOfRange))] {
         let (access_token, requirement) = ("x".repeat(size), roles.clone());
-        let item =
-            AuthorizeRequest { access_token, requirement, client_address: client_address.clone() };
+        let item = AuthorizeRequest {
+            access_token,
+            requirement,
+            client_address: client_address.clone(),
+            from_cookie: false,
+        };
         let items = vec![item; 256];
         let outcome = client.batch_authorize(BatchAuthorizeRequest { items }).await;
         assert_eq!(outcome.err().map(|status| status.code()), code, "{size} bytes");

@@ -128,6 +128,7 @@ async fn batch_of_tokens_keys_and_sessions_takes_two_statements(setup: TestSetup
             access_token: credential.clone(),
             requirement: Some(Requirement::AnyAuthenticated(AnyAuthenticated {})),
             client_address: None,
+            from_cookie: false,
         };
         let items = credentials.iter().map(item).collect();
         let batch = auth.batch_authorize(BatchAuthorizeRequest { items }).await.expect("decided");

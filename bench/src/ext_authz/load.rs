@@ -120,5 +120,10 @@ fn check_of(user: &LoadUser) -> CheckRequest {
 
 fn decision_of(user: &LoadUser) -> AuthorizeRequest {
     let requirement = Some(Requirement::AnyAuthenticated(AnyAuthenticated {}));
-    AuthorizeRequest { access_token: user.token.clone(), requirement, client_address: None }
+    AuthorizeRequest {
+        access_token: user.token.clone(),
+        requirement,
+        client_address: None,
+        from_cookie: false,
+    }
 }

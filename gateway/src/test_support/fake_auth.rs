@@ -148,7 +148,7 @@ impl AuthService for FakeAuth {
         role_name.as_deref().map_or(Ok(Role::USER), role)?;
         let users = vec![user(1, "user", Role::USER), user(2, "author", Role::AUTHOR)];
         let next_after = (*page_size == 2).then_some(2);
-        Ok(Response::new(v1::ListUsersResponse { users, next_after }))
+        Ok(Response::new(v1::ListUsersResponse { times: Vec::new(), users, next_after }))
     }
 
     async fn get_user(&self, request: Request<v1::GetUserRequest>) -> Answer<v1::GetUserResponse> {
