@@ -31,7 +31,7 @@ pub(crate) struct CompareOptions {
     /// Take about a minute instead of nine; the results are too noisy to publish
     #[arg(long)]
     quick: bool,
-    /// Write docs/performance-table.md and docs/performance.svg
+    /// Write bench/results/performance.md and docs/performance.svg
     #[arg(long)]
     write: bool,
     /// Write the table as Markdown to this file
@@ -61,7 +61,7 @@ pub(crate) async fn compare(options: CompareOptions) -> Result<(), Failure> {
         report::write(&file, &table)?;
     } else if options.write {
         let page = [page::measured("bench/run --write"), table].join("\n\n");
-        report::write(Path::new("docs/performance-table.md"), &page)?;
+        report::write(Path::new("bench/results/performance.md"), &page)?;
     }
     let by_default = options.write.then(|| PathBuf::from("docs/performance.svg"));
     if let Some(file) = options.chart.or(by_default) {
