@@ -23,6 +23,7 @@ use rolegate_proto::{
     Role,
     auth_v1::{self as wire, auth_service_server::AuthService},
 };
+use rolegate_sign_in::settings::SignIn;
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::ExposeSecret as _;
 use std::sync::Arc;
@@ -34,13 +35,15 @@ pub struct AuthGrpc {
     accounts: Accounts,
     /// Callers that may report a client address.
     trusted: Arc<CidrSet>,
+    #[expect(dead_code, reason = "the next commits read it")]
+    sign_in: Option<Arc<SignIn>>,
 }
 
 impl AuthGrpc {
     /// The calls of these accounts.
     #[must_use]
-    pub fn new(accounts: Accounts, trusted: CidrSet) -> Self {
-        Self { accounts, trusted: Arc::new(trusted) }
+    pub fn new(accounts: Accounts, trusted: CidrSet, sign_in: Option<SignIn>) -> Self {
+        Self { accounts, trusted: Arc::new(trusted), sign_in: sign_in.map(Arc::new) }
     }
 }
 

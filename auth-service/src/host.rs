@@ -17,6 +17,7 @@ use rolegate_program::{cidr_set::CidrSet, program::Failure, settings::SettingErr
 use rolegate_proto::{
     AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
 };
+use rolegate_sign_in::settings::SignIn;
 use rolegate_sql_store::{Backoff, DatabaseUrl};
 use rolegate_telemetry::logs::error_chain;
 use std::{path::PathBuf, sync::Arc, thread};
@@ -49,6 +50,8 @@ pub struct Config {
     pub blocklist: Option<PathBuf>,
     /// Callers whose request ids, client addresses and traces are accepted.
     pub trusted_gateways: CidrSet,
+    /// How people sign in whose requests Envoy asks about; `None` if they cannot.
+    pub sign_in: Option<SignIn>,
 }
 
 /// The service: its database is migrated, its admin exists.
@@ -96,7 +99,7 @@ impl AuthService {
             Accounts::new(Arc::clone(&store), hasher, tokens.clone(), policy, initial_password)?;
         seed(&accounts, &config.admin_password).await?;
         let trusted = config.trusted_gateways;
-        let calls = AuthGrpc::new(accounts, trusted.clone());
+        let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in);
         let grpc = |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
         let routes = Routes::new(grpc(MAX_MESSAGE));
         let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &[BATCH_AUTHORIZE]);

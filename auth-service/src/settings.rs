@@ -19,8 +19,8 @@ use rolegate_program::{
     secret::{self, SecretSource},
     settings::{SettingError, number_between, socket_address},
 };
-use rolegate_sql_store::DatabaseSettings;
-use rolegate_sql_store::{DatabaseUrl, Reads};
+use rolegate_sign_in::settings::SignInSettings;
+use rolegate_sql_store::{DatabaseSettings, DatabaseUrl, Reads};
 use secrecy::SecretString;
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -52,6 +52,10 @@ pub struct Settings {
 /// Settings of the service, here and in rolegate.
 #[derive(Args, Clone, Debug)]
 pub struct ServiceSettings {
+    /// Of browsers behind Envoy.
+    #[command(flatten)]
+    pub sign_in: SignInSettings,
+
     /// PEM certificate of the gRPC listener; enables TLS
     #[arg(long, env = "AUTH_TLS_CERT_FILE")]
     pub auth_tls_cert_file: Option<PathBuf>,
@@ -214,6 +218,7 @@ impl ServiceSettings {
             },
             blocklist: self.password_blocklist_file.clone(),
             trusted_gateways,
+            sign_in: self.sign_in.read()?,
         })
     }
 
@@ -227,22 +232,19 @@ impl ServiceSettings {
 
     /// The database with the reads of `DATABASE_READS`.
     pub fn with_reads(&self, database: DatabaseUrl) -> Result<DatabaseUrl, SettingError> {
-        database.with_reads(match &*self.database_reads {
-            "quorum" => Reads::Quorum,
-            _ => Reads::Primary,
-        })
+        let is_quorum = self.database_reads == "quorum";
+        database.with_reads(if is_quorum { Reads::Quorum } else { Reads::Primary })
     }
 
     /// TLS of the gRPC listener; `None` without.
     pub fn tls(&self) -> Result<Option<ServerTls>, SettingError> {
-        let tls = ServerTls::load(
+        Ok(ServerTls::load(
             "AUTH_TLS",
             self.auth_tls_cert_file.clone(),
             self.auth_tls_key_file.clone(),
             self.auth_tls_client_ca_file.clone(),
             HTTP_2,
-        );
-        Ok(tls?)
+        )?)
     }
 
     /// The secrets that go into password hashes.
@@ -274,14 +276,13 @@ impl ServiceSettings {
         default: impl FnOnce() -> Result<SecretSource, SettingError>,
     ) -> Result<KeySource, SettingError> {
         let file = self.signing_secret_file.as_deref();
-        let signing =
-            SecretSource::from_setting("SIGNING_SECRET", self.signing_secret.clone(), file)?;
+        let key = SecretSource::from_setting("SIGNING_SECRET", self.signing_secret.clone(), file)?;
         let accepted = SecretSource::from_setting(
             "SIGNING_SECRETS_ACCEPTED",
             self.signing_secrets_accepted.clone(),
             self.signing_secrets_accepted_file.as_deref(),
         )?;
-        Ok(KeySource { signing: signing.map_or_else(default, Ok)?, accepted })
+        Ok(KeySource { signing: key.map_or_else(default, Ok)?, accepted })
     }
 
     /// The password of the seeded admin. Validated even if the admin exists, because a value that

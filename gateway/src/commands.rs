@@ -24,7 +24,8 @@ impl Program for Settings {
         let (auth, auth_tls) = self.auth_tls.client(&self.auth_service_url)?;
         let (posts, posts_tls) = self.posts_tls.client(self.posts_service_url.as_deref())?;
         let forward_auth_tls = self.public.forward_auth_tls()?;
-        let gateway = Gateway::bind(&self.public, forward_auth_tls.clone()).await?;
+        let gateway =
+            Gateway::bind(&self.public, self.sign_in.read()?, forward_auth_tls.clone()).await?;
         let readiness = Readiness::new(&shutdown);
         readiness.set_healthy(true);
         let admin = AdminServer::start(self.ops_listen_addr, readiness).await?;
@@ -57,6 +58,9 @@ impl Program for Settings {
         ]);
         self.auth_tls.check(doctor, &self.auth_service_url).await;
         self.posts_tls.check(doctor, self.posts_service_url.as_deref()).await;
+        if let Err(error) = self.sign_in.read() {
+            doctor.fail("sign-in", error);
+        }
         if let Err(error) = self.public.validate() {
             doctor.fail("addresses", error);
         }

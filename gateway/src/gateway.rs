@@ -17,6 +17,7 @@ use rolegate_program::{
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
+use rolegate_sign_in::settings::SignIn;
 use std::net::SocketAddr;
 
 /// The public API, bound but not yet served.
@@ -26,12 +27,14 @@ pub struct Gateway {
     basic: Option<Listener>,
     forward_auth: Option<Listener>,
     settings: PublicSettings,
+    sign_in: Option<SignIn>,
 }
 
 impl Gateway {
     /// Binds the listeners that are not `off`; that of proxies requires TLS, if `forward_auth_tls` is given.
     pub async fn bind(
         settings: &PublicSettings,
+        sign_in: Option<SignIn>,
         forward_auth_tls: Option<ServerTls>,
     ) -> Result<Self, SettingError> {
         settings.validate()?;
@@ -51,6 +54,7 @@ impl Gateway {
             basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr).await?,
             forward_auth: forward_auth.map(|listener| listener.with_tls(forward_auth_tls)),
             settings: settings.clone(),
+            sign_in,
         })
     }
 
@@ -96,7 +100,7 @@ impl Gateway {
         metrics::register(posts.is_some());
         refusal_log::register();
         let memory = MemoryBudgets::new(&self.settings);
-        let state = GatewayState::new(auth);
+        let state = GatewayState::new(auth, self.sign_in);
         let bearer = bearer::router(state.clone(), posts, &self.settings, &memory);
         let basic = basic::router(state.clone(), &self.settings, &memory);
         let forward_auth = forward_auth::router(state, &self.settings, &memory);

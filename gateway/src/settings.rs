@@ -17,6 +17,7 @@ use rolegate_program::{
     program::{CommonSettings, ProgramSettings},
     settings::{ListenAddress, SettingError, listen_address, number_between, socket_address},
 };
+use rolegate_sign_in::settings::SignInSettings;
 use std::{net::SocketAddr, path::PathBuf};
 
 /// The public JSON API of Rolegate.
@@ -29,6 +30,10 @@ pub struct Settings {
     /// The public API.
     #[command(flatten)]
     pub public: PublicSettings,
+
+    /// Of people in browsers.
+    #[command(flatten)]
+    pub sign_in: SignInSettings,
 
     /// URL of the gRPC port of auth-service; the host may resolve to several replicas
     #[arg(long, env = "AUTH_SERVICE_URL", default_value = "http://127.0.0.1:50051")]

@@ -3,17 +3,21 @@
 use crate::refusals::Refusals;
 use axum::extract::FromRef;
 use rolegate_auth_client::AuthClient;
+use rolegate_sign_in::settings::SignIn;
+use std::sync::Arc;
 
-/// The client of auth-service, and the refusals of password checks.
+/// The client of auth-service, the refusals of password checks, and how people sign in, if they can.
 #[derive(Clone)]
 pub(crate) struct GatewayState {
     pub(crate) auth: AuthClient,
     pub(crate) refusals: Refusals,
+    #[expect(dead_code, reason = "the next commits read it")]
+    pub(crate) sign_in: Option<Arc<SignIn>>,
 }
 
 impl GatewayState {
-    pub(crate) fn new(auth: AuthClient) -> Self {
-        Self { auth, refusals: Refusals::new() }
+    pub(crate) fn new(auth: AuthClient, sign_in: Option<SignIn>) -> Self {
+        Self { auth, refusals: Refusals::new(), sign_in: sign_in.map(Arc::new) }
     }
 }
 

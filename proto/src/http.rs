@@ -31,6 +31,8 @@ macro_rules! http_reasons {
 http_reasons! {
     /// No credentials, or malformed ones.
     NotAuthenticated = "NOT_AUTHENTICATED", 401;
+    /// A cookie with a change that a page of another site may have caused, or a form of one.
+    CrossSite = "CROSS_SITE", 403;
     /// Not exactly one valid `Host`.
     HostInvalid = "HOST_INVALID", 400;
     /// A parameter in the path has another type.

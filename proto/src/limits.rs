@@ -41,6 +41,9 @@ pub const API_KEY_PREFIX: &str = "rgk_";
 /// The start of the token of every session.
 pub const SESSION_PREFIX: &str = "rgs_";
 
+/// The start of the token of a session for the cookie of a whole domain, which is no bearer token.
+pub const DOMAIN_SESSION_PREFIX: &str = "rgd_";
+
 /// Sessions of a user.
 pub const MAX_SESSIONS: usize = 100;
 

@@ -66,7 +66,9 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let auth_grpc = bind("AUTH_LISTEN_ADDR", settings.auth_listen_addr, auth_tls.as_ref()).await?;
     let posts_grpc =
         bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr(), posts_tls.as_ref()).await?;
-    let gateway = Gateway::bind(&settings.public, forward_auth_tls.clone()).await?;
+    let gateway =
+        Gateway::bind(&settings.public, settings.service.sign_in.read()?, forward_auth_tls.clone())
+            .await?;
 
     let hint = match (password_file.exists(), has_own_database || !had_password_file) {
         (false, _) => AdminPasswordHint::Unknown,

@@ -24,6 +24,9 @@ pub fn check_settings(
     if let Err(error) = service.sessions() {
         doctor.fail("sessions", error);
     }
+    if let Err(error) = service.sign_in.read() {
+        doctor.fail("sign-in", error);
+    }
     let blocked = service.password_rules().map(|rules| rules.blocklist.map_or(0, |it| it.count()));
     doctor.report("blocklist", blocked.map(|count| format!("{count} passwords refused")));
     doctor.file_modes(&[

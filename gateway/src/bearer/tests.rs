@@ -20,7 +20,7 @@ fn gateway() -> (Router, Calls) {
         Settings::from_args(&["--trusted-proxies", "10.0.0.0/8"]).expect("networks").public;
     (
         router(
-            GatewayState::new(auth),
+            GatewayState::new(auth, None),
             None,
             &settings,
             &crate::memory::MemoryBudgets::new(&settings),

@@ -20,13 +20,13 @@ const MAX_SIZE: usize = 62_000;
 fn bearer_router(arguments: &[&str]) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let memory = MemoryBudgets::new(&settings);
-    bearer::router(GatewayState::new(fake_auth().0), None, &settings, &memory)
+    bearer::router(GatewayState::new(fake_auth().0, None), None, &settings, &memory)
 }
 
 fn basic_router() -> Router {
     let settings = Settings::from_args(&[]).expect("settings").public;
     let memory = MemoryBudgets::new(&settings);
-    basic::router(GatewayState::new(fake_auth().0), &settings, &memory)
+    basic::router(GatewayState::new(fake_auth().0, None), &settings, &memory)
 }
 
 /// A response that need not be JSON.

@@ -19,7 +19,8 @@ fn settings(bearer: &str, basic: &str) -> PublicSettings {
 }
 
 async fn serving() -> (SocketAddr, Shutdown, JoinHandle<()>) {
-    let gateway = Gateway::bind(&settings("127.0.0.1:0", "off"), None).await.expect("a free port");
+    let gateway =
+        Gateway::bind(&settings("127.0.0.1:0", "off"), None, None).await.expect("a free port");
     let address = gateway.bearer_address().expect("on");
     let shutdown = Shutdown::new();
     let serving = tokio::spawn(gateway.serve(fake_auth().0, None, shutdown.clone()));
@@ -42,15 +43,17 @@ async fn exchange(head: &str, body: &[u8]) -> String {
 
 #[tokio::test]
 async fn both_variants_off_is_rejected() {
-    let error = Gateway::bind(&settings("off", "off"), None).await.expect_err("no variant is on");
+    let error =
+        Gateway::bind(&settings("off", "off"), None, None).await.expect_err("no variant is on");
     assert!(error.to_string().starts_with("BEARER_LISTEN_ADDR: is off, and so is"), "{error}");
 }
 
 #[tokio::test]
 async fn port_in_use_names_its_variable() {
-    let first = Gateway::bind(&settings("127.0.0.1:0", "off"), None).await.expect("a free port");
+    let first =
+        Gateway::bind(&settings("127.0.0.1:0", "off"), None, None).await.expect("a free port");
     let taken = first.bearer_address().expect("on").to_string();
-    let error = Gateway::bind(&settings("off", &taken), None).await.expect_err("it is taken");
+    let error = Gateway::bind(&settings("off", &taken), None, None).await.expect_err("it is taken");
     assert!(error.to_string().starts_with("BASIC_LISTEN_ADDR: cannot listen on"), "{error}");
 }
 

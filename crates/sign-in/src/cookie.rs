@@ -1,0 +1,194 @@
+//! The cookies that hold a session.
+//!
+//! The prefixes of their names (RFC 6265bis, section 4.1.3) keep other hosts, and pages without encryption,
+//! from setting them. No script reads them.
+
+use crate::settings::CookieDomain;
+use http::{HeaderMap, HeaderValue, header};
+use rolegate_proto::limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX};
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// Bytes of a cookie that may hold a session; one has 47.
+const MAX_LEN: usize = 64;
+
+/// A cookie by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cookie<'a> {
+    name: &'static str,
+    /// The domain whose hosts all receive it; `None` for the host that sets it.
+    domain: Option<&'a CookieDomain>,
+}
+
+/// What a request has of a cookie.
+#[derive(Debug)]
+pub enum Found {
+    /// There is none of this name.
+    Nothing,
+    /// There are two of this name, one of which somebody else has set.
+    Twice,
+    /// One that cannot be a session.
+    Malformed,
+    /// One that may be a session, good or not.
+    Session(SecretString),
+}
+
+impl<'a> Cookie<'a> {
+    /// That of applications on the host that sets it. `is_plain`: over plain HTTP, on loopback.
+    #[must_use]
+    pub const fn of_host(is_plain: bool) -> Self {
+        Self { name: if is_plain { "rolegate" } else { "__Host-rolegate" }, domain: None }
+    }
+
+    /// That of applications on all hosts of a domain.
+    #[must_use]
+    pub const fn of_domain(domain: &'a CookieDomain) -> Self {
+        Self { name: "__Secure-rolegate", domain: Some(domain) }
+    }
+
+    /// That of the console. `is_plain`: over plain HTTP, on loopback.
+    #[must_use]
+    pub const fn of_console(is_plain: bool) -> Self {
+        let name = if is_plain { "rolegate-console" } else { "__Host-rolegate-console" };
+        Self { name, domain: None }
+    }
+
+    /// Whether its session is for a domain, and thus no bearer token.
+    #[must_use]
+    pub const fn is_for_domain(&self) -> bool {
+        self.domain.is_some()
+    }
+
+    /// Reads it from all `Cookie` headers: HTTP/2 allows several.
+    #[must_use]
+    pub fn find(&self, headers: &HeaderMap) -> Found {
+        let pairs = headers
+            .get_all(header::COOKIE)
+            .iter()
+            .flat_map(|it| it.as_bytes().split(|&byte| byte == b';'));
+        let named = |pair: &'_ [u8]| -> bool {
+            let name = pair.split(|&byte| byte == b'=').next().unwrap_or_default();
+            name.trim_ascii() == self.name.as_bytes()
+        };
+        let mut values = pairs.filter(|pair| named(pair));
+        let Some(pair) = values.next() else { return Found::Nothing };
+        if values.next().is_some() {
+            return Found::Twice;
+        }
+        let value =
+            pair.iter().position(|&byte| byte == b'=').map_or(&b""[..], |at| &pair[at + 1..]);
+        let prefix = if self.is_for_domain() { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
+        let text = str::from_utf8(value).ok().map(str::trim_ascii);
+        let text = text.filter(|text| text.len() <= MAX_LEN && text.starts_with(prefix));
+        text.map_or(Found::Malformed, |text| Found::Session(text.into()))
+    }
+
+    /// `Set-Cookie` with this session, for so many seconds. The session must have no character but those of
+    /// base64url.
+    #[must_use]
+    pub fn set(&self, session: &SecretString, seconds: u64) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&self.line(session.expose_secret(), seconds)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    /// `Set-Cookie` that removes it.
+    #[must_use]
+    pub fn remove(&self) -> Option<HeaderValue> {
+        HeaderValue::from_str(&self.line("", 0)).ok()
+    }
+
+    fn line(&self, value: &str, seconds: u64) -> String {
+        let domain = self.domain.map(|domain| format!("; Domain={domain}")).unwrap_or_default();
+        let secure = if self.name.starts_with("__") { "; Secure" } else { "" };
+        let name = self.name;
+        format!("{name}={value}; Path=/{domain}; Max-Age={seconds}; HttpOnly{secure}; SameSite=Lax")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cookie, Found};
+    use http::{HeaderMap, HeaderValue, header::COOKIE};
+    use secrecy::{ExposeSecret as _, SecretString};
+
+    fn found(cookie: Cookie<'_>, values: &[&str]) -> String {
+        let value =
+            |value: &&str| (COOKIE, HeaderValue::from_bytes(value.as_bytes()).expect("valid"));
+        let headers: HeaderMap = values.iter().map(value).collect();
+        match cookie.find(&headers) {
+            Found::Nothing => "nothing".to_owned(),
+            Found::Twice => "twice".to_owned(),
+            Found::Malformed => "malformed".to_owned(),
+            Found::Session(session) => session.expose_secret().to_owned(),
+        }
+    }
+
+    #[test]
+    fn cookie_is_found_among_others_and_only_once() {
+        let cookie = Cookie::of_host(false);
+        let long = format!("__Host-rolegate=rgs_{}", "A".repeat(61));
+        for (headers, expected) in [
+            (&[][..], "nothing"),
+            (&["a=b"], "nothing"),
+            (&["a=b; __Host-rolegate=rgs_A; c=d"], "rgs_A"),
+            (&["__Host-rolegate=rgs_A"], "rgs_A"),
+            (&["a=b", "__Host-rolegate=rgs_A", "c=d"], "rgs_A"),
+            (&["a=b;__Host-rolegate=rgs_A;c=d"], "rgs_A"),
+            (&["__Host-rolegate=rgs_A; __Host-rolegate=rgs_A"], "twice"),
+            (&["__Host-rolegate=rgs_A", "__Host-rolegate="], "twice"),
+            (&["__Host-rolegate=rgs_A; __Host-rolegate"], "twice"),
+            (&["__host-rolegate=rgs_A"], "nothing"),
+            (&["__Host-rolegate-console=rgs_A"], "nothing"),
+            (&["rolegate=rgs_A"], "nothing"),
+            (&["x__Host-rolegate=rgs_A"], "nothing"),
+            (&["__Host-rolegate"], "malformed"),
+            (&["__Host-rolegate="], "malformed"),
+            (&["__Host-rolegate=\"rgs_A\""], "malformed"),
+            (&["__Host-rolegate=rgk_A"], "malformed"),
+            (&["__Host-rolegate=rgd_A"], "malformed"),
+            (&["__Host-rolegate=eyJ.eyJ.AAAA"], "malformed"),
+            (&[long.as_str()], "malformed"),
+            (&["a=\"x; __Host-rolegate=rgs_A; y\""], "rgs_A"),
+        ] {
+            assert_eq!(found(cookie, headers), expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn every_cookie_has_its_name_and_its_kind_of_session() {
+        let domain = "example.org".parse().expect("a domain");
+        let of_domain = Cookie::of_domain(&domain);
+        assert_eq!(found(of_domain, &["__Secure-rolegate=rgd_A"]), "rgd_A");
+        assert_eq!(found(of_domain, &["__Secure-rolegate=rgs_A"]), "malformed");
+        assert_eq!(found(Cookie::of_host(true), &["rolegate=rgs_A"]), "rgs_A");
+        assert_eq!(found(Cookie::of_console(false), &["__Host-rolegate-console=rgs_A"]), "rgs_A");
+        assert_eq!(found(Cookie::of_console(true), &["rolegate-console=rgs_A"]), "rgs_A");
+    }
+
+    #[test]
+    fn attributes_keep_scripts_and_other_sites_away() {
+        let session = SecretString::from("rgs_A");
+        let line = |cookie: Cookie<'_>| {
+            let value = cookie.set(&session, 60).expect("a header");
+            assert!(value.is_sensitive());
+            value.to_str().expect("text").to_owned()
+        };
+        let common = "HttpOnly; Secure; SameSite=Lax";
+        let host = line(Cookie::of_host(false));
+        assert_eq!(host, format!("__Host-rolegate=rgs_A; Path=/; Max-Age=60; {common}"));
+        let domain = "example.org".parse().expect("a domain");
+        let of_domain = line(Cookie::of_domain(&domain));
+        let expected =
+            format!("__Secure-rolegate=rgs_A; Path=/; Domain=example.org; Max-Age=60; {common}");
+        assert_eq!(of_domain, expected);
+        let plain = line(Cookie::of_host(true));
+        assert_eq!(plain, "rolegate=rgs_A; Path=/; Max-Age=60; HttpOnly; SameSite=Lax");
+        let removed = Cookie::of_console(false).remove().expect("a header");
+        assert_eq!(removed, format!("__Host-rolegate-console=; Path=/; Max-Age=0; {common}"));
+    }
+
+    #[test]
+    fn line_break_cannot_add_a_header() {
+        assert_eq!(Cookie::of_host(false).set(&"rgs_A\r\nX: y".into(), 60), None);
+    }
+}

@@ -1,0 +1,11 @@
+//! Browsers that sign in at a page: what the gateway and auth-service must decide alike.
+//!
+//! - [`settings`]: `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`.
+//! - [`cookie`]: the cookies that hold a session.
+//! - [`origin`]: where a page is from.
+//! - [`request`]: whether a request to an application may use its cookie, and whether it is led to the page.
+
+pub mod cookie;
+pub mod origin;
+pub mod request;
+pub mod settings;

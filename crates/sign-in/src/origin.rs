@@ -1,0 +1,246 @@
+//! Origins (RFC 6454).
+
+use http::{HeaderMap, HeaderName, header};
+use std::{net::Ipv4Addr, str::FromStr};
+use url::{Host, Url};
+
+/// An origin as browsers serialize it, such as `https://app.example.org` or `http://localhost:3000`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(Url);
+
+impl Origin {
+    /// The origin of a URL with this scheme, `http` or `https`, and this `Host`; `None` if it has none.
+    #[must_use]
+    pub fn new(scheme: &str, host: &str) -> Option<Self> {
+        let is_authority = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]_".contains(&byte);
+        let is_valid = matches!(scheme, "http" | "https") && host.bytes().all(is_authority);
+        let url = is_valid.then(|| Url::parse(&format!("{scheme}://{host}")).ok()).flatten()?;
+        Some(Self(url))
+    }
+
+    /// That of the request: `Host`, and the scheme in `X-Forwarded-Proto`. That header may be forged, but not
+    /// by a page of another origin.
+    #[must_use]
+    pub fn of_request(headers: &HeaderMap) -> Option<Self> {
+        let scheme = only(headers, HeaderName::from_static("x-forwarded-proto")).unwrap_or("http");
+        Self::new(scheme, only(headers, header::HOST)?)
+    }
+
+    /// The root of the origin.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.0
+    }
+
+    /// As in the header `Origin`.
+    #[must_use]
+    pub fn serialized(&self) -> String {
+        self.0.origin().ascii_serialization()
+    }
+
+    /// Whether it is this host itself over plain HTTP, which needs no encryption.
+    #[must_use]
+    pub fn is_plain_loopback(&self) -> bool {
+        self.0.scheme() == "http" && is_loopback(&self.0)
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => {
+            address.is_loopback()
+                || address.to_ipv4_mapped().is_some_and(|it: Ipv4Addr| it.is_loopback())
+        }
+        None => false,
+    }
+}
+
+/// The value of a header that is given exactly once.
+#[must_use]
+pub fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    values.next().filter(|_| values.next().is_none())?.to_str().ok()
+}
+
+/// Whether a URL is safe for people who sign in: encrypted, or on this host.
+pub(crate) fn is_safe(url: &Url) -> bool {
+    url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
+}
+
+/// `RETURN_ORIGINS`: origins that people may come from and go back to.
+#[derive(Clone, Debug, Default)]
+pub struct ReturnOrigins(Vec<ReturnOrigin>);
+
+#[derive(Clone, Debug)]
+enum ReturnOrigin {
+    Exact(String),
+    /// Every host below the one of this origin.
+    Below(Url),
+}
+
+impl ReturnOrigins {
+    /// Whether one of them is the origin.
+    #[must_use]
+    pub fn contains(&self, origin: &Origin) -> bool {
+        let url = origin.url();
+        self.0.iter().any(|it| match it {
+            ReturnOrigin::Exact(exact) => origin.serialized() == *exact,
+            ReturnOrigin::Below(parent) => {
+                let is_below = |(name, parent): (&str, &str)| {
+                    name.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.'))
+                };
+                url.scheme() == parent.scheme()
+                    && url.port() == parent.port()
+                    && url.domain().zip(parent.domain()).is_some_and(is_below)
+            }
+        })
+    }
+}
+
+impl FromStr for ReturnOrigins {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let list = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+        let origins = list.map(|origin| match origin.split_once("://*.") {
+            Some((scheme, parent)) => {
+                let url = serialized(&format!("{scheme}://{parent}"))?;
+                // A whole top-level domain is nobody's.
+                let is_domain = url.domain().is_some_and(|name| name.contains('.'));
+                is_domain.then_some(ReturnOrigin::Below(url))
+            }
+            None => Some(ReturnOrigin::Exact(serialized(origin).map(|_| origin.to_owned())?)),
+        });
+        let origins = origins.collect::<Option<_>>();
+        origins.map(Self).ok_or(
+            "must be origins as browsers send them, separated by commas, such as \
+             https://app.example.org or https://*.example.org (http for loopback only)",
+        )
+    }
+}
+
+/// The URL of an origin in the form in which browsers send it, if it is safe.
+fn serialized(origin: &str) -> Option<Url> {
+    let url = Url::parse(origin).ok()?;
+    let is_plain = url.origin().ascii_serialization() == origin && !origin.contains('*');
+    (is_safe(&url) && is_plain).then_some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Origin, ReturnOrigins};
+
+    #[test]
+    fn origin_of_a_host_is_serialized_as_browsers_do() {
+        for (scheme, host, origin) in [
+            ("https", "app.example.org", "https://app.example.org"),
+            ("https", "App.Example.org:443", "https://app.example.org"),
+            ("http", "127.0.0.1:8000", "http://127.0.0.1:8000"),
+            ("http", "[::1]:3000", "http://[::1]:3000"),
+        ] {
+            let serialized = Origin::new(scheme, host).expect("an origin").serialized();
+            assert_eq!(serialized, origin, "{scheme} {host}");
+        }
+        for (scheme, host) in [
+            ("https", ""),
+            ("https", "a/b"),
+            ("https", "me@app.example.org"),
+            ("https", "a b"),
+            ("https", "app.example.org:99999"),
+            ("https", "a?b"),
+            ("https", "a\\b"),
+            ("https", "ä.example"),
+            ("ftp", "app.example.org"),
+            ("HTTPS", "app.example.org"),
+            ("https,http", "app.example.org"),
+        ] {
+            assert_eq!(Origin::new(scheme, host), None, "{scheme} {host}");
+        }
+    }
+
+    #[test]
+    fn only_http_on_loopback_is_safe_without_encryption() {
+        for host in [
+            "localhost",
+            "localhost:8000",
+            "app.localhost",
+            "127.1.2.3",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+        ] {
+            assert!(Origin::new("http", host).expect("an origin").is_plain_loopback(), "{host}");
+            assert!(!Origin::new("https", host).expect("an origin").is_plain_loopback(), "{host}");
+        }
+        for host in
+            ["example.org", "localhost.example.org", "127.0.0.1.example.org", "10.0.0.1", "[::2]"]
+        {
+            assert!(!Origin::new("http", host).expect("an origin").is_plain_loopback(), "{host}");
+        }
+    }
+
+    #[test]
+    fn return_origins_match_exactly_or_below_a_domain() {
+        let origins: ReturnOrigins =
+            "https://app.example.org, https://*.example.net,http://localhost:3000"
+                .parse()
+                .expect("valid");
+        let contains =
+            |scheme, host| origins.contains(&Origin::new(scheme, host).expect("an origin"));
+        for (scheme, host) in [
+            ("https", "app.example.org"),
+            ("https", "app.example.org:443"),
+            ("https", "a.example.net"),
+            ("https", "a.b.example.net"),
+            ("http", "localhost:3000"),
+        ] {
+            assert!(contains(scheme, host), "{scheme} {host}");
+        }
+        for (scheme, host) in [
+            ("http", "app.example.org"),
+            ("https", "app.example.org:8443"),
+            ("https", "b.app.example.org"),
+            ("https", "example.org"),
+            ("https", "example.net"),
+            ("https", "evilexample.net"),
+            ("https", "a.example.net.evil.org"),
+            ("https", "a.example.net:444"),
+            ("http", "a.example.net"),
+            ("http", "localhost"),
+        ] {
+            assert!(!contains(scheme, host), "{scheme} {host}");
+        }
+        assert!(
+            !"".parse::<ReturnOrigins>()
+                .expect("none")
+                .contains(&Origin::new("https", "a.b").expect("one"))
+        );
+    }
+
+    #[test]
+    fn other_forms_of_return_origins_are_rejected() {
+        for wrong in [
+            "*",
+            "null",
+            "app.example.org",
+            "https://app.example.org/",
+            "https://App.example.org",
+            "https://app.example.org:443",
+            "https://me@app.example.org",
+            "http://app.example.org",
+            "http://*.example.org",
+            "https://*.org",
+            "https://*",
+            "https://*.",
+            "https://*.127.0.0.1",
+            "https://a.*.example.org",
+            "https://a*.example.org",
+            "https://a.example,",
+            ",",
+            "ftp://app.example.org",
+        ] {
+            assert!(wrong.parse::<ReturnOrigins>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! A request to an application, of which a proxy asks whether it may pass.
+//!
+//! A cookie comes with requests that other sites cause, so it alone is good for reading only: a change must
+//! come from a page of the application, which the browser says in `Sec-Fetch-Site` (Fetch Metadata) or
+//! `Origin`.
+
+use crate::{
+    cookie::Found,
+    origin::{Origin, only},
+    settings::{SignIn, SignInUrl},
+};
+use http::{
+    HeaderMap, HeaderName,
+    header::{ACCEPT, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE},
+};
+use secrecy::SecretString;
+use url::form_urlencoded::byte_serialize;
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+
+/// Bytes of a return address; proxies limit the headers of an answer to 4 KiB.
+const MAX_RETURN: usize = 2048;
+
+/// The headers of browsers that decisions read, in lower case, without those of [`BrowserRequest::forwarded`].
+pub const HEADERS: [&str; 8] = [
+    "cookie",
+    "origin",
+    "sec-fetch-site",
+    "sec-fetch-mode",
+    "accept",
+    "upgrade",
+    "sec-websocket-key",
+    "sec-websocket-version",
+];
+
+/// What a browser asked an application for.
+#[derive(Clone, Copy, Debug)]
+pub struct BrowserRequest<'a> {
+    /// The method; `None` if the proxy did not say it.
+    pub method: Option<&'a str>,
+    /// `http` or `https`; `None` if the proxy did not say it.
+    pub scheme: Option<&'a str>,
+    /// The `Host`; `None` if the proxy did not say it.
+    pub host: Option<&'a str>,
+    /// The path with the query; `None` if the proxy did not say it.
+    pub path: Option<&'a str>,
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+}
+
+/// The credential of a request without `Authorization`.
+#[derive(Debug)]
+pub enum CookieCredential {
+    /// None, or one that is no session: the request may be led to the page.
+    Nothing,
+    /// The cookie is there twice, so it is not known who set which: refused as unauthenticated.
+    Twice,
+    /// A change that may come from another site: forbidden.
+    CrossSite,
+    /// A session, good or not.
+    Session(SecretString),
+}
+
+impl<'a> BrowserRequest<'a> {
+    /// As proxies describe it in headers of the request for a decision.
+    #[must_use]
+    pub fn forwarded(headers: &'a HeaderMap) -> Self {
+        let forwarded = |name| only(headers, HeaderName::from_static(name));
+        Self {
+            method: forwarded("x-forwarded-method"),
+            scheme: forwarded("x-forwarded-proto"),
+            host: forwarded("x-forwarded-host"),
+            path: forwarded("x-forwarded-uri"),
+            headers,
+        }
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Origin::new(self.scheme?, self.host?)
+    }
+
+    /// Whether it may change something. A WebSocket begins with GET, and may then do anything.
+    fn may_change(&self) -> bool {
+        !matches!(self.method, Some("GET" | "HEAD"))
+            || [UPGRADE, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION]
+                .iter()
+                .any(|name| self.headers.contains_key(name))
+            || only(self.headers, FETCH_MODE) == Some("websocket")
+    }
+
+    /// Whether a person waits for a page.
+    fn is_navigation(&self) -> bool {
+        if self.headers.contains_key(FETCH_MODE) {
+            return only(self.headers, FETCH_MODE) == Some("navigate");
+        }
+        only(self.headers, ACCEPT).is_some_and(|types| types.contains("text/html"))
+    }
+}
+
+/// Whether the browser says that a page of this origin made the request.
+#[must_use]
+pub fn is_same_origin(headers: &HeaderMap, own: Option<&Origin>) -> bool {
+    if headers.contains_key(FETCH_SITE) {
+        return only(headers, FETCH_SITE) == Some("same-origin");
+    }
+    let origin = only(headers, ORIGIN);
+    origin.is_some() && origin == own.map(Origin::serialized).as_deref()
+}
+
+impl SignIn {
+    /// The session in the cookie, if the request may use it.
+    #[must_use]
+    pub fn credential(&self, request: BrowserRequest<'_>) -> CookieCredential {
+        let own = request.origin();
+        let session = match self.cookie(own.as_ref()).find(request.headers) {
+            Found::Nothing => return CookieCredential::Nothing,
+            Found::Twice => return CookieCredential::Twice,
+            Found::Malformed => None,
+            Found::Session(session) => Some(session),
+        };
+        if request.may_change() && !self.is_from_page(request, own.as_ref()) {
+            return CookieCredential::CrossSite;
+        }
+        session.map_or(CookieCredential::Nothing, CookieCredential::Session)
+    }
+
+    /// Whether a page of the application, or of one of `RETURN_ORIGINS`, made the request.
+    fn is_from_page(&self, request: BrowserRequest<'_>, own: Option<&Origin>) -> bool {
+        if only(request.headers, FETCH_SITE) == Some("same-origin") {
+            return true;
+        }
+        let origin = only(request.headers, ORIGIN).and_then(|it| it.split_once("://"));
+        let origin = origin.and_then(|(scheme, host)| Origin::new(scheme, host));
+        origin.is_some_and(|origin| Some(&origin) == own || self.return_origins.contains(&origin))
+    }
+
+    /// Where a person signs in who has no good credential; `None` for requests of programs, and for the page
+    /// itself, which the proxy should have passed.
+    #[must_use]
+    pub fn redirect(&self, request: BrowserRequest<'_>) -> Option<String> {
+        if !request.is_navigation() {
+            return None;
+        }
+        let path = request.path.filter(|path| path.starts_with('/')).unwrap_or("/");
+        let is_page = |page: &str| path.split('?').next() == Some(page);
+        let (page, from) = match &self.url {
+            SignInUrl::Path(page) if is_page(page) => return None,
+            SignInUrl::Path(page) => (page.as_str(), Some(path.to_owned())),
+            SignInUrl::Url(url) => {
+                let own = request.origin();
+                let is_own = own.as_ref().is_some_and(|own| own.url().origin() == url.origin());
+                if is_own && is_page(url.path()) {
+                    return None;
+                }
+                (url.as_str(), own.map(|own| own.serialized() + path))
+            }
+        };
+        let encoded: Option<String> = from.map(|from| byte_serialize(from.as_bytes()).collect());
+        let encoded = encoded.filter(|encoded| encoded.len() <= MAX_RETURN);
+        Some(encoded.map_or_else(|| page.to_owned(), |encoded| format!("{page}?return={encoded}")))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! The table of cases for the gateway and auth-service alike.
+
+use super::{BrowserRequest, CookieCredential, is_same_origin};
+use crate::{
+    origin::Origin,
+    settings::{SignIn, SignInUrl},
+};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::ExposeSecret as _;
+
+const COOKIE: (&str, &str) = ("cookie", "a=b; __Host-rolegate=rgs_A; c=d");
+const PAGE: (&str, &str) = ("sec-fetch-site", "same-origin");
+const OWN: (&str, &str) = ("origin", "https://app.example.org");
+
+fn sign_in(url: &str, domain: Option<&str>) -> SignIn {
+    SignIn {
+        url: url.parse::<SignInUrl>().expect("valid"),
+        cookie_domain: domain.map(|domain| domain.parse().expect("valid")),
+        return_origins: "https://other.example.org".parse().expect("valid"),
+    }
+}
+
+fn headers(list: &[(&str, &str)]) -> HeaderMap {
+    let header = |(name, value): &(&str, &str)| {
+        (HeaderName::try_from(*name).expect("valid"), HeaderValue::from_str(value).expect("valid"))
+    };
+    list.iter().map(header).collect()
+}
+
+fn request<'a>(method: Option<&'a str>, headers: &'a HeaderMap) -> BrowserRequest<'a> {
+    let (scheme, host) = (Some("https"), Some("app.example.org"));
+    BrowserRequest { method, scheme, host, path: Some("/a?b=c&d"), headers }
+}
+
+fn credential(sign_in: &SignIn, request: BrowserRequest<'_>) -> String {
+    match sign_in.credential(request) {
+        CookieCredential::Nothing => "nothing".to_owned(),
+        CookieCredential::Twice => "twice".to_owned(),
+        CookieCredential::CrossSite => "cross-site".to_owned(),
+        CookieCredential::Session(session) => session.expose_secret().to_owned(),
+    }
+}
+
+#[test]
+fn cookie_is_good_for_reading_and_for_changes_by_pages_of_the_application() {
+    let sign_in = sign_in("/sign-in", None);
+    let (get, post) = (Some("GET"), Some("POST"));
+    for (method, list, expected) in [
+        (get, &[][..], "nothing"),
+        (post, &[], "nothing"),
+        (get, &[COOKIE], "rgs_A"),
+        (Some("HEAD"), &[COOKIE], "rgs_A"),
+        // Reading may come from anywhere: a link in a mail.
+        (get, &[COOKIE, ("sec-fetch-site", "cross-site")], "rgs_A"),
+        (get, &[COOKIE, COOKIE], "twice"),
+        (post, &[COOKIE, COOKIE, PAGE], "twice"),
+        (get, &[("cookie", "__Host-rolegate=rgk_A")], "nothing"),
+        (post, &[("cookie", "__Host-rolegate=rgk_A")], "cross-site"),
+        (get, &[("cookie", "__Secure-rolegate=rgd_A")], "nothing"),
+        (get, &[("cookie", "rolegate=rgs_A")], "nothing"),
+        // Changes.
+        (post, &[COOKIE], "cross-site"),
+        (post, &[COOKIE, PAGE], "rgs_A"),
+        (post, &[COOKIE, OWN], "rgs_A"),
+        (post, &[COOKIE, ("origin", "https://other.example.org")], "rgs_A"),
+        (
+            post,
+            &[COOKIE, ("sec-fetch-site", "same-site"), ("origin", "https://other.example.org")],
+            "rgs_A",
+        ),
+        (post, &[COOKIE, ("sec-fetch-site", "same-site")], "cross-site"),
+        (post, &[COOKIE, ("sec-fetch-site", "cross-site")], "cross-site"),
+        (post, &[COOKIE, ("sec-fetch-site", "none")], "cross-site"),
+        (post, &[COOKIE, ("sec-fetch-site", "Same-Origin")], "cross-site"),
+        (post, &[COOKIE, PAGE, ("sec-fetch-site", "cross-site")], "cross-site"),
+        (post, &[COOKIE, ("origin", "null")], "cross-site"),
+        (post, &[COOKIE, ("origin", "https://evil.example")], "cross-site"),
+        (post, &[COOKIE, ("origin", "http://app.example.org")], "cross-site"),
+        (post, &[COOKIE, ("origin", "https://app.example.org:8443")], "cross-site"),
+        (post, &[COOKIE, ("origin", "https://app.example.org.evil.example")], "cross-site"),
+        (post, &[COOKIE, OWN, ("origin", "https://evil.example")], "cross-site"),
+        (post, &[COOKIE, ("referer", "https://app.example.org/")], "cross-site"),
+        (Some("PUT"), &[COOKIE], "cross-site"),
+        (Some("PATCH"), &[COOKIE], "cross-site"),
+        (Some("DELETE"), &[COOKIE], "cross-site"),
+        (Some("OPTIONS"), &[COOKIE], "cross-site"),
+        (Some("TRACE"), &[COOKIE], "cross-site"),
+        (Some("CONNECT"), &[COOKIE], "cross-site"),
+        (Some("get"), &[COOKIE], "cross-site"),
+        (Some(""), &[COOKIE], "cross-site"),
+        // A proxy that does not say the method.
+        (None, &[COOKIE], "cross-site"),
+        (None, &[COOKIE, PAGE], "rgs_A"),
+        // WebSockets.
+        (get, &[COOKIE, ("upgrade", "websocket")], "cross-site"),
+        (get, &[COOKIE, ("sec-websocket-key", "x")], "cross-site"),
+        (get, &[COOKIE, ("sec-websocket-version", "13")], "cross-site"),
+        (get, &[COOKIE, ("sec-fetch-mode", "websocket")], "cross-site"),
+        (
+            get,
+            &[COOKIE, ("upgrade", "websocket"), ("origin", "https://evil.example")],
+            "cross-site",
+        ),
+        (get, &[COOKIE, ("upgrade", "websocket"), OWN], "rgs_A"),
+        (get, &[COOKIE, ("upgrade", "websocket"), PAGE], "rgs_A"),
+    ] {
+        let headers = headers(list);
+        let found = credential(&sign_in, request(method, &headers));
+        assert_eq!(found, expected, "{method:?} {list:?}");
+    }
+}
+
+#[test]
+fn cookie_of_a_domain_holds_another_kind_of_session() {
+    let sign_in = sign_in("https://auth.example.org/sign-in", Some("example.org"));
+    for (cookie, expected) in [
+        ("__Secure-rolegate=rgd_A", "rgd_A"),
+        ("__Secure-rolegate=rgs_A", "nothing"),
+        ("__Host-rolegate=rgs_A", "nothing"),
+        ("rolegate=rgs_A", "nothing"),
+    ] {
+        let headers = headers(&[("cookie", cookie)]);
+        assert_eq!(credential(&sign_in, request(Some("GET"), &headers)), expected, "{cookie}");
+    }
+}
+
+#[test]
+fn cookie_without_a_prefix_counts_over_plain_http_on_loopback_only() {
+    let sign_in = sign_in("/sign-in", None);
+    let headers = headers(&[("cookie", "rolegate=rgs_A")]);
+    for (scheme, host, expected) in [
+        (Some("http"), Some("127.0.0.1:8088"), "rgs_A"),
+        (Some("http"), Some("localhost"), "rgs_A"),
+        (Some("https"), Some("localhost"), "nothing"),
+        (Some("http"), Some("app.example.org"), "nothing"),
+        (None, Some("localhost"), "nothing"),
+        (Some("http"), None, "nothing"),
+    ] {
+        let request = BrowserRequest { scheme, host, ..request(Some("GET"), &headers) };
+        assert_eq!(credential(&sign_in, request), expected, "{scheme:?} {host:?}");
+    }
+}
+
+#[test]
+fn only_navigations_are_led_to_the_page() {
+    let sign_in = sign_in("/sign-in", None);
+    let there = Some("/sign-in?return=%2Fa%3Fb%3Dc%26d");
+    for (list, expected) in [
+        (&[("sec-fetch-mode", "navigate")][..], there),
+        (&[("accept", "text/html,application/xhtml+xml")], there),
+        (&[("sec-fetch-mode", "cors"), ("accept", "text/html")], None),
+        (&[("sec-fetch-mode", "navigate"), ("sec-fetch-mode", "cors")], None),
+        (&[("accept", "*/*")], None),
+        (&[("accept", "application/json")], None),
+        (&[], None),
+    ] {
+        let headers = headers(list);
+        assert_eq!(
+            sign_in.redirect(request(Some("GET"), &headers)).as_deref(),
+            expected,
+            "{list:?}"
+        );
+    }
+}
+
+#[test]
+fn return_address_is_a_path_or_for_another_host_a_whole_url() {
+    let headers = headers(&[("sec-fetch-mode", "navigate")]);
+    let request = request(Some("GET"), &headers);
+    let at = |path| BrowserRequest { path: Some(path), ..request };
+    let own = sign_in("/sign-in", None);
+    let long = format!("/{}", "a".repeat(3000));
+    for (path, expected) in [
+        ("/", Some("/sign-in?return=%2F")),
+        ("//evil.example/", Some("/sign-in?return=%2F%2Fevil.example%2F")),
+        ("/\u{e4}", Some("/sign-in?return=%2F%C3%A4")),
+        ("https://evil.example/", Some("/sign-in?return=%2F")),
+        (long.as_str(), Some("/sign-in")),
+        ("/sign-in", None),
+        ("/sign-in?return=%2F", None),
+    ] {
+        assert_eq!(own.redirect(at(path)).as_deref(), expected, "{path}");
+    }
+    let other = sign_in("https://auth.example.org/sign-in", Some("example.org"));
+    let page = "https://auth.example.org/sign-in";
+    let whole = format!("{page}?return=https%3A%2F%2Fapp.example.org%2Fa%3Fb%3Dc%26d");
+    assert_eq!(other.redirect(request), Some(whole));
+    assert!(other.redirect(at("/sign-in")).is_some(), "a page of the application");
+    let unknown = BrowserRequest { host: None, ..request };
+    assert_eq!(other.redirect(unknown).as_deref(), Some(page));
+    let itself = BrowserRequest { host: Some("auth.example.org"), ..at("/sign-in") };
+    assert_eq!(other.redirect(itself), None);
+}
+
+#[test]
+fn proxy_describes_the_request_in_headers_that_are_given_once() {
+    let map = headers(&[
+        ("x-forwarded-method", "GET"),
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-host", "app.example.org"),
+        ("x-forwarded-uri", "/a"),
+    ]);
+    let request = BrowserRequest::forwarded(&map);
+    let described = (request.method, request.scheme, request.host, request.path);
+    assert_eq!(described, (Some("GET"), Some("https"), Some("app.example.org"), Some("/a")));
+    let forged = headers(&[("x-forwarded-method", "GET"), ("x-forwarded-method", "POST")]);
+    assert_eq!(BrowserRequest::forwarded(&forged).method, None);
+}
+
+#[test]
+fn form_counts_only_from_a_page_of_the_same_origin() {
+    let own = Origin::new("https", "app.example.org");
+    for (list, expected) in [
+        (&[PAGE][..], true),
+        (&[OWN], true),
+        (&[PAGE, OWN], true),
+        (&[("sec-fetch-site", "same-site"), OWN], false),
+        (&[("sec-fetch-site", "none")], false),
+        (&[PAGE, PAGE], false),
+        (&[("origin", "https://evil.example")], false),
+        (&[("origin", "null")], false),
+        (&[OWN, OWN], false),
+        (&[], false),
+    ] {
+        assert_eq!(is_same_origin(&headers(list), own.as_ref()), expected, "{list:?}");
+    }
+    assert!(!is_same_origin(&headers(&[OWN]), None));
+    assert!(!is_same_origin(&headers(&[("origin", "")]), None));
+}

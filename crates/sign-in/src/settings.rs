@@ -1,0 +1,225 @@
+//! Settings from flags and environment variables.
+
+use crate::{
+    cookie::Cookie,
+    origin::{Origin, ReturnOrigins, is_safe},
+};
+use clap::{
+    ArgAction, Args,
+    builder::{PossibleValuesParser, TypedValueParser as _},
+};
+use rolegate_program::settings::SettingError;
+use std::{fmt, net::IpAddr, str::FromStr};
+use url::Url;
+
+/// Where and how people sign in
+#[derive(Args, Clone, Debug)]
+pub struct SignInSettings {
+    /// Whether people can sign in at a page, and requests of browsers are led there and use its cookie
+    #[arg(
+        long,
+        env = "SIGN_IN",
+        default_value = "on",
+        action = ArgAction::Set,
+        value_parser = PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
+    )]
+    pub sign_in: bool,
+
+    /// Where people sign in to applications: a path of the application's own host, or a URL
+    #[arg(long, env = "SIGN_IN_URL", default_value = "/sign-in")]
+    pub sign_in_url: SignInUrl,
+
+    /// Domain whose hosts share one sign-in, such as example.org; all of them receive the cookie
+    #[arg(long, env = "COOKIE_DOMAIN")]
+    pub cookie_domain: Option<CookieDomain>,
+
+    /// Origins of applications that people may come from and go back to, separated by commas, such as https://*.example.org
+    #[arg(long, env = "RETURN_ORIGINS", default_value = "", hide_default_value = true)]
+    pub return_origins: ReturnOrigins,
+}
+
+impl SignInSettings {
+    /// How people sign in; `None` if they cannot.
+    pub fn read(&self) -> Result<Option<SignIn>, SettingError> {
+        let Self { sign_in, sign_in_url, cookie_domain, return_origins } = self.clone();
+        let is_on_domain = |domain: &CookieDomain| match &sign_in_url {
+            SignInUrl::Url(url) => {
+                url.scheme() == "https" && url.domain().is_some_and(|host| domain.contains(host))
+            }
+            SignInUrl::Path(_) => false,
+        };
+        if !cookie_domain.as_ref().is_none_or(is_on_domain) {
+            let problem = "must be an https URL on a host of COOKIE_DOMAIN";
+            return Err(SettingError::new("SIGN_IN_URL", problem));
+        }
+        Ok(sign_in.then_some(SignIn { url: sign_in_url, cookie_domain, return_origins }))
+    }
+}
+
+/// How people sign in.
+#[derive(Clone, Debug)]
+pub struct SignIn {
+    /// The page.
+    pub url: SignInUrl,
+    /// The domain whose hosts share the cookie.
+    pub cookie_domain: Option<CookieDomain>,
+    /// Other origins that people go back to.
+    pub return_origins: ReturnOrigins,
+}
+
+impl SignIn {
+    /// The cookie of an application with this origin.
+    #[must_use]
+    pub fn cookie(&self, origin: Option<&Origin>) -> Cookie<'_> {
+        match &self.cookie_domain {
+            _ if origin.is_some_and(Origin::is_plain_loopback) => Cookie::of_host(true),
+            Some(domain) => Cookie::of_domain(domain),
+            None => Cookie::of_host(false),
+        }
+    }
+}
+
+/// `SIGN_IN_URL`.
+#[derive(Clone, Debug)]
+pub enum SignInUrl {
+    /// A path of the application's own host.
+    Path(String),
+    /// Of another host.
+    Url(Url),
+}
+
+impl FromStr for SignInUrl {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let malformed = "must be a path, such as /sign-in, or an https URL (http for loopback only), \
+                         without query and fragment";
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"?#\\\"<>".contains(&byte);
+        if !text.bytes().all(is_plain) {
+            return Err(malformed);
+        }
+        if text.starts_with('/') && !text.starts_with("//") {
+            return Ok(Self::Path(text.to_owned()));
+        }
+        let url = Url::parse(text).ok().filter(is_safe);
+        let url = url.filter(|url| url.username().is_empty() && url.password().is_none());
+        url.map(Self::Url).ok_or(malformed)
+    }
+}
+
+/// `COOKIE_DOMAIN`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CookieDomain(String);
+
+impl CookieDomain {
+    /// Whether this is the host, or one below it.
+    fn contains(&self, host: &str) -> bool {
+        host.strip_suffix(&self.0).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    }
+}
+
+impl FromStr for CookieDomain {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let is_letter =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_letter);
+        let is_domain = text.contains('.') && text.len() <= 253 && text.split('.').all(is_label);
+        if is_domain && text.parse::<IpAddr>().is_err() {
+            return Ok(Self(text.to_owned()));
+        }
+        Err("must be a domain in lower case, such as example.org")
+    }
+}
+
+impl fmt::Display for CookieDomain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SignInSettings;
+    use clap::{Args as _, Command, FromArgMatches as _};
+
+    fn read(args: &[&str]) -> Result<SignInSettings, String> {
+        let command = SignInSettings::augment_args(Command::new("test").no_binary_name(true));
+        let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
+        let settings =
+            SignInSettings::from_arg_matches(&matches).map_err(|error| error.to_string())?;
+        settings.read().map_err(|error| error.to_string())?;
+        Ok(settings)
+    }
+
+    #[test]
+    fn page_is_on_at_the_own_host_by_default_and_can_be_off() {
+        assert!(read(&[]).expect("defaults").read().expect("valid").is_some());
+        assert!(read(&["--sign-in", "off"]).expect("off").read().expect("valid").is_none());
+    }
+
+    #[test]
+    fn good_values_are_accepted() {
+        for good in [
+            &["--sign-in-url", "/sign-in"][..],
+            &["--sign-in-url", "https://auth.example.org/sign-in"],
+            &["--sign-in-url", "http://localhost:8000/sign-in"],
+            &[
+                "--cookie-domain",
+                "example.org",
+                "--sign-in-url",
+                "https://auth.example.org/sign-in",
+            ],
+            &["--cookie-domain", "example.org", "--sign-in-url", "https://example.org/sign-in"],
+            &["--return-origins", "https://*.example.org"],
+        ] {
+            assert!(read(good).is_ok(), "{good:?}: {:?}", read(good));
+        }
+    }
+
+    #[test]
+    fn other_values_are_rejected() {
+        let on_domain =
+            |domain| ["--cookie-domain", domain, "--sign-in-url", "https://auth.example.org/"];
+        for domain in [
+            "",
+            ".example.org",
+            "example.org.",
+            "org",
+            "Example.org",
+            "127.0.0.1",
+            "a b.org",
+            "a;b.org",
+        ] {
+            assert!(read(&on_domain(domain)).is_err(), "{domain:?}");
+        }
+        for url in [
+            "",
+            "sign-in",
+            "//evil.example/sign-in",
+            "/sign in",
+            "/sign-in?x",
+            "/sign-in#x",
+            "/\\evil.example",
+            "http://auth.example.org/sign-in",
+            "https://me@auth.example.org/sign-in",
+            "javascript:alert(1)",
+            "/sign-in\r\nX: y",
+        ] {
+            assert!(read(&["--sign-in-url", url]).is_err(), "{url:?}");
+        }
+        for url in
+            ["/sign-in", "https://auth.evil.org/", "https://evilexample.org/", "http://localhost/"]
+        {
+            assert!(
+                read(&["--cookie-domain", "example.org", "--sign-in-url", url]).is_err(),
+                "{url}"
+            );
+        }
+        for value in ["", "On", "true"] {
+            assert!(read(&["--sign-in", value]).is_err(), "{value:?}");
+        }
+        assert!(read(&["--return-origins", "*"]).is_err());
+    }
+}
