@@ -1,7 +1,8 @@
 //! The gRPC transport: converts messages, calls the use cases, converts results and errors.
 //!
 //! `authorize` reads what is asked of a decision, `ext_authz` is the call of Envoy; `message` converts
-//! results and errors, `opaque_tokens` are the calls about API keys and sessions, `call_origin` reads the client address and the deadline.
+//! results and errors, `opaque_tokens` are the calls about API keys and sessions, `call_origin` reads the
+//! client address and the deadline.
 
 mod authorize;
 mod call_origin;
@@ -10,11 +11,11 @@ mod message;
 mod opaque_tokens;
 
 use crate::{
-    accounts::{AccountError, Accounts, PageRequest},
+    accounts::{AccountError, Accounts, Bearer, PageRequest},
     metrics,
     opaque_token::TokenKind,
 };
-use authorize::{reported_address, requirement, roles};
+use authorize::roles;
 use call_origin::origin_of;
 use message::optional_role;
 use rolegate_grpc_server::actor;
@@ -91,13 +92,13 @@ impl AuthService for AuthGrpc {
         request: Request<wire::AuthorizeRequest>,
     ) -> RpcResult<wire::AuthorizeResponse> {
         let (_, call, item) = request.into_parts();
-        let client_address = reported_address(&item, &call, &self.trusted);
-        let requirement = requirement(item.requirement)?;
-        let authorize = || self.accounts.authorize(&item.access_token, &requirement);
-        let outcome = match client_address {
+        let bearer = self.bearer(item, &call)?;
+        let Bearer { access_token, requirement, client_address, from_cookie } = &bearer;
+        let authorize = || self.accounts.authorize_from(*from_cookie, access_token, requirement);
+        let outcome = match *client_address {
             // Boxed, so that decisions about tokens are no larger.
-            Some(_) => {
-                Box::pin(RequestContext::with_client_address(client_address, authorize())).await
+            address @ Some(_) => {
+                Box::pin(RequestContext::with_client_address(address, authorize())).await
             }
             None => authorize().await,
         };
@@ -224,9 +225,7 @@ impl AuthService for AuthGrpc {
         &self,
         request: Request<wire::RevokeTokensRequest>,
     ) -> RpcResult<wire::RevokeTokensResponse> {
-        let actor = actor::token(request.metadata());
-        let user = self.accounts.revoke_tokens(actor, request.get_ref().user_id).await?;
-        Ok(Response::new(wire::RevokeTokensResponse { user: Some(user.into()) }))
+        Ok(Response::new(self.revoked(actor::token(request.metadata()), *request.get_ref()).await?))
     }
 
     async fn create_api_key(
@@ -252,9 +251,7 @@ impl AuthService for AuthGrpc {
         request: Request<wire::DeleteApiKeysRequest>,
     ) -> RpcResult<wire::DeleteApiKeysResponse> {
         let actor = actor::token(request.metadata());
-        let keys = self.deleted_keys(actor, *request.get_ref()).await?;
-        let api_keys = keys.into_iter().map(Into::into).collect();
-        Ok(Response::new(wire::DeleteApiKeysResponse { api_keys }))
+        Ok(Response::new(self.deleted_keys(actor, *request.get_ref()).await?))
     }
 
     async fn create_session(
@@ -282,9 +279,7 @@ impl AuthService for AuthGrpc {
         request: Request<wire::DeleteSessionsRequest>,
     ) -> RpcResult<wire::DeleteSessionsResponse> {
         let actor = actor::token(request.metadata());
-        let ended = self.ended_sessions(actor, *request.get_ref()).await?;
-        let sessions = ended.into_iter().map(|it| self.session(it, None)).collect();
-        Ok(Response::new(wire::DeleteSessionsResponse { sessions }))
+        Ok(Response::new(self.ended_sessions(actor, *request.get_ref()).await?))
     }
 
     async fn get_current_user(

@@ -1,14 +1,14 @@
 //! Opaque tokens: the API keys of programs and the sessions of people, who act as a user.
 //!
-//! A token is `rgk_` or `rgs_` and 32 random bytes in base64url. It is found by its SHA-256, which is all
-//! that is stored of it: 256 random bits cannot be guessed, so they need no slow hash, and a lookup by
+//! A token is `rgk_`, `rgs_` or `rgd_` and 32 random bytes in base64url. It is found by its SHA-256, which is
+//! all that is stored of it: 256 random bits cannot be guessed, so they need no slow hash, and a lookup by
 //! digest compares no secret.
 
 use crate::user::User;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use rolegate_proto::{
     Reason, Role,
-    limits::{API_KEY_PREFIX, SESSION_PREFIX},
+    limits::{API_KEY_PREFIX, DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
@@ -18,13 +18,20 @@ use std::io;
 const RANDOM_BYTES: usize = 32;
 /// Characters of a token that are stored, for people to recognise it.
 const SHOWN_CHARS: usize = 8;
+/// What tokens begin with.
+const PREFIXES: [(&str, TokenKind); 3] = [
+    (API_KEY_PREFIX, TokenKind::ApiKey),
+    (SESSION_PREFIX, TokenKind::Session),
+    (DOMAIN_SESSION_PREFIX, TokenKind::Session),
+];
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// Of a program: its user acts with the lower of the stored role and the key's, and not for everything.
     ApiKey,
-    /// Of a person, made by a password: stands for an access token.
+    /// Of a person, made by a password: stands for an access token, or with [`DOMAIN_SESSION_PREFIX`] in a
+    /// cookie only.
     Session,
 }
 
@@ -98,14 +105,7 @@ impl TokenKind {
     /// The kind of a credential by its first characters, good or not; `None` for an access token.
     #[must_use]
     pub fn of(credential: &str) -> Option<Self> {
-        [Self::ApiKey, Self::Session].into_iter().find(|kind| credential.starts_with(kind.prefix()))
-    }
-
-    const fn prefix(self) -> &'static str {
-        match self {
-            Self::ApiKey => API_KEY_PREFIX,
-            Self::Session => SESSION_PREFIX,
-        }
+        split(credential).map(|(kind, _)| kind)
     }
 
     /// What people call it, at the start of a sentence.
@@ -127,10 +127,22 @@ impl TokenKind {
     /// Generates a token with this name, of a user, at this time in Unix seconds. Fails only without system
     /// randomness.
     pub fn generate(self, user_id: i64, name: String, created_at: u64) -> io::Result<NewToken> {
+        let prefix = if self == Self::ApiKey { API_KEY_PREFIX } else { SESSION_PREFIX };
+        self.generate_with(prefix, user_id, name, created_at)
+    }
+
+    /// The same, with one of the prefixes of its kind.
+    pub fn generate_with(
+        self,
+        prefix: &str,
+        user_id: i64,
+        name: String,
+        created_at: u64,
+    ) -> io::Result<NewToken> {
         let mut random = [0_u8; RANDOM_BYTES];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let encoded = URL_SAFE_NO_PAD.encode(random);
-        let token = SecretString::from(format!("{}{encoded}", self.prefix()));
+        let token = SecretString::from(format!("{prefix}{encoded}"));
         let text = token.expose_secret();
         let prefix = text.chars().take(SHOWN_CHARS).collect();
         let malformed = || io::Error::other("a generated token is malformed");
@@ -155,10 +167,15 @@ impl TokenKind {
 /// The digest by which a token is found, in hex; `None` if it is malformed.
 #[must_use]
 pub fn digest(token: &str) -> Option<String> {
-    let encoded = token.strip_prefix(TokenKind::of(token)?.prefix())?;
+    let (_, encoded) = split(token)?;
     let mut random = [0_u8; RANDOM_BYTES + 1];
     let decoded = URL_SAFE_NO_PAD.decode_slice(encoded, &mut random);
     (decoded.ok()? == RANDOM_BYTES).then(|| hex(&Sha256::digest(token)))
+}
+
+/// The kind of a token, and what follows its prefix.
+fn split(token: &str) -> Option<(TokenKind, &str)> {
+    PREFIXES.iter().find_map(|(prefix, kind)| Some((*kind, token.strip_prefix(prefix)?)))
 }
 
 fn hex(bytes: &[u8]) -> String {

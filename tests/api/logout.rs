@@ -79,7 +79,7 @@ async fn logout_holds_on_every_replica_from_the_acknowledgement_on(setup: TestSe
         for replica in &mut replicas {
             replica.authorize(authorize(&old)).await.expect("good");
         }
-        let request = authenticated(RevokeTokensRequest { user_id: None }, &old);
+        let request = authenticated(RevokeTokensRequest::default(), &old);
         replicas[round / 2 % 2].revoke_tokens(request).await.expect("logged out");
         for replica in &mut replicas {
             let refused = replica.authorize(authorize(&old)).await;

@@ -170,7 +170,7 @@ impl ClientStage {
                 self.client().await.delete_user(request).await.expect("deleted");
             }
             ("logged", "out") => {
-                let message = RevokeTokensRequest { user_id: None };
+                let message = RevokeTokensRequest::default();
                 let request = grpc::authenticated(message, &user.token);
                 self.client().await.revoke_tokens(request).await.expect("logged out");
             }

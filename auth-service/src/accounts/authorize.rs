@@ -8,7 +8,7 @@ use crate::{
     token::VerifiedToken,
     user::User,
 };
-use rolegate_proto::{Reason, Role};
+use rolegate_proto::{Reason, Role, limits::DOMAIN_SESSION_PREFIX};
 use rolegate_sql_store::Timed;
 use rolegate_telemetry::request_context::RequestContext;
 use std::{mem, net::IpAddr};
@@ -47,6 +47,8 @@ pub struct Bearer {
     pub requirement: Requirement,
     /// Of the end user, for the audit log; `None` for that of the call.
     pub client_address: Option<IpAddr>,
+    /// Whether the token is from a cookie, which may hold a session and nothing else.
+    pub from_cookie: bool,
 }
 
 /// A credential that may be good, except for a malformed opaque token.
@@ -61,12 +63,22 @@ impl Accounts {
     /// time of the database, its user exists and has revoked no tokens since, the requirement names roles of
     /// this service, the stored role may pass. The `role` claim is ignored. The bearer of an API key has the
     /// lower of the stored role and the key's; whatever is wrong with a key or a session, it is invalid.
-    pub(crate) async fn authorize(
+    pub(crate) fn authorize(
         &self,
         access_token: &str,
         requirement: &Requirement,
+    ) -> impl Future<Output = Result<Actor, AccountError>> {
+        self.authorize_from(false, access_token, requirement)
+    }
+
+    /// The same, of a token that may be from a cookie.
+    pub(crate) async fn authorize_from(
+        &self,
+        cookie: bool,
+        access_token: &str,
+        requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
-        match self.credential(access_token)? {
+        match self.credential(access_token, cookie)? {
             Credential::Token(token) => {
                 self.admit(self.reads.users.get(token.user_id).await?, token, requirement)
             }
@@ -91,7 +103,7 @@ impl Accounts {
         let (mut ids, mut digests) = (Vec::with_capacity(bearers.len()), Vec::new());
         let verify = |bearer: Result<Bearer, AccountError>| {
             let bearer = bearer?;
-            let credential = self.credential(&bearer.access_token)?;
+            let credential = self.credential(&bearer.access_token, bearer.from_cookie)?;
             match &credential {
                 Credential::Token(token) => ids.push(token.user_id),
                 Credential::Opaque(_, digest) => digests.extend(digest.clone()),
@@ -131,12 +143,16 @@ impl Accounts {
         self.authorize(access_token, &Requirement::Roles(vec![Role::ADMIN])).await
     }
 
-    fn credential(&self, credential: &str) -> Result<Credential, AccountError> {
+    /// A cookie may hold a session and nothing else, and one for a domain may be nowhere else. What may not be
+    /// where it is, is as what is malformed.
+    fn credential(&self, credential: &str, cookie: bool) -> Result<Credential, AccountError> {
         let Some(kind) = TokenKind::of(credential) else {
-            let token = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
-            return Ok(Credential::Token(token));
+            let token = self.tokens.verify(credential).filter(|_| !cookie);
+            return Ok(Credential::Token(token.ok_or(Reason::TokenInvalid)?));
         };
-        Ok(Credential::Opaque(kind, opaque_token::digest(credential)))
+        let is_for_domain = credential.starts_with(DOMAIN_SESSION_PREFIX);
+        let is_allowed = if cookie { kind == TokenKind::Session } else { !is_for_domain };
+        Ok(Credential::Opaque(kind, opaque_token::digest(credential).filter(|_| is_allowed)))
     }
 
     /// Checks a signed token by its stored user.

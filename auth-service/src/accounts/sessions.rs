@@ -12,7 +12,10 @@ use crate::{
     store::{StoreError, WriteError, Writer},
     user::User,
 };
-use rolegate_proto::Reason;
+use rolegate_proto::{
+    Reason,
+    limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
+};
 use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::{sync::Arc, time::Duration};
@@ -31,6 +34,8 @@ pub struct SessionRequest {
     pub name: Option<String>,
     /// The `User-Agent` of the client.
     pub user_agent: String,
+    /// Whether it is for the cookie of a domain, and good nowhere else.
+    pub for_domain: bool,
 }
 
 /// The id of a session without use for too long, and why it could not be ended.
@@ -56,10 +61,11 @@ impl Accounts {
             user_agent: Some(user_agent.to_owned()).filter(|it| !it.is_empty()),
         };
         let name = request.name.unwrap_or_default();
+        let prefix = if request.for_domain { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
         let mut is_repeated = false;
         loop {
             let (checked, Timed { at, value: user }) = self.check_login(&presented).await?;
-            let new = TokenKind::Session.generate(user.id, name.clone(), at);
+            let new = TokenKind::Session.generate_with(prefix, user.id, name.clone(), at);
             let mut new = new.map_err(AccountError::internal)?;
             new.stored.expires_at = Some(at.saturating_add(self.policy.sessions.max));
             new.stored.not_before = Some(user.tokens_not_before);

@@ -92,6 +92,11 @@ fn origin(host: u8) -> CallOrigin {
     CallOrigin { client_address: Some([192, 0, 2, host].into()), deadline }
 }
 
+fn bearer(token: &str, requirement: Requirement) -> Bearer {
+    let access_token = token.to_owned();
+    Bearer { access_token, requirement, client_address: None, from_cookie: false }
+}
+
 macro_rules! assert_err {
     ($outcome:expr, $reason:ident) => {
         let outcome = $outcome.map(drop).map_err(|error| error.reason());
@@ -101,6 +106,7 @@ macro_rules! assert_err {
 
 // After the macro, which they use.
 mod api_keys;
+mod domain_sessions;
 mod revoked_tokens;
 mod roles;
 mod seed;
@@ -273,10 +279,8 @@ async fn every_credential_of_a_disabled_user_is_refused_as_if_the_user_did_not_e
 #[tokio::test]
 async fn batch_authorizes_each_bearer_by_itself() {
     let app = App::new(POLICY).await;
-    let bearer = |token: &str, roles: &[Role]| {
-        let requirement = Requirement::Roles(roles.to_vec());
-        Ok(Bearer { access_token: token.to_owned(), requirement, client_address: None })
-    };
+    let bearer =
+        |token: &str, roles: &[Role]| Ok(bearer(token, Requirement::Roles(roles.to_vec())));
     let outcomes = app.accounts.authorize_batch(vec![
         bearer("x", &[Role::ADMIN]),
         bearer(&app.admin, &[Role::ADMIN]),

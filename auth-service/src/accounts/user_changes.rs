@@ -138,6 +138,13 @@ impl Accounts {
         Ok(known.ok_or(Reason::RoleInvalid)?)
     }
 
+    /// Ends the session in a cookie of the sign-in page.
+    pub async fn end_cookie_session(&self, token: &str) -> Result<User, AccountError> {
+        let actor = self.authorize_from(true, token, &Requirement::AnyAuthenticated).await?;
+        let session = actor.session_id().ok_or(Reason::TokenInvalid)?;
+        self.end_session(actor, session).await
+    }
+
     /// Ends the session by which the actor acts.
     async fn end_session(&self, actor: Actor, session: i64) -> Result<User, AccountError> {
         let user = actor.user.clone();

@@ -6,7 +6,6 @@ use crate::{
     metrics,
 };
 use rolegate_grpc_server::is_trusted_caller;
-use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{
     Role,
     auth_v1::{
@@ -15,24 +14,13 @@ use rolegate_proto::{
     },
     limits::MAX_AUTHORIZE_BATCH,
 };
-use std::net::IpAddr;
 use tonic::Extensions;
 
 const MALFORMED: &str = "role_names must be names of roles";
 
-/// The client address that a trusted caller reports with this item.
-pub(super) fn reported_address(
-    item: &AuthorizeRequest,
-    call: &Extensions,
-    trusted: &CidrSet,
-) -> Option<IpAddr> {
-    let address = item.client_address.as_ref()?.parse().ok()?;
-    is_trusted_caller(call, trusted).then_some(address)
-}
-
 /// Rejects a missing requirement, which must not admit every user, and unknown roles, which must not
 /// be ignored.
-pub(super) fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
+fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
     let invalid = AccountError::request;
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),
@@ -59,6 +47,19 @@ pub(super) fn roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
 }
 
 impl AuthGrpc {
+    /// What is asked, with the client address that a trusted caller reports.
+    pub(super) fn bearer(
+        &self,
+        item: AuthorizeRequest,
+        call: &Extensions,
+    ) -> Result<Bearer, AccountError> {
+        let address = item.client_address.and_then(|address| address.parse().ok());
+        let client_address = address.filter(|_| is_trusted_caller(call, &self.trusted));
+        let requirement = requirement(item.requirement)?;
+        let AuthorizeRequest { access_token, from_cookie, .. } = item;
+        Ok(Bearer { access_token, requirement, client_address, from_cookie })
+    }
+
     /// The outcomes of the items of a batch, in their order.
     pub(super) async fn decide_all(
         &self,
@@ -68,12 +69,7 @@ impl AuthGrpc {
         if items.len() > MAX_AUTHORIZE_BATCH {
             return Err(AccountError::request("a batch has at most 256 items"));
         }
-        let bearer = |item: AuthorizeRequest| {
-            let client_address = reported_address(&item, call, &self.trusted);
-            let requirement = requirement(item.requirement)?;
-            Ok(Bearer { access_token: item.access_token, requirement, client_address })
-        };
-        let bearers = items.into_iter().map(bearer).collect();
+        let bearers = items.into_iter().map(|item| self.bearer(item, call)).collect();
         let outcomes = self.accounts.authorize_batch(bearers).await?;
         let outcomes = outcomes
             .into_iter()

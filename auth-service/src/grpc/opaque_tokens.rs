@@ -35,13 +35,16 @@ impl AuthGrpc {
         &self,
         actor: &str,
         message: wire::DeleteApiKeysRequest,
-    ) -> Result<Vec<OpaqueToken>, AccountError> {
+    ) -> Result<wire::DeleteApiKeysResponse, AccountError> {
         let id = match message.keys {
             Some(Keys::KeyId(id)) => Some(id),
             Some(Keys::All(_)) => None,
             None => return Err(AccountError::request("say which keys: key_id or all")),
         };
-        self.accounts.delete_tokens(TokenKind::ApiKey, actor, message.user_id, id).await
+        let keys =
+            self.accounts.delete_tokens(TokenKind::ApiKey, actor, message.user_id, id).await?;
+        let api_keys = keys.into_iter().map(Into::into).collect();
+        Ok(wire::DeleteApiKeysResponse { api_keys })
     }
 
     pub(super) async fn new_session(
@@ -51,10 +54,7 @@ impl AuthGrpc {
     ) -> Result<wire::CreateSessionResponse, AccountError> {
         let wire::CreateSessionRequest { username, password, name, user_agent, for_domain } =
             message;
-        if for_domain {
-            return Err(AccountError::request("sessions for a domain are not made yet"));
-        }
-        let new = SessionRequest { name, user_agent };
+        let new = SessionRequest { name, user_agent, for_domain };
         let made = self.accounts.create_session(&username, password.into(), new, origin);
         let (token, session, user) = made.await?;
         let (token, id) = (token.expose_secret().to_owned(), session.id);
@@ -66,13 +66,32 @@ impl AuthGrpc {
         &self,
         actor: &str,
         message: wire::DeleteSessionsRequest,
-    ) -> Result<Vec<OpaqueToken>, AccountError> {
+    ) -> Result<wire::DeleteSessionsResponse, AccountError> {
         let id = match message.sessions {
             Some(Sessions::SessionId(id)) => Some(id),
             Some(Sessions::All(_)) => None,
             None => return Err(AccountError::request("say which sessions: session_id or all")),
         };
-        self.accounts.delete_tokens(TokenKind::Session, actor, message.user_id, id).await
+        let deleted = self.accounts.delete_tokens(TokenKind::Session, actor, message.user_id, id);
+        let sessions = deleted.await?.into_iter().map(|it| self.session(it, None)).collect();
+        Ok(wire::DeleteSessionsResponse { sessions })
+    }
+
+    pub(super) async fn revoked(
+        &self,
+        actor: &str,
+        message: wire::RevokeTokensRequest,
+    ) -> Result<wire::RevokeTokensResponse, AccountError> {
+        let user = match message {
+            wire::RevokeTokensRequest { user_id, from_cookie: false } => {
+                self.accounts.revoke_tokens(actor, user_id).await?
+            }
+            wire::RevokeTokensRequest { user_id: None, from_cookie: true } => {
+                self.accounts.end_cookie_session(actor).await?
+            }
+            _ => return Err(AccountError::request("a cookie ends only its own session")),
+        };
+        Ok(wire::RevokeTokensResponse { user: Some(user.into()) })
     }
 
     /// `current` is the session of the actor.

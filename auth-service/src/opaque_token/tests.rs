@@ -2,11 +2,16 @@ use super::{TokenBearer, TokenKind, digest};
 use crate::user::User;
 use rolegate_proto::Role;
 use secrecy::ExposeSecret as _;
+use std::collections::BTreeSet;
 
 #[test]
 fn generated_tokens_differ_and_have_their_documented_form() {
-    for (kind, start) in [(TokenKind::ApiKey, "rgk_"), (TokenKind::Session, "rgs_")] {
-        let generate = || kind.generate(1, "a".to_owned(), 7).expect("randomness");
+    use TokenKind::{ApiKey, Session};
+    for (kind, start) in [(ApiKey, "rgk_"), (Session, "rgs_"), (Session, "rgd_")] {
+        let generate = || match start {
+            "rgd_" => kind.generate_with(start, 1, "a".to_owned(), 7).expect("randomness"),
+            _ => kind.generate(1, "a".to_owned(), 7).expect("randomness"),
+        };
         let (one, other) = (generate(), generate());
         assert_ne!(one.token.expose_secret(), other.token.expose_secret());
         let token = one.token.expose_secret();
@@ -29,7 +34,8 @@ fn digest_is_the_sha_256_of_the_key_as_sha256sum_prints_it() {
 fn malformed_tokens_have_no_digest() {
     let key = format!("rgk_{}", "A".repeat(43));
     assert!(digest(&key).is_some());
-    assert_ne!(digest(&key), digest(&key.replace("rgk_", "rgs_")), "a session is no key");
+    let digests = ["rgk_", "rgs_", "rgd_"].map(|prefix| digest(&key.replace("rgk_", prefix)));
+    assert_eq!(digests.iter().flatten().collect::<BTreeSet<_>>().len(), 3, "the kind is in it");
     for text in [
         "",
         "rgk_",

@@ -83,8 +83,16 @@ impl ActingClient {
     /// Ends every access token and session of a user, and for a bearer by a session only that session.
     /// Logins after the response are good.
     pub async fn revoke_tokens(&self, user_id: Option<i64>) -> Result<User, CallError> {
-        let (client, request) =
-            (self.auth.client(), self.request(RevokeTokensRequest { user_id })?);
+        self.revoke(RevokeTokensRequest { user_id, from_cookie: false }).await
+    }
+
+    /// Ends the session by which it acts, which may be one for a domain: for the sign-in page.
+    pub async fn end_cookie_session(&self) -> Result<User, CallError> {
+        self.revoke(RevokeTokensRequest { user_id: None, from_cookie: true }).await
+    }
+
+    async fn revoke(&self, message: RevokeTokensRequest) -> Result<User, CallError> {
+        let (client, request) = (self.auth.client(), self.request(message)?);
         let response = call(READ_TIMEOUT, client, request, Client::revoke_tokens).await?;
         User::try_from_response(response.user)
     }

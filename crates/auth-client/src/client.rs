@@ -15,6 +15,7 @@ use rolegate_proto::{
         AuthorizeRequest, CreateSessionRequest, LoginRequest, RegisterRequest,
         VerifyCredentialsRequest, auth_service_server::SERVICE_NAME,
     },
+    limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::{collections::HashMap, sync::Arc};
@@ -127,7 +128,10 @@ impl AuthClient {
         });
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
         let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
-        Ok((response.token.into(), session))
+        // An auth-service of before ignores the flag.
+        let prefix = if for_domain { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
+        let token = Some(response.token).filter(|token| token.starts_with(prefix));
+        Ok((token.ok_or(CallError::Malformed)?.into(), session))
     }
 
     /// Checks a username and a password, for HTTP Basic (RFC 7617). The caller compares the user's role with

@@ -1,8 +1,8 @@
 //! API keys.
 
-use super::{App, NOW, POLICY, origin};
+use super::{App, NOW, POLICY, bearer, origin};
 use crate::{
-    accounts::{Accounts, ApiKeyRequest, Bearer, Requirement, check_key_expiry, check_name},
+    accounts::{Accounts, ApiKeyRequest, Requirement, check_key_expiry, check_name},
     opaque_token::{OpaqueToken, TokenKind},
     store::{TokenSelection, TokenStore as _, UserStore as _},
     user::User,
@@ -67,8 +67,7 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     app.store.delete(None, bob.id).await.expect("deleted");
     let check = async |key: &str| {
         let alone = app.accounts.authorize(key, &any()).await;
-        let bearer =
-            Bearer { access_token: key.to_owned(), requirement: any(), client_address: None };
+        let bearer = bearer(key, any());
         let batch = app.accounts.authorize_batch(vec![Ok(bearer)]).await.expect("read").pop();
         let batch = batch.expect("one outcome");
         assert_eq!(alone.is_ok(), batch.is_ok(), "{key}");
@@ -188,13 +187,7 @@ async fn a_batch_of_tokens_and_keys_decides_each_by_itself() {
     let (key, _) = create_key(&app.accounts, &ann, None, None).await;
     let (admin_key, _) = create_key(&app.accounts, &app.admin, Some(Role::USER), None).await;
     let unknown = format!("rgk_{}", "A".repeat(43));
-    let bearer = |token: &str| {
-        Ok(Bearer {
-            access_token: token.to_owned(),
-            requirement: Requirement::AnyAuthenticated,
-            client_address: None,
-        })
-    };
+    let bearer = |token: &str| Ok(bearer(token, Requirement::AnyAuthenticated));
     let batch = [&key, &app.admin, &unknown, &ann, &admin_key, &key].map(|token| bearer(token));
     let outcomes = app.accounts.authorize_batch(batch.into()).await.expect("read");
     let names = outcomes.into_iter().map(|outcome| {
@@ -215,7 +208,7 @@ async fn an_outage_is_never_a_decision_about_a_key() {
     let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
     app.store.set_down(true);
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, StoreUnavailable);
-    let bearer = Bearer { access_token: key, requirement: any(), client_address: None };
+    let bearer = bearer(&key, any());
     assert_err!(app.accounts.authorize_batch(vec![Ok(bearer)]).await, StoreUnavailable);
 }
 

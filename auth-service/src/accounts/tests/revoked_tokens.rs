@@ -1,8 +1,8 @@
 //! Logouts and other revocations of access tokens.
 
-use super::{App, NOW, POLICY};
+use super::{App, NOW, POLICY, bearer};
 use crate::{
-    accounts::{Bearer, Requirement},
+    accounts::Requirement,
     store::{UserStore as _, Writer},
 };
 use rolegate_proto::{Reason, Role};
@@ -58,7 +58,7 @@ async fn an_expired_token_is_invalid_also_without_its_user() {
     assert_err!(app.accounts.authorize(&token, &any()).await, TokenUserNotFound);
     app.store.set_time(NOW + 30 * 60);
     assert_err!(app.accounts.authorize(&token, &any()).await, TokenInvalid);
-    let bearer = Bearer { access_token: token, requirement: any(), client_address: None };
+    let bearer = bearer(&token, any());
     let batch = app.accounts.authorize_batch(vec![Ok(bearer)]).await.expect("read").pop();
     assert_err!(batch.expect("one outcome"), TokenInvalid);
 }

@@ -14,7 +14,7 @@ const IDLE: u64 = SESSIONS.idle;
 const MAX: u64 = SESSIONS.max;
 
 impl App {
-    async fn try_session(
+    pub(super) async fn try_session(
         &self,
         password: &str,
         request: SessionRequest,
@@ -24,16 +24,20 @@ impl App {
     }
 
     /// A session of ann.
-    async fn session(&self) -> (String, OpaqueToken) {
+    pub(super) async fn session(&self) -> (String, OpaqueToken) {
         self.try_session("sesame", SessionRequest::default()).await.expect("made")
     }
 
     /// Whether it is good, alone and in a batch.
-    async fn is_good(&self, token: &str) -> bool {
+    pub(super) async fn is_good(&self, token: &str) -> bool {
+        self.is_good_from(false, token).await
+    }
+
+    pub(super) async fn is_good_from(&self, from_cookie: bool, token: &str) -> bool {
         let requirement = Requirement::AnyAuthenticated;
-        let alone = self.accounts.authorize(token, &requirement).await;
+        let alone = self.accounts.authorize_from(from_cookie, token, &requirement).await;
         let access_token = token.to_owned();
-        let bearer = Bearer { access_token, requirement, client_address: None };
+        let bearer = Bearer { access_token, requirement, client_address: None, from_cookie };
         let batch = self.accounts.authorize_batch(vec![Ok(bearer)]).await.expect("read").pop();
         for outcome in [&alone, batch.as_ref().expect("one outcome")] {
             let reason = outcome.as_ref().err().map(AccountError::reason);
@@ -43,13 +47,13 @@ impl App {
         alone.is_ok()
     }
 
-    async fn ids(&self, token: &str) -> Vec<i64> {
+    pub(super) async fn ids(&self, token: &str) -> Vec<i64> {
         let (_, sessions) = self.accounts.list_sessions(token, None).await.expect("listed");
         sessions.into_iter().map(|session| session.id).collect()
     }
 }
 
-async fn app() -> (App, User) {
+pub(super) async fn app() -> (App, User) {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     (app, ann)

@@ -1175,16 +1175,22 @@ class RevokeTokensRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     USER_ID_FIELD_NUMBER: _builtins.int
+    FROM_COOKIE_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
     """The user; unset for the actor."""
+    from_cookie: _builtins.bool
+    """Whether the actor is the session in the cookie of the sign-in page, as in AuthorizeRequest, which then
+    ends. Without user_id only.
+    """
     def __init__(
         self,
         *,
         user_id: _builtins.int | None = ...,
+        from_cookie: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "from_cookie", b"from_cookie", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
     _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015

@@ -445,7 +445,14 @@ export interface ChangePasswordResponse {
 /** Ends the access tokens of a user. */
 export interface RevokeTokensRequest {
   /** The user; unset for the actor. */
-  userId?: bigint | undefined;
+  userId?:
+    | bigint
+    | undefined;
+  /**
+   * Whether the actor is the session in the cookie of the sign-in page, as in AuthorizeRequest, which then
+   * ends. Without user_id only.
+   */
+  fromCookie: boolean;
 }
 
 /** Every access token of the user is refused. */
@@ -2813,7 +2820,7 @@ export const ChangePasswordResponse: MessageFns<ChangePasswordResponse> = {
 };
 
 function createBaseRevokeTokensRequest(): RevokeTokensRequest {
-  return { userId: undefined };
+  return { userId: undefined, fromCookie: false };
 }
 
 export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
@@ -2823,6 +2830,9 @@ export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
         throw new globalThis.Error("value provided for field message.userId of type int64 too large");
       }
       writer.uint32(8).int64(message.userId);
+    }
+    if (message.fromCookie !== false) {
+      writer.uint32(16).bool(message.fromCookie);
     }
     return writer;
   },
@@ -2846,6 +2856,14 @@ export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
             }
 
             message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.fromCookie = reader.bool();
             continue;
           }
         }
