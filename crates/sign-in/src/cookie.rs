@@ -3,7 +3,6 @@
 //! The prefixes of their names (RFC 6265bis, section 4.1.3) keep other hosts, and pages without encryption,
 //! from setting them. No script reads them.
 
-use crate::settings::CookieDomain;
 use http::{HeaderMap, HeaderValue, header};
 use rolegate_proto::limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -16,20 +15,16 @@ const MAX_LEN: usize = 64;
 pub struct Cookie<'a> {
     name: &'static str,
     /// The domain whose hosts all receive it; `None` for the host that sets it.
-    domain: Option<&'a CookieDomain>,
+    domain: Option<&'a str>,
 }
 
-/// What a request has of a cookie.
-#[derive(Debug)]
-pub enum Found {
-    /// There is none of this name.
-    Nothing,
-    /// There are two of this name, one of which somebody else has set.
+/// Why a cookie is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CookieError {
+    /// It is there twice, so it is not known who set which: as without credentials.
     Twice,
-    /// One that cannot be a session.
-    Malformed,
-    /// One that may be a session, good or not.
-    Session(SecretString),
+    /// It came with a change that another site may have caused.
+    CrossSite,
 }
 
 impl<'a> Cookie<'a> {
@@ -41,7 +36,7 @@ impl<'a> Cookie<'a> {
 
     /// That of applications on all hosts of a domain.
     #[must_use]
-    pub const fn of_domain(domain: &'a CookieDomain) -> Self {
+    pub const fn of_domain(domain: &'a str) -> Self {
         Self { name: "__Secure-rolegate", domain: Some(domain) }
     }
 
@@ -58,28 +53,26 @@ impl<'a> Cookie<'a> {
         self.domain.is_some()
     }
 
-    /// Reads it from all `Cookie` headers: HTTP/2 allows several.
-    #[must_use]
-    pub fn find(&self, headers: &HeaderMap) -> Found {
-        let pairs = headers
+    /// What may be a session, good or not, from all `Cookie` headers: HTTP/2 allows several.
+    pub fn find(&self, headers: &HeaderMap) -> Result<Option<SecretString>, CookieError> {
+        let cookies = headers
             .get_all(header::COOKIE)
             .iter()
-            .flat_map(|it| it.as_bytes().split(|&byte| byte == b';'));
-        let named = |pair: &'_ [u8]| -> bool {
-            let name = pair.split(|&byte| byte == b'=').next().unwrap_or_default();
-            name.trim_ascii() == self.name.as_bytes()
-        };
-        let mut values = pairs.filter(|pair| named(pair));
-        let Some(pair) = values.next() else { return Found::Nothing };
+            .flat_map(|it| it.as_bytes().split(|&it| it == b';'));
+        let mut values = cookies.filter_map(|cookie| {
+            let value = cookie.trim_ascii_start().strip_prefix(self.name.as_bytes())?;
+            // Without "=" it is a cookie all the same.
+            let is_named = matches!(value.trim_ascii_start(), [] | [b'=', ..]);
+            is_named.then(|| value.trim_ascii_start().get(1..).unwrap_or_default().trim_ascii())
+        });
+        let value = values.next();
         if values.next().is_some() {
-            return Found::Twice;
+            return Err(CookieError::Twice);
         }
-        let value =
-            pair.iter().position(|&byte| byte == b'=').map_or(&b""[..], |at| &pair[at + 1..]);
-        let prefix = if self.is_for_domain() { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
-        let text = str::from_utf8(value).ok().map(str::trim_ascii);
-        let text = text.filter(|text| text.len() <= MAX_LEN && text.starts_with(prefix));
-        text.map_or(Found::Malformed, |text| Found::Session(text.into()))
+        let prefix = if self.domain.is_some() { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
+        let value = value.and_then(|value| str::from_utf8(value).ok());
+        let is_session = |value: &&str| value.len() <= MAX_LEN && value.starts_with(prefix);
+        Ok(value.filter(is_session).map(Into::into))
     }
 
     /// `Set-Cookie` with this session, for so many seconds. The session must have no character but those of
@@ -107,7 +100,7 @@ impl<'a> Cookie<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cookie, Found};
+    use super::Cookie;
     use http::{HeaderMap, HeaderValue, header::COOKIE};
     use secrecy::{ExposeSecret as _, SecretString};
 
@@ -115,12 +108,10 @@ mod tests {
         let value =
             |value: &&str| (COOKIE, HeaderValue::from_bytes(value.as_bytes()).expect("valid"));
         let headers: HeaderMap = values.iter().map(value).collect();
-        match cookie.find(&headers) {
-            Found::Nothing => "nothing".to_owned(),
-            Found::Twice => "twice".to_owned(),
-            Found::Malformed => "malformed".to_owned(),
-            Found::Session(session) => session.expose_secret().to_owned(),
-        }
+        cookie.find(&headers).map_or_else(
+            |error| format!("{error:?}"),
+            |session| session.map_or_else(|| "-".to_owned(), |it| it.expose_secret().to_owned()),
+        )
     }
 
     #[test]
@@ -128,26 +119,26 @@ mod tests {
         let cookie = Cookie::of_host(false);
         let long = format!("__Host-rolegate=rgs_{}", "A".repeat(61));
         for (headers, expected) in [
-            (&[][..], "nothing"),
-            (&["a=b"], "nothing"),
+            (&[][..], "-"),
+            (&["a=b"], "-"),
             (&["a=b; __Host-rolegate=rgs_A; c=d"], "rgs_A"),
             (&["__Host-rolegate=rgs_A"], "rgs_A"),
             (&["a=b", "__Host-rolegate=rgs_A", "c=d"], "rgs_A"),
             (&["a=b;__Host-rolegate=rgs_A;c=d"], "rgs_A"),
-            (&["__Host-rolegate=rgs_A; __Host-rolegate=rgs_A"], "twice"),
-            (&["__Host-rolegate=rgs_A", "__Host-rolegate="], "twice"),
-            (&["__Host-rolegate=rgs_A; __Host-rolegate"], "twice"),
-            (&["__host-rolegate=rgs_A"], "nothing"),
-            (&["__Host-rolegate-console=rgs_A"], "nothing"),
-            (&["rolegate=rgs_A"], "nothing"),
-            (&["x__Host-rolegate=rgs_A"], "nothing"),
-            (&["__Host-rolegate"], "malformed"),
-            (&["__Host-rolegate="], "malformed"),
-            (&["__Host-rolegate=\"rgs_A\""], "malformed"),
-            (&["__Host-rolegate=rgk_A"], "malformed"),
-            (&["__Host-rolegate=rgd_A"], "malformed"),
-            (&["__Host-rolegate=eyJ.eyJ.AAAA"], "malformed"),
-            (&[long.as_str()], "malformed"),
+            (&["__Host-rolegate=rgs_A; __Host-rolegate=rgs_A"], "Twice"),
+            (&["__Host-rolegate=rgs_A", "__Host-rolegate="], "Twice"),
+            (&["__Host-rolegate=rgs_A; __Host-rolegate"], "Twice"),
+            (&["__host-rolegate=rgs_A"], "-"),
+            (&["__Host-rolegate-console=rgs_A"], "-"),
+            (&["rolegate=rgs_A"], "-"),
+            (&["x__Host-rolegate=rgs_A"], "-"),
+            (&["__Host-rolegate"], "-"),
+            (&["__Host-rolegate="], "-"),
+            (&["__Host-rolegate=\"rgs_A\""], "-"),
+            (&["__Host-rolegate=rgk_A"], "-"),
+            (&["__Host-rolegate=rgd_A"], "-"),
+            (&["__Host-rolegate=eyJ.eyJ.AAAA"], "-"),
+            (&[long.as_str()], "-"),
             (&["a=\"x; __Host-rolegate=rgs_A; y\""], "rgs_A"),
         ] {
             assert_eq!(found(cookie, headers), expected, "{headers:?}");
@@ -156,10 +147,9 @@ mod tests {
 
     #[test]
     fn every_cookie_has_its_name_and_its_kind_of_session() {
-        let domain = "example.org".parse().expect("a domain");
-        let of_domain = Cookie::of_domain(&domain);
+        let of_domain = Cookie::of_domain("example.org");
         assert_eq!(found(of_domain, &["__Secure-rolegate=rgd_A"]), "rgd_A");
-        assert_eq!(found(of_domain, &["__Secure-rolegate=rgs_A"]), "malformed");
+        assert_eq!(found(of_domain, &["__Secure-rolegate=rgs_A"]), "-");
         assert_eq!(found(Cookie::of_host(true), &["rolegate=rgs_A"]), "rgs_A");
         assert_eq!(found(Cookie::of_console(false), &["__Host-rolegate-console=rgs_A"]), "rgs_A");
         assert_eq!(found(Cookie::of_console(true), &["rolegate-console=rgs_A"]), "rgs_A");
@@ -176,8 +166,7 @@ mod tests {
         let common = "HttpOnly; Secure; SameSite=Lax";
         let host = line(Cookie::of_host(false));
         assert_eq!(host, format!("__Host-rolegate=rgs_A; Path=/; Max-Age=60; {common}"));
-        let domain = "example.org".parse().expect("a domain");
-        let of_domain = line(Cookie::of_domain(&domain));
+        let of_domain = line(Cookie::of_domain("example.org"));
         let expected =
             format!("__Secure-rolegate=rgs_A; Path=/; Domain=example.org; Max-Age=60; {common}");
         assert_eq!(of_domain, expected);

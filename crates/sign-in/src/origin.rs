@@ -1,7 +1,7 @@
 //! Origins (RFC 6454).
 
 use http::{HeaderMap, HeaderName, header};
-use std::{net::Ipv4Addr, str::FromStr};
+use std::str::FromStr;
 use url::{Host, Url};
 
 /// An origin as browsers serialize it, such as `https://app.example.org` or `http://localhost:3000`.
@@ -49,10 +49,7 @@ fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => {
-            address.is_loopback()
-                || address.to_ipv4_mapped().is_some_and(|it: Ipv4Addr| it.is_loopback())
-        }
+        Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
         None => false,
     }
 }
@@ -69,32 +66,21 @@ pub(crate) fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }
 
-/// `RETURN_ORIGINS`: origins that people may come from and go back to.
+/// `RETURN_ORIGINS`: origins that people may come from and go back to, each with whether it stands for the hosts
+/// below.
 #[derive(Clone, Debug, Default)]
-pub struct ReturnOrigins(Vec<ReturnOrigin>);
-
-#[derive(Clone, Debug)]
-enum ReturnOrigin {
-    Exact(String),
-    /// Every host below the one of this origin.
-    Below(Url),
-}
+pub struct ReturnOrigins(Vec<(Url, bool)>);
 
 impl ReturnOrigins {
     /// Whether one of them is the origin.
     #[must_use]
-    pub fn contains(&self, origin: &Origin) -> bool {
-        let url = origin.url();
-        self.0.iter().any(|it| match it {
-            ReturnOrigin::Exact(exact) => origin.serialized() == *exact,
-            ReturnOrigin::Below(parent) => {
-                let is_below = |(name, parent): (&str, &str)| {
-                    name.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.'))
-                };
-                url.scheme() == parent.scheme()
-                    && url.port() == parent.port()
-                    && url.domain().zip(parent.domain()).is_some_and(is_below)
-            }
+    pub fn contains(&self, Origin(url): &Origin) -> bool {
+        self.0.iter().any(|(it, is_parent)| {
+            let (host, known) =
+                (url.host_str().unwrap_or_default(), it.host_str().unwrap_or_default());
+            let below = host.strip_suffix(known).filter(|_| *is_parent);
+            let is_host = below.map_or(host == known && !is_parent, |rest| rest.ends_with('.'));
+            is_host && url.scheme() == it.scheme() && url.port() == it.port()
         })
     }
 }
@@ -109,9 +95,9 @@ impl FromStr for ReturnOrigins {
                 let url = serialized(&format!("{scheme}://{parent}"))?;
                 // A whole top-level domain is nobody's.
                 let is_domain = url.domain().is_some_and(|name| name.contains('.'));
-                is_domain.then_some(ReturnOrigin::Below(url))
+                is_domain.then_some((url, true))
             }
-            None => Some(ReturnOrigin::Exact(serialized(origin).map(|_| origin.to_owned())?)),
+            None => Some((serialized(origin)?, false)),
         });
         let origins = origins.collect::<Option<_>>();
         origins.map(Self).ok_or(

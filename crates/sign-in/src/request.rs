@@ -5,16 +5,16 @@
 //! `Origin`.
 
 use crate::{
-    cookie::Found,
+    cookie::CookieError,
     origin::{Origin, only},
-    settings::{SignIn, SignInUrl},
+    settings::SignIn,
 };
 use http::{
     HeaderMap, HeaderName,
     header::{ACCEPT, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE},
 };
 use secrecy::SecretString;
-use url::form_urlencoded::byte_serialize;
+use url::{Url, form_urlencoded::byte_serialize};
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -47,19 +47,6 @@ pub struct BrowserRequest<'a> {
     pub path: Option<&'a str>,
     /// Its headers.
     pub headers: &'a HeaderMap,
-}
-
-/// The credential of a request without `Authorization`.
-#[derive(Debug)]
-pub enum CookieCredential {
-    /// None, or one that is no session: the request may be led to the page.
-    Nothing,
-    /// The cookie is there twice, so it is not known who set which: refused as unauthenticated.
-    Twice,
-    /// A change that may come from another site: forbidden.
-    CrossSite,
-    /// A session, good or not.
-    Session(SecretString),
 }
 
 impl<'a> BrowserRequest<'a> {
@@ -109,20 +96,18 @@ pub fn is_same_origin(headers: &HeaderMap, own: Option<&Origin>) -> bool {
 }
 
 impl SignIn {
-    /// The session in the cookie, if the request may use it.
-    #[must_use]
-    pub fn credential(&self, request: BrowserRequest<'_>) -> CookieCredential {
+    /// What may be a session, good or not, in the cookie of a request without `Authorization`. Without one, the
+    /// request may be led to the page.
+    pub fn session(
+        &self,
+        request: BrowserRequest<'_>,
+    ) -> Result<Option<SecretString>, CookieError> {
         let own = request.origin();
-        let session = match self.cookie(own.as_ref()).find(request.headers) {
-            Found::Nothing => return CookieCredential::Nothing,
-            Found::Twice => return CookieCredential::Twice,
-            Found::Malformed => None,
-            Found::Session(session) => Some(session),
-        };
-        if request.may_change() && !self.is_from_page(request, own.as_ref()) {
-            return CookieCredential::CrossSite;
+        let session = self.cookie(own.as_ref()).find(request.headers)?;
+        if session.is_some() && request.may_change() && !self.is_from_page(request, own.as_ref()) {
+            return Err(CookieError::CrossSite);
         }
-        session.map_or(CookieCredential::Nothing, CookieCredential::Session)
+        Ok(session)
     }
 
     /// Whether a page of the application, or of one of `RETURN_ORIGINS`, made the request.
@@ -144,16 +129,16 @@ impl SignIn {
         }
         let path = request.path.filter(|path| path.starts_with('/')).unwrap_or("/");
         let is_page = |page: &str| path.split('?').next() == Some(page);
-        let (page, from) = match &self.url {
-            SignInUrl::Path(page) if is_page(page) => return None,
-            SignInUrl::Path(page) => (page.as_str(), Some(path.to_owned())),
-            SignInUrl::Url(url) => {
+        let (page, from) = match Url::parse(&self.url) {
+            Err(_) if is_page(&self.url) => return None,
+            Err(_) => (self.url.as_str(), Some(path.to_owned())),
+            Ok(page) => {
                 let own = request.origin();
-                let is_own = own.as_ref().is_some_and(|own| own.url().origin() == url.origin());
-                if is_own && is_page(url.path()) {
+                let is_own = own.as_ref().is_some_and(|own| own.url().origin() == page.origin());
+                if is_own && is_page(page.path()) {
                     return None;
                 }
-                (url.as_str(), own.map(|own| own.serialized() + path))
+                (self.url.as_str(), own.map(|own| own.serialized() + path))
             }
         };
         let encoded: Option<String> = from.map(|from| byte_serialize(from.as_bytes()).collect());

@@ -9,7 +9,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
 use rolegate_program::settings::SettingError;
-use std::{fmt, net::IpAddr, str::FromStr};
+use std::net::IpAddr;
 use url::Url;
 
 /// Where and how people sign in
@@ -26,12 +26,12 @@ pub struct SignInSettings {
     pub sign_in: bool,
 
     /// Where people sign in to applications: a path of the application's own host, or a URL
-    #[arg(long, env = "SIGN_IN_URL", default_value = "/sign-in")]
-    pub sign_in_url: SignInUrl,
+    #[arg(long, env = "SIGN_IN_URL", default_value = "/sign-in", value_parser = sign_in_url)]
+    pub sign_in_url: String,
 
     /// Domain whose hosts share one sign-in, such as example.org; all of them receive the cookie
-    #[arg(long, env = "COOKIE_DOMAIN")]
-    pub cookie_domain: Option<CookieDomain>,
+    #[arg(long, env = "COOKIE_DOMAIN", value_parser = cookie_domain)]
+    pub cookie_domain: Option<String>,
 
     /// Origins of applications that people may come from and go back to, separated by commas, such as https://*.example.org
     #[arg(long, env = "RETURN_ORIGINS", default_value = "", hide_default_value = true)]
@@ -42,11 +42,10 @@ impl SignInSettings {
     /// How people sign in; `None` if they cannot.
     pub fn read(&self) -> Result<Option<SignIn>, SettingError> {
         let Self { sign_in, sign_in_url, cookie_domain, return_origins } = self.clone();
-        let is_on_domain = |domain: &CookieDomain| match &sign_in_url {
-            SignInUrl::Url(url) => {
-                url.scheme() == "https" && url.domain().is_some_and(|host| domain.contains(host))
-            }
-            SignInUrl::Path(_) => false,
+        let page = Url::parse(&sign_in_url).ok().filter(|page| page.scheme() == "https");
+        let host = page.as_ref().and_then(Url::domain).unwrap_or_default();
+        let is_on_domain = |domain: &String| {
+            host.strip_suffix(domain.as_str()).is_some_and(|it| it.is_empty() || it.ends_with('.'))
         };
         if !cookie_domain.as_ref().is_none_or(is_on_domain) {
             let problem = "must be an https URL on a host of COOKIE_DOMAIN";
@@ -59,10 +58,10 @@ impl SignInSettings {
 /// How people sign in.
 #[derive(Clone, Debug)]
 pub struct SignIn {
-    /// The page.
-    pub url: SignInUrl,
+    /// The page: a path of the application's own host, or a URL.
+    pub url: String,
     /// The domain whose hosts share the cookie.
-    pub cookie_domain: Option<CookieDomain>,
+    pub cookie_domain: Option<String>,
     /// Other origins that people go back to.
     pub return_origins: ReturnOrigins,
 }
@@ -79,64 +78,25 @@ impl SignIn {
     }
 }
 
-/// `SIGN_IN_URL`.
-#[derive(Clone, Debug)]
-pub enum SignInUrl {
-    /// A path of the application's own host.
-    Path(String),
-    /// Of another host.
-    Url(Url),
+fn sign_in_url(text: &str) -> Result<String, &'static str> {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"?#\\\"<>".contains(&byte);
+    let is_path = text.starts_with('/') && !text.starts_with("//");
+    let is_url = || Url::parse(text).is_ok_and(|it| is_safe(&it) && !it.authority().contains('@'));
+    if text.bytes().all(is_plain) && (is_path || is_url()) {
+        return Ok(text.to_owned());
+    }
+    Err(
+        "must be a path, such as /sign-in, or an https URL (http for loopback only), without query and \
+         fragment",
+    )
 }
 
-impl FromStr for SignInUrl {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        let malformed = "must be a path, such as /sign-in, or an https URL (http for loopback only), \
-                         without query and fragment";
-        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"?#\\\"<>".contains(&byte);
-        if !text.bytes().all(is_plain) {
-            return Err(malformed);
-        }
-        if text.starts_with('/') && !text.starts_with("//") {
-            return Ok(Self::Path(text.to_owned()));
-        }
-        let url = Url::parse(text).ok().filter(is_safe);
-        let url = url.filter(|url| url.username().is_empty() && url.password().is_none());
-        url.map(Self::Url).ok_or(malformed)
-    }
-}
-
-/// `COOKIE_DOMAIN`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CookieDomain(String);
-
-impl CookieDomain {
-    /// Whether this is the host, or one below it.
-    fn contains(&self, host: &str) -> bool {
-        host.strip_suffix(&self.0).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    }
-}
-
-impl FromStr for CookieDomain {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        let is_letter =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_letter);
-        let is_domain = text.contains('.') && text.len() <= 253 && text.split('.').all(is_label);
-        if is_domain && text.parse::<IpAddr>().is_err() {
-            return Ok(Self(text.to_owned()));
-        }
-        Err("must be a domain in lower case, such as example.org")
-    }
-}
-
-impl fmt::Display for CookieDomain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+fn cookie_domain(text: &str) -> Result<String, &'static str> {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_letter);
+    let is_domain = text.contains('.') && text.len() <= 253 && text.split('.').all(is_label);
+    let is_name = is_domain && text.parse::<IpAddr>().is_err();
+    is_name.then(|| text.to_owned()).ok_or("must be a domain in lower case, such as example.org")
 }
 
 #[cfg(test)]
