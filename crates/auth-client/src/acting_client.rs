@@ -1,10 +1,10 @@
 //! The typed calls on behalf of a user.
 
 use crate::{
-    api_key::{ApiKey, ApiKeyInput, ApiKeySelection},
+    api_key::{ApiKey, ApiKeyInput},
     batchers::Client,
     client::AuthClient,
-    session::{Bearer, Session, SessionSelection},
+    session::{Bearer, Session},
     user::{User, UserPage, UserQuery},
 };
 use rolegate_grpc_client::{
@@ -13,10 +13,11 @@ use rolegate_grpc_client::{
 use rolegate_proto::{
     Role,
     auth_v1::{
-        ChangePasswordRequest, CreateApiKeyRequest, CreateUserRequest, DeleteApiKeysRequest,
-        DeleteSessionsRequest, DeleteUserRequest, GetCurrentUserRequest, GetUserRequest,
-        ListApiKeysRequest, ListRolesRequest, ListSessionsRequest, ListUsersRequest,
-        RevokeTokensRequest, SetPasswordRequest, SetUserDisabledRequest, SetUserRoleRequest,
+        AllApiKeys, AllSessions, ChangePasswordRequest, CreateApiKeyRequest, CreateUserRequest,
+        DeleteApiKeysRequest, DeleteSessionsRequest, DeleteUserRequest, GetCurrentUserRequest,
+        GetUserRequest, ListApiKeysRequest, ListRolesRequest, ListSessionsRequest,
+        ListUsersRequest, RevokeTokensRequest, SetPasswordRequest, SetUserDisabledRequest,
+        SetUserRoleRequest, delete_api_keys_request::Keys, delete_sessions_request::Sessions,
     },
     authorization::is_api_key,
 };
@@ -204,13 +205,13 @@ impl ActingClient {
         response.api_keys.into_iter().map(TryInto::try_into).collect()
     }
 
-    /// Deletes API keys of a user and returns them.
+    /// Deletes the API key of a user with this id, or without an id all of them; returns what it deleted.
     pub async fn delete_api_keys(
         &self,
         user_id: Option<i64>,
-        selection: ApiKeySelection,
+        key_id: Option<i64>,
     ) -> Result<Vec<ApiKey>, CallError> {
-        let keys = Some(selection.into());
+        let keys = Some(key_id.map_or(Keys::All(AllApiKeys {}), Keys::KeyId));
         let request = self.request(DeleteApiKeysRequest { user_id, keys })?;
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::delete_api_keys).await?;
@@ -225,13 +226,15 @@ impl ActingClient {
         response.sessions.into_iter().map(TryInto::try_into).collect()
     }
 
-    /// Ends sessions of a user and returns them.
+    /// Ends the session of a user with this id, or without an id all but that of the call; returns what it
+    /// ended.
     pub async fn delete_sessions(
         &self,
         user_id: Option<i64>,
-        selection: SessionSelection,
+        session_id: Option<i64>,
     ) -> Result<Vec<Session>, CallError> {
-        let sessions = Some(selection.into());
+        let sessions = session_id.map_or(Sessions::All(AllSessions {}), Sessions::SessionId);
+        let sessions = Some(sessions);
         let request = self.request(DeleteSessionsRequest { user_id, sessions })?;
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::delete_sessions).await?;

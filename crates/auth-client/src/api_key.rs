@@ -40,15 +40,6 @@ pub struct ApiKeyInput {
     pub expires_at: Option<SystemTime>,
 }
 
-/// Which API keys of a user to delete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ApiKeySelection {
-    /// The one with this id.
-    One(i64),
-    /// Every one.
-    All,
-}
-
 impl TryFrom<auth_v1::ApiKey> for ApiKey {
     type Error = CallError;
 
@@ -69,15 +60,6 @@ impl TryFrom<auth_v1::ApiKey> for ApiKey {
             last_used_at: optional_time(key.last_used_at)?,
             created_by: key.created_by,
         })
-    }
-}
-
-impl From<ApiKeySelection> for auth_v1::delete_api_keys_request::Keys {
-    fn from(selection: ApiKeySelection) -> Self {
-        match selection {
-            ApiKeySelection::One(id) => Self::KeyId(id),
-            ApiKeySelection::All => Self::All(auth_v1::AllApiKeys {}),
-        }
     }
 }
 

@@ -22,7 +22,7 @@ pub mod settings;
 mod user;
 
 pub use acting_client::ActingClient;
-pub use api_key::{ApiKey, ApiKeyInput, ApiKeySelection};
+pub use api_key::{ApiKey, ApiKeyInput};
 #[cfg(feature = "metrics")]
 pub use batchers::{DECISIONS, USERNAMES};
 pub use client::AuthClient;
@@ -31,5 +31,5 @@ pub use rolegate_grpc_client::{
     ServiceError, Stream,
 };
 pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};
-pub use session::{Bearer, CredentialKind, Session, SessionSelection};
+pub use session::{Bearer, CredentialKind, Session};
 pub use user::{Requirement, User, UserPage, UserQuery};

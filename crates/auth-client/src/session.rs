@@ -33,15 +33,6 @@ pub struct Session {
     pub current: bool,
 }
 
-/// Which sessions of a user to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionSelection {
-    /// The one with this id.
-    One(i64),
-    /// Every one but that of the call.
-    Others,
-}
-
 /// The bearer of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bearer {
@@ -94,15 +85,6 @@ impl TryFrom<auth_v1::GetCurrentUserResponse> for Bearer {
         }
         let user = User::try_from_response(response.user)?;
         Ok(Self { user, kind, expires_at: optional_time(credential.expires_at)? })
-    }
-}
-
-impl From<SessionSelection> for auth_v1::delete_sessions_request::Sessions {
-    fn from(selection: SessionSelection) -> Self {
-        match selection {
-            SessionSelection::One(id) => Self::SessionId(id),
-            SessionSelection::Others => Self::All(auth_v1::AllSessions {}),
-        }
     }
 }
 

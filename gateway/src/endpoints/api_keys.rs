@@ -12,7 +12,7 @@ use crate::{
 use axum::{Json, response::IntoResponse};
 use http::{StatusCode, header::LOCATION};
 use rolegate_auth_client::{
-    ActingClient, ApiKey, ApiKeyInput, ApiKeySelection, CallError, Reason,
+    ActingClient, ApiKey, ApiKeyInput, CallError, Reason,
     axum::{ApiError, CurrentUser},
 };
 use rolegate_proto::{http::HttpReason, time::parse_rfc3339};
@@ -194,8 +194,8 @@ pub(crate) async fn delete_key(
     client: ActingClient,
     ids: PathIds,
 ) -> Answer<Message> {
-    let selection = ApiKeySelection::One(ids.get("key_id").unwrap_or(0));
-    client.delete_api_keys(ids.get("user_id"), selection).await?;
+    let key_id = ids.get("key_id").unwrap_or(0);
+    client.delete_api_keys(ids.get("user_id"), Some(key_id)).await?;
     Ok(message("API key deleted."))
 }
 
@@ -208,6 +208,6 @@ pub(crate) async fn delete_key(
     responses((status = 200, body = Message, example = "API keys deleted."), AccessTokenNeeded)
 )]
 pub(crate) async fn delete_keys(client: ActingClient, ids: PathIds) -> Answer<Message> {
-    client.delete_api_keys(ids.get("user_id"), ApiKeySelection::All).await?;
+    client.delete_api_keys(ids.get("user_id"), None).await?;
     Ok(message("API keys deleted."))
 }

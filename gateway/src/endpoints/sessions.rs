@@ -13,7 +13,7 @@ use http::{
     header::{LOCATION, USER_AGENT},
 };
 use rolegate_auth_client::{
-    ActingClient, CallContext, Session, SessionSelection,
+    ActingClient, CallContext, Session,
     axum::{ApiError, CurrentUser},
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -177,8 +177,8 @@ pub(crate) async fn end_session(
     client: ActingClient,
     ids: PathIds,
 ) -> Answer<Message> {
-    let selection = SessionSelection::One(ids.get("session_id").unwrap_or(0));
-    client.delete_sessions(ids.get("user_id"), selection).await?;
+    let session_id = ids.get("session_id").unwrap_or(0);
+    client.delete_sessions(ids.get("user_id"), Some(session_id)).await?;
     Ok(message("Session ended."))
 }
 
@@ -193,6 +193,6 @@ pub(crate) async fn end_session(
     responses((status = 200, body = Message, example = "Sessions ended."), AccessTokenNeeded)
 )]
 pub(crate) async fn end_sessions(client: ActingClient, ids: PathIds) -> Answer<Message> {
-    client.delete_sessions(ids.get("user_id"), SessionSelection::Others).await?;
+    client.delete_sessions(ids.get("user_id"), None).await?;
     Ok(message("Sessions ended."))
 }
