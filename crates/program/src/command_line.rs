@@ -1,6 +1,5 @@
 //! The command line of a program: settings and an optional command. Flags may precede or follow it.
 
-use crate::settings::{ParseOutcome, parse_outcome};
 use clap::{Arg, FromArgMatches as _, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -18,8 +17,8 @@ pub(crate) enum Command<C: Subcommand> {
 }
 
 /// Parses the arguments and the environment of this process.
-pub(crate) fn parse<S: Parser, C: Subcommand>() -> Result<(S, Command<C>), ParseOutcome> {
-    parse_from(std::env::args_os()).map_err(|error| parse_outcome(&error))
+pub(crate) fn parse<S: Parser, C: Subcommand>() -> Result<(S, Command<C>), clap::Error> {
+    parse_from(std::env::args_os())
 }
 
 fn parse_from<S: Parser, C: Subcommand>(

@@ -3,7 +3,7 @@
 use crate::{
     bind_address::BindAddress,
     descriptors, healthcheck,
-    outcome::{Failure, print},
+    program::{Failure, print},
     settings::SettingError,
 };
 use rolegate_telemetry::logs::error_chain;

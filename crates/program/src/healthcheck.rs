@@ -1,7 +1,7 @@
 //! A probe of the own `/readyz`, for containers without a shell or curl.
 
 use crate::{
-    outcome::{Failure, print},
+    program::{Failure, print},
     settings::SettingError,
 };
 use std::{

@@ -1,6 +1,6 @@
 //! The life of a program.
 //!
-//! Starting: [`program`] (commands, runtime, telemetry, signals), `outcome` (exit codes), [`notice`]
+//! Starting: [`program`] (commands, runtime, telemetry, signals, exit codes), [`notice`]
 //! (what a start prints), `command_line` and [`settings`] (flags and environment through clap),
 //! [`doctor`] (the steps of a start, checked), [`secret`] (`NAME` or `NAME_FILE`), [`private_folder`] (folders of secrets), [`cidr_set`] (trusted networks),
 //! [`bind_address`] (where to listen), [`descriptors`] (how many files it may open).
@@ -15,7 +15,6 @@ pub mod descriptors;
 pub mod doctor;
 pub mod healthcheck;
 pub mod notice;
-mod outcome;
 pub mod private_folder;
 mod process;
 pub mod program;

@@ -1,6 +1,6 @@
 //! The notice that a program prints on stdout when it begins to serve.
 
-use crate::outcome::print;
+use crate::program::print;
 use rolegate_telemetry::logs::LogFormat;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr};

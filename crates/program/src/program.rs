@@ -1,22 +1,22 @@
 //! A program from its start to its exit code.
 
-pub use crate::outcome::{Failure, Incomplete, print};
-
 use crate::{
     bind_address::BindAddress,
     command_line::{self, Command},
     descriptors,
     doctor::Doctor,
-    healthcheck,
-    outcome::exit,
-    process,
+    healthcheck, process,
     reload_signal::ReloadSignal,
-    settings::{ParseOutcome, SettingError, check_distinct, number_between},
+    settings::{SettingError, check_distinct, number_between, one_line},
     shutdown::{Shutdown, termination_signal},
 };
-use rolegate_telemetry::{Telemetry, TelemetrySettings, metrics, traces::StartError};
+use rolegate_telemetry::{
+    Telemetry, TelemetrySettings, logs::error_chain, metrics, traces::StartError,
+};
 use std::{
+    error::Error,
     future::Future,
+    io::{self, Write as _},
     net::SocketAddr,
     pin::{Pin, pin},
     process::ExitCode,
@@ -25,6 +25,22 @@ use std::{
 use tokio::runtime::Builder;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Why a program failed. A [`SettingError`] exits with 64, [`Incomplete`] with 2, any other error with 1.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// Only a part of what was asked for is done.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Incomplete(pub String);
+
+/// Prints text for the user on stdout. A closed stdout is not an error.
+pub fn print(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes());
+    let _ = stdout.write_all(if text.ends_with('\n') { b"" } else { b"\n" });
+    let _ = stdout.flush();
+}
 
 /// Settings that every program has.
 #[derive(Clone, Debug, clap::Args)]
@@ -80,14 +96,28 @@ pub fn run<P: Program>(adjust: impl FnOnce(&mut P)) -> ExitCode {
     try_run(adjust).unwrap_or_else(|failure| exit(&failure))
 }
 
+/// Prints the error and its sources in one line on stderr.
+fn exit(failure: &Failure) -> ExitCode {
+    let _ = writeln!(io::stderr(), "{}", error_chain(&**failure));
+    if failure.is::<SettingError>() {
+        // `EX_USAGE` of sysexits.h.
+        ExitCode::from(64)
+    } else if failure.is::<Incomplete>() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
 fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure> {
     let (mut settings, command) = match command_line::parse::<P, P::Command>() {
         Ok(parsed) => parsed,
-        Err(ParseOutcome::Help(text)) => {
-            print(&text);
+        Err(error) if error.use_stderr() => return Err(one_line(&error).into()),
+        // The user asked for help or the version.
+        Err(help) => {
+            print(&help.render().to_string());
             return Ok(ExitCode::SUCCESS);
         }
-        Err(ParseOutcome::Invalid(error)) => return Err(error.into()),
     };
     adjust(&mut settings);
     let runtime = Builder::new_multi_thread().enable_all().build()?;

@@ -27,26 +27,8 @@ impl From<FileError> for SettingError {
     }
 }
 
-/// Why there are no settings.
-#[derive(Debug)]
-pub enum ParseOutcome {
-    /// The user asked for help or the version: print this and exit 0.
-    Help(String),
-    /// A setting is invalid: print one line and exit 64.
-    Invalid(SettingError),
-}
-
-pub(crate) fn parse_outcome(error: &clap::Error) -> ParseOutcome {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            ParseOutcome::Help(error.render().to_string())
-        }
-        _ => ParseOutcome::Invalid(one_line(error)),
-    }
-}
-
 /// The message of clap has several lines and quotes the value, which may be a secret.
-fn one_line(error: &clap::Error) -> SettingError {
+pub(crate) fn one_line(error: &clap::Error) -> SettingError {
     let argument = arguments(error, ContextKind::InvalidArg).first().map_or("", String::as_str);
     let problem = match error.kind() {
         ErrorKind::ValueValidation => std::error::Error::source(error)

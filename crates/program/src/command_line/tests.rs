@@ -1,5 +1,5 @@
 use super::{Command, parse_from};
-use crate::settings::{ParseOutcome, number_between, parse_outcome};
+use crate::settings::{number_between, one_line};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -30,9 +30,8 @@ fn small(text: &str) -> Result<u8, String> {
 
 fn parse<S: Parser>(arguments: &str) -> Result<(S, Command<Own>), String> {
     let arguments = arguments.split(' ').map(OsString::from);
-    parse_from(arguments).map_err(|error| match parse_outcome(&error) {
-        ParseOutcome::Invalid(error) => error.to_string(),
-        ParseOutcome::Help(text) => text,
+    parse_from(arguments).map_err(|error| {
+        if error.use_stderr() { one_line(&error).to_string() } else { error.to_string() }
     })
 }
 

@@ -1,4 +1,4 @@
-use super::{ParseOutcome, check_distinct, parse_outcome, socket_address, variable_of};
+use super::{check_distinct, one_line, socket_address, variable_of};
 use clap::Parser;
 
 #[derive(Parser, Debug)]
@@ -13,10 +13,8 @@ struct Arguments {
 
 fn line(arguments: &[&str]) -> String {
     let error = Arguments::try_parse_from(arguments).expect_err("invalid settings");
-    match parse_outcome(&error) {
-        ParseOutcome::Invalid(error) => error.to_string(),
-        ParseOutcome::Help(text) => panic!("expected an error, got {text}"),
-    }
+    assert!(error.use_stderr(), "expected an error, got {error}");
+    one_line(&error).to_string()
 }
 
 #[test]
@@ -94,7 +92,7 @@ fn two_listeners_of_one_address_are_both_named() {
 #[test]
 fn help_is_not_an_error() {
     let error = Arguments::try_parse_from(["sample", "--help"]).expect_err("clap reports help so");
-    assert!(matches!(parse_outcome(&error), ParseOutcome::Help(text) if text.contains("Usage")));
+    assert!(!error.use_stderr() && error.to_string().contains("Usage"));
     assert!(
         Arguments::try_parse_from(["sample"]).expect("no settings").sample_listen_addr.is_none()
     );
