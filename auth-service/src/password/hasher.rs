@@ -14,7 +14,7 @@ use std::{io, pin::pin, sync::Arc, time::Duration};
 use tokio::time::timeout_at;
 
 /// Hashes and verifies passwords. Clones share the engine.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Hasher {
     engine: Arc<Engine>,
     foreign: Arc<ForeignChecks>,

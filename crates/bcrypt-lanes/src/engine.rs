@@ -1,6 +1,5 @@
 //! The public API.
 
-use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
@@ -9,7 +8,7 @@ use std::time::Instant;
 
 use futures_channel::oneshot;
 
-use crate::job::{AdmissionRequest, Answer, Job, Reply};
+use crate::job::{AdmissionRequest, Job, Reply};
 use crate::kernel::MAX_LANES;
 use crate::stored::Stored;
 use crate::worker::{CALIBRATION_ITERATIONS, Shared, calibrate, lower_priority};
@@ -131,9 +130,8 @@ impl Engine {
         let answer = self.submit(job, answer);
         async move {
             salted?;
-            let answer = answer.await?;
-            let digest = answer.digest;
-            Ok(done(&answer, Stored { cost, salt, digest }.format()))
+            let Timed { value: (digest, _), waited, ran } = answer.await?;
+            Ok(Timed { value: Stored { cost, salt, digest }.format(), waited, ran })
         }
     }
 
@@ -166,9 +164,10 @@ impl Engine {
         }
         let answer = self.submit(job, answer);
         async move {
-            let answer = answer.await?;
+            let Timed { value: (_, matches), waited, ran } = answer.await?;
             let rehash = cost != current;
-            Ok(done(&answer, if answer.matches { Verdict::Match { rehash } } else { failure }))
+            let value = if matches { Verdict::Match { rehash } } else { failure };
+            Ok(Timed { value, waited, ran })
         }
     }
 
@@ -185,16 +184,6 @@ impl Engine {
             drop(shared);
             answer.await.map_err(|_| EngineError::Lost)?
         }
-    }
-}
-
-fn done<T>(answer: &Answer, value: T) -> Timed<T> {
-    Timed { value, waited: answer.waited, ran: answer.ran }
-}
-
-impl fmt::Debug for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Engine").field(&self.stats()).finish()
     }
 }
 

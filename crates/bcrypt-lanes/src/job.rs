@@ -1,14 +1,14 @@
 //! One hash computation, from the queue to its result.
 
 use std::net::IpAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_channel::oneshot;
 use subtle::ConstantTimeEq;
 
 use crate::lane::ExpandedPassword;
 use crate::stored::Digest;
-use crate::{EngineError, Stats};
+use crate::{EngineError, Stats, Timed};
 
 /// The client that a job is accounted to: waiting clients get equal shares of the engine, however
 /// many jobs each has.
@@ -28,17 +28,8 @@ impl From<IpAddr> for ClientKey {
     }
 }
 
-/// The result of a finished job.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
-    pub(crate) digest: Digest,
-    /// Whether the digest equals the expected one.
-    pub(crate) matches: bool,
-    pub(crate) waited: Duration,
-    pub(crate) ran: Duration,
-}
-
-pub(crate) type Reply = Result<Answer, EngineError>;
+/// The digest that a finished job has computed, and whether it equals the expected one.
+pub(crate) type Reply = Result<Timed<(Digest, bool)>, EngineError>;
 
 /// A hash to compute, and the channel for its result.
 pub(crate) struct Job {
@@ -56,7 +47,6 @@ pub(crate) struct Job {
     pub(crate) reply: oneshot::Sender<Reply>,
 }
 
-/// The input to admission control.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AdmissionRequest {
     pub(crate) client: ClientKey,

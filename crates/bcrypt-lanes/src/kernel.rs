@@ -27,7 +27,6 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// An empty lane.
     pub(crate) const BLANK: Self =
         Self { boxes: [[0; 256]; 4], subkeys: [0; 18], keys: [[0; 18]; 2] };
 }

@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use zeroize::Zeroize;
 
-use crate::Stats;
-use crate::job::{Answer, Job};
+use crate::job::Job;
 use crate::kernel;
 use crate::kernel::{Lane, MAX_LANES};
 use crate::scheduler::Load;
 use crate::stored::Digest;
+use crate::{Stats, Timed};
 
 /// Lanes and the jobs in them. Busy lanes come first: the last one moves into the slot of a removed
 /// one, a copy of 4 KiB.
@@ -77,11 +77,10 @@ impl LaneGroup {
     pub(crate) fn collect_finished(&mut self, now: Instant) -> Stats {
         let mut ended = Stats::default();
         for index in (0..self.width()).rev() {
-            if let Some((digest, matches)) = self.outcome(index) {
+            if let Some(value) = self.outcome(index) {
                 let Running { job, started, .. } = self.remove(index);
-                let answer = Answer {
-                    digest,
-                    matches,
+                let answer = Timed {
+                    value,
                     waited: started.saturating_duration_since(job.submitted),
                     ran: now.saturating_duration_since(started),
                 };

@@ -35,7 +35,7 @@ mod worker;
 pub use engine::Engine;
 pub use job::ClientKey;
 pub use outcome::{EngineError, Stats, Timed, Verdict};
-pub use self_test::{SelfTestError, self_test};
+pub use self_test::self_test;
 pub use settings::Settings;
 pub use stored::{Cost, stored_cost};
 pub use worker::lower_priority;

@@ -128,12 +128,10 @@ impl Queue {
         displaced
     }
 
-    /// The next job.
     pub(crate) fn first(&self) -> Option<&Job> {
         self.jobs.first_key_value().map(|(_, job)| job)
     }
 
-    /// Removes the next job.
     pub(crate) fn pop(&mut self) -> Option<Job> {
         let (tag, job) = self.jobs.pop_first()?;
         self.clock = self.clock.max(tag.0);
@@ -146,7 +144,6 @@ impl Queue {
         self.jobs.remove(&tag)
     }
 
-    /// Removes cancelled and expired jobs.
     pub(crate) fn remove_dead(&mut self, now: Instant) -> Vec<Job> {
         let dead = self.jobs.extract_if(.., |_, job| !job.is_live(now));
         let dead = dead.map(|(_, job)| job).collect();

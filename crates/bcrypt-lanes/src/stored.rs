@@ -38,7 +38,6 @@ impl Cost {
 /// The 23 bytes of bcrypt's output that are stored; the 24th is not part of the format.
 pub(crate) type Digest = [u8; 23];
 
-/// A parsed hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) cost: Cost,

@@ -21,7 +21,6 @@ use crate::{Settings, Stats, kernel};
 /// Much longer than a worker that runs holds the lock.
 const STATS_ATTEMPTS: usize = 10_000;
 
-/// State shared by the engine and its workers.
 pub(crate) struct Shared {
     scheduler: Mutex<Scheduler>,
     /// Notified after every unlock.

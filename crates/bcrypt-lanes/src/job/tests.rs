@@ -1,4 +1,5 @@
 use super::*;
+use std::time::Duration;
 
 /// A job of `iterations` for `client`, a minute to be done in, and its answer's receiver.
 pub(crate) fn job(client: u128, iterations: u64) -> (Job, oneshot::Receiver<Reply>) {

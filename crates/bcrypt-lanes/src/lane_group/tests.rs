@@ -44,7 +44,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 fn digest(caller: &mut Receiver<Reply>) -> Option<Digest> {
-    caller.try_recv().ok().flatten()?.ok().map(|answer| answer.digest)
+    caller.try_recv().ok().flatten()?.ok().map(|answer| answer.value.0)
 }
 
 fn run_dry(lane_group: &mut LaneGroup) {
@@ -132,7 +132,7 @@ fn only_a_failed_verification_of_an_old_hash_does_the_work_of_the_current_cost()
             lane_group.collect_finished(Instant::now());
         }
         let answer = caller.try_recv().ok().flatten().and_then(Result::ok);
-        assert_eq!(answer.map(|a| a.matches), Some(matches));
+        assert_eq!(answer.map(|a| a.value.1), Some(matches));
         assert_eq!(done, iterations);
     }
 }
