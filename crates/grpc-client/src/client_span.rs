@@ -2,8 +2,9 @@
 //! in the request's headers (W3C Trace Context).
 
 use crate::call_context::NEVER_INDEXED;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
-use opentelemetry::{Context, global, propagation::Injector};
+use http::{HeaderName, HeaderValue, Request, Response};
+use opentelemetry::{Context, global};
+use std::collections::HashMap;
 use tonic::{Code, Status};
 use tracing::{Span, field::Empty, info_span};
 
@@ -27,8 +28,17 @@ pub(crate) fn start<B>(request: &mut Request<B>) -> Span {
     );
     if !span.is_disabled() {
         let context = span.in_scope(Context::current);
-        let mut headers = Headers(request.headers_mut());
-        global::get_text_map_propagator(|trace| trace.inject_context(&context, &mut headers));
+        let mut fields = HashMap::new();
+        global::get_text_map_propagator(|trace| trace.inject_context(&context, &mut fields));
+        // The propagator also sets an empty `tracestate`.
+        for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
+            if let (Ok(name), Ok(mut value)) =
+                (name.parse::<HeaderName>(), HeaderValue::try_from(value))
+            {
+                value.set_sensitive(NEVER_INDEXED);
+                request.headers_mut().insert(name, value);
+            }
+        }
     }
     span
 }
@@ -48,20 +58,5 @@ pub(crate) fn finish<B>(span: &Span, result: &Result<Response<B>, Status>) {
     span.record("rpc.grpc.status_code", i32::from(code));
     if code != Code::Ok {
         span.record("otel.status_code", "ERROR");
-    }
-}
-
-struct Headers<'a>(&'a mut HeaderMap);
-
-impl Injector for Headers<'_> {
-    fn set(&mut self, key: &str, value: String) {
-        // The propagator also sets an empty `tracestate`.
-        if !value.is_empty()
-            && let Ok(name) = HeaderName::from_bytes(key.as_bytes())
-            && let Ok(mut value) = HeaderValue::from_str(&value)
-        {
-            value.set_sensitive(NEVER_INDEXED);
-            self.0.insert(name, value);
-        }
     }
 }
