@@ -20,13 +20,11 @@ pub use keyring::{Keyring, TooShort, self_test};
 use crate::user::{MAX_LEAD_SECONDS, User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use keyring::Key;
+use parking_lot::RwLock;
 use rolegate_proto::limits::MAX_TOKEN_LEN;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use std::{
-    borrow::Cow,
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
-};
+use std::{borrow::Cow, sync::Arc};
 
 /// The lifetime of a token: 30 minutes.
 pub const TOKEN_TTL_SECONDS: u64 = 30 * 60;
@@ -98,15 +96,11 @@ impl Tokens {
         Self { keyring: Arc::new(RwLock::new(keyring)) }
     }
 
-    fn keyring(&self) -> RwLockReadGuard<'_, Keyring> {
-        self.keyring.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Replaces the keys of this and all clones.
     pub fn replace_keys(&self, keyring: Keyring) {
         let (signs, accepts) = (keyring.signing_kid(), keyring.kids().collect::<Vec<_>>());
         tracing::info!(signs, ?accepts, "reloaded the keys of access tokens");
-        let old = self.keyring();
+        let old = self.keyring.read();
         if old.kids().all(|kid| kid != signs) {
             tracing::warn!(
                 signs,
@@ -119,7 +113,7 @@ impl Tokens {
             tracing::warn!(kid, "the previous signing key is not accepted: its tokens are refused");
         }
         drop(old);
-        *self.keyring.write().unwrap_or_else(PoisonError::into_inner) = keyring;
+        *self.keyring.write() = keyring;
     }
 
     /// How many seconds after `now` a token may be issued for the user: none, except after many
@@ -140,7 +134,7 @@ impl Tokens {
             exp: issued.saturating_add(TOKEN_TTL_SECONDS),
         };
         let mark = Some(user.tokens_marked_until).filter(|until| issued < *until);
-        Ok(self.keyring().signing().encode(&claims, mark)?.into())
+        Ok(self.keyring.read().signing().encode(&claims, mark)?.into())
     }
 
     /// Verifies the signature and `sub`; `None` for a token that is malformed, forged, or not like those that
@@ -163,7 +157,7 @@ impl Tokens {
     /// comparing its text is cheaper than parsing.
     fn signed_mark(&self, header: &str, message: &str, signature: &str) -> Option<u64> {
         let signed_with = |key: &Key| key.verify(message, signature);
-        let keyring = self.keyring();
+        let keyring = self.keyring.read();
         if let Some(key) = keyring.by_header(header) {
             return signed_with(key).then_some(0);
         }

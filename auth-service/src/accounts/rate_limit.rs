@@ -14,13 +14,14 @@ mod tests;
 mod windows;
 
 use moka::sync::Cache;
+use parking_lot::Mutex;
 use rolegate_proto::RefusalScope;
 use sha2::{Digest, Sha256};
 use std::{
     net::{IpAddr, Ipv6Addr},
     num::NonZero,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -35,7 +36,6 @@ const SHARED_FACTOR: u32 = 15;
 const MAX_KNOWN: u64 = 100_000;
 const KNOWN_TTL: Duration = Duration::from_hours(30 * 24);
 
-/// Counts attempts.
 pub(crate) struct RateLimiter {
     /// Per username and address; `None` for no limit.
     limit: Option<NonZero<u32>>,
@@ -87,7 +87,7 @@ impl RateLimiter {
     fn check_at(&self, username: &str, client: IpAddr, now: Instant) -> Result<(), LimitExceeded> {
         let Some(limit) = self.limit else { return Ok(()) };
         let counts = self.counts(digest(username), client, limit.get());
-        let mut windows = self.windows();
+        let mut windows = self.windows.lock();
         self.may_refuse.store(windows.may_refuse(now), Ordering::Relaxed);
         windows.refusal(&counts, now).map_or(Ok(()), Err)
     }
@@ -103,7 +103,7 @@ impl RateLimiter {
         let mut counted = Vec::new();
         if let Some(limit) = self.limit {
             let counts = self.counts(place.0, client, limit.get());
-            let mut windows = self.windows();
+            let mut windows = self.windows.lock();
             if let Some(exceeded) = windows.refusal(&counts, now) {
                 return Err(exceeded);
             }
@@ -132,15 +132,9 @@ impl RateLimiter {
         }
         counts
     }
-
-    fn windows(&self) -> MutexGuard<'_, Windows> {
-        // Counts stay consistent even if a holder panics.
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Attempt {
-    /// Undoes the attempt.
     pub(crate) fn refund(mut self) {
         self.is_refunded = true;
     }
@@ -157,7 +151,7 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        self.limiter.windows().settle(&self.counted, self.is_refunded);
+        self.limiter.windows.lock().settle(&self.counted, self.is_refunded);
     }
 }
 

@@ -4,11 +4,12 @@
 //! many run as the engine has threads, which bounds their memory; the others wait in the order in which
 //! they came.
 
+use parking_lot::Mutex;
 use rolegate_bcrypt_lanes::{EngineError, Stats, Timed, lower_priority};
 use std::{
     collections::{HashMap, hash_map::Entry},
     net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -22,7 +23,6 @@ const NO_THREAD: Duration = Duration::from_secs(1);
 
 /// The checks that run or wait. Work is the CPU time of a check, as the iterations of bcrypt that all lanes
 /// of one thread together do in that time.
-#[derive(Debug)]
 pub(super) struct ForeignChecks {
     threads: u32,
     running: Arc<Semaphore>,
@@ -47,7 +47,7 @@ impl ForeignChecks {
 
     /// Adds the counters of these checks to those of the engine.
     pub(super) fn add_to(&self, stats: &mut Stats) {
-        let counters = lock(&self.counters);
+        let counters = self.counters.lock();
         stats.completed += counters.completed;
         stats.refused += counters.refused;
         stats.expired += counters.expired;
@@ -68,7 +68,7 @@ impl ForeignChecks {
         let pending = self.admit(work, client, deadline, per_second)?;
         let permit = self.wait_for_place(work, submitted, deadline, per_second).await;
         let Some(permit) = permit else {
-            lock(&self.counters).expired += 1;
+            self.counters.lock().expired += 1;
             return Err(EngineError::DeadlinePassed);
         };
         let (answer, answered) = oneshot::channel();
@@ -83,11 +83,11 @@ impl ForeignChecks {
         };
         if let Err(error) = thread::Builder::new().name("password".to_owned()).spawn(run) {
             tracing::error!(%error, "no thread for a check of an imported hash");
-            lock(&self.counters).refused += 1;
+            self.counters.lock().refused += 1;
             return Err(EngineError::Refused { retry_after: NO_THREAD, is_full: true });
         }
         let outcome = answered.await;
-        let mut counters = lock(&self.counters);
+        let mut counters = self.counters.lock();
         *(if outcome.is_ok() { &mut counters.completed } else { &mut counters.panics }) += 1;
         outcome.map_err(|_| EngineError::Lost)
     }
@@ -118,7 +118,7 @@ impl ForeignChecks {
         deadline: Instant,
         per_second: u64,
     ) -> Result<Pending, EngineError> {
-        let mut pending = lock(&self.pending);
+        let mut pending = self.pending.lock();
         let own = pending.get(&client).copied().unwrap_or(0);
         let before = time(pending.values().sum::<u64>() + own, per_second);
         // The lanes have half of each core.
@@ -126,7 +126,7 @@ impl ForeignChecks {
         let due = deadline.saturating_duration_since(Instant::now()) / 5 * 4;
         let overrun = done.saturating_sub(due);
         if self.running.available_permits() == 0 && !overrun.is_zero() {
-            lock(&self.counters).refused += 1;
+            self.counters.lock().refused += 1;
             let retry_after = overrun.max(Duration::from_millis(1));
             return Err(EngineError::Refused { retry_after, is_full: own == 0 });
         }
@@ -142,17 +142,13 @@ fn time(work: u64, per_second: u64) -> Duration {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if let Entry::Occupied(mut work) = lock(&self.all).entry(self.client) {
+        if let Entry::Occupied(mut work) = self.all.lock().entry(self.client) {
             *work.get_mut() -= self.work;
             if *work.get() == 0 {
                 work.remove();
             }
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -2,12 +2,8 @@
 
 use crate::queue::{Batch, Limits, MAX_WAITING, Queue, Waiting};
 use futures_util::FutureExt as _;
-use std::{
-    fmt,
-    panic::AssertUnwindSafe,
-    pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{fmt, panic::AssertUnwindSafe, pin::Pin, sync::Arc};
 use tokio::{sync::oneshot, task::yield_now, time::sleep};
 use tracing::{Instrument as _, Span};
 
@@ -29,6 +25,7 @@ pub struct Batcher<R, A> {
 
 struct Shared<R, A> {
     send: Box<dyn Fn(Vec<R>) -> AnswersFuture<A> + Send + Sync>,
+    /// No panic under this lock leaves the queue half changed.
     queue: Mutex<Queue<R, A>>,
 }
 
@@ -51,7 +48,7 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
     pub async fn submit(&self, request: R) -> Result<A, SubmitError> {
         let (reply, answer) = oneshot::channel();
         {
-            let mut queue = self.shared.lock();
+            let mut queue = self.shared.queue.lock();
             if queue.waiting.len() >= MAX_WAITING {
                 return Err(SubmitError::QueueFull);
             }
@@ -64,11 +61,6 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
 }
 
 impl<R: Send + 'static, A: Send + 'static> Shared<R, A> {
-    fn lock(&self) -> MutexGuard<'_, Queue<R, A>> {
-        // No panic under this lock leaves the queue half changed.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts a worker for the requests that wait, if there is capacity. Also starts the watch if they
     /// depend on other batches.
     fn dispatch(self: &Arc<Self>, mut queue: MutexGuard<'_, Queue<R, A>>) {
@@ -89,9 +81,9 @@ impl<R: Send + 'static, A: Send + 'static> Shared<R, A> {
     /// came before the stall found no capacity. One task for all batches: a timer in each worker would
     /// interrupt the runtime's wait for I/O with each lone request.
     async fn watch(self: Arc<Self>) {
-        while let Some(time) = { self.lock().continue_watch() } {
+        while let Some(time) = { self.queue.lock().continue_watch() } {
             sleep(time).await;
-            let queue = self.lock();
+            let queue = self.queue.lock();
             if !queue.waiting.is_empty() {
                 self.dispatch(queue);
             }
@@ -101,7 +93,9 @@ impl<R: Send + 'static, A: Send + 'static> Shared<R, A> {
     /// Sends batch after batch until no request waits.
     async fn work(self: Arc<Self>) {
         let mut sent = None;
-        while let Some(Batch { requests, replies, span }) = { self.lock().next_batch(&mut sent) } {
+        while let Some(Batch { requests, replies, span }) =
+            { self.queue.lock().next_batch(&mut sent) }
+        {
             let answers = async { (self.send)(requests).await }.instrument(span);
             // The hook has logged a panic. Its callers see that their replies are dropped.
             let answers = AssertUnwindSafe(answers).catch_unwind().await.unwrap_or_default();
@@ -113,7 +107,7 @@ impl<R: Send + 'static, A: Send + 'static> Shared<R, A> {
             // Callers that were just answered often submit again at once. Without this turn they
             // would miss the next batch, and batches would stay small. A lone caller needs none: its
             // next request starts a worker.
-            if !is_single || !self.lock().waiting.is_empty() {
+            if !is_single || !self.queue.lock().waiting.is_empty() {
                 yield_now().await;
             }
         }

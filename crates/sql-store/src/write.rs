@@ -13,12 +13,9 @@ use crate::{
     span::traced,
     sql_error::{CANTOPEN, IOERR, sqlite_code},
 };
+use parking_lot::Mutex;
 use sqlx::Error;
-use std::{
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, Span};
 
@@ -41,7 +38,7 @@ enum Stage {
 impl Commit {
     /// To be called before the statement that commits is sent. An error if the write was withdrawn.
     pub(crate) fn send(&self) -> sqlx::Result<()> {
-        let mut stage = self.stage();
+        let mut stage = self.0.lock();
         if matches!(*stage, Stage::Done) {
             return Err(Error::PoolTimedOut);
         }
@@ -51,7 +48,7 @@ impl Commit {
 
     /// When the commit was sent. If it was not, it never will be.
     fn withdraw(&self) -> Option<Instant> {
-        let mut stage = self.stage();
+        let mut stage = self.0.lock();
         if let Stage::Sent(at) = *stage {
             return Some(at);
         }
@@ -61,11 +58,7 @@ impl Commit {
 
     /// Whether the commit was sent, so that the write may have happened.
     pub(crate) fn was_sent(&self) -> bool {
-        matches!(*self.stage(), Stage::Sent(_))
-    }
-
-    fn stage(&self) -> MutexGuard<'_, Stage> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        matches!(*self.0.lock(), Stage::Sent(_))
     }
 }
 

@@ -36,7 +36,6 @@ pub(super) struct Count {
 /// An attempt was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LimitExceeded {
-    /// When to retry.
     pub(crate) retry_after: Duration,
     /// What is refused until then; `None` if attempts in progress may yet be refunded.
     pub(crate) scope: Option<RefusalScope>,
@@ -49,7 +48,6 @@ struct Window {
     attempts: u32,
     /// Those of `attempts` that are in progress.
     pending: u32,
-    /// Whether an attempt was refused.
     has_refused: bool,
 }
 

@@ -67,7 +67,7 @@ async fn as_many_checks_run_as_there_are_threads_and_the_next_waits() {
     second.1.send(()).expect("runs");
     assert!(matches(second.0).await);
     checks.running(0).await;
-    assert!(super::lock(&checks.0.pending).is_empty(), "clients without checks are forgotten");
+    assert!(checks.0.pending.lock().is_empty(), "clients without checks are forgotten");
     assert_eq!(checks.stats().completed, 3);
 }
 

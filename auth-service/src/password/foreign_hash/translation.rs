@@ -51,7 +51,7 @@ pub(in crate::password) fn translate(text: &str) -> Result<Cow<'_, str>, HashRej
     } else if let Some(rest) = text.strip_prefix("pbkdf2:sha512:") {
         of_system("Werkzeug's PBKDF2", werkzeug_pbkdf2(&SHA512, rest))
     } else if let Some((salt, key)) = text.split_once(':').filter(|_| is_better_auth(text)) {
-        let key = hex(key).and_then(|key| scrypt("16384", "16", "1", salt, &key));
+        let key = hex::decode(key).ok().and_then(|key| scrypt("16384", "16", "1", salt, &key));
         of_system("better-auth", key.map(|phc| format!("nfkc:{phc}")))
     } else if text.starts_with("AQAAAA") {
         let bytes = STANDARD.decode(text).ok();
@@ -74,13 +74,13 @@ fn django_scrypt(rest: &str) -> Option<String> {
 fn werkzeug_scrypt(rest: &str) -> Option<String> {
     let [parameters, salt, key] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
     let [n, r, p] = parameters.split(':').collect::<Vec<_>>().try_into().ok()?;
-    scrypt(n, r, p, salt, &hex(key)?)
+    scrypt(n, r, p, salt, &hex::decode(key).ok()?)
 }
 
 /// `ITERATIONS$SALT$DIGEST`, the digest in hex.
 fn werkzeug_pbkdf2(prf: &Prf, rest: &str) -> Option<String> {
     let [iterations, salt, digest] = rest.split('$').collect::<Vec<_>>().try_into().ok()?;
-    Pbkdf2::format(prf, iterations, salt.as_bytes(), &hex(digest)?)
+    Pbkdf2::format(prf, iterations, salt.as_bytes(), &hex::decode(digest).ok()?)
 }
 
 /// `SALT:KEY` in hex. The salt is the text, not what it encodes.
@@ -113,12 +113,6 @@ fn scrypt(n: &str, r: &str, p: &str, salt: &str, key: &[u8]) -> Option<String> {
     let encode = |bytes| STANDARD_NO_PAD.encode(bytes);
     let (salt, key) = (encode(salt.as_bytes()), encode(key));
     Some(format!("$scrypt$ln={},r={r},p={p}${salt}${key}", n.ilog2()))
-}
-
-fn hex(text: &str) -> Option<Vec<u8>> {
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let is_hex = text.len().is_multiple_of(2) && text.bytes().all(|it| it.is_ascii_hexdigit());
-    text.as_bytes().chunks(2).map(byte).collect::<Option<_>>().filter(|_| is_hex)
 }
 
 /// Whose hash this is, if it is one that is not read.

@@ -3,13 +3,11 @@
 use super::primary::Timeline;
 use crate::{Reads, STATEMENT_TIMEOUT};
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
+use parking_lot::Mutex;
 use sqlx::{Connection as _, Error, PgConnection, postgres::PgConnectOptions};
 use std::{
     fmt,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-    },
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     time::{Duration, Instant},
 };
 use tokio::{sync::Notify, time::timeout};
@@ -78,7 +76,7 @@ impl Connector {
 
     /// Lets no connection be used again that is idle now.
     pub(super) fn discard_idle(&self) {
-        *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.last_failure.lock() = Some(Instant::now());
     }
 }
 
@@ -96,7 +94,7 @@ impl Manager for Connector {
         if self.timeline.is_superseded(session.timeline) {
             return Err(RecycleError::message("another server was promoted"));
         }
-        let last_failure = *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let last_failure = *self.last_failure.lock();
         let last_used = metrics.recycled.unwrap_or(metrics.created);
         if last_failure.is_some_and(|failure| failure >= last_used) {
             return Err(RecycleError::message("another connection failed"));
