@@ -28,7 +28,6 @@ use tonic::service::Routes;
 const BATCH_AUTHORIZE: &str = "/rolegate.auth.v1.AuthService/BatchAuthorize";
 
 /// The configuration of the service.
-#[derive(Debug)]
 pub struct Config {
     /// The database of the users.
     pub database: DatabaseUrl,
@@ -170,11 +169,5 @@ async fn seed(accounts: &Accounts, password: &AdminPassword) -> Result<(), Failu
             outcome => return Ok(outcome?),
         }
         backoff.wait().await;
-    }
-}
-
-impl std::fmt::Debug for AuthService {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("AuthService").finish_non_exhaustive()
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 
 /// The settings of the operator.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Policy {
     /// For new passwords.
     pub passwords: PasswordRules,

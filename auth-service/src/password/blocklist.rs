@@ -1,14 +1,14 @@
 //! Common passwords, which users may not choose: `PASSWORD_BLOCKLIST_FILE`, which can be read again.
 
+use parking_lot::{Mutex, RwLock};
 use rolegate_grpc_tls::explain;
 use rolegate_program::settings::SettingError;
 use sha1::{Digest, Sha1};
 use std::{
-    fmt,
     fs::{self, File},
     io::{BufRead as _, BufReader, Read as _, Seek as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::Arc,
 };
 
 const SETTING: &str = "PASSWORD_BLOCKLIST_FILE";
@@ -78,13 +78,11 @@ impl BlocklistFile {
 
     /// Reads the file again. On an error the old passwords stay. Blocks.
     pub fn reload(&self) {
-        let _turn = self.0.reload.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.0.reload.lock();
         match read(&self.0.path) {
             Ok(new) => {
-                let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
-                let old = std::mem::replace(&mut *current, new);
-                drop(current);
-                drop(old);
+                // The old list is dropped after the lock.
+                let _old = std::mem::replace(&mut *self.0.current.write(), new);
                 self.log();
             }
             Err(error) => {
@@ -101,11 +99,11 @@ impl BlocklistFile {
     /// Lines with a password or a digest.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.0.current.read().unwrap_or_else(PoisonError::into_inner).0.len()
+        self.0.current.read().0.len()
     }
 
     pub(crate) fn contains(&self, password: &str) -> bool {
-        self.0.current.read().unwrap_or_else(PoisonError::into_inner).contains(password)
+        self.0.current.read().contains(password)
     }
 }
 
@@ -176,12 +174,6 @@ fn digits(text: &str) -> Option<&str> {
     let (digits, count) = text.split_once(':').unwrap_or((text, "0"));
     let is_counted = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
     (is_counted && digits.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(digits)
-}
-
-impl fmt::Debug for BlocklistFile {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("BlocklistFile").field(&self.0.path).finish()
-    }
 }
 
 #[cfg(test)]

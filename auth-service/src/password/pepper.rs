@@ -31,7 +31,7 @@ const WORDPRESS: &str = "$wp";
 const SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
 
 /// The configured peppers, newest first; none without the setting.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Peppers {
     all: Vec<Pepper>,
     /// Whether new hashes have none: replicas accept a pepper before any uses it, and after.
@@ -124,7 +124,6 @@ impl Peppers {
         self.all.iter().any(|pepper| pepper.id == id).then_some(hash)
     }
 
-    /// Splits a stored hash.
     pub(super) fn for_stored<'h>(
         &self,
         stored: &'h str,
@@ -165,10 +164,4 @@ impl Pepper {
 
 fn base64_of(mac: impl Mac) -> Zeroizing<String> {
     Zeroizing::new(STANDARD.encode(mac.finalize().into_bytes()))
-}
-
-impl std::fmt::Debug for Pepper {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("Pepper").field(&self.id).finish()
-    }
 }

@@ -34,7 +34,7 @@ pub enum PasswordError {
 }
 
 /// The rules of the operator for new passwords.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PasswordRules {
     /// In bytes.
     pub min_length: usize,

@@ -9,7 +9,7 @@ use rolegate_sql_store::BatchedReads as Reads;
 use std::sync::Arc;
 
 /// Reads of users and opaque tokens by their keys. Clones share their statements.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct BatchedReads {
     /// Users by id.
     pub users: Reads<dyn UserStore, i64, User>,

@@ -15,7 +15,7 @@ use rolegate_program::{
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
 use rolegate_sql_store::Store;
-use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{io::DuplexStream, sync::mpsc};
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{service::Routes, transport::Server};
@@ -141,12 +141,6 @@ impl GrpcServer {
                 Ok(())
             }
         }
-    }
-}
-
-impl fmt::Debug for GrpcServer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("GrpcServer").finish_non_exhaustive()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{StoreError, Timed, metrics::READ_BATCHES};
 use futures_util::{StreamExt as _, future::BoxFuture, stream};
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_telemetry::metrics::observe_size;
-use std::{collections::HashMap, fmt, hash::Hash, sync::Arc, time::Duration};
+use std::{collections::HashMap, hash::Hash, sync::Arc, time::Duration};
 
 const LIMITS: Limits = Limits {
     // Enough for every caller of a busy replica; the database reads that many rows by key in less than
@@ -150,12 +150,6 @@ where
 impl<S: ?Sized, K, R> Clone for BatchedReads<S, K, R> {
     fn clone(&self) -> Self {
         Self { batcher: self.batcher.clone(), reader: Arc::clone(&self.reader) }
-    }
-}
-
-impl<S: ?Sized, K, R> fmt::Debug for BatchedReads<S, K, R> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("BatchedReads").finish_non_exhaustive()
     }
 }
 
