@@ -43,11 +43,7 @@ impl Posts {
 /// Passes the client address and the request id on to auth-service. A batch of several requests has
 /// no id of its own.
 fn call_context() -> CallContext {
-    let request_id = RequestContext::with_current(|current| {
-        current.request_id.to_str().ok().and_then(|id| id.parse().ok())
-    });
-    CallContext {
-        client_address: RequestContext::client_address(),
-        request_id: request_id.flatten(),
-    }
+    let request_id = |current: &RequestContext| current.request_id.to_str().ok()?.parse().ok();
+    let request_id = RequestContext::with_current(request_id).flatten();
+    CallContext { client_address: RequestContext::client_address(), request_id }
 }

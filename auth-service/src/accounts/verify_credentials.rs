@@ -22,17 +22,6 @@ impl Accounts {
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<(User, Option<Role>), AccountError> {
-        let mut user = self.verified_user(username, password, origin).await?;
-        let unknown_role = self.take_unknown_role(&mut user);
-        Ok((user, unknown_role))
-    }
-
-    async fn verified_user(
-        &self,
-        username: &str,
-        password: SecretString,
-        origin: CallOrigin,
-    ) -> Result<User, AccountError> {
         let presented = Presented::new(username, password, origin, "basic");
         self.check_limit(&presented).await?;
         let stored = self.load(&presented).await?;
@@ -42,17 +31,20 @@ impl Accounts {
             let password = password.secret().expose_secret();
             self.cache.key(username, hash, password, origin.client_key())
         });
-        if let (Some(key), Some(stored)) = (&key, active)
+        let mut user = if let (Some(key), Some(stored)) = (&key, active)
             && let Some(hit) = self.cache.get(key, origin.deadline)
         {
             metrics::BASIC_CACHE_HITS.inc();
             if hit.is_first_in_minute {
                 audit::login_ok(&stored.user, presented.method);
             }
-            return Ok(stored.user.clone());
-        }
-        // Boxed, so that a hit moves no room for a check.
-        Box::pin(self.check_credentials(presented, stored, key)).await
+            stored.user.clone()
+        } else {
+            // Boxed, so that a hit moves no room for a check.
+            Box::pin(self.check_credentials(presented, stored, key)).await?
+        };
+        let unknown_role = self.take_unknown_role(&mut user);
+        Ok((user, unknown_role))
     }
 
     /// Identical checks at the same time are one attempt: together they learn one result.
