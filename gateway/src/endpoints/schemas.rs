@@ -1,12 +1,10 @@
 //! Schemas of fields that several endpoints have: the part of the rules that a schema can express;
 //! auth-service checks all of them.
 
-use rolegate_auth_client::Role;
 use serde_json::json;
-use std::borrow::Cow;
 use utoipa::{
-    PartialSchema, ToSchema,
-    openapi::{KnownFormat, Object, ObjectBuilder, RefOr, Schema, SchemaFormat, Type},
+    ToSchema,
+    openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type},
 };
 
 pub(super) fn username() -> Object {
@@ -63,22 +61,8 @@ pub(super) fn label() -> Object {
         .build()
 }
 
-/// Stands in schemas for a `String` that holds the name of a [`Role`].
-pub(super) struct RoleName;
-
-impl PartialSchema for RoleName {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .description(Some("What a user may do. `EXTRA_ROLES` can add to these three."))
-            .pattern(Some("^[a-z][a-z0-9_-]{0,31}$"))
-            .examples(Role::BUILT_IN.map(|role| role.to_string()))
-            .into()
-    }
-}
-
-impl ToSchema for RoleName {
-    fn name() -> Cow<'static, str> {
-        "Role".into()
-    }
-}
+/// What a user may do. `EXTRA_ROLES` can add to these three.
+#[derive(ToSchema)]
+#[schema(as = Role, pattern = "^[a-z][a-z0-9_-]{0,31}$", examples("user", "author", "admin"))]
+#[expect(dead_code, reason = "stands in schemas for a string")]
+pub(super) struct RoleName(String);
