@@ -3,7 +3,6 @@
 use crate::{opaque_token::TokenKind, user::User};
 use rolegate_proto::Role;
 
-/// Who acts.
 #[derive(Clone, Debug)]
 pub(crate) struct Actor {
     /// With the stored role, or that of the key if it is lower.

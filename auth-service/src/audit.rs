@@ -44,7 +44,6 @@ pub(crate) enum Change {
     SessionEnded,
 }
 
-/// Who makes a change.
 #[derive(Clone, Debug)]
 pub(crate) enum By {
     Actor(Actor),
@@ -54,7 +53,6 @@ pub(crate) enum By {
     Operator,
 }
 
-/// A change that is made.
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
     pub(crate) change: Change,

@@ -23,7 +23,6 @@ const MIB: usize = 1024 * 1024;
 /// For memory to become free.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The budgets of a gateway.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryBudgets {
     pub(crate) requests: MemoryBudget,

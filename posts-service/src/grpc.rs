@@ -58,7 +58,6 @@ async fn respond<M: Message>(memory: Reservation, message: M) -> RpcResult<M> {
 
 type RpcResult<M> = Result<Response<M>, Status>;
 
-/// The access token of the actor.
 fn actor_of<M>(request: &Request<M>) -> SecretString {
     SecretString::from(actor::token(request.metadata()))
 }

@@ -35,7 +35,6 @@ pub(crate) struct CredentialCache {
     in_flight: Cache<CacheKey, Arc<OnceCell<bool>>>,
 }
 
-/// A cached success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     /// Whether it is the first of this entry in this minute, as its insertion may be.
@@ -88,7 +87,6 @@ impl CredentialCache {
         Some(Hit { is_first_in_minute: now > last && swap().is_ok() })
     }
 
-    /// Adds a successful check.
     pub(crate) fn insert(&self, key: CacheKey, deadline: Instant) {
         if let Some(entries) = &self.entries {
             entries.insert(key, Arc::new(self.minute(deadline).into()));

@@ -85,7 +85,6 @@ pub(crate) struct HashCounts {
 }
 
 impl HashCounts {
-    /// Counts a stored hash.
     pub(crate) fn add(&mut self, stored: &str) {
         if stored == NO_PASSWORD {
             self.missing += 1;

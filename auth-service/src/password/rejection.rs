@@ -3,16 +3,13 @@
 /// Why a hash may not be imported, or cannot be checked. Never quotes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HashRejection {
-    /// Not a hash of a known algorithm.
     #[error(
         "is in no form that is read (docs/importing-users.md has them); import null, and reset the \
          password"
     )]
     UnknownFormat,
-    /// The algorithm is known and not implemented here.
     #[error("is {0}, which is not read; import null, and reset the password")]
     Unread(&'static str),
-    /// The algorithm is known, the rest is not in its format.
     #[error("is a malformed hash of {0}")]
     Malformed(&'static str),
     #[error("needs more than 256 MiB of memory to be checked")]
@@ -30,7 +27,6 @@ pub(crate) enum HashRejection {
     /// Guessed at more than ten times as fast as OWASP allows.
     #[error("is below a tenth of OWASP's minimum; --accept-weak-hashes imports it")]
     TooWeak,
-    /// It starts with the id of a pepper that is not configured.
     #[error("needs a pepper that is not in PASSWORD_PEPPER")]
     UnknownPepper,
 }

@@ -74,7 +74,6 @@ where
 pub struct CurrentUser(pub User);
 
 impl CurrentUser {
-    /// Authorizes the bearer of the token in `parts`.
     async fn authorize(
         parts: &Parts,
         client: &AuthClient,

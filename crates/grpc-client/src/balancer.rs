@@ -63,7 +63,6 @@ struct Shared {
 
 type Answer = Result<Response<Body>, Status>;
 
-/// A replica for a call.
 #[derive(Debug)]
 struct Pick {
     replica: Replica,
@@ -121,7 +120,6 @@ impl BalancedChannel {
         Self { affinity: Some(Affinity::of_key(key)), ..self.clone() }
     }
 
-    /// Picks a replica for a call.
     async fn pick(&self) -> Result<Pick, Status> {
         match self.choose() {
             Some(pick) => Ok(pick),

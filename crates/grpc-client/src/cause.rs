@@ -10,7 +10,6 @@ use std::{
 };
 use tonic::Status;
 
-/// A failed attempt to connect.
 #[derive(Debug)]
 pub(crate) enum ConnectError {
     /// No stream: TCP or the TLS handshake failed.
@@ -27,7 +26,6 @@ impl ConnectError {
         matches!(self, Self::Stream(error) if error.kind() == io::ErrorKind::ConnectionRefused)
     }
 
-    /// In words.
     pub(crate) fn describe(&self, is_encrypted: bool) -> String {
         match self {
             Self::Stream(error) => tls_problem(error).unwrap_or_else(|| match error.kind() {

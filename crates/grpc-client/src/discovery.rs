@@ -24,12 +24,10 @@ pub struct ServiceInfo {
 /// A stream to a replica, or why there is none.
 pub(crate) type Connected = io::Result<Box<dyn Stream>>;
 
-/// Finds replicas.
 pub(crate) trait Discover: Send + Sync + 'static {
     /// The current addresses, one for each replica.
     fn addresses(&self) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
 
-    /// Opens a stream to one of them.
     fn connect(&self, address: SocketAddr) -> impl Future<Output = Connected> + Send;
 
     /// The scheme and authority of requests.

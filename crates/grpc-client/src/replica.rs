@@ -35,7 +35,6 @@ const FAILURE_TIMEOUT: Duration = Duration::from_millis(100);
 /// end at once with a line about a setting.
 const START_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Keeps a replica connected and follows its health.
 pub(crate) struct Monitor<D> {
     service: ServiceInfo,
     address: SocketAddr,

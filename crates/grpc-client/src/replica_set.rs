@@ -16,16 +16,19 @@ pub(crate) struct Calls {
     pub(crate) slow: Notify,
 }
 
-/// The state of a replica.
 #[derive(Clone, Debug)]
 pub(crate) enum ReplicaState {
-    /// Not reachable.
     Down,
     /// Connected. A replica that is not serving (it starts, stops, or lost its database) is the
     /// second choice.
-    Up { connection: SendRequest<Body>, serving: bool },
+    Up {
+        connection: SendRequest<Body>,
+        serving: bool,
+    },
     /// Connected, but it missed a call and has reported no health since: the last choice.
-    Unresponsive { connection: SendRequest<Body> },
+    Unresponsive {
+        connection: SendRequest<Body>,
+    },
 }
 
 /// A replica that may be called.

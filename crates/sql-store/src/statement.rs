@@ -176,7 +176,6 @@ impl Statement {
         }
     }
 
-    /// The only row of the statement.
     pub(crate) async fn fetch_one<R: TableRow>(
         self,
         connection: &mut Connection<'_>,
@@ -194,7 +193,6 @@ impl Statement {
         self.push(lock).run(connection).await
     }
 
-    /// The rows of the statement.
     pub(crate) async fn fetch<R: TableRow>(
         self,
         connection: &mut Connection<'_>,

@@ -115,7 +115,6 @@ impl QueryParams {
         }
     }
 
-    /// The page size.
     pub(crate) fn limit(&self) -> Result<Option<u16>, ApiError> {
         let is_valid = |&limit: &u16| (1..=MAX_PAGE_SIZE).contains(&limit.into());
         self.number("limit", is_valid, format_args!("a whole number from 1 to {MAX_PAGE_SIZE}"))
@@ -159,7 +158,6 @@ pub(crate) fn id_parameter(name: &str, description: &str) -> Parameter {
     parameter(name, description, id.maximum(Some(i64::MAX)).format(Some(int64)).into())
 }
 
-/// An optional query parameter.
 pub(crate) fn parameter(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter {
     let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Query);
     parameter.description(Some(description)).schema(Some(schema)).build()

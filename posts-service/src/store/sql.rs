@@ -17,7 +17,6 @@ const TABLES: Tables = Tables {
     sqlite: &[(1, "post", include_str!("../../migrations/sqlite/0001_post.sql"))],
 };
 
-/// A post as a row.
 type Row = (i64, i64, String, String, i64, i64);
 
 const SELECT: &str = "SELECT id, author_id, title, content, created_at, updated_at FROM ";

@@ -33,7 +33,6 @@ impl<'a> SecretFolder<'a> {
         Ok(secret)
     }
 
-    /// Whether the secret `name` exists.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.join(name).exists()
     }

@@ -48,7 +48,6 @@ pub struct ImportArguments {
     accept_weak_hashes: bool,
 }
 
-/// An import in progress.
 struct Importer<'o> {
     operator: &'o Operator,
     arguments: &'o ImportArguments,

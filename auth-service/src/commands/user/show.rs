@@ -32,7 +32,6 @@ impl Operator {
         Ok(())
     }
 
-    /// Prints one user.
     pub(super) async fn show(&self, username: &str) -> Result<(), Failure> {
         let found = self.credentials(username).await?;
         self.print_line("ID", "ROLE", "STATE", "USERNAME");

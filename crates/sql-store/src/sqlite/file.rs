@@ -42,7 +42,6 @@ pub fn file_exists(file: &Path) -> Result<bool, String> {
     }
 }
 
-/// The folder that the file is in.
 pub(super) fn folder(file: &Path) -> &Path {
     file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
