@@ -20,10 +20,8 @@ pub fn error_status(
         Reason::Internal => "internal error".to_owned(),
         _ => error.to_string(),
     };
-    let metadata: HashMap<_, _> = scope
-        .map(|scope| (REFUSAL_SCOPE.to_owned(), scope.as_str().to_owned()))
-        .into_iter()
-        .collect();
+    let scope = scope.map(|scope| (REFUSAL_SCOPE.to_owned(), scope.as_str().to_owned()));
+    let metadata: HashMap<_, _> = scope.into_iter().collect();
     let mut details = ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, metadata);
     if let Some(delay) = retry_after {
         details.set_retry_info(Some(delay));
