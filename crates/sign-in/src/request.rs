@@ -121,10 +121,11 @@ impl SignIn {
     }
 
     /// Where a person signs in who has no good credential; `None` for requests of programs, and for the page
-    /// itself, which the proxy should have passed.
+    /// itself, which the proxy should have passed. A proxy that does not say the method was configured before
+    /// there was a page: nginx would answer 500 to its visitors if they were led there.
     #[must_use]
     pub fn redirect(&self, request: BrowserRequest<'_>) -> Option<String> {
-        if !request.is_navigation() {
+        if request.method.is_none() || !request.is_navigation() {
             return None;
         }
         let path = request.path.filter(|path| path.starts_with('/')).unwrap_or("/");

@@ -155,6 +155,12 @@ fn only_navigations_are_led_to_the_page() {
 }
 
 #[test]
+fn nobody_is_led_to_the_page_by_a_proxy_that_does_not_say_the_method() {
+    let headers = headers(&[("sec-fetch-mode", "navigate"), ("accept", "text/html")]);
+    assert_eq!(sign_in("/sign-in", None).redirect(request(None, &headers)), None);
+}
+
+#[test]
 fn return_address_is_a_path_or_for_another_host_a_whole_url() {
     let headers = headers(&[("sec-fetch-mode", "navigate")]);
     let request = request(Some("GET"), &headers);
