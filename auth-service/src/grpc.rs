@@ -11,7 +11,7 @@ mod message;
 mod opaque_tokens;
 
 use crate::{
-    accounts::{AccountError, Accounts, Bearer, PageRequest},
+    accounts::{AccountError, Accounts, Bearer},
     metrics,
     opaque_token::TokenKind,
 };
@@ -142,19 +142,9 @@ impl AuthService for AuthGrpc {
         request: Request<wire::ListUsersRequest>,
     ) -> RpcResult<wire::ListUsersResponse> {
         let (metadata, _, message) = request.into_parts();
-        let page = PageRequest {
-            size: message.page_size,
-            after: message.after,
-            username_prefix: message.username_prefix,
-            role: optional_role(message.role_name, message.role),
-        };
-        let page = self.accounts.list_users(actor::token(&metadata), page).await?;
-        let users = page.users.into_iter().map(Into::into).collect();
-        Ok(Response::new(wire::ListUsersResponse {
-            users,
-            next_after: page.next_after,
-            times: Vec::new(),
-        }))
+        let with_times = message.with_times;
+        let page = self.accounts.list_users(actor::token(&metadata), message.into()).await?;
+        Ok(Response::new(message::page(page, with_times)))
     }
 
     async fn batch_get_users(

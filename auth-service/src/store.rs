@@ -17,14 +17,14 @@ mod tables;
 mod transfer;
 
 pub use batched_reads::BatchedReads;
-pub use opaque_tokens::{TokenSelection, TokenStore};
+pub use opaque_tokens::{TokenSelection, TokenStore, Used};
 pub use rolegate_sql_store::StoreError;
 pub use sql::open;
 pub(crate) use sql::open_beside;
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
 
-use crate::user::{Credentials, User};
+use crate::user::{Credentials, ListedUser, User};
 use async_trait::async_trait;
 use rolegate_proto::Role;
 use rolegate_sql_store::Timed;
@@ -152,8 +152,10 @@ pub struct UserFilter {
     pub username_prefix: String,
     /// Only this role; `None` for all.
     pub role: Option<Role>,
-    /// Only users who are not disabled.
-    pub is_enabled: bool,
+    /// Only users who are, or are not, disabled; `None` for all.
+    pub disabled: Option<bool>,
+    /// Only usernames that contain this text, taken literally but for the case of its letters; empty for all.
+    pub search: String,
 }
 
 /// A database of users.
@@ -221,8 +223,8 @@ pub trait UserStore: TokenStore {
         new: SecretString,
     ) -> Result<bool, StoreError>;
 
-    /// Users by ascending id.
-    async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError>;
+    /// Users by ascending id. A search reads all users behind [`UserFilter::after`], until the page is full.
+    async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError>;
 }
 
 /// Checks, with the rows of the user `id`, of `actor` and of all admins, whether `actor` may write. A write

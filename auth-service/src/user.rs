@@ -39,6 +39,17 @@ impl User {
     }
 }
 
+/// A user in a list, and when something happened to them, in Unix seconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedUser {
+    /// The user.
+    pub user: User,
+    /// `None` for users from before it was kept.
+    pub created_at: Option<u64>,
+    /// The last login with a password; `None` for none since it is kept.
+    pub last_login_at: Option<u64>,
+}
+
 /// A user with the password hash, which is not printed.
 #[derive(Clone, Debug)]
 pub struct Credentials {

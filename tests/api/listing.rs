@@ -4,7 +4,7 @@ use e2e::{
     Api, TestApp, TestResponse, TestSetup, for_all_deployments, for_one_deployment,
     for_two_deployments,
 };
-use reqwest::Url;
+use reqwest::{Method, Url};
 use serde_json::{Value, json};
 
 for_all_deployments!(users_are_listed_by_id_with_name_and_role_only);
@@ -12,6 +12,9 @@ for_two_deployments!(
     pages_have_no_gaps_and_no_overlap,
     username_prefix_is_matched_literally,
     role_filters,
+    search_finds_what_contains_the_text_whatever_its_case,
+    disabled_users_are_listed_apart,
+    times_are_listed_on_request,
 );
 for_one_deployment!(out_of_range_parameters_are_rejected);
 
@@ -134,4 +137,83 @@ async fn out_of_range_parameters_are_rejected(setup: TestSetup) {
     list(&api, &[("limit", "1"), ("limit", "2")]).await.expect_error(400);
     let unknown = list(&api, &[("limit", "1"), ("page", "2")]).await;
     unknown.expect_detail(400, "Query parameter \"page\" is not known.");
+}
+
+async fn search_finds_what_contains_the_text_whatever_its_case(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
+    for name in ["Ärger", "bärbel", "100%", "a_b", "[x]", "back\\slash", "joe*"] {
+        app.try_register(name, "pw").await.expect(200);
+    }
+    for (text, wanted) in [
+        ("ÄR", &["Ärger", "bärbel"][..]),
+        ("är", &["Ärger", "bärbel"]),
+        ("GER", &["Ärger"]),
+        ("ADMIN", &["admin"]),
+        ("%", &["100%"]),
+        ("_", &["a_b"]),
+        ("[", &["[x]"]),
+        ("\\S", &["back\\slash"]),
+        ("*", &["joe*"]),
+        (".", &[]),
+        ("stranger", &[]),
+    ] {
+        assert_eq!(names(&api, &[("search", text)]).await, wanted, "{text:?}");
+    }
+    assert_eq!(names(&api, &[("search", "")]).await.len(), 8);
+    let page = list(&api, &[("search", "B"), ("limit", "1")]).await.expect(200).json();
+    assert_eq!(page["users"][0]["username"], "bärbel");
+    let next = page["next"].to_string();
+    let rest = names(&api, &[("search", "B"), ("after", &next)]).await;
+    assert_eq!(rest, ["a_b", "back\\slash"]);
+    let prefixed = names(&api, &[("search", "B"), ("username", "a"), ("role", "user")]).await;
+    assert_eq!(prefixed, ["a_b"]);
+    for text in ["a\0", "\u{7f}", &"x".repeat(256)] {
+        list(&api, &[("search", text)]).await.expect_error(400);
+    }
+}
+
+async fn disabled_users_are_listed_apart(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
+    let (ann, _) = (app.user("ann").await, app.user("bob").await);
+    let disable = api.request(Method::PATCH, &format!("/users/{}", ann.id));
+    api.send(disable.json(&json!({ "disabled": true }))).await.expect(200);
+    assert_eq!(names(&api, &[("disabled", "true")]).await, ["ann"]);
+    assert_eq!(names(&api, &[("disabled", "false")]).await, ["admin", "bob"]);
+    assert_eq!(names(&api, &[("disabled", "true"), ("search", "B")]).await, [""; 0]);
+    for value in ["", "1", "TRUE", "null"] {
+        let detail = "Query parameter \"disabled\" must be true or false.";
+        list(&api, &[("disabled", value)]).await.expect_detail(400, detail);
+    }
+}
+
+async fn times_are_listed_on_request(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
+    app.try_register("ann", "pw").await.expect(200);
+    app.basic.with_basic("ann", "pw").get("/protected").await.expect(200);
+    let ann = async || {
+        let query = [("username", "ann"), ("include", "times")];
+        list(&api, &query).await.expect(200).json()["users"][0].clone()
+    };
+    let before = ann().await;
+    assert_eq!(before["last_sign_in_at"], Value::Null, "Basic is no login");
+    let created_at = before["created_at"].as_str().expect("a time");
+    let is_time = |text: &str| text.starts_with("20") && text.len() == 24 && text.contains(".000Z");
+    assert!(is_time(created_at), "{created_at}");
+    let login = json!({ "username": "ann", "password": "pw" });
+    app.bearer.send(app.bearer.request(Method::POST, "/login").json(&login)).await.expect(200);
+    let after = ann().await;
+    let last = after["last_sign_in_at"].as_str().expect("a time");
+    assert!(last >= created_at && is_time(last), "{last}");
+    assert_eq!(after["created_at"], before["created_at"]);
+    assert_eq!(after.as_object().expect("a user").len(), 6);
+    let body = list(&api, &[("username", "ann")]).await.expect(200).json();
+    let plain = json!({ "id": after["id"], "username": "ann", "role": "user", "disabled": false });
+    assert_eq!(body, json!({ "users": [plain], "next": null }));
+    for value in ["", "all", "times,roles"] {
+        let detail = "Query parameter \"include\" must be times.";
+        list(&api, &[("include", value)]).await.expect_detail(400, detail);
+    }
 }

@@ -16,7 +16,7 @@ async fn connect(app: &TestApp) -> PgConnection {
 /// last statement, which may already be another one: a read of the admin, or a health check.
 async fn statement(connection: &mut PgConnection, admin: &Api, query: &str) -> String {
     let find = "SELECT query FROM pg_stat_activity WHERE datname = current_database()
-        AND application_name = 'rolegate auth-service' AND query LIKE '%ORDER BY id LIMIT%'
+        AND application_name = 'rolegate auth-service' AND query LIKE '%ORDER BY id LIMIT $%'
         AND query_start >= $1::timestamptz";
     for _ in 0..100 {
         let now = "SELECT clock_timestamp()::text";
@@ -88,8 +88,23 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
         }
     }
     // A prefix is a range of names, not a scan with a pattern.
-    let statement = statement(&mut connection, &admin, "username=user%2012345").await;
+    let prefix = statement(&mut connection, &admin, "username=user%2012345").await;
     let (types, values) = ("bigint, text, text, bigint", "0, 'user 12345', 'user 12346', 51");
-    let plan = plan_of(&mut connection, "force_custom_plan", &statement, types, values).await;
+    let plan = plan_of(&mut connection, "force_custom_plan", &prefix, types, values).await;
     assert!(plan.contains("user_username_key") && !plan.contains("Seq Scan"), "{plan}");
+    // A step of a search, which fills the page. The next one is refused while it runs.
+    let search = statement(&mut connection, &admin, "search=USER%2019").await;
+    let (types, values) = ("bigint, bigint, text, bigint", "0, 50000, '[Uu][Ss][Ee][Rr] 19', 51");
+    let plan = plan_of(&mut connection, "force_custom_plan", &search, types, values).await;
+    assert!(plan.contains("Index Scan using user_pkey") && plan.contains("(id <= "), "{plan}");
+    assert!(!plan.contains("Seq Scan") && !plan.contains("Sort"), "{plan}");
+    let searches = [(); 8].map(|()| admin.get("/users?search=nowhere"));
+    let answers = futures_util::future::join_all(searches).await;
+    let (found, refused): (Vec<_>, Vec<_>) =
+        answers.into_iter().partition(|answer| answer.status == 200);
+    assert!(!found.is_empty() && !refused.is_empty(), "{found:?}");
+    for answer in refused {
+        answer.expect_detail(503, "Service is busy, try again.");
+        answer.expect_header("retry-after", Some("1"));
+    }
 }

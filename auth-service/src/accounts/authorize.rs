@@ -5,6 +5,7 @@ use crate::{
     actor::Actor,
     audit, metrics,
     opaque_token::{self, TokenBearer, TokenKind},
+    store::Used,
     token::VerifiedToken,
     user::User,
 };
@@ -202,7 +203,7 @@ impl Accounts {
         if is_key {
             audit::api_key_used(&stored);
         }
-        self.store.note_token_use(stored.token_id, at);
+        self.store.note_use(Used::Token, stored.token_id, at);
         let (token, expires_at) = (Some((kind, stored.token_id)), stored.expires_at);
         let user = stored.into_bounded_user();
         self.check(Actor { user, unknown_role: None, token, expires_at, at }, requirement)

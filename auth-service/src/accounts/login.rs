@@ -8,6 +8,7 @@ use super::{
 use crate::{
     call_origin::CallOrigin,
     metrics,
+    store::Used,
     token::Tokens,
     user::{Credentials, User},
 };
@@ -52,6 +53,7 @@ impl Accounts {
         let stored = stored.filter(|_| verified.is_match).ok_or(Reason::CredentialsInvalid)?;
         let mut user = self.user_to_issue(&stored, origin).await?;
         self.take_unknown_role(&mut user.value);
+        self.store.note_use(Used::Password, user.value.id, user.at);
         Ok((Checked { credentials: stored, needs_rehash: verified.needs_rehash }, user))
     }
 

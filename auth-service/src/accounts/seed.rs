@@ -71,7 +71,7 @@ impl Accounts {
     /// Without an enabled admin no user can manage others: the operator demoted or disabled the last.
     async fn warn_without_admin(&self) -> Result<(), StoreError> {
         let role = Some(Role::ADMIN);
-        let admin = UserFilter { limit: 1, role, is_enabled: true, ..UserFilter::default() };
+        let admin = UserFilter { limit: 1, role, disabled: Some(false), ..UserFilter::default() };
         if self.store.list(&admin).await?.is_empty() {
             tracing::warn!(
                 "no enabled user has the role admin; run auth-service (or rolegate) user set-role \

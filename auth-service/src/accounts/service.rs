@@ -1,6 +1,6 @@
 //! What the use cases share.
 
-use super::{initial_password::InitialPassword, rate_limit::RateLimiter};
+use super::{initial_password::InitialPassword, rate_limit::RateLimiter, users::Searches};
 use crate::{
     password::{CredentialCache, Hasher, PasswordRules},
     roles::Roles,
@@ -51,6 +51,7 @@ pub struct Accounts {
     pub(super) initial_password: InitialPassword,
     pub(super) logins: Arc<RateLimiter>,
     pub(super) registrations: Arc<RateLimiter>,
+    pub(super) searches: Searches,
 }
 
 impl Accounts {
@@ -76,6 +77,7 @@ impl Accounts {
             initial_password,
             logins,
             registrations,
+            searches: Searches::default(),
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     opaque_token::{OpaqueToken, TokenBearer, TokenClient, TokenKind},
-    store::{StoreError, WriteError, Writer},
+    store::{StoreError, Used, WriteError, Writer},
     user::User,
 };
 use rolegate_proto::{
@@ -102,7 +102,8 @@ impl Accounts {
         let (actor, user, Timed { at, value: mut sessions }) =
             self.list_tokens(TokenKind::Session, credential, user_id).await?;
         for session in &mut sessions {
-            session.last_used_at = session.last_used_at.max(self.store.noted_token_use(session.id));
+            let noted = self.store.noted_use(Used::Token, session.id);
+            session.last_used_at = session.last_used_at.max(noted);
         }
         sessions.retain(|session| {
             at < session.idle_expires_at(self.policy.sessions.idle)
@@ -155,6 +156,6 @@ impl Accounts {
 
     /// The last use of a token, stored or noted here.
     fn last_use(&self, token_id: i64, stored: u64) -> u64 {
-        self.store.noted_token_use(token_id).map_or(stored, |noted| noted.max(stored))
+        self.store.noted_use(Used::Token, token_id).map_or(stored, |noted| noted.max(stored))
     }
 }

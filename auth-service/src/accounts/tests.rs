@@ -111,6 +111,7 @@ mod revoked_tokens;
 mod roles;
 mod seed;
 mod sessions;
+mod users;
 
 #[tokio::test]
 async fn registered_user_logs_in_with_the_role_user() {

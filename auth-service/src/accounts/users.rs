@@ -1,10 +1,18 @@
 //! Gets and lists users.
 
 use super::{authorize::Requirement, error::AccountError, service::Accounts, username};
-use crate::{store::UserFilter, user::User};
+use crate::{
+    store::{Used, UserFilter},
+    user::{ListedUser, User},
+};
 use rolegate_proto::{
     Reason, Role,
     limits::{MAX_USERNAME_BATCH, page_size},
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
 };
 
 /// A request for a page of users.
@@ -18,16 +26,23 @@ pub struct PageRequest {
     pub username_prefix: String,
     /// Only this role; `Some(None)` for an unknown one.
     pub role: Option<Option<Role>>,
+    /// Only users who are, or are not, disabled.
+    pub disabled: Option<bool>,
+    /// Only usernames that contain this, whatever the case of its letters.
+    pub search: String,
 }
 
 /// A page of users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserPage {
     /// By ascending id.
-    pub users: Vec<User>,
+    pub users: Vec<ListedUser>,
     /// The `after` of the next page; `None` on the last.
     pub next_after: Option<i64>,
 }
+
+/// The last search of each admin, by id: alive while it runs.
+pub(super) type Searches = Arc<Mutex<HashMap<i64, Weak<()>>>>;
 
 impl Accounts {
     /// The roles of this service; the actor must be an admin.
@@ -52,8 +67,10 @@ impl Accounts {
         actor: &str,
         request: PageRequest,
     ) -> Result<UserPage, AccountError> {
-        self.authorize_admin(actor).await?;
+        let admin = self.authorize_admin(actor).await?.user.id;
         let filter = self.filter(request)?;
+        let is_search = !filter.search.is_empty();
+        let _running = is_search.then(|| self.begin_search(admin)).transpose()?;
         let size = filter.limit;
         // One more than the page reveals whether there is a next one.
         let mut users = self.store.list(&UserFilter { limit: size + 1, ..filter }).await?;
@@ -61,8 +78,23 @@ impl Accounts {
         if has_next {
             users.pop();
         }
-        let next_after = users.last().filter(|_| has_next).map(|user| user.id);
+        for ListedUser { user, last_login_at, .. } in &mut users {
+            *last_login_at = (*last_login_at).max(self.store.noted_use(Used::Password, user.id));
+        }
+        let next_after = users.last().filter(|_| has_next).map(|listed| listed.user.id);
         Ok(UserPage { users, next_after })
+    }
+
+    /// Refuses a second search of an admin while one runs, because it reads all users.
+    pub(super) fn begin_search(&self, admin: i64) -> Result<Arc<()>, AccountError> {
+        let mut searches = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
+        let (search, last) = (Arc::new(()), searches.entry(admin).or_default());
+        if last.strong_count() > 0 {
+            let (reason, retry_after) = (Reason::Overloaded, Duration::from_secs(1));
+            return Err(AccountError::Later { reason, retry_after, scope: None });
+        }
+        *last = Arc::downgrade(&search);
+        Ok(search)
     }
 
     /// The users with these ids, by ascending id, without duplicates and unknown ids. Needs no actor,
@@ -98,15 +130,17 @@ impl Accounts {
         if request.after < 0 {
             return Err(AccountError::request("after must not be negative"));
         }
-        let prefix = request.username_prefix;
-        if prefix.len() > username::MAX_LENGTH {
-            return Err(username::LENGTH);
-        }
-        if prefix.chars().any(char::is_control) {
-            return Err(username::CONTROL);
+        let PageRequest { after, username_prefix, disabled, search, .. } = request;
+        for text in [&username_prefix, &search] {
+            if text.len() > username::MAX_LENGTH {
+                return Err(username::LENGTH);
+            }
+            if text.chars().any(char::is_control) {
+                return Err(username::CONTROL);
+            }
         }
         let role = request.role.map(|role| self.known(role)).transpose()?;
-        let (after, limit) = (request.after, size.into());
-        Ok(UserFilter { after, limit, username_prefix: prefix, role, ..UserFilter::default() })
+        let limit = size.into();
+        Ok(UserFilter { after, limit, username_prefix, role, disabled, search })
     }
 }

@@ -1,10 +1,10 @@
 //! Converts domain values to messages, and errors of the use cases to statuses.
 
 use crate::{
-    accounts::AccountError,
+    accounts::{AccountError, PageRequest, UserPage},
     actor::Actor,
     opaque_token::{OpaqueToken, TokenKind},
-    user::User,
+    user::{ListedUser, User},
 };
 use prost_types::Timestamp;
 use rolegate_grpc_server::error_status;
@@ -16,6 +16,32 @@ impl From<User> for auth_v1::User {
         let User { id, username, role, disabled, .. } = user;
         let (role, role_name) = (role.response_number(), role.to_string());
         Self { id, username, role, disabled, role_name, unknown_role_name: String::new() }
+    }
+}
+
+impl From<auth_v1::ListUsersRequest> for PageRequest {
+    fn from(request: auth_v1::ListUsersRequest) -> Self {
+        Self {
+            size: request.page_size,
+            after: request.after,
+            username_prefix: request.username_prefix,
+            role: optional_role(request.role_name, request.role),
+            disabled: request.disabled,
+            search: request.search,
+        }
+    }
+}
+
+/// A page of users, with their times or without.
+pub(super) fn page(page: UserPage, with_times: bool) -> auth_v1::ListUsersResponse {
+    let times = |listed: &ListedUser| auth_v1::UserTimes {
+        created_at: listed.created_at.map(timestamp),
+        last_login_at: listed.last_login_at.map(timestamp),
+    };
+    auth_v1::ListUsersResponse {
+        times: page.users.iter().filter(|_| with_times).map(times).collect(),
+        users: page.users.into_iter().map(|listed| listed.user.into()).collect(),
+        next_after: page.next_after,
     }
 }
 

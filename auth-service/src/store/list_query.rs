@@ -1,14 +1,48 @@
-//! The query that lists users.
+//! Lists users.
 //!
 //! Keyset pagination on an index: the last page costs as much as the first. The query contains only
 //! the filters in use, because conditions that are always true mislead query planners.
 
-use super::UserFilter;
-use rolegate_sql_store::Statement;
+use super::{StoreError, UserFilter, sql::stored_seconds, tables::COLUMNS};
+use crate::user::{ListedUser, User};
+use rolegate_sql_store::{Database, Statement};
+use sqlx::{FromRow, Row};
 
-/// Users by ascending id, after the `SELECT` of their columns.
-pub(super) fn list_query(select: Statement, filter: &UserFilter) -> Statement {
+/// Users that a statement of a search reads, in some hundredths of a second. One that nobody waits for any
+/// more goes on in SQLite, and occupies one of few connections.
+const SEARCH_STEP: i64 = 50_000;
+
+/// Users by ascending id.
+pub(super) async fn list(
+    database: &Database,
+    mut filter: UserFilter,
+) -> Result<Vec<ListedUser>, StoreError> {
+    let mut found = Vec::new();
+    loop {
+        let mut last = None;
+        if !filter.search.is_empty() {
+            let step = r#"SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2"#;
+            let step = database.statement(step).bind(filter.after).bind(SEARCH_STEP - 1);
+            last = database.read::<(i64,)>(step).await?.pop().map(|(id,)| id);
+        }
+        let query = list_query(database.statement("SELECT "), &filter, last);
+        let users: Vec<ListedUser> = database.read(query).await?;
+        filter.limit -= i64::try_from(users.len()).unwrap_or(filter.limit);
+        found.extend(users);
+        match last {
+            Some(last) if filter.limit > 0 => filter.after = last,
+            _ => return Ok(found),
+        }
+    }
+}
+
+/// The statement of a page, or of a step of a search, which ends with the id `last`.
+pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
+    let select = select.push(COLUMNS).push(r#", created_at, last_login_at FROM "user""#);
     let mut query = select.push(" WHERE id > ").push_bind(filter.after);
+    if let Some(last) = last {
+        query = query.push(" AND id <= ").push_bind(last);
+    }
     if !filter.username_prefix.is_empty() {
         let (start, end) = prefix_range(&filter.username_prefix);
         query = query.push(" AND username >= ").push_bind(start);
@@ -19,8 +53,11 @@ pub(super) fn list_query(select: Statement, filter: &UserFilter) -> Statement {
     if let Some(role) = &filter.role {
         query = query.push(" AND role = ").push_bind(role.as_str());
     }
-    if filter.is_enabled {
-        query = query.push(" AND NOT disabled");
+    if let Some(disabled) = filter.disabled {
+        query = query.push(if disabled { " AND disabled" } else { " AND NOT disabled" });
+    }
+    if !filter.search.is_empty() {
+        query = query.push(" AND username").push_contains(&filter.search);
     }
     query.push(" ORDER BY id LIMIT ").push_bind(filter.limit)
 }
@@ -37,6 +74,21 @@ fn prefix_range(prefix: &str) -> (&str, Option<String>) {
         }
     }
     (prefix, None)
+}
+
+type ListedRow = (i64, String, String, i64, bool, i64, Option<i64>, Option<i64>);
+
+impl<'r, R: Row> FromRow<'r, R> for ListedUser
+where
+    User: FromRow<'r, R>,
+    ListedRow: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (.., created_at, last_login_at) = ListedRow::from_row(row)?;
+        let time = |stored: Option<i64>| stored.map(stored_seconds).transpose();
+        let (created_at, last_login_at) = (time(created_at)?, time(last_login_at)?);
+        Ok(Self { user: User::from_row(row)?, created_at, last_login_at })
+    }
 }
 
 #[cfg(test)]

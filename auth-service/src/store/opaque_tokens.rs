@@ -15,6 +15,15 @@ pub enum TokenSelection {
     AllBut(Option<i64>),
 }
 
+/// What was used, at a time that is noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Used {
+    /// A token, by its id: `last_used_at`.
+    Token,
+    /// The password of the user with this id, to log in: `last_login_at`.
+    Password,
+}
+
 /// A database of tokens, each of one user.
 #[async_trait]
 pub trait TokenStore: Store {
@@ -61,14 +70,14 @@ pub trait TokenStore: Store {
         in_use: Range<u64>,
     ) -> Result<Vec<i64>, StoreError>;
 
-    /// Notes that a token was used, at this time in Unix seconds. Does not wait: `last_used_at` of all
-    /// tokens is written together once a minute, and by `close`. It never decreases.
-    fn note_token_use(&self, token_id: i64, at: u64);
+    /// Notes a use, at this time in Unix seconds. Does not wait: the last uses of all are written together
+    /// once a minute, and by `close`. They never decrease.
+    fn note_use(&self, used: Used, id: i64, at: u64);
 
     /// The last use that is noted here and not written yet, in Unix seconds.
-    fn noted_token_use(&self, token_id: i64) -> Option<u64>;
+    fn noted_use(&self, used: Used, id: i64) -> Option<u64>;
 
-    /// The first use that could not be written, in Unix seconds, while writes fail and a while after. Uses
+    /// The first use of a token that could not be written, in Unix seconds, while writes fail and a while after. Uses
     /// on other replicas may be unknown since then.
     fn unwritten_since(&self) -> Option<u64>;
 }

@@ -4,21 +4,26 @@ mod opaque_tokens;
 mod token_usage;
 
 use super::{
-    NewUser, StoreError, UserFilter, UserStore, WriteError, Writer,
-    list_query::list_query,
+    NewUser, StoreError, Used, UserFilter, UserStore, WriteError, Writer,
+    list_query::list,
     require_admin,
     tables::{COLUMNS, ROLES_IN_USE, TABLES},
     transfer::Transfer,
 };
-use crate::user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User};
+use crate::user::{
+    Credentials, ListedUser, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User,
+};
 use async_trait::async_trait;
 use rolegate_program::program::Failure;
 use rolegate_proto::Role;
-use rolegate_sql_store::{Database, DatabaseUrl, Statement, Store, StoreStatus, TableRow, Timed};
+use rolegate_sql_store::{
+    Database, DatabaseUrl, STATEMENT_TIMEOUT, Statement, Store, StoreStatus, TableRow, Timed,
+};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{FromRow, Row};
 use std::sync::Arc;
 use token_usage::TokenUsage;
+use tokio::time::timeout;
 
 /// The new value of a revocation, whose times [`revoking`] appends. It always grows.
 const GROW: &str = "tokens_not_before =
@@ -47,7 +52,8 @@ pub(crate) async fn open_beside(
     Ok((SqlStore::of(database.clone()), Transfer::of(database)))
 }
 
-struct SqlStore(Database, Arc<TokenUsage>);
+/// With the uses of tokens, and of passwords.
+struct SqlStore(Database, [Arc<TokenUsage>; 2]);
 
 /// Appends the times of a revocation: `soon` is later than every token issued at the present time,
 /// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
@@ -71,8 +77,8 @@ fn only(mut rows: Vec<User>) -> Result<User, WriteError> {
 
 impl SqlStore {
     fn of(database: Database) -> Arc<dyn UserStore> {
-        let token_usage = TokenUsage::start(&database);
-        Arc::new(Self(database, token_usage))
+        let usage = [Used::Token, Used::Password].map(|used| TokenUsage::start(used, &database));
+        Arc::new(Self(database, usage))
     }
 
     /// Users.
@@ -113,7 +119,9 @@ impl Store for SqlStore {
     }
 
     async fn close(&self) {
-        self.1.write(&self.0).await;
+        for usage in &self.1 {
+            usage.write(&self.0).await;
+        }
         self.0.close().await;
     }
 }
@@ -121,9 +129,10 @@ impl Store for SqlStore {
 #[async_trait]
 impl UserStore for SqlStore {
     async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, WriteError> {
-        let sql = r#"INSERT INTO "user" (username, password, role) VALUES ($1, $2, $3)
-            ON CONFLICT (username) DO NOTHING"#;
-        let insert = returning(self.0.statement(sql));
+        let sql =
+            r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, "#;
+        let insert = self.0.statement(sql).push_now();
+        let insert = returning(insert.push(") ON CONFLICT (username) DO NOTHING"));
         let insert = insert.bind(user.username).bind(user.password_hash.expose_secret());
         let insert = insert.bind(user.role.as_str());
         let Some(actor) = actor else {
@@ -235,8 +244,9 @@ impl UserStore for SqlStore {
         Ok(!self.0.write::<(i64,)>(update).await?.is_empty())
     }
 
-    async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
-        self.0.read(list_query(self.select(), filter)).await
+    async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError> {
+        let listed = timeout(STATEMENT_TIMEOUT, list(&self.0, filter.clone())).await;
+        listed.unwrap_or(Err(StoreError::TimedOut))
     }
 }
 
@@ -264,7 +274,7 @@ where
     }
 }
 
-fn stored_seconds(stored: i64) -> sqlx::Result<u64> {
+pub(super) fn stored_seconds(stored: i64) -> sqlx::Result<u64> {
     stored.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 

@@ -24,6 +24,7 @@ pub(super) const TABLES: Tables = Tables {
         (5, "clock", include_str!("../../migrations/postgres/0005_clock.sql")),
         (6, "role", include_str!("../../migrations/postgres/0006_role.sql")),
         (7, "session", include_str!("../../migrations/postgres/0007_session.sql")),
+        (8, "user times", include_str!("../../migrations/postgres/0008_user_times.sql")),
     ],
     sqlite: &[
         (1, "user", include_str!("../../migrations/sqlite/0001_user.sql")),
@@ -37,6 +38,7 @@ pub(super) const TABLES: Tables = Tables {
         (5, "clock", include_str!("../../migrations/sqlite/0005_clock.sql")),
         (6, "role", include_str!("../../migrations/sqlite/0006_role.sql")),
         (7, "session", include_str!("../../migrations/sqlite/0007_session.sql")),
+        (8, "user times", include_str!("../../migrations/sqlite/0008_user_times.sql")),
     ],
 };
 

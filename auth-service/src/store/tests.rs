@@ -3,6 +3,7 @@
 mod admins;
 mod api_keys;
 mod idle_sessions;
+mod listing;
 mod memory;
 mod passwords;
 mod revoked_tokens;
@@ -27,6 +28,11 @@ use api_keys::{
 use idle_sessions::{
     idle_sessions_are_deleted_once_whoever_finds_them,
     of_a_hundred_sessions_those_that_ended_and_then_the_idlest_make_room,
+};
+
+use listing::{
+    a_search_finds_what_contains_the_text_in_any_case,
+    users_are_listed_with_their_creation_and_their_last_login,
 };
 
 use passwords::{
@@ -95,6 +101,8 @@ postgres_cluster::conformance_tests! {
         every_read_has_the_time_also_of_nothing,
         pages_are_ordered_and_filtered,
         prefix_is_literal,
+        a_search_finds_what_contains_the_text_in_any_case,
+        users_are_listed_with_their_creation_and_their_last_login,
         closed_store_is_unavailable,
     ]
 }
@@ -232,7 +240,7 @@ async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
 
 async fn names(store: &dyn UserStore, filter: &UserFilter) -> Vec<String> {
     let users = store.list(filter).await.expect("read");
-    users.into_iter().map(|user| user.username).collect()
+    users.into_iter().map(|listed| listed.user.username).collect()
 }
 
 async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
@@ -248,7 +256,9 @@ async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
     let authors = UserFilter { role: Some(Role::AUTHOR), ..all.clone() };
     assert_eq!(names(store, &authors).await, ["carl", "bob", "anne"]);
     store.set_disabled(None, first, true).await.expect("disabled");
-    let enabled = UserFilter { is_enabled: true, ..authors };
+    let disabled = UserFilter { disabled: Some(true), ..authors.clone() };
+    assert_eq!(names(store, &disabled).await, ["carl"]);
+    let enabled = UserFilter { disabled: Some(false), ..authors };
     assert_eq!(names(store, &enabled).await, ["bob", "anne"]);
     let prefix = UserFilter { username_prefix: "ann".into(), ..all };
     assert_eq!(names(store, &prefix).await, ["ann", "anne"]);

@@ -103,14 +103,14 @@ impl Import {
             "id"
         };
         let insert = r#"INSERT INTO "user" (id, username, password, role, disabled, tokens_not_before,
-                tokens_marked_until)
+                tokens_marked_until, created_at)
             SELECT "#;
         let columns =
-            ", username, password, role, disabled, tokens_not_before, tokens_marked_until";
+            ", username, password, role, disabled, tokens_not_before, tokens_marked_until, ";
         // Assigned ids come last, after the given ones: SQLite could assign one that is given to a later row.
         let mut rows: Vec<_> = users.iter().collect();
         rows.sort_by_key(|user| user.id.is_none());
-        let insert = self.0.statement(insert).push(assigned).push(columns);
+        let insert = self.0.statement(insert).push(assigned).push(columns).push_now();
         let insert = insert.push_rows(&INSERTED, &rows);
         let insert = insert.push(" ON CONFLICT DO NOTHING RETURNING username");
         let names = self.0.fetch::<(String,)>(insert).await?;

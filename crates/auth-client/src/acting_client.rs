@@ -5,7 +5,7 @@ use crate::{
     batchers::Client,
     client::AuthClient,
     session::{Bearer, Session},
-    user::{User, UserPage, UserQuery},
+    user::{User, UserPage, UserQuery, UserTimes},
 };
 use rolegate_grpc_client::{
     CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call, read,
@@ -160,17 +160,32 @@ impl ActingClient {
 
     /// Lists users by ascending id.
     pub async fn list_users(&self, query: UserQuery) -> Result<UserPage, CallError> {
+        let (is_search, is_timed) = (!query.search.is_empty(), query.with_times);
+        // The version before ignores them, and sends no times.
+        let with_times = is_timed || is_search || query.disabled.is_some();
         let request = self.request(ListUsersRequest {
             page_size: query.limit.map_or(0, i32::from),
             after: query.after.unwrap_or(0),
             username_prefix: query.username_prefix,
             role: query.role.map(Role::request_number),
             role_name: query.role.map(|role| role.to_string()),
-            ..ListUsersRequest::default()
+            search: query.search,
+            disabled: query.disabled,
+            with_times,
         })?;
-        let response = read(READ_TIMEOUT, self.auth.client(), request, Client::list_users).await?;
+        let client = self.auth.client();
+        let response = if is_search {
+            // Not sent to two replicas, which would each read all users.
+            call(READ_TIMEOUT, client, request, Client::list_users).await?
+        } else {
+            read(READ_TIMEOUT, client, request, Client::list_users).await?
+        };
+        if with_times && response.times.len() != response.users.len() {
+            return Err(CallError::Malformed);
+        }
         let users = response.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
-        Ok(UserPage { users, next: response.next_after })
+        let times = response.times.into_iter().filter(|_| is_timed).map(UserTimes::from_message);
+        Ok(UserPage { users, times: times.collect::<Result<_, _>>()?, next: response.next_after })
     }
 
     /// Creates an API key of a user; the bearer presented none. Returns the key, which auth-service does not

@@ -32,4 +32,4 @@ pub use rolegate_grpc_client::{
 };
 pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};
 pub use session::{Bearer, CredentialKind, Session};
-pub use user::{Requirement, User, UserPage, UserQuery};
+pub use user::{Requirement, User, UserPage, UserQuery, UserTimes};

@@ -1,10 +1,12 @@
 //! Users as auth-service returns them, and the arguments of the calls about them.
 
+use crate::session::optional_time;
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{
     Role,
     auth_v1::{self, authorize_request},
 };
+use std::time::SystemTime;
 
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +54,29 @@ pub struct UserQuery {
     pub username_prefix: String,
     /// Only this role; `None` for all.
     pub role: Option<Role>,
+    /// Only users who are, or are not, disabled; `None` for all.
+    pub disabled: Option<bool>,
+    /// Only usernames that contain this text, whatever the case of its letters; empty for all. One search at a
+    /// time for each bearer.
+    pub search: String,
+    /// Whether the page has times.
+    pub with_times: bool,
+}
+
+/// When something happened to a user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UserTimes {
+    /// `None` for users from before it was kept.
+    pub created_at: Option<SystemTime>,
+    /// With a password, up to a minute late; `None` for none since it is kept.
+    pub last_login_at: Option<SystemTime>,
+}
+
+impl UserTimes {
+    pub(crate) fn from_message(times: auth_v1::UserTimes) -> Result<Self, CallError> {
+        let created_at = optional_time(times.created_at)?;
+        Ok(Self { created_at, last_login_at: optional_time(times.last_login_at)? })
+    }
 }
 
 /// A page of users.
@@ -59,6 +84,8 @@ pub struct UserQuery {
 pub struct UserPage {
     /// By ascending id.
     pub users: Vec<User>,
+    /// One for each user, in the same order, if the query asked for times.
+    pub times: Vec<UserTimes>,
     /// The `after` of the next page; `None` on the last.
     pub next: Option<i64>,
 }

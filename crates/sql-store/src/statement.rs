@@ -13,7 +13,7 @@ use sqlx::{
     query_as_with,
     sqlite::{SqliteArguments, SqliteRow},
 };
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 /// A value that both engines encode.
 pub trait Value<'v>:
@@ -125,6 +125,17 @@ impl Statement {
         Self { encoded: self.encoded.and(added), ..self }
     }
 
+    /// Appends the condition that the column before it contains this text, taken literally but for the case
+    /// of its letters. The engines and the locale of a cluster differ about letters beyond ASCII.
+    pub fn push_contains(self, text: &str) -> Self {
+        let is_postgres = self.is_postgres();
+        let pattern: String = text.chars().map(|c| in_any_case(c, is_postgres)).collect();
+        if is_postgres {
+            return self.push(" ~ ").push_bind(pattern);
+        }
+        self.push(" GLOB ").push_bind(format!("*{pattern}*"))
+    }
+
     /// Appends a `FROM` clause with these rows, whose fields are the columns, each with its type in
     /// PostgreSQL. It ends so that `ON CONFLICT` may follow.
     pub fn push_rows<R: Serialize>(
@@ -219,6 +230,27 @@ impl Statement {
             _ => Err(other_engine()),
         }
     }
+}
+
+/// A regular expression, or a pattern of GLOB, for a letter in any case, or for any other character.
+fn in_any_case(c: char, is_postgres: bool) -> String {
+    // Without cases of several characters, such as SS for ß.
+    let upper = only(c.to_uppercase()).unwrap_or(c);
+    let lower = [c, upper].map(|c| only(c.to_lowercase()).unwrap_or(c));
+    let cases = BTreeSet::from([c, upper, lower[0], lower[1]]);
+    if cases.len() > 1 {
+        format!("[{}]", cases.into_iter().collect::<String>())
+    } else if is_postgres && c.is_ascii_punctuation() {
+        format!("\\{c}")
+    } else if !is_postgres && "*?[".contains(c) {
+        format!("[{c}]")
+    } else {
+        c.to_string()
+    }
+}
+
+fn only(mut characters: impl ExactSizeIterator<Item = char>) -> Option<char> {
+    if characters.len() == 1 { characters.next() } else { None }
 }
 
 fn other_engine() -> sqlx::Error {

@@ -1,7 +1,7 @@
 //! Administration of users: who they are, what they may do, and their access tokens.
 
 use super::{
-    Answer, Message, message,
+    Answer, Message, message, rfc3339,
     schemas::{self, RoleName},
 };
 use crate::{
@@ -53,11 +53,28 @@ pub(crate) async fn get_user(client: ActingClient, PathId(id): PathId) -> Answer
     Ok(Json(client.get_user(id).await?.into()))
 }
 
+/// A user in a list. The times are there with `include=times`.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ListedUser)]
+#[expect(clippy::option_option, reason = "missing and null are not the same")]
+pub(crate) struct ListedUserResponse {
+    #[serde(flatten)]
+    user: UserResponse,
+    /// RFC 3339 in UTC, to the second; null for a user from before it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-21T06:00:00.000Z")]
+    created_at: Option<Option<String>>,
+    /// With a password, up to a minute late; null for none since it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-22T06:00:00.000Z")]
+    last_sign_in_at: Option<Option<String>>,
+}
+
 /// A page of users by ascending id.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = UserPage)]
 pub(crate) struct UsersResponse {
-    users: Vec<UserResponse>,
+    users: Vec<ListedUserResponse>,
     /// The `after` of the next page, null on the last page.
     #[schema(required, example = 2)]
     next: Option<i64>,
@@ -71,13 +88,21 @@ impl IntoParams for Filters {
         let prefix = ObjectBuilder::new()
             .schema_type(Type::String)
             .max_length(Some(255))
-            .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"));
+            .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"))
+            .build();
         let role = Ref::from_schema_name(RoleName::name());
         let starts_with = "Only users whose username starts with this; no wildcards.";
+        let contains = "Only users whose username contains this, whatever the case of its letters; no \
+                        wildcards. Reads all users: one search at a time for each admin, and 503 beyond.";
+        let boolean = ObjectBuilder::new().schema_type(Type::Boolean);
+        let times = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["times"]));
         vec![
             limit_parameter("Maximum number of users."),
             id_parameter("after", "Only users with a greater id."),
-            parameter("username", starts_with, prefix.into()),
+            parameter("username", starts_with, prefix.clone().into()),
+            parameter("search", contains, prefix.into()),
+            parameter("disabled", "Only users who are disabled, or are not.", boolean.into()),
+            parameter("include", "Adds `created_at` and `last_sign_in_at`.", times.into()),
             parameter("role", "Only users with this role.", role.into()),
         ]
     }
@@ -85,12 +110,15 @@ impl IntoParams for Filters {
 
 fn query(params: &QueryParams) -> Result<UserQuery, ApiError> {
     let role = |name: &str| name.parse().map_err(|_| CallError::local(Reason::RoleInvalid));
-    params.expect_only(&["limit", "after", "username", "role"])?;
+    params.expect_only(&["limit", "after", "username", "role", "search", "disabled", "include"])?;
     Ok(UserQuery {
         limit: params.limit()?,
         after: params.id("after")?,
         username_prefix: params.get("username")?.unwrap_or_default().to_owned(),
         role: params.get("role")?.map(role).transpose()?,
+        disabled: params.one_of("disabled", ["true", "false"])?.map(|value| value == "true"),
+        search: params.get("search")?.unwrap_or_default().to_owned(),
+        with_times: params.one_of("include", ["times"])?.is_some(),
     })
 }
 
@@ -104,8 +132,15 @@ fn query(params: &QueryParams) -> Result<UserQuery, ApiError> {
     responses((status = 200, body = UsersResponse))
 )]
 pub(crate) async fn list_users(client: ActingClient, params: QueryParams) -> Answer<UsersResponse> {
-    let UserPage { users, next } = client.list_users(query(&params)?).await?;
-    Ok(Json(UsersResponse { users: users.into_iter().map(Into::into).collect(), next }))
+    let UserPage { users, times, next } = client.list_users(query(&params)?).await?;
+    let mut times = times.iter();
+    let users = users.into_iter().map(|user| {
+        let (user, times) = (user.into(), times.next());
+        let created_at = times.map(|times| times.created_at.map(rfc3339));
+        let last_sign_in_at = times.map(|times| times.last_login_at.map(rfc3339));
+        ListedUserResponse { user, created_at, last_sign_in_at }
+    });
+    Ok(Json(UsersResponse { users: users.collect(), next }))
 }
 
 /// A new user.

@@ -125,6 +125,19 @@ impl QueryParams {
         self.number(name, |_| true, format_args!("an id, a whole number from 0"))
     }
 
+    /// One of these values.
+    pub(crate) fn one_of<const N: usize>(
+        &self,
+        name: &str,
+        values: [&str; N],
+    ) -> Result<Option<&str>, ApiError> {
+        let value = self.get(name)?;
+        if value.is_none_or(|value| values.contains(&value)) {
+            return Ok(value);
+        }
+        Err(invalid(format!("Query parameter \"{name}\" must be {}.", values.join(" or "))))
+    }
+
     /// A number without a sign, which `parse` alone would accept. `what` says which numbers are valid.
     fn number<N: FromStr>(
         &self,

@@ -143,12 +143,19 @@ impl AuthService for FakeAuth {
         require_admin(&request)?;
         let v1::ListUsersRequest { page_size, after, username_prefix, role_name, .. } =
             request.get_ref();
-        let call = format!("list_users {page_size} {after} {username_prefix:?} {role_name:?}");
+        let v1::ListUsersRequest { search, disabled, with_times, .. } = request.get_ref();
+        let new = if *with_times { format!(" {search:?} {disabled:?}") } else { String::new() };
+        let call = format!("list_users {page_size} {after} {username_prefix:?} {role_name:?}{new}");
         self.record(&request, &call);
         role_name.as_deref().map_or(Ok(Role::USER), role)?;
         let users = vec![user(1, "user", Role::USER), user(2, "author", Role::AUTHOR)];
         let next_after = (*page_size == 2).then_some(2);
-        Ok(Response::new(v1::ListUsersResponse { times: Vec::new(), users, next_after }))
+        // Searches for this text are as of the version before.
+        let is_of_now = *with_times && search != "old";
+        let time = |seconds| Some(prost_types::Timestamp { seconds, nanos: 0 });
+        let first = v1::UserTimes { created_at: time(1), last_login_at: time(1_769_817_600) };
+        let times = if is_of_now { vec![first, v1::UserTimes::default()] } else { Vec::new() };
+        Ok(Response::new(v1::ListUsersResponse { times, users, next_after }))
     }
 
     async fn get_user(&self, request: Request<v1::GetUserRequest>) -> Answer<v1::GetUserResponse> {

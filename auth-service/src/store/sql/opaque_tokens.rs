@@ -6,7 +6,7 @@
 use super::{SqlStore, seconds_to_store, stored_seconds};
 use crate::{
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenClient, TokenKind},
-    store::{StoreError, TokenSelection, TokenStore, WriteError, Writer, tables::COLUMNS},
+    store::{StoreError, TokenSelection, TokenStore, Used, WriteError, Writer, tables::COLUMNS},
     user::{Credentials, User},
 };
 use async_trait::async_trait;
@@ -167,16 +167,16 @@ impl TokenStore for SqlStore {
         Ok(ids.iter().copied().filter(|id| !left.contains(&(*id,))).collect())
     }
 
-    fn note_token_use(&self, token_id: i64, at: u64) {
-        self.1.note(token_id, at);
+    fn note_use(&self, used: Used, id: i64, at: u64) {
+        self.1[used as usize].note(id, at);
     }
 
-    fn noted_token_use(&self, token_id: i64) -> Option<u64> {
-        self.1.noted(token_id)
+    fn noted_use(&self, used: Used, id: i64) -> Option<u64> {
+        self.1[used as usize].noted(id)
     }
 
     fn unwritten_since(&self) -> Option<u64> {
-        self.1.failing_since()
+        self.1[Used::Token as usize].failing_since()
     }
 }
 

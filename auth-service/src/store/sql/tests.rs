@@ -1,7 +1,9 @@
-use super::{COLUMNS, NewUser, TABLES, UserFilter, list_query, open, open_beside};
+mod listing;
+
+use super::{NewUser, TABLES, UserFilter, open, open_beside};
 use crate::{
     opaque_token::{OpaqueToken, TokenKind},
-    store::{BatchedReads, Credentials, UserStore, Writer},
+    store::{BatchedReads, Credentials, Used, UserStore, Writer, list_query::list_query},
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Timed};
@@ -14,12 +16,8 @@ fn system_time() -> u64 {
 
 /// The query plan, one step per line.
 async fn plan(database: &Database, filter: &UserFilter) -> String {
-    let explain = database
-        .statement("EXPLAIN QUERY PLAN ")
-        .push("SELECT ")
-        .push(COLUMNS)
-        .push(r#" FROM "user""#);
-    let steps = database.read::<(i64, i64, i64, String)>(list_query(explain, filter)).await;
+    let explain = list_query(database.statement("EXPLAIN QUERY PLAN SELECT "), filter, None);
+    let steps = database.read::<(i64, i64, i64, String)>(explain).await;
     steps.expect("explained").into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("\n")
 }
 
@@ -43,8 +41,9 @@ async fn page_is_read_from_an_index_and_never_sorted() {
     }
 }
 
-/// Uses the key twice, the second time before the first, and reads it after the store was closed.
-async fn use_a_key(url: &DatabaseUrl) {
+/// Uses the key and the password twice, the second time before the first, and reads it after the store was
+/// closed.
+async fn use_a_key_and_a_password(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
     let user_id = store.insert(None, new).await.expect("inserted").id;
@@ -52,40 +51,52 @@ async fn use_a_key(url: &DatabaseUrl) {
     let used = store.insert_token(key(), Writer::Operator).await.expect("inserted").id;
     store.insert_token(key(), Writer::Operator).await.expect("inserted");
     for at in [20, 10] {
-        store.note_token_use(used, at);
-        store.note_token_use(999, at);
+        store.note_use(Used::Token, used, at);
+        store.note_use(Used::Token, 999, at);
+        store.note_use(Used::Password, user_id, at);
+        store.note_use(Used::Password, 999, at);
     }
     let last_used = async |store: &dyn UserStore| {
         let keys = store.tokens_of_user(TokenKind::ApiKey, user_id).await.expect("read").value;
         keys.into_iter().map(|key: OpaqueToken| key.last_used_at).collect::<Vec<_>>()
     };
+    let last_logins = async |store: &dyn UserStore| {
+        let listed = store.list(&UserFilter { limit: 10, ..UserFilter::default() }).await;
+        listed.expect("read").into_iter().map(|listed| listed.last_login_at).collect::<Vec<_>>()
+    };
     let read = last_used(&*store).await;
     assert_eq!(read, [None, None], "nothing is written when a key is used");
+    assert_eq!(last_logins(&*store).await, [None], "or a password");
     store.close().await;
     for at in [15, 30] {
         let store = open(url).await.expect("opened");
         let read = last_used(&*store).await;
         assert_eq!(read, [Some(20), None]);
-        store.note_token_use(used, at);
+        assert_eq!(last_logins(&*store).await, [Some(20)]);
+        store.note_use(Used::Token, used, at);
+        store.note_use(Used::Password, user_id, at);
         store.close().await;
     }
     let store = open(url).await.expect("opened");
     let read = last_used(&*store).await;
     assert_eq!(read, [Some(30), None]);
+    assert_eq!(last_logins(&*store).await, [Some(30)]);
     store.close().await;
 }
 
 #[tokio::test]
-async fn uses_of_keys_are_written_together_at_last_by_close_on_sqlite() {
+async fn uses_of_keys_and_passwords_are_written_together_at_last_by_close_on_sqlite() {
     let folder = tempfile::tempdir().expect("a folder");
-    use_a_key(&DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"))).await;
+    let file = folder.path().join("users.db");
+    use_a_key_and_a_password(&DatabaseUrl::from_file("DATABASE_URL", file)).await;
 }
 
 #[tokio::test]
-async fn uses_of_keys_are_written_together_at_last_by_close_on_postgres() {
+async fn uses_of_keys_and_passwords_are_written_together_at_last_by_close_on_postgres() {
     let database = postgres_cluster::Database::create().await;
     let url = Some(database.url().as_str().into());
-    use_a_key(&DatabaseUrl::required("DATABASE_URL", url, None).expect("a URL")).await;
+    let url = DatabaseUrl::required("DATABASE_URL", url, None).expect("a URL");
+    use_a_key_and_a_password(&url).await;
 }
 
 /// Reads a name with NUL together with others, which must not fail with it. Returns its outcome.

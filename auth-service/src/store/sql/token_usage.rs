@@ -1,5 +1,7 @@
-//! Writes `last_used_at` of opaque tokens: all that were used, together, once a minute.
+//! Writes `last_used_at` of opaque tokens, and `last_login_at` of users: all that were used, together, once a
+//! minute.
 
+use crate::store::Used;
 use rolegate_sql_store::{Database, StoreError};
 use rolegate_telemetry::logs::error_chain;
 use serde::Serialize;
@@ -11,19 +13,19 @@ use std::{
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 const INTERVAL: Duration = Duration::from_mins(1);
-/// Tokens of a statement.
+/// Uses of a statement.
 const MAX_BATCH: usize = 1000;
 
 /// Writes that must succeed before all other replicas have written the uses that they could not write.
 const SUCCESSES: u8 = 2;
 
-/// The uses that are not written yet.
-#[derive(Debug, Default)]
-pub(super) struct TokenUsage(Mutex<Unwritten>);
+/// The uses of this kind that are not written yet.
+#[derive(Debug)]
+pub(super) struct TokenUsage(Used, Mutex<Unwritten>);
 
 #[derive(Debug, Default)]
 struct Unwritten {
-    /// The last use of each token, in Unix seconds.
+    /// The last use of each token, or login of each user, in Unix seconds.
     last: BTreeMap<i64, u64>,
     /// The first use that could not be written, and how many writes must succeed from now on.
     failing_since: Option<(u64, u8)>,
@@ -31,8 +33,8 @@ struct Unwritten {
 
 impl TokenUsage {
     /// Writes to this database until the value is dropped.
-    pub(super) fn start(database: &Database) -> Arc<Self> {
-        let usage = Arc::new(Self::default());
+    pub(super) fn start(used: Used, database: &Database) -> Arc<Self> {
+        let usage = Arc::new(Self(used, Mutex::default()));
         let (weak, database) = (Arc::downgrade(&usage), database.clone());
         tokio::spawn(async move {
             let mut interval = interval_at(Instant::now() + INTERVAL, INTERVAL);
@@ -46,14 +48,14 @@ impl TokenUsage {
         usage
     }
 
-    pub(super) fn note(&self, token_id: i64, at: u64) {
+    pub(super) fn note(&self, id: i64, at: u64) {
         let mut unwritten = self.unwritten();
-        let last = unwritten.last.entry(token_id).or_insert(at);
+        let last = unwritten.last.entry(id).or_insert(at);
         *last = at.max(*last);
     }
 
-    pub(super) fn noted(&self, token_id: i64) -> Option<u64> {
-        self.unwritten().last.get(&token_id).copied()
+    pub(super) fn noted(&self, id: i64) -> Option<u64> {
+        self.unwritten().last.get(&id).copied()
     }
 
     pub(super) fn failing_since(&self) -> Option<u64> {
@@ -63,13 +65,13 @@ impl TokenUsage {
     /// Writes what was noted. What cannot be written stays for the next time.
     pub(super) async fn write(&self, database: &Database) {
         let used: Vec<(i64, u64)> = self.unwritten().last.clone().into_iter().collect();
-        // By ascending id, which makes deadlocks with other replicas unlikely; one costs a minute.
         for batch in used.chunks(MAX_BATCH) {
-            let written = write_batch(database, batch).await;
+            let written = self.write_batch(database, batch).await;
             let mut unwritten = self.unwritten();
             if let Err(error) = written {
                 let error = error_chain(&error);
-                tracing::warn!(error, tokens = batch.len(), "cannot write when tokens were used");
+                let what = if self.0 == Used::Token { "tokens" } else { "passwords" };
+                tracing::warn!(error, uses = batch.len(), "cannot write when {what} were used");
                 let first = batch.iter().map(|(_, at)| *at).min().unwrap_or_default();
                 let since = unwritten.failing_since.map_or(first, |(since, _)| since);
                 unwritten.failing_since = Some((since, SUCCESSES));
@@ -83,24 +85,40 @@ impl TokenUsage {
     }
 
     fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.1.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn write_batch(
+        &self,
+        database: &Database,
+        uses: &[(i64, u64)],
+    ) -> Result<(), StoreError> {
+        let (lock, update, condition) = match self.0 {
+            Used::Token => (
+                "SELECT id FROM api_key WHERE id",
+                "UPDATE api_key SET last_used_at = used_at",
+                " AND id = used_id AND coalesce(last_used_at, 0) < used_at RETURNING id",
+            ),
+            Used::Password => (
+                r#"SELECT id FROM "user" WHERE id"#,
+                r#"UPDATE "user" SET last_login_at = used_at"#,
+                " AND id = used_id AND coalesce(last_login_at, 0) < used_at RETURNING id",
+            ),
+        };
+        // By ascending id, as other writes, none of which should lose a deadlock.
+        let ids: Vec<i64> = uses.iter().map(|(id, _)| *id).collect();
+        let lock = database.statement(lock).push_any(&ids).push(" ORDER BY id");
+        let row = |&(used_id, at)| Use { used_id, used_at: super::seconds_to_store(at) };
+        let rows: Vec<_> = uses.iter().map(row).collect();
+        let update = database.statement(update);
+        let update = update.push_rows(&[("used_id", "bigint"), ("used_at", "bigint")], &rows);
+        let (update, check) = (update.push(condition), |_: &[(i64,)]| Ok::<_, StoreError>(()));
+        database.write_if::<_, (i64,), _>(lock, check, update, Vec::new()).await.map(drop)
     }
 }
 
-async fn write_batch(database: &Database, used: &[(i64, u64)]) -> Result<(), StoreError> {
-    let used: Vec<_> = used
-        .iter()
-        .map(|&(token_id, at)| TokenUse { token_id, used_at: super::seconds_to_store(at) })
-        .collect();
-    let update = database.statement("UPDATE api_key SET last_used_at = r.used_at");
-    let update = update.push_rows(&[("token_id", "bigint"), ("used_at", "bigint")], &used).push(
-        " AND id = r.token_id AND (last_used_at IS NULL OR last_used_at < r.used_at) RETURNING id",
-    );
-    database.write::<(i64,)>(update).await.map(drop)
-}
-
 #[derive(Serialize)]
-struct TokenUse {
-    token_id: i64,
+struct Use {
+    used_id: i64,
     used_at: i64,
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     opaque_token::{NewToken, TokenKind},
-    store::{UserStore, Writer, open},
+    store::{Used, UserStore, Writer, open},
     user::User,
 };
 use rolegate_proto::Role;
@@ -89,8 +89,9 @@ async fn a_session_in_use_is_not_idle_and_makes_no_room(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let ann = insert(&*store, "ann", Role::USER).await;
     let (used, idle) = (session(&*store, &ann, "used").await, session(&*store, &ann, "idle").await);
-    store.note_token_use(used.id, 50);
-    assert_eq!((store.noted_token_use(used.id), store.noted_token_use(idle.id)), (Some(50), None));
+    store.note_use(Used::Token, used.id, 50);
+    let noted = |id| store.noted_use(Used::Token, id);
+    assert_eq!((noted(used.id), noted(idle.id)), (Some(50), None));
     store.close().await;
     let store = open(url).await.expect("opened");
     assert_eq!(find(&*store, "used").await.map(|found| found.last_used_at), Some(50));

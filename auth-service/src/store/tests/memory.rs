@@ -2,10 +2,14 @@
 
 mod opaque_tokens;
 
-use super::super::{NewUser, StoreError, UserFilter, UserStore, WriteError, Writer, require_admin};
+use super::super::{
+    NewUser, StoreError, Used, UserFilter, UserStore, WriteError, Writer, require_admin,
+};
 use crate::{
     opaque_token::{OpaqueToken, TokenKind},
-    user::{Credentials, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User},
+    user::{
+        Credentials, ListedUser, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User,
+    },
 };
 use async_trait::async_trait;
 use rolegate_proto::Role;
@@ -25,13 +29,15 @@ pub(crate) struct MemoryStore(Mutex<Users>);
 struct Users {
     by_id: BTreeMap<i64, Credentials>,
     last_id: i64,
+    /// When each was created, and last logged in.
+    times: BTreeMap<i64, (u64, Option<u64>)>,
     /// With their digests.
     tokens: BTreeMap<i64, (String, OpaqueToken)>,
     last_token_id: i64,
     is_down: bool,
     is_read_only: bool,
     /// Uses that could not be written, and the time of the first.
-    noted: BTreeMap<i64, u64>,
+    noted: BTreeMap<(Used, i64), u64>,
     unwritten_since: Option<u64>,
     revokes_before_token: bool,
     /// The clock of the database, in Unix seconds.
@@ -50,10 +56,8 @@ impl MemoryStore {
         users.is_read_only = is_read_only;
         if !is_read_only {
             users.unwritten_since = None;
-            for (id, at) in mem::take(&mut users.noted) {
-                if let Some((_, token)) = users.tokens.get_mut(&id) {
-                    token.last_used_at = token.last_used_at.max(Some(at));
-                }
+            for ((used, id), at) in mem::take(&mut users.noted) {
+                users.write_use(used, id, at);
             }
         }
     }
@@ -120,6 +124,16 @@ impl Users {
         if is_unchanged { Ok(row) } else { Err(WriteError::UserNotFound) }
     }
 
+    fn write_use(&mut self, used: Used, id: i64, at: u64) {
+        let last = match used {
+            Used::Token => self.tokens.get_mut(&id).map(|(_, token)| &mut token.last_used_at),
+            Used::Password => self.times.get_mut(&id).map(|(_, last)| last),
+        };
+        if let Some(last) = last {
+            *last = (*last).max(Some(at));
+        }
+    }
+
     /// As the SQL store does.
     fn end_sessions(&mut self, user_id: i64, except: Option<i64>) {
         self.tokens.retain(|id, (_, token)| {
@@ -170,6 +184,8 @@ impl UserStore for MemoryStore {
         };
         let row = Credentials { user: user.clone(), password_hash: new.password_hash };
         users.by_id.insert(id, row);
+        let now = users.now;
+        users.times.insert(id, (now, None));
         Ok(user)
     }
 
@@ -283,16 +299,22 @@ impl UserStore for MemoryStore {
         Ok(row.map(|row| row.password_hash = new).is_some())
     }
 
-    async fn list(&self, filter: &UserFilter) -> Result<Vec<User>, StoreError> {
+    async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError> {
         let users = self.users()?;
+        let search = filter.search.to_lowercase();
         let all = users.by_id.values().map(|row| &row.user);
         let found = all.filter(|user| {
             user.id > filter.after
                 && user.username.starts_with(&filter.username_prefix)
                 && filter.role.is_none_or(|role| role == user.role)
-                && !(filter.is_enabled && user.disabled)
+                && filter.disabled.is_none_or(|disabled| disabled == user.disabled)
+                && user.username.to_lowercase().contains(&search)
         });
         let limit = usize::try_from(filter.limit).unwrap_or(0);
-        Ok(found.take(limit).cloned().collect())
+        let listed = found.take(limit).map(|user| {
+            let (created_at, last_login_at) = users.times[&user.id];
+            ListedUser { user: user.clone(), created_at: Some(created_at), last_login_at }
+        });
+        Ok(listed.collect())
     }
 }

@@ -9,7 +9,7 @@ fn parse(text: &str) -> Result<UserQuery, ApiError> {
 
 #[test]
 fn all_parameters_are_optional() {
-    for query in ["", "username="] {
+    for query in ["", "username=", "search="] {
         assert_eq!(parse(query), Ok(UserQuery::default()), "{query}");
     }
 }
@@ -41,12 +41,17 @@ fn invalid_utf8_is_rejected_and_not_replaced() {
 
 #[test]
 fn every_parameter_is_decoded() {
-    let parsed = parse("limit=200&after=0&username=%C3%A9+%25_&role=author");
+    let parsed = parse(
+        "limit=200&after=0&username=%C3%A9+%25_&role=author&search=%C3%84+%25&disabled=false&include=times",
+    );
     let expected = UserQuery {
         limit: Some(200),
         after: Some(0),
         username_prefix: "é %_".to_owned(),
         role: Some(Role::AUTHOR),
+        disabled: Some(false),
+        search: "Ä %".to_owned(),
+        with_times: true,
     };
     assert_eq!(parsed, Ok(expected));
 }
@@ -63,9 +68,30 @@ fn invalid_or_repeated_parameter_is_a_bad_request_that_names_it() {
             assert!(format!("{error:?}").contains(name), "{name}={value}: {error:?}");
         }
     }
-    for twice in ["limit=1&limit=1", "after=1&after=", "username=a&username=a"] {
+    for twice in [
+        "limit=1&limit=1",
+        "after=1&after=",
+        "username=a&username=a",
+        "search=a&search=a",
+        "disabled=true&disabled=true",
+        "include=times&include=times",
+    ] {
         let error = parse(twice).expect_err(twice);
         assert!(format!("{error:?}").contains("more than once"), "{error:?}");
+    }
+}
+
+#[test]
+fn a_parameter_with_other_values_than_its_own_is_a_bad_request_that_says_them() {
+    for (name, values, rule) in [
+        ("disabled", ["", "True", "1", "yes", "true "], "true or false"),
+        ("include", ["", "Times", "times,times", "all", "times%00"], "times"),
+    ] {
+        for value in values {
+            let error = parse(&format!("{name}={value}")).expect_err(value);
+            let detail = format!("Query parameter \"{name}\" must be {rule}.");
+            assert_eq!((error.status(), error.detail()), (StatusCode::BAD_REQUEST, &*detail));
+        }
     }
 }
 

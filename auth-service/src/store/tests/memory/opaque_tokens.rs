@@ -1,7 +1,7 @@
 use super::MemoryStore;
 use crate::{
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
-    store::{StoreError, TokenSelection, TokenStore, WriteError, Writer},
+    store::{StoreError, TokenSelection, TokenStore, Used, WriteError, Writer},
     user::Credentials,
 };
 use async_trait::async_trait;
@@ -122,20 +122,20 @@ impl TokenStore for MemoryStore {
         Ok(ids.iter().copied().filter(|id| !users.tokens.contains_key(id)).collect())
     }
 
-    fn note_token_use(&self, token_id: i64, at: u64) {
+    fn note_use(&self, used: Used, id: i64, at: u64) {
         let Ok(mut users) = self.users() else { return };
         if users.is_read_only {
-            users.noted.insert(token_id, at);
-            users.unwritten_since.get_or_insert(at);
+            users.noted.insert((used, id), at);
+            if used == Used::Token {
+                users.unwritten_since.get_or_insert(at);
+            }
             return;
         }
-        if let Some((_, token)) = users.tokens.get_mut(&token_id) {
-            token.last_used_at = token.last_used_at.max(Some(at));
-        }
+        users.write_use(used, id, at);
     }
 
-    fn noted_token_use(&self, token_id: i64) -> Option<u64> {
-        self.users().ok()?.noted.get(&token_id).copied()
+    fn noted_use(&self, used: Used, id: i64) -> Option<u64> {
+        self.users().ok()?.noted.get(&(used, id)).copied()
     }
 
     fn unwritten_since(&self) -> Option<u64> {

@@ -1,0 +1,107 @@
+use super::{get, insert, names};
+use crate::store::{Used, UserFilter, UserStore};
+use rolegate_proto::Role;
+
+pub(super) async fn a_search_finds_what_contains_the_text_in_any_case(store: &dyn UserStore) {
+    let usernames = [
+        "Ärger",
+        "ärger",
+        "ÉCOLE",
+        "école",
+        "Σοφός",
+        "straße",
+        "a%b",
+        "a_b",
+        "a*b",
+        "a?b",
+        "a[b]",
+        "a.b",
+        "a\\b",
+        "a^b$",
+        "(a|b)",
+        "a{2}",
+        "a-b",
+        "a'b",
+        "A B",
+        "日本",
+        "ÇA",
+        "***:x",
+        "Ada",
+    ];
+    for username in usernames {
+        insert(store, username, Role::USER).await;
+    }
+    for (search, found) in [
+        ("ä", &["Ärger", "ärger"][..]),
+        ("Ä", &["Ärger", "ärger"]),
+        ("RGE", &["Ärger", "ärger"]),
+        ("é", &["ÉCOLE", "école"]),
+        ("École", &["ÉCOLE", "école"]),
+        ("ΣΟΦΌ", &["Σοφός"]),
+        ("σΟφός", &["Σοφός"]),
+        ("STRAß", &["straße"]),
+        ("%", &["a%b"]),
+        ("_", &["a_b"]),
+        ("*", &["a*b", "***:x"]),
+        ("***:", &["***:x"]),
+        ("?", &["a?b"]),
+        ("[", &["a[b]"]),
+        ("[b]", &["a[b]"]),
+        ("]", &["a[b]"]),
+        (".", &["a.b"]),
+        ("\\", &["a\\b"]),
+        ("^", &["a^b$"]),
+        ("b$", &["a^b$"]),
+        ("(A|B)", &["(a|b)"]),
+        ("{2}", &["a{2}"]),
+        ("a-b", &["a-b"]),
+        ("'", &["a'b"]),
+        ("a b", &["A B"]),
+        ("本", &["日本"]),
+        ("ça", &["ÇA"]),
+        ("ADA", &["Ada"]),
+        ("a+", &[]),
+        ("\\d", &[]),
+        ("ae", &[]),
+        ("stranger", &[]),
+        ("' OR 1=1;--", &[]),
+    ] {
+        let filter = UserFilter { search: search.to_owned(), limit: 100, ..UserFilter::default() };
+        assert_eq!(names(store, &filter).await, found, "{search:?}");
+    }
+}
+
+pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(
+    store: &dyn UserStore,
+) {
+    let started = store.users_by_id(&[]).await.expect("read").at;
+    let ann = insert(store, "ann", Role::ADMIN).await;
+    let bob = store
+        .insert(
+            Some(ann.id),
+            super::NewUser {
+                username: "bob".into(),
+                password_hash: "hash".into(),
+                role: Role::USER,
+            },
+        )
+        .await
+        .expect("inserted");
+    let ended = store.users_by_id(&[]).await.expect("read").at;
+    let filter = UserFilter { limit: 10, ..UserFilter::default() };
+    let listed = store.list(&filter).await.expect("read");
+    assert_eq!(listed.iter().map(|it| it.user.clone()).collect::<Vec<_>>(), [ann, bob.clone()]);
+    for listed in listed {
+        let created_at = listed.created_at.expect("it is kept");
+        assert!((started..=ended).contains(&created_at), "{started} {created_at} {ended}");
+        assert_eq!(listed.last_login_at, None);
+    }
+    assert_eq!(get(store, bob.id).await, Some(bob.clone()));
+    for at in [ended + 7, ended] {
+        store.note_use(Used::Password, bob.id, at);
+    }
+    let listed = store.list(&filter).await.expect("read").remove(1);
+    let noted = store.noted_use(Used::Password, bob.id);
+    assert_eq!(listed.last_login_at.max(noted), Some(ended + 7), "noted, or already written");
+    assert_eq!(store.noted_use(Used::Token, bob.id), None, "another row's");
+}
