@@ -2,8 +2,10 @@
 //! introspection of access tokens (RFC 7662). It is not for the public.
 //!
 //! A decision depends on the credentials and on the URL that the operator wrote into the proxy's
-//! configuration; never on the path or the method in `X-Forwarded-*`, which a client may influence.
+//! configuration; never on the path in `X-Forwarded-Uri`, which a client may influence. Only whether a cookie
+//! is good depends on the method, which the proxy must overwrite.
 
+mod cookie;
 mod introspect;
 
 /// Characters of the names in the log.
@@ -28,7 +30,7 @@ use axum::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE},
+    header::{AUTHORIZATION, CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use rolegate_auth_client::{
     CallContext, CallError, Reason, Requirement, Role, User,
@@ -70,16 +72,19 @@ async fn complete(mut response: Response) -> Response {
 
 /// `/authorize`: whether the user of a request may pass, with any method.
 ///
-/// 200 with the identity headers and no body, or an error. `?roles=author,admin` are the roles of which
-/// one is required; without it any user passes.
+/// 200 with the identity headers and no body, an error, or for browsers without a good credential the way to
+/// the page to sign in at. `?roles=author,admin` are the roles of which one is required; without it any user
+/// passes. `?redirect_status=401` is for proxies that know no other answer: the way is in a 401 then.
 async fn authorize(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
     query: Result<QueryParams, ApiError>,
     request: Request,
 ) -> Response {
-    let mut response = match query.and_then(|query| required_roles(&query)) {
-        Ok(names) => decide(&state, context, names, request.headers()).await,
+    let mut response = match query.and_then(|query| parameters(&query)) {
+        Ok((names, redirect_status)) => {
+            decide(&state, context, names, redirect_status, request.headers()).await
+        }
         Err(error) => error.into_response(),
     };
     let body = request.into_body();
@@ -96,6 +101,7 @@ async fn decide(
     state: &GatewayState,
     context: CallContext,
     names: Option<String>,
+    redirect_status: StatusCode,
     headers: &HeaderMap,
 ) -> Response {
     // With malformed names nobody passes; credentials are checked all the same, before names, as
@@ -105,7 +111,15 @@ async fn decide(
     let roles = roles.unwrap_or_default();
     let requirement = roles.as_deref().map_or(Requirement::AnyAuthenticated, Requirement::Roles);
     let reason = |response: &Response| response.extensions().get().and_then(CallError::reason);
-    match authenticate(state, headers, context, requirement).await {
+    let user = match &state.sign_in {
+        Some(sign_in) if !headers.contains_key(AUTHORIZATION) => {
+            let (auth, status) = (&state.auth, redirect_status);
+            // Boxed, so that other decisions are no larger.
+            Box::pin(cookie::user(auth, sign_in, headers, context, requirement, status)).await
+        }
+        _ => authenticate(state, headers, context, requirement).await,
+    };
+    match user {
         Ok(_) if is_malformed => no_roles(names.as_deref()).into_response(),
         Ok(user) => identity(&user).into_response(),
         Err(response) if reason(&response) == Some(Reason::RequestInvalid) => {
@@ -119,10 +133,19 @@ async fn decide(
     }
 }
 
-/// A misspelt parameter must not admit every user, so unknown ones are refused.
-fn required_roles(query: &QueryParams) -> Result<Option<String>, ApiError> {
-    query.expect_only(&["roles"])?;
-    Ok(query.get("roles")?.map(str::to_owned))
+/// The names of the roles, and the status of redirects. A misspelt parameter must not admit every user, so
+/// unknown ones are refused.
+fn parameters(query: &QueryParams) -> Result<(Option<String>, StatusCode), ApiError> {
+    query.expect_only(&["roles", "redirect_status"])?;
+    let redirect_status = match query.get("redirect_status")? {
+        None | Some("303") => StatusCode::SEE_OTHER,
+        Some("401") => StatusCode::UNAUTHORIZED,
+        Some(_) => {
+            let detail = "Query parameter \"redirect_status\" must be 303 or 401.";
+            return Err(ApiError::http(HttpReason::QueryInvalid, detail));
+        }
+    };
+    Ok((query.get("roles")?.map(str::to_owned), redirect_status))
 }
 
 /// The names are a mistake in the configuration of a proxy, whose operator may see only the log.

@@ -11,7 +11,6 @@ use std::sync::Arc;
 pub(crate) struct GatewayState {
     pub(crate) auth: AuthClient,
     pub(crate) refusals: Refusals,
-    #[expect(dead_code, reason = "the next commits read it")]
     pub(crate) sign_in: Option<Arc<SignIn>>,
 }
 

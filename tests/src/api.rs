@@ -5,6 +5,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use reqwest::{
     Client, Method, RequestBuilder,
     header::{AUTHORIZATION, HeaderMap, HeaderValue},
+    redirect::Policy,
 };
 use serde_json::{Value, json};
 
@@ -37,7 +38,7 @@ impl Api {
     /// If no HTTP client can be created.
     #[must_use]
     pub fn at(base: &str) -> Self {
-        let client = Client::builder().no_proxy().timeout(TIMEOUT).build();
+        let client = Client::builder().no_proxy().timeout(TIMEOUT).redirect(Policy::none()).build();
         Self { base: base.to_owned(), client: client.expect("an HTTP client"), authorization: None }
     }
 

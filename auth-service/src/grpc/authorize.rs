@@ -9,8 +9,8 @@ use rolegate_grpc_server::is_trusted_caller;
 use rolegate_proto::{
     Role,
     auth_v1::{
-        AllowedRoles, AuthorizeOutcome, AuthorizeRequest, authorize_outcome::Outcome,
-        authorize_request::Requirement as WireRequirement,
+        AllowedRoles, AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeResponse,
+        authorize_outcome::Outcome, authorize_request::Requirement as WireRequirement,
     },
     limits::MAX_AUTHORIZE_BATCH,
 };
@@ -65,7 +65,7 @@ impl AuthGrpc {
         &self,
         items: Vec<AuthorizeRequest>,
         call: &Extensions,
-    ) -> Result<Vec<AuthorizeOutcome>, AccountError> {
+    ) -> Result<BatchAuthorizeResponse, AccountError> {
         if items.len() > MAX_AUTHORIZE_BATCH {
             return Err(AccountError::request("a batch has at most 256 items"));
         }
@@ -81,7 +81,7 @@ impl AuthGrpc {
             })
             .map(|outcome| AuthorizeOutcome { outcome: Some(outcome) })
             .collect();
-        Ok(outcomes)
+        Ok(BatchAuthorizeResponse { outcomes })
     }
 }
 

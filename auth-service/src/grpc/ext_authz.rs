@@ -3,12 +3,14 @@
 //! Every outcome is an answer, and none a gRPC error: Envoy lets requests pass on an error if
 //! `failure_mode_allow` is set.
 
+mod cookie;
 mod request;
 mod response;
 
 use super::{AuthGrpc, call_origin::origin_of};
 use crate::{
     accounts::{AccountError, Requirement},
+    actor::Actor,
     audit,
     call_origin::CallOrigin,
     metrics,
@@ -18,6 +20,7 @@ use crate::{
 use envoy_types::pb::envoy::service::auth::v3::{
     AttributeContext, CheckRequest, CheckResponse, authorization_server::Authorization as Check,
 };
+use response::Refusal;
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_proto::{Authorization, Reason, authorization::is_api_key};
@@ -57,30 +60,28 @@ impl Check for AuthGrpc {
         // Answered before Envoy's own deadline, after which it has no answer.
         let decision = self.decide(&attributes, origin);
         let decision = tokio::time::timeout_at(origin.deadline.into(), decision).await;
-        let late = |_elapsed| Err(Some(StoreError::TimedOut.into()));
+        let late = |_elapsed| Err(AccountError::from(StoreError::TimedOut).into());
         Ok(Response::new(match decision.unwrap_or_else(late) {
             Ok(user) => response::allowed(&user),
-            Err(error) => response::denied(error),
+            Err(refusal) => response::denied(&refusal),
         }))
     }
 }
 
 impl AuthGrpc {
-    /// The error of a refusal is `None` without credentials, or for malformed ones.
     async fn decide(
         &self,
         attributes: &AttributeContext,
         origin: CallOrigin,
-    ) -> Result<User, Option<AccountError>> {
+    ) -> Result<User, Refusal> {
         let Some(roles) = request::roles(&attributes.context_extensions) else {
             warn_of_roles(attributes);
-            return Err(Some(Reason::RoleInsufficient.into()));
+            return Err(AccountError::from(Reason::RoleInsufficient).into());
         };
         let requirement = self.requirement(roles);
-        let credentials = request::authorization(attributes);
         let client = origin.client_address;
-        let user = match credentials.ok_or(None)? {
-            Authorization::Bearer(token) => {
+        let user = match request::authorization(attributes) {
+            Some(Authorization::Bearer(token)) => {
                 // Any user, because the audit log names the one who is refused.
                 let any = Requirement::AnyAuthenticated;
                 let authorize = || self.accounts.authorize(token.expose_secret(), &any);
@@ -90,19 +91,15 @@ impl AuthGrpc {
                 } else {
                     authorize().await
                 };
-                metrics::authorization(match (&bearer, &requirement) {
-                    (Ok(bearer), Ok(required)) if required.admits(bearer.user.role) => None,
-                    (Ok(_), Ok(_)) => Some(Reason::RoleInsufficient),
-                    (Err(error), _) | (_, Err(error)) => Some(error.reason()),
-                });
-                bearer?.user
+                counted(bearer, &requirement)?
             }
-            Authorization::Basic { username, password } => {
+            Some(Authorization::Basic { username, password }) => {
                 let verify = self.accounts.verify_credentials(&username, password, origin);
                 let verified = Box::pin(RequestContext::with_client_address(client, verify)).await;
                 metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
                 verified?.0
             }
+            None => Box::pin(self.cookie_user(attributes, &requirement)).await?,
         };
         // After the credentials, as at the gateway.
         let requirement = requirement.inspect_err(|_| warn_of_roles(attributes))?;
@@ -116,7 +113,7 @@ impl AuthGrpc {
             }
         }))
         .await;
-        Err(Some(Reason::RoleInsufficient.into()))
+        Err(AccountError::from(Reason::RoleInsufficient).into())
     }
 
     fn requirement(&self, roles: &str) -> Result<Requirement, AccountError> {
@@ -126,6 +123,19 @@ impl AuthGrpc {
         }
         Ok(requirement)
     }
+}
+
+/// The user of this bearer, who is counted as admitted or not.
+fn counted(
+    bearer: Result<Actor, AccountError>,
+    requirement: &Result<Requirement, AccountError>,
+) -> Result<User, AccountError> {
+    metrics::authorization(match (&bearer, requirement) {
+        (Ok(bearer), Ok(required)) if required.admits(bearer.user.role) => None,
+        (Ok(_), Ok(_)) => Some(Reason::RoleInsufficient),
+        (Err(error), _) | (_, Err(error)) => Some(error.reason()),
+    });
+    Ok(bearer?.user)
 }
 
 /// The configuration of the route has no requirement, or one of a role that does not exist.

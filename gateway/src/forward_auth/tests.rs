@@ -1,3 +1,5 @@
+mod cookies;
+
 use super::router;
 use crate::{
     memory::MemoryBudgets,

@@ -5,11 +5,14 @@ use super::metrics::method_name;
 use crate::extract::credentials::unverified_claims;
 use axum::{extract::MatchedPath, response::Response};
 use http::{HeaderValue, Method, StatusCode};
-use rolegate_auth_client::{CallError, Reason, User, axum::RequiredRoles};
+use rolegate_auth_client::{
+    CallError, Reason, User,
+    axum::{BearerToken, RequiredRoles},
+};
 use rolegate_http_server::clients::client_key;
 use rolegate_proto::{
     authorization::bearer_token,
-    limits::{API_KEY_PREFIX, SESSION_PREFIX},
+    limits::{API_KEY_PREFIX, DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
 use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -26,7 +29,7 @@ static ANONYMOUS: LogOnce<(String, String)> = LogOnce::at_most(MAX_ANONYMOUS, WI
 
 const MAX_ANONYMOUS: usize = 60;
 
-/// Who was denied: from the token's claims or, for Basic, from the extensions of the response.
+/// Who was denied: from the token's claims or, for Basic and cookies, from the extensions of the response.
 #[derive(Deserialize)]
 struct Actor {
     sub: String,
@@ -59,13 +62,15 @@ pub(crate) fn record(
     };
     let route = route.map_or("unmatched", MatchedPath::as_str);
     let authorization = authorization.filter(|_| reason == Reason::RoleInsufficient);
-    let credential = credential(authorization);
+    let cookie = || response.extensions().get().map(|BearerToken(session)| session.clone());
+    let credential = credential(authorization).or_else(cookie);
     let actor = |user: &User| Actor { sub: user.id.to_string(), username: user.username.clone() };
     let basic_actor = response.extensions().get().map(actor);
     // auth-service has verified the token: it refuses a role only after that.
     let actor = basic_actor.or_else(|| unverified_claims(credential.as_ref()?.expose_secret()));
     let opaque = |kind| credential.as_ref().and_then(|credential| start_of(credential, kind));
-    let (api_key, session) = (opaque(API_KEY_PREFIX), opaque(SESSION_PREFIX));
+    let session = opaque(SESSION_PREFIX).or_else(|| opaque(DOMAIN_SESSION_PREFIX));
+    let api_key = opaque(API_KEY_PREFIX);
     // A client can invent any number of methods.
     let method = method_name(method);
     let what = format!("{method} {route}");

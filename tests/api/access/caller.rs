@@ -1,6 +1,6 @@
 //! The kinds of callers.
 
-use crate::{api_keys::create_key, sessions::create_session};
+use crate::{api_keys::create_key, sessions::create_session, sign_in_cookie::new_session};
 use e2e::{Api, TestApp, token};
 
 /// The kinds of callers; the last five have a role.
@@ -47,10 +47,13 @@ pub(super) async fn create_all(app: &TestApp, names: &str) -> Vec<Caller> {
         let (username, password) = (String::new(), String::new());
         Caller { kind, bearer, basic, username, password, person: None }
     };
+    // Good, but in a cookie only.
+    let of_domain = new_session(app, &app.admin().await, true).await;
     let bad_basic = app.basic.with_basic("admin", "not the password of the admin");
     let mut callers = vec![
         nobody(Kind::NoCredentials, app.bearer.clone(), app.basic.clone()),
-        nobody(Kind::BadCredentials, app.bearer.with_token(&forged), bad_basic),
+        nobody(Kind::BadCredentials, app.bearer.with_token(&forged), bad_basic.clone()),
+        nobody(Kind::BadCredentials, app.bearer.with_token(&of_domain), bad_basic),
     ];
     for (kind, user) in [
         (Kind::User, app.user(&format!("{names} user")).await),

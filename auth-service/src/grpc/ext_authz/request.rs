@@ -28,15 +28,25 @@ pub(super) fn requirement(roles: &str) -> Result<Requirement, AccountError> {
 /// The credentials of the only `authorization` header. Envoy sends headers as a map, which joins
 /// repeated ones, or with `encode_raw_headers` as a list of bytes.
 pub(super) fn authorization(attributes: &AttributeContext) -> Option<Authorization> {
-    let HttpRequest { headers, header_map, .. } = attributes.request.as_ref()?.http.as_ref()?;
-    let is_it = |name: &str| name.eq_ignore_ascii_case(AUTHORIZATION);
-    let joined = headers.iter().filter(|(name, _)| is_it(name));
-    let joined = joined.map(|(_, value)| Some(value.as_bytes()));
-    let raw = header_map.iter().flat_map(|map| &map.headers);
-    let raw = raw.filter(|header| is_it(&header.key)).map(raw_value);
-    let mut values = joined.chain(raw);
+    let mut values = values(http(attributes)?, AUTHORIZATION);
     let (Some(value), None) = (values.next(), values.next()) else { return None };
     Authorization::parse(value?)
+}
+
+/// The request of Envoy's client.
+pub(super) fn http(attributes: &AttributeContext) -> Option<&HttpRequest> {
+    attributes.request.as_ref()?.http.as_ref()
+}
+
+/// The values of a header; `None` for one that is given in both fields.
+pub(super) fn values<'a>(
+    http: &'a HttpRequest,
+    name: &str,
+) -> impl Iterator<Item = Option<&'a [u8]>> {
+    let joined = http.headers.iter().filter(move |(it, _)| it.eq_ignore_ascii_case(name));
+    let joined = joined.map(|(_, value)| Some(value.as_bytes()));
+    let raw = http.header_map.iter().flat_map(|map| &map.headers);
+    joined.chain(raw.filter(move |header| header.key.eq_ignore_ascii_case(name)).map(raw_value))
 }
 
 /// A header has its value in one of two fields.
@@ -61,8 +71,9 @@ pub(super) fn source_address(attributes: &AttributeContext) -> Option<IpAddr> {
 
 /// Method, host and path of the request, for the log: without the query, which may hold secrets.
 pub(super) fn route(attributes: &AttributeContext) -> (&str, &str, &str) {
-    let request = attributes.request.as_ref().and_then(|request| request.http.as_ref());
-    let Some(HttpRequest { method, host, path, .. }) = request else { return ("", "", "") };
+    let Some(HttpRequest { method, host, path, .. }) = http(attributes) else {
+        return ("", "", "");
+    };
     let path = path.split(['?', '#']).next().unwrap_or_default();
     (shortened(method), shortened(host), shortened(path))
 }

@@ -21,6 +21,24 @@ use rolegate_proto::{
 };
 use tonic::Code;
 
+/// Why a request may not pass.
+pub(super) enum Refusal {
+    /// Without credentials, or with malformed ones.
+    NotAuthenticated,
+    /// A change with a cookie that another site may have caused.
+    CrossSite,
+    /// A person has to sign in first, at this address.
+    SignIn(String),
+    /// Whatever is temporary for a client is UNAVAILABLE.
+    Error(AccountError),
+}
+
+impl From<AccountError> for Refusal {
+    fn from(error: AccountError) -> Self {
+        Self::Error(error)
+    }
+}
+
 /// The request passes, with the identity headers. Access logs and other filters of Envoy read the same
 /// from the dynamic metadata.
 pub(super) fn allowed(user: &User) -> CheckResponse {
@@ -39,17 +57,24 @@ pub(super) fn allowed(user: &User) -> CheckResponse {
     }
 }
 
-/// The answer of the gateway to this error; `None` without credentials, or for malformed ones. Whatever is
-/// temporary for a client is UNAVAILABLE.
-pub(super) fn denied(error: Option<AccountError>) -> CheckResponse {
-    let (code, (reason, http_status), detail, challenge, delay) = match error {
-        None => {
+/// The answer of the gateway.
+pub(super) fn denied(refusal: &Refusal) -> CheckResponse {
+    let (code, (reason, http_status), detail, challenge, delay) = match refusal {
+        Refusal::NotAuthenticated => {
             let reason = HttpReason::NotAuthenticated.http();
             (Code::Unauthenticated, reason, "Not authenticated.", BEARER_CHALLENGE, None)
         }
-        Some(error) => {
+        Refusal::CrossSite => {
+            let reason = HttpReason::CrossSite.http();
+            (Code::PermissionDenied, reason, "Cross-site request.", BEARER_CHALLENGE, None)
+        }
+        Refusal::SignIn(page) => {
+            let headers = vec![header("location", page), header("cache-control", "no-store")];
+            return refused(Code::Unauthenticated, "sign in first", 303, headers, String::new());
+        }
+        Refusal::Error(error) => {
             let (reason, delay) = (error.reason(), error.retry().map(|(delay, _)| delay));
-            log_error(reason, &error);
+            log_error(reason, error);
             let (status, detail) = reason.http();
             let code = if status == 503 { Code::Unavailable } else { reason.code() };
             let (detail, challenge) = (detail.unwrap_or_default(), reason.bearer_challenge());
@@ -69,10 +94,20 @@ pub(super) fn denied(error: Option<AccountError>) -> CheckResponse {
         .chain(retry_after.map(|seconds| header("retry-after", seconds.to_string())))
         .collect();
     let body = serde_json::json!({ "detail": detail }).to_string();
+    refused(code, detail, http_status, headers, body)
+}
+
+fn refused(
+    code: Code,
+    message: &str,
+    http_status: u16,
+    headers: Vec<HeaderValueOption>,
+    body: String,
+) -> CheckResponse {
     let http_status = Some(HttpStatus { code: http_status.into() });
     let response = DeniedHttpResponse { status: http_status, headers, body };
     CheckResponse {
-        status: Some(status(code, detail)),
+        status: Some(status(code, message)),
         http_response: Some(HttpResponse::DeniedResponse(response)),
         ..CheckResponse::default()
     }
@@ -94,7 +129,7 @@ fn header(name: &str, value: impl Into<String>) -> HeaderValueOption {
 
 #[cfg(test)]
 mod tests {
-    use super::{AccountError, Code, HttpResponse, denied};
+    use super::{AccountError, Code, HttpResponse, Refusal, denied};
     use rolegate_proto::Reason;
     use std::time::Duration;
 
@@ -102,7 +137,8 @@ mod tests {
     fn every_reason_denies_and_an_outage_never_looks_like_a_denial() {
         for &reason in Reason::ALL {
             let (retry_after, scope) = (Duration::ZERO, None);
-            let response = denied(Some(AccountError::Later { reason, retry_after, scope }));
+            let error = AccountError::Later { reason, retry_after, scope };
+            let response = denied(&Refusal::Error(error));
             let code = response.status.expect("a status").code;
             assert_ne!(code, i32::from(Code::Ok), "{reason:?}");
             let Some(HttpResponse::DeniedResponse(denied)) = response.http_response else {

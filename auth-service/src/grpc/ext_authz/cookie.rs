@@ -1,0 +1,110 @@
+//! Browsers: the session in a cookie, and the way to the page to sign in at.
+
+use super::{
+    counted,
+    request::{self, values},
+    response::Refusal,
+};
+use crate::{
+    accounts::{AccountError, Requirement},
+    grpc::AuthGrpc,
+    user::User,
+};
+use envoy_types::pb::envoy::service::auth::v3::{AttributeContext, attribute_context::HttpRequest};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use rolegate_proto::metadata::AUTHORIZATION;
+use rolegate_sign_in::{
+    cookie::CookieError,
+    request::{BrowserRequest, HEADERS},
+};
+use secrecy::ExposeSecret as _;
+use tonic::Code;
+
+impl AuthGrpc {
+    /// The user of the session in the cookie of a request without `Authorization`.
+    pub(super) async fn cookie_user(
+        &self,
+        attributes: &AttributeContext,
+        requirement: &Result<Requirement, AccountError>,
+    ) -> Result<User, Refusal> {
+        // Credentials come before cookies, also malformed ones.
+        let http =
+            request::http(attributes).filter(|it| values(it, AUTHORIZATION).next().is_none());
+        let Some((sign_in, http)) = self.sign_in.as_ref().zip(http) else {
+            return Err(Refusal::NotAuthenticated);
+        };
+        let headers = browser_headers(http);
+        let browser = BrowserRequest {
+            method: Some(&http.method),
+            scheme: Some(&http.scheme),
+            host: Some(&http.host),
+            path: Some(&http.path),
+            headers: &headers,
+        };
+        let refusal = match sign_in.session(browser) {
+            Ok(None) => Refusal::NotAuthenticated,
+            Err(CookieError::Twice) => return Err(Refusal::NotAuthenticated),
+            Err(CookieError::CrossSite) => return Err(Refusal::CrossSite),
+            Ok(Some(session)) => {
+                let (session, any) = (session.expose_secret(), Requirement::AnyAuthenticated);
+                let bearer = self.accounts.authorize_from(true, session, &any).await;
+                match counted(bearer, requirement) {
+                    Ok(user) => return Ok(user),
+                    Err(error) if error.reason().code() == Code::Unauthenticated => error.into(),
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        };
+        Err(sign_in.redirect(browser).map_or(refusal, Refusal::SignIn))
+    }
+}
+
+/// The headers that say what a browser does.
+fn browser_headers(http: &HttpRequest) -> HeaderMap {
+    let named = |name| values(http, name).map(move |value| (HeaderName::from_static(name), value));
+    let headers = HEADERS.into_iter().flat_map(named);
+    // What cannot be read is there all the same.
+    let value = |value| HeaderValue::from_bytes(value).unwrap_or(HeaderValue::from_static(""));
+    headers.map(|(name, it)| (name, value(it.unwrap_or_default()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HttpRequest, browser_headers};
+    use envoy_types::pb::envoy::config::core::v3::{HeaderMap, HeaderValue};
+
+    fn read(joined: &[(&str, &str)], raw: &[(&str, &[u8])]) -> Vec<(String, Vec<u8>)> {
+        let headers = joined.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let raw = raw.iter().map(|&(key, raw_value)| HeaderValue {
+            key: key.to_owned(),
+            raw_value: raw_value.to_owned(),
+            ..HeaderValue::default()
+        });
+        let (headers, header_map) = (headers.collect(), Some(HeaderMap { headers: raw.collect() }));
+        let http = HttpRequest { headers, header_map, ..HttpRequest::default() };
+        let read = browser_headers(&http);
+        let pair = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+            (name.to_string(), value.as_bytes().to_vec())
+        };
+        read.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn headers_of_browsers_are_read_from_either_form_and_no_others() {
+        let joined = [("cookie", "a=b; c=d"), ("x-forwarded-host", "evil.example")];
+        assert_eq!(read(&joined, &[]), [("cookie".to_owned(), b"a=b; c=d".to_vec())]);
+        let raw = [("Cookie", &b"a=b"[..]), ("cookie", b"c=\xff"), ("authorization", b"Bearer a")];
+        let expected = [b"a=b".to_vec(), b"c=\xff".to_vec()].map(|it| ("cookie".to_owned(), it));
+        assert_eq!(read(&[], &raw), expected);
+        // In both forms it is there twice.
+        assert_eq!(read(&[("origin", "null")], &[("origin", b"null")]).len(), 2);
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_is_not_overlooked() {
+        let names = ["upgrade", "sec-fetch-mode", "sec-websocket-key"];
+        for (name, value) in names.into_iter().flat_map(|name| [(name, &b"a\0"[..]), (name, b"")]) {
+            assert_eq!(read(&[], &[(name, value)]), [(name.to_owned(), Vec::new())]);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Requests of browsers to an application, of which two proxies ask.
+
+use e2e::{
+    Api, TestApp, TestUser,
+    ext_authz::{self, Client, Decision},
+    grpc,
+};
+use envoy_types::pb::envoy::{
+    config::core::v3::{HeaderMap, HeaderValue},
+    service::auth::v3::{CheckRequest, attribute_context::HttpRequest},
+};
+use reqwest::Method;
+use rolegate_proto::auth_v1::{CreateSessionRequest, RevokeTokensRequest};
+use std::collections::HashMap;
+
+/// A request to `https://app.example.org/reports?month=5`.
+#[derive(Clone, Debug)]
+pub(super) struct Browser {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) headers: Vec<(&'static str, String)>,
+}
+
+/// What the browser, or the application, gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// 200 if the request passes.
+    pub(super) status: u16,
+    /// Of an error.
+    pub(super) reason: String,
+    pub(super) location: String,
+    /// Of the user, if the request passes.
+    pub(super) role: String,
+    body: String,
+}
+
+/// Both ways to ask.
+pub(super) struct Proxies {
+    pub(super) forward: Api,
+    pub(super) envoy: Client,
+}
+
+impl Browser {
+    pub(super) fn get() -> Self {
+        Self { method: "GET", path: "/reports?month=5", headers: Vec::new() }
+    }
+
+    /// By a click.
+    pub(super) fn navigation() -> Self {
+        Self::get().with("sec-fetch-mode", "navigate")
+    }
+
+    pub(super) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    pub(super) fn cookie(self, session: &str) -> Self {
+        let name =
+            if session.starts_with("rgd_") { "__Secure-rolegate" } else { "__Host-rolegate" };
+        self.with("cookie", &format!("theme=dark; {name}={session}; lang=en"))
+    }
+
+    /// As Envoy asks; `is_raw`: with `encode_raw_headers`.
+    pub(super) fn check(&self, roles: &str, is_raw: bool) -> CheckRequest {
+        let mut check = ext_authz::check(Some(roles), None);
+        let request = check.attributes.as_mut().and_then(|it| it.request.as_mut());
+        let http = request.and_then(|it| it.http.as_mut()).expect("a request");
+        *http = HttpRequest {
+            method: self.method.to_owned(),
+            scheme: "https".to_owned(),
+            host: "app.example.org".to_owned(),
+            path: self.path.to_owned(),
+            ..HttpRequest::default()
+        };
+        if is_raw {
+            let raw = |(key, value): &(&str, String)| HeaderValue {
+                key: (*key).to_owned(),
+                raw_value: value.clone().into_bytes(),
+                ..HeaderValue::default()
+            };
+            http.header_map = Some(HeaderMap { headers: self.headers.iter().map(raw).collect() });
+        } else {
+            let mut joined: HashMap<String, String> = HashMap::new();
+            for (name, value) in &self.headers {
+                let separator = if *name == "cookie" { "; " } else { "," };
+                let entry = joined.entry((*name).to_owned());
+                entry.and_modify(|it| it.extend([separator, value])).or_insert(value.clone());
+            }
+            http.headers = joined;
+        }
+        check
+    }
+}
+
+impl Proxies {
+    pub(super) async fn of(app: &TestApp) -> Self {
+        let forward = Api::at(&app.gateway().address("forward"));
+        Self { forward, envoy: ext_authz::client(&app.auth().address("grpc")).await }
+    }
+
+    /// The answer to a request that any user may make.
+    pub(super) async fn ask(&self, browser: &Browser) -> Answer {
+        self.ask_for("*", browser).await
+    }
+
+    /// The answer of the gateway, which is that of auth-service to either form of a check.
+    pub(super) async fn ask_for(&self, roles: &str, browser: &Browser) -> Answer {
+        let query = if roles == "*" { String::new() } else { format!("?roles={roles}") };
+        let request = self.forward.request(Method::GET, &format!("/authorize{query}"));
+        let request = request.header("x-forwarded-method", browser.method);
+        let request = request.header("x-forwarded-proto", "https");
+        let request = request.header("x-forwarded-host", "app.example.org");
+        let mut request = request.header("x-forwarded-uri", browser.path);
+        for (name, value) in &browser.headers {
+            request = request.header(*name, value);
+        }
+        let response = self.forward.send(request).await;
+        let header = |name| response.header(name).unwrap_or_default().to_owned();
+        let answer = Answer {
+            status: response.status,
+            reason: header("rolegate-reason"),
+            location: header("location"),
+            role: header("rolegate-role"),
+            body: response.body.clone(),
+        };
+        assert_eq!(header("cache-control"), "no-store");
+        for is_raw in [false, true] {
+            let decision = ext_authz::decide(&self.envoy, browser.check(roles, is_raw)).await;
+            assert_eq!(of_envoy(&decision), answer, "{browser:?}");
+        }
+        answer
+    }
+}
+
+fn of_envoy(decision: &Decision) -> Answer {
+    let header = |name| decision.values(name).concat();
+    let passes = decision.http_status == 0;
+    assert_eq!(passes, decision.code == 0, "{decision:?}");
+    assert_eq!(header("cache-control"), if passes { "" } else { "no-store" });
+    Answer {
+        status: if passes { 200 } else { decision.http_status.try_into().expect("a status") },
+        reason: header("rolegate-reason"),
+        location: header("location"),
+        role: header("rolegate-role"),
+        body: decision.body.clone(),
+    }
+}
+
+impl Answer {
+    #[track_caller]
+    pub(super) fn expect_passed(&self, role: &str) {
+        assert_eq!((self.status, &*self.role, &*self.location), (200, role, ""), "{self:?}");
+    }
+
+    #[track_caller]
+    pub(super) fn expect_refused(&self, status: u16, reason: &str) {
+        assert_eq!((self.status, &*self.reason, &*self.location), (status, reason, ""), "{self:?}");
+        assert_eq!(self.role, "");
+    }
+
+    #[track_caller]
+    pub(super) fn expect_led(&self, page: &str) {
+        assert_eq!((self.status, &*self.location), (303, page), "{self:?}");
+        assert_eq!((&*self.role, &*self.reason, &*self.body), ("", "", ""));
+    }
+}
+
+/// A session of this user, for the cookie of a host or of a domain.
+pub(crate) async fn new_session(app: &TestApp, user: &TestUser, for_domain: bool) -> String {
+    let mut client = grpc::client(&app.auth().address("grpc")).await;
+    let (username, password) = (user.username.clone(), user.password.clone());
+    let message = CreateSessionRequest { username, password, for_domain, ..Default::default() };
+    let made = client.create_session(message).await.expect("made").into_inner();
+    assert!(made.token.starts_with(if for_domain { "rgd_" } else { "rgs_" }));
+    made.token
+}
+
+/// As the page signs out.
+pub(super) async fn sign_out(app: &TestApp, session: &str) {
+    let mut client = grpc::client(&app.auth().address("grpc")).await;
+    let message = RevokeTokensRequest { from_cookie: true, ..RevokeTokensRequest::default() };
+    client.revoke_tokens(grpc::authenticated(message, session)).await.expect("signed out");
+}
