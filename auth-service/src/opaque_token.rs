@@ -170,17 +170,12 @@ pub fn digest(token: &str) -> Option<String> {
     let (_, encoded) = split(token)?;
     let mut random = [0_u8; RANDOM_BYTES + 1];
     let decoded = URL_SAFE_NO_PAD.decode_slice(encoded, &mut random);
-    (decoded.ok()? == RANDOM_BYTES).then(|| hex(&Sha256::digest(token)))
+    (decoded.ok()? == RANDOM_BYTES).then(|| hex::encode(Sha256::digest(token)))
 }
 
 /// The kind of a token, and what follows its prefix.
 fn split(token: &str) -> Option<(TokenKind, &str)> {
     PREFIXES.iter().find_map(|(prefix, kind)| Some((*kind, token.strip_prefix(prefix)?)))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 impl OpaqueToken {

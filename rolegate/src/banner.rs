@@ -81,7 +81,6 @@ pub(crate) fn text(
     text
 }
 
-/// The command that prints this file.
 fn print_file(path: &Path, container: Option<&Container>) -> String {
     match container {
         None => format!("cat {}", quote(path)),

@@ -1,9 +1,9 @@
 //! The handle that requests are submitted to, and the tasks that send them.
 
 use crate::queue::{Batch, Limits, MAX_WAITING, Queue, Waiting};
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use parking_lot::{Mutex, MutexGuard};
-use std::{fmt, panic::AssertUnwindSafe, pin::Pin, sync::Arc};
+use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 use tokio::{sync::oneshot, task::yield_now, time::sleep};
 use tracing::{Instrument as _, Span};
 
@@ -24,12 +24,10 @@ pub struct Batcher<R, A> {
 }
 
 struct Shared<R, A> {
-    send: Box<dyn Fn(Vec<R>) -> AnswersFuture<A> + Send + Sync>,
+    send: Box<dyn Fn(Vec<R>) -> BoxFuture<'static, Vec<A>> + Send + Sync>,
     /// No panic under this lock leaves the queue half changed.
     queue: Mutex<Queue<R, A>>,
 }
-
-type AnswersFuture<A> = Pin<Box<dyn Future<Output = Vec<A>> + Send>>;
 
 impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
     /// `send` receives a batch, never an empty one, and returns the answers in the order of the

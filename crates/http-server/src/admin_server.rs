@@ -6,13 +6,16 @@
 //!   also says which stores cannot write, and why.
 //! - `GET /metrics`: metrics for Prometheus.
 
-use crate::{host_header, http_server, readiness::Readiness};
+use crate::{host_header, http_server, listener::Listener, readiness::Readiness};
 use axum::{Router, extract::State, middleware::from_fn, routing::get};
 use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
 use rolegate_program::{settings::SettingError, shutdown::Shutdown};
 use rolegate_telemetry::metrics;
 use std::net::SocketAddr;
 use tokio::task::JoinHandle;
+
+/// Of monitors and orchestrators. Part of the reserve of file descriptors.
+const MAX_CONNECTIONS: usize = 8;
 
 /// A running admin server. It starts first and stops last, so that a process that waits for its
 /// database or drains does not look dead.
@@ -26,7 +29,7 @@ pub struct AdminServer {
 impl AdminServer {
     /// Binds `OPS_LISTEN_ADDR` and serves it, in a task.
     pub async fn start(address: SocketAddr, readiness: Readiness) -> Result<Self, SettingError> {
-        let listener = http_server::bind_for_probes(address).await?;
+        let listener = Listener::bind("OPS_LISTEN_ADDR", address, MAX_CONNECTIONS).await?;
         let (address, shutdown) = (listener.address(), Shutdown::new());
         tracing::debug!(%address, "serving /livez, /readyz and /metrics");
         let serving =
@@ -72,13 +75,13 @@ async fn metrics() -> ([(HeaderName, &'static str); 1], String) {
 #[cfg(test)]
 mod tests {
     use super::router;
-    use crate::{http_server, readiness::Readiness};
+    use crate::{http_server, listener::Listener, readiness::Readiness};
     use rolegate_program::{healthcheck::run, shutdown::Shutdown};
 
     #[tokio::test]
     async fn ready_not_ready_and_unreachable_are_distinguished() {
-        let listener = http_server::bind_for_probes("127.0.0.1:0".parse().expect("an address"));
-        let listener = listener.await.expect("bound");
+        let address = "127.0.0.1:0".parse().expect("an address");
+        let listener = Listener::bind("OPS_LISTEN_ADDR", address, 8).await.expect("bound");
         let (ops, shutdown) = (listener.address(), Shutdown::new());
         let readiness = Readiness::new(&Shutdown::new());
         let router = router(readiness.clone());

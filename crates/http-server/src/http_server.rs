@@ -25,9 +25,6 @@ use tower::ServiceExt;
 
 const MAX_CONNECTIONS: usize = 10_000;
 
-/// Of the probes: monitors and orchestrators. Part of the reserve of file descriptors.
-const MAX_PROBE_CONNECTIONS: usize = 8;
-
 /// Resolution of idle times.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -41,11 +38,6 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 /// Binds the address of the setting `variable`.
 pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
     Listener::bind(variable, address, MAX_CONNECTIONS.min(descriptors::per_listener())).await
-}
-
-/// Binds `OPS_LISTEN_ADDR`.
-pub(crate) async fn bind_for_probes(address: SocketAddr) -> Result<Listener, SettingError> {
-    Listener::bind("OPS_LISTEN_ADDR", address, MAX_PROBE_CONNECTIONS).await
 }
 
 /// Serves `router` until `shutdown` stops it, then finishes open requests within [`DRAIN_TIMEOUT`]. At

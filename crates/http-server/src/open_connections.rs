@@ -71,7 +71,6 @@ impl Activity {
         }
     }
 
-    /// Whether a request is served now.
     pub(crate) fn is_serving(&self) -> bool {
         self.state.load(Relaxed) == SERVING
     }
@@ -81,7 +80,6 @@ impl Activity {
         matches!(self.state.load(Relaxed), SERVING | SERVED)
     }
 
-    /// Notes the task that serves the connection.
     pub(crate) fn set_task(&self, task: AbortHandle) {
         let _ = self.task.set(task);
     }
@@ -132,7 +130,6 @@ impl Activity {
 /// Found by one search. The search reads every connection, and a flood of newcomers needs many.
 const CANDIDATES: usize = 64;
 
-/// The open connections.
 #[derive(Debug, Default)]
 pub(crate) struct OpenConnections {
     ticks: Ticks,

@@ -45,7 +45,6 @@ pub(crate) enum Connection<'c> {
 }
 
 impl Connection<'_> {
-    /// A statement for this engine.
     pub(crate) fn statement(&self, sql: &str) -> Statement {
         Statement::new(sql, matches!(self, Self::Postgres(_)))
     }

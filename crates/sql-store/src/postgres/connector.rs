@@ -23,7 +23,6 @@ pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub(super) struct Connector {
     pub(super) servers: Vec<PgConnectOptions>,
-    /// The reads that count.
     pub(super) reads: Reads,
     /// The index of the server that was the primary last.
     pub(super) last_primary: AtomicUsize,

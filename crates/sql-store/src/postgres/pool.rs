@@ -60,7 +60,6 @@ impl Pool {
         })
     }
 
-    /// The reads that count.
     pub(crate) fn reads(&self) -> Reads {
         self.connector().reads
     }
