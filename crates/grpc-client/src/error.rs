@@ -51,12 +51,8 @@ impl CallError {
     /// An error that this client found without a call.
     #[must_use]
     pub fn local(reason: Reason) -> Self {
-        Self::Refused(ServiceError {
-            reason,
-            message: String::new(),
-            retry_after: None,
-            scope: None,
-        })
+        let (message, retry_after, scope) = Default::default();
+        Self::Refused(ServiceError { reason, message, retry_after, scope })
     }
 
     /// Interprets a status. tonic reports a timeout of either side as CANCELLED, and so it reports a

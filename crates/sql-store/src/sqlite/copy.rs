@@ -2,10 +2,7 @@
 //! file that was to be replaced has the content that it had.
 
 use super::file::{connect_read_only, folder, lock_exclusive, private_file, with_suffix};
-use crate::{
-    error::OpenFailure,
-    sql_error::{BUSY, LOCKED, sqlite_code},
-};
+use crate::sql_error::{BUSY, LOCKED, sqlite_code};
 use rolegate_program::program::Failure;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use sqlx::{
@@ -35,11 +32,6 @@ fn damaged(file: &Path, problem: &str) -> Failure {
 
 fn in_use(file: &Path) -> Failure {
     format!("{} is in use; stop the program that uses it", file.display()).into()
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn not_opened(failure: OpenFailure) -> Failure {
-    failure.to_string().into()
 }
 
 /// A copy of a database, checked, with mode 0600, in a temporary folder. Removed when dropped, or by the
@@ -98,9 +90,9 @@ impl Replacement {
     /// Fails if a program uses `file`. Waits while one opens it. Moves its log into it, so that it is
     /// whole without.
     pub async fn begin(file: &Path) -> Result<Self, Failure> {
-        let lock = lock_exclusive(file).await.map_err(not_opened)?;
+        let lock = lock_exclusive(file).await.map_err(|failure| failure.to_string())?;
         if file.try_exists().map_err(at(file))? {
-            let opened = private_file(file).map_err(not_opened)?;
+            let opened = private_file(file).map_err(|failure| failure.to_string())?;
             // Every connection of SQLite has a lock that this one conflicts with, whatever the file
             // contains.
             fcntl_lock(&opened, FlockOperation::NonBlockingLockExclusive)
