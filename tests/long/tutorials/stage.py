@@ -23,6 +23,7 @@ class Stage:
 
     def __init__(self, tutorial, *ports):
         self.ports = {port: free_port() for port in ports}
+        self.root = ROOT
         self.text = self.with_ports((ROOT / "docs/tutorials" / tutorial).read_text())
         self.children, self.browsers = [], []
 
@@ -66,25 +67,26 @@ class Stage:
         WebDriverWait(None, 60).until(lambda _: is_open(port), f"nothing listens after {command}")
         return child
 
-    def run(self, commands, **more):
-        """Runs commands of the document that end."""
+    def run(self, commands):
+        """Runs commands of the document that end, and returns what they print."""
         commands = commands.replace("cargo run --release --", str(PROGRAM))
-        subprocess.run(["sh", "-ec", commands], cwd=self.folder, env=self.environment(**more), check=True,
-                       stdout=subprocess.DEVNULL)
+        command = ["sh", "-ec", commands]
+        return subprocess.run(command, cwd=self.folder, env=self.environment(), check=True, stdout=subprocess.PIPE,
+                              text=True).stdout
 
-    def browser(self, profile, url):
+    def browser(self, profile, url, *flags):
         """A browser with a profile of its own."""
-        self.browsers.append(Browser(self.folder / profile, url))
+        self.browsers.append(Browser(self.folder / profile, url, flags))
         return self.browsers[-1]
 
 
 class Browser:
     """The page in a browser with a profile of its own."""
 
-    def __init__(self, profile, url):
+    def __init__(self, profile, url, flags):
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
-        for flag in ["headless", "no-sandbox", "disable-gpu", "no-first-run", f"user-data-dir={profile}"]:
+        for flag in ["headless", "no-sandbox", "disable-gpu", "no-first-run", f"user-data-dir={profile}", *flags]:
             options.add_argument(f"--{flag}")
         self.driver, self.url = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver"))), url
         self.driver.get(url)
