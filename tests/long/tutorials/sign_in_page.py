@@ -93,4 +93,6 @@ def signs_out_and_in(browser):
     browser.click("form button")
     browser.find("[name=password]")
     browser.driver.get(browser.url)
+    # Files without Cache-Control may come from the cache.
+    browser.reload()
     browser.find("[name=password]")
