@@ -3,8 +3,7 @@
 use crate::{
     extract::{
         credentials::{authenticate, unverified_claims},
-        json_body::{MAX_BODY, content_type, invalid, read},
-        parameters::QueryParams,
+        form::Form,
     },
     state::GatewayState,
 };
@@ -15,7 +14,6 @@ use axum::{
 };
 use http::StatusCode;
 use rolegate_auth_client::{CallContext, CallError, Reason, Requirement, User, axum::ApiError};
-use rolegate_proto::http::HttpReason;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -65,23 +63,11 @@ pub(super) async fn introspect(
     }
 }
 
-/// The token of the form, of at most 64 KiB. Its hint is one that a server may ignore, but no parameter
-/// may be repeated. Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and
-/// 400.
+/// The token of the form. Its hint is one that a server may ignore, but no parameter may be repeated.
 async fn token_of(request: Request) -> Result<String, ApiError> {
-    let (head, body) = request.into_parts();
-    let bytes = read(body, MAX_BODY, head.extensions.get()).await?;
-    if content_type(&head.headers).as_deref() != Some("application/x-www-form-urlencoded") {
-        let detail = "Content-Type must be application/x-www-form-urlencoded.";
-        return Err(ApiError::http(HttpReason::MediaTypeUnsupported, detail));
-    }
-    let form = String::from_utf8(bytes).ok().and_then(|text| QueryParams::parse(&text).ok());
-    let form = form.ok_or_else(|| invalid("Request body is not valid UTF-8."))?;
-    let field = |detail| ApiError::http(HttpReason::FieldInvalid, detail);
-    let repeated = |_| field("Field \"token_type_hint\" is given more than once.");
-    form.get("token_type_hint").map_err(repeated)?;
-    let token = form.get("token").ok().flatten().map(str::to_owned);
-    token.ok_or_else(|| field("Field \"token\" must be given exactly once."))
+    let form = Form::read(request).await?;
+    form.optional("token_type_hint")?;
+    form.required("token")
 }
 
 /// Clients that speak OAuth expect a code beside 400 (RFC 6749, section 5.2).
