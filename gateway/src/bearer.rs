@@ -8,6 +8,7 @@ use crate::{
     openapi::{Variant, docs_ui, document, guard::Guard},
     pages,
     settings::PublicSettings,
+    sign_in,
     state::GatewayState,
 };
 use axum::Router;
@@ -98,6 +99,9 @@ pub(crate) fn router(
     settings: &PublicSettings,
     memory: &MemoryBudgets,
 ) -> Router {
+    // People sign in to the console at the page.
+    let console = settings.console && state.sign_in.is_some();
+    let settings = PublicSettings { console, ..settings.clone() };
     let (mut routes, paths) = routes(&state.auth, posts, memory).split_for_parts();
     if settings.api_docs {
         routes = routes.merge(docs_ui::routes(&document(variant(), paths), settings.console));
@@ -105,7 +109,10 @@ pub(crate) fn router(
     if settings.console {
         routes = routes.merge(pages::routes("/console", console::file));
     }
-    middleware::apply("bearer", routes, settings, memory).with_state(state)
+    if let Some(sign_in) = state.sign_in.clone() {
+        routes = routes.merge(sign_in::routes(state.clone(), sign_in, settings.console));
+    }
+    middleware::apply("bearer", routes, &settings, memory).with_state(state)
 }
 
 #[cfg(test)]

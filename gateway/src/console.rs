@@ -30,6 +30,7 @@ macro_rules! files {
 const FILES: &[(&str, &str)] = &files![
     "index.html",
     "base.css",
+    "sign_in.css",
     "views.css",
     "icon.svg",
     "boot.js",

@@ -80,8 +80,11 @@ impl Gateway {
         let notice =
             notice.listener("forward", forward_auth, "decisions for proxies, at /authorize");
         let notice = match bearer {
-            Some(address) if self.settings.console => {
+            Some(address) if self.settings.console && self.sign_in.is_some() => {
                 notice.remark(format!("Console: http://{address}/console/"))
+            }
+            Some(_) if self.settings.console => {
+                notice.remark("Console: off, because SIGN_IN is off")
             }
             Some(_) => notice.remark("Console: off, because CONSOLE is off"),
             None => notice.remark("Console: off, because BEARER_LISTEN_ADDR is off"),

@@ -10,6 +10,7 @@
 //! - `middleware`: what both variants do around every request.
 //! - `pages`: embedded files; `console`: those of `/console/`, which are in `gateway/console/`.
 //! - `refusals`: refusals of password checks, paced.
+//! - `sign_in`: the pages `/sign-in` and `/sign-out`, and the console's cookie.
 //! - `openapi`: the OpenAPI document, role guards, and Swagger UI.
 
 mod basic;
@@ -26,6 +27,7 @@ mod openapi;
 mod pages;
 mod refusals;
 pub mod settings;
+mod sign_in;
 mod state;
 #[cfg(test)]
 mod test_support;

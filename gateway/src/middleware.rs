@@ -14,7 +14,7 @@ pub(crate) mod metrics;
 pub(crate) mod refusal_log;
 pub(crate) mod request_source;
 
-use crate::{memory::MemoryBudgets, settings::PublicSettings};
+use crate::{memory::MemoryBudgets, settings::PublicSettings, sign_in::use_console_cookie};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
@@ -44,6 +44,8 @@ struct MiddlewareState {
     trusted_proxies: Arc<CidrSet>,
     /// For request bodies.
     memory: MemoryBudget,
+    /// Whether the console's cookie stands for a token.
+    has_console: bool,
 }
 
 /// Adds the fallbacks and the middleware of both variants to `routes`.
@@ -73,7 +75,9 @@ where
             .layer(cors),
         None => routes,
     };
-    let state = MiddlewareState { variant, trusted_proxies, memory: memory.requests.clone() };
+    let has_console = variant == "bearer" && settings.console;
+    let memory = memory.requests.clone();
+    let state = MiddlewareState { variant, trusted_proxies, memory, has_console };
     routes.layer(from_fn_with_state(state, handle))
 }
 
@@ -95,6 +99,9 @@ async fn handle(
     let request_id =
         HeaderValue::from_str(request_id.as_str()).unwrap_or(HeaderValue::from_static("-"));
     let context = RequestContext { request_id: request_id.clone(), client_address };
+    if state.has_console {
+        use_console_cookie(request.headers_mut());
+    }
     let authorization = request.headers().get(AUTHORIZATION).cloned();
     let respond = async {
         let response = match host_header::refusal(&request) {

@@ -4,10 +4,16 @@ mod fake_auth;
 mod response;
 
 pub(crate) use fake_auth::{Calls, fake_auth};
-pub(crate) use response::{TestResponse, authorized, bare, json, send};
+pub(crate) use response::{File, TestResponse, authorized, bare, fetch, json, send};
 
 use crate::settings::Settings;
 use clap::{CommandFactory as _, FromArgMatches as _};
+use rolegate_sign_in::settings::SignIn;
+
+/// How people sign in by these arguments.
+pub(crate) fn sign_in(arguments: &[&str]) -> Option<SignIn> {
+    Settings::from_args(arguments).expect("settings").sign_in.read().expect("settings")
+}
 
 impl Settings {
     /// Parses arguments and ignores the environment of the tests.

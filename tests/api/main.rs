@@ -46,6 +46,7 @@ mod seed;
 mod session_creation;
 mod session_races;
 mod sessions;
+mod sign_in;
 mod sign_in_cookie;
 mod slow_clients;
 mod tokens;

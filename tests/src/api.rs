@@ -125,13 +125,14 @@ impl Api {
 }
 
 impl TestResponse {
-    /// Asserts what holds for every response: exactly the errors of an API name a reason. Other errors
-    /// are those of probes and of heads that cannot be parsed, which are not JSON. A proxy, which says its
-    /// name, passes the reason on with a page of its own.
+    /// Asserts what holds for every response: exactly the errors of an API, and of its pages, name a reason.
+    /// Other errors are those of probes and of heads that cannot be parsed, which are text. A proxy, which
+    /// says its name, passes the reason on with a page of its own.
     #[must_use]
     pub(crate) fn checked(self) -> Self {
         let is_error = self.status >= 400;
-        let is_ours = self.header("content-type") == Some("application/json");
+        let of_ours = ["application/json", "text/html; charset=utf-8"];
+        let is_ours = self.header("content-type").is_some_and(|it| of_ours.contains(&it));
         let has_reason = self.header("rolegate-reason").is_some();
         let is_of_proxy = self.header("server").is_some();
         assert!(is_of_proxy || has_reason == (is_error && is_ours), "{self}");

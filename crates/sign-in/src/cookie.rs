@@ -55,24 +55,26 @@ impl<'a> Cookie<'a> {
 
     /// What may be a session, good or not, from all `Cookie` headers: HTTP/2 allows several.
     pub fn find(&self, headers: &HeaderMap) -> Result<Option<SecretString>, CookieError> {
+        let mut found = self.find_all(headers);
+        let session = found.next();
+        if found.next().is_some() { Err(CookieError::Twice) } else { Ok(session.flatten()) }
+    }
+
+    /// Every cookie of this name, with what may be a session.
+    pub fn find_all(&self, headers: &HeaderMap) -> impl Iterator<Item = Option<SecretString>> {
         let cookies = headers
             .get_all(header::COOKIE)
             .iter()
             .flat_map(|it| it.as_bytes().split(|&it| it == b';'));
-        let mut values = cookies.filter_map(|cookie| {
+        let values = cookies.filter_map(|cookie| {
             let value = cookie.trim_ascii_start().strip_prefix(self.name.as_bytes())?;
             // Without "=" it is a cookie all the same.
             let is_named = matches!(value.trim_ascii_start(), [] | [b'=', ..]);
             is_named.then(|| value.trim_ascii_start().get(1..).unwrap_or_default().trim_ascii())
         });
-        let value = values.next();
-        if values.next().is_some() {
-            return Err(CookieError::Twice);
-        }
         let prefix = if self.domain.is_some() { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
-        let value = value.and_then(|value| str::from_utf8(value).ok());
-        let is_session = |value: &&str| value.len() <= MAX_LEN && value.starts_with(prefix);
-        Ok(value.filter(is_session).map(Into::into))
+        let is_session = move |value: &&str| value.len() <= MAX_LEN && value.starts_with(prefix);
+        values.map(move |it| str::from_utf8(it).ok().filter(is_session).map(Into::into))
     }
 
     /// `Set-Cookie` with this session, for so many seconds. The session must have no character but those of
@@ -86,8 +88,8 @@ impl<'a> Cookie<'a> {
 
     /// `Set-Cookie` that removes it.
     #[must_use]
-    pub fn remove(&self) -> Option<HeaderValue> {
-        HeaderValue::from_str(&self.line("", 0)).ok()
+    pub fn remove(&self) -> String {
+        self.line("", 0)
     }
 
     fn line(&self, value: &str, seconds: u64) -> String {
@@ -172,7 +174,7 @@ mod tests {
         assert_eq!(of_domain, expected);
         let plain = line(Cookie::of_host(true));
         assert_eq!(plain, "rolegate=rgs_A; Path=/; Max-Age=60; HttpOnly; SameSite=Lax");
-        let removed = Cookie::of_console(false).remove().expect("a header");
+        let removed = Cookie::of_console(false).remove();
         assert_eq!(removed, format!("__Host-rolegate-console=; Path=/; Max-Age=0; {common}"));
     }
 

@@ -6,13 +6,10 @@ use crate::{
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
-    test_support::{bare, fake_auth, send},
+    test_support::{File, bare, fake_auth, fetch, send, sign_in},
 };
-use axum::{Router, body::Body};
-use http::{HeaderMap, Request};
-use http_body_util::BodyExt as _;
+use axum::Router;
 use std::{collections::BTreeSet, fs, path::Path};
-use tower::ServiceExt as _;
 
 /// Bytes of all files together.
 const MAX_SIZE: usize = 62_000;
@@ -20,34 +17,14 @@ const MAX_SIZE: usize = 62_000;
 fn bearer_router(arguments: &[&str]) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let memory = MemoryBudgets::new(&settings);
-    bearer::router(GatewayState::new(fake_auth().0, None), None, &settings, &memory)
+    let state = GatewayState::new(fake_auth().0, sign_in(arguments));
+    bearer::router(state, None, &settings, &memory)
 }
 
 fn basic_router() -> Router {
     let settings = Settings::from_args(&[]).expect("settings").public;
     let memory = MemoryBudgets::new(&settings);
     basic::router(GatewayState::new(fake_auth().0, None), &settings, &memory)
-}
-
-/// A response that need not be JSON.
-struct File {
-    status: u16,
-    headers: HeaderMap,
-    text: String,
-}
-
-impl File {
-    fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().expect("visible ASCII"))
-    }
-}
-
-async fn fetch(router: &Router, request: Request<Body>) -> File {
-    let response = router.clone().oneshot(request).await.expect("routers cannot fail");
-    let (head, body) = response.into_parts();
-    let bytes = body.collect().await.expect("a body in memory").to_bytes();
-    let text = String::from_utf8(bytes.to_vec()).expect("text");
-    File { status: head.status.as_u16(), headers: head.headers, text }
 }
 
 async fn get(router: &Router, path: &str) -> File {
@@ -126,7 +103,8 @@ async fn console_is_one_path_and_only_reads() {
 #[tokio::test]
 async fn console_is_on_the_bearer_address_only_and_can_be_off() {
     let off = bearer_router(&["--console", "off"]);
-    for router in [&off, &basic_router()] {
+    let nowhere_to_sign_in = bearer_router(&["--sign-in", "off"]);
+    for router in [&off, &nowhere_to_sign_in, &basic_router()] {
         for path in ["/console", "/console/", "/console/main.js"] {
             send(router, bare("GET", path)).await.assert_error(404, "Not Found");
         }

@@ -9,7 +9,7 @@ use crate::{
 };
 use axum::{Extension, Json, extract::State, response::IntoResponse};
 use http::{
-    HeaderMap, HeaderValue, StatusCode,
+    HeaderMap, StatusCode,
     header::{LOCATION, USER_AGENT},
 };
 use rolegate_auth_client::{
@@ -18,6 +18,7 @@ use rolegate_auth_client::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use utoipa::ToSchema;
 
 /// Bytes of a `User-Agent` that are read. auth-service keeps 256: a character that is cut here is beyond them.
@@ -128,17 +129,9 @@ pub(crate) async fn create_session(
     JsonBody(request): JsonBody<SessionCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     let SessionCreationRequest { username, password, name } = request;
-    let user_agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes);
-    let user_agent =
-        user_agent.map(|it| String::from_utf8_lossy(&it[..it.len().min(MAX_USER_AGENT)]));
-    let call = state.auth.create_session(
-        &username,
-        &password,
-        name,
-        user_agent.as_deref(),
-        false,
-        context,
-    );
+    let agent = user_agent(&headers);
+    let agent = agent.as_deref();
+    let call = state.auth.create_session(&username, &password, name, agent, false, context);
     let (token, session) = state.refusals.login(context, call).await?;
     let location = [(LOCATION, format!("/profile/sessions/{}", session.id))];
     let response = NewSessionResponse {
@@ -148,6 +141,12 @@ pub(crate) async fn create_session(
         idle_expires_at: rfc3339(session.idle_expires_at),
     };
     Ok((StatusCode::CREATED, location, Json(response)))
+}
+
+/// What the client calls itself.
+pub(crate) fn user_agent(headers: &HeaderMap) -> Option<Cow<'_, str>> {
+    let agent = headers.get(USER_AGENT)?.as_bytes();
+    Some(String::from_utf8_lossy(&agent[..agent.len().min(MAX_USER_AGENT)]))
 }
 
 /// List the sessions of the current user

@@ -26,8 +26,9 @@ static FAILED: EventLog =
 /// Exports the refusals of logins at zero.
 pub(crate) fn register() {
     for reason in REFUSALS {
-        REFUSED.with_label_values(&["/login", reason.as_str()]);
-        REFUSED.with_label_values(&["/sessions", reason.as_str()]);
+        for route in ["/login", "/sessions", "/sign-in"] {
+            REFUSED.with_label_values(&[route, reason.as_str()]);
+        }
     }
 }
 

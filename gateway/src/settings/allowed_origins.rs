@@ -6,7 +6,7 @@ use tower_http::cors::AllowOrigin;
 use url::Url;
 
 /// Origins whose scripts may call the API; without any, no response has CORS headers, so browsers allow the
-/// same origin only. The API uses no cookies, so `Access-Control-Allow-Credentials` is never sent.
+/// same origin only. No cookie counts for another origin, so `Access-Control-Allow-Credentials` is never sent.
 #[derive(Clone, Debug, Default)]
 pub struct AllowedOrigins(pub Option<AllowOrigin>);
 

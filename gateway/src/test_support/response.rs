@@ -45,6 +45,30 @@ impl TestResponse {
     }
 }
 
+/// A response that need not be JSON.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl File {
+    /// The value of a header, empty if it is missing.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("visible ASCII"))
+    }
+}
+
+/// Sends a request to a router and collects the response, whatever its type.
+pub(crate) async fn fetch(router: &Router, request: Request<Body>) -> File {
+    let response = router.clone().oneshot(request).await.expect("routers cannot fail");
+    let (head, body) = response.into_parts();
+    let bytes = body.collect().await.expect("a body in memory").to_bytes();
+    let text = String::from_utf8(bytes.to_vec()).expect("text");
+    File { status: head.status.as_u16(), headers: head.headers, text }
+}
+
 /// Sends a request to a router and collects the response.
 pub(crate) async fn send(router: &Router, request: Request<Body>) -> TestResponse {
     let response = router.clone().oneshot(request).await.expect("routers cannot fail");

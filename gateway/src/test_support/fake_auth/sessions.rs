@@ -37,7 +37,8 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
     }
     let user = verify(&request.username, &request.password)?;
     let session = sessions_of(&user, "").pop();
-    Ok(CreateSessionResponse { token: "rgs_user".to_owned(), session, user: Some(user) })
+    let token = if request.for_domain { "rgd_user" } else { "rgs_user" };
+    Ok(CreateSessionResponse { token: token.to_owned(), session, user: Some(user) })
 }
 
 pub(super) fn list(request: &Request<ListSessionsRequest>) -> Result<ListSessionsResponse, Status> {

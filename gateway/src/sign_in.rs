@@ -1,0 +1,179 @@
+//! `/sign-in` and `/sign-out`: pages for people who use applications, or the console, with a browser. The
+//! session is in a cookie, which no script reads.
+//!
+//! - `page`: the HTML.
+//! - `return_address`: where the browser goes after the sign-in.
+
+mod page;
+mod return_address;
+
+use crate::{
+    console,
+    endpoints::sessions::user_agent,
+    extract::{form::Form, parameters::QueryParams},
+    state::GatewayState,
+};
+use axum::{
+    Extension, Router,
+    extract::{Request, State},
+    response::{AppendHeaders, IntoResponse as _, Redirect, Response, Result},
+    routing::get,
+};
+use http::{
+    HeaderMap, HeaderValue, Uri,
+    header::{AUTHORIZATION, SET_COOKIE},
+};
+use return_address::ReturnAddress;
+use rolegate_auth_client::{CallContext, CallError, Reason, axum::ApiError};
+use rolegate_proto::http::HttpReason;
+use rolegate_sign_in::{cookie::Cookie, origin::Origin, request::is_same_origin, settings::SignIn};
+use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::Arc;
+use url::form_urlencoded::byte_serialize;
+
+/// Sessions that one request ends: a cookie of a sibling host may stand beside ours.
+const MAX_ENDED: usize = 8;
+
+/// What the handlers share.
+#[derive(Clone)]
+struct Pages {
+    gateway: GatewayState,
+    sign_in: Arc<SignIn>,
+    has_console: bool,
+}
+
+/// What a page of ours sent: headers, form and return address, with the own origin.
+type Sent = (HeaderMap, Form, Option<ReturnAddress>, Origin);
+
+/// The routes. They are not in the OpenAPI document: they are no part of the API.
+pub(crate) fn routes<S>(
+    gateway: GatewayState,
+    sign_in: Arc<SignIn>,
+    has_console: bool,
+) -> Router<S> {
+    let pages = Pages { gateway, sign_in, has_console };
+    let routes = Router::new()
+        .route("/sign-in", get(show).post(sign_in_by_form))
+        .route("/sign-out", get(show).post(sign_out));
+    let file = |routes: Router<Pages>, name: &'static str| {
+        let handler = get(async move |headers: HeaderMap| console::file(name, &headers));
+        routes.route(&format!("/sign-in/{name}"), handler)
+    };
+    page::FILES.into_iter().fold(routes, file).with_state(pages)
+}
+
+/// Takes the session in the console's cookie for the token of a request that a page of the same origin made.
+pub(crate) fn use_console_cookie(headers: &mut HeaderMap) {
+    if headers.contains_key(AUTHORIZATION) || !is_same_origin(headers, None) {
+        return;
+    }
+    let is_plain = Origin::of_request(headers).is_some_and(|own| own.is_plain_loopback());
+    let Ok(Some(session)) = Cookie::of_console(is_plain).find(headers) else { return };
+    let value = HeaderValue::from_str(&format!("Bearer {}", session.expose_secret()));
+    if let Ok(mut value) = value {
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+}
+
+async fn show(
+    State(pages): State<Pages>,
+    uri: Uri,
+    query: QueryParams,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let Some(own) = safe_origin(&headers) else { return Ok(page::https_needed()) };
+    let back = pages.address(query.get("return")?, &own);
+    Ok(match uri.path() {
+        "/sign-in" => page::sign_in(back.as_ref(), "", ""),
+        _ => page::sign_out(back.as_ref(), ""),
+    })
+}
+
+/// Makes a session with the limits and the work of a login. The one that the browser had in the cookie ends.
+async fn sign_in_by_form(
+    State(pages): State<Pages>,
+    Extension(context): Extension<CallContext>,
+    request: Request,
+) -> Result<Response> {
+    let (headers, form, back, own) = pages.read(request).await?;
+    let username = form.required("username")?;
+    let password = SecretString::from(form.required("password")?);
+    let start = if pages.has_console { "/console/" } else { "/" };
+    let goal = back.clone().unwrap_or_else(|| ReturnAddress::own(start));
+    let cookie = if pages.has_console && goal.is_of_console() {
+        Cookie::of_console(own.is_plain_loopback())
+    } else {
+        pages.sign_in.cookie(Some(&own))
+    };
+    let (auth, agent) = (&pages.gateway.auth, user_agent(&headers));
+    let (agent, for_domain) = (agent.as_deref(), cookie.is_for_domain());
+    let call = auth.create_session(&username, &password, None, agent, for_domain, context);
+    let (token, session) = match pages.gateway.refusals.login(context, call).await {
+        Ok(made) => made,
+        Err(error) => {
+            let page = |problem: &_| page::sign_in(back.as_ref(), &username, problem);
+            return Ok(page::refuse(error, page));
+        }
+    };
+    if let Ok(Some(before)) = cookie.find(&headers) {
+        // The new one is good, whatever becomes of it.
+        let _ = auth.clone().acting_for(before, context).end_cookie_session().await;
+    }
+    let left = session.expires_at.duration_since(session.created_at).unwrap_or_default();
+    let set = cookie.set(&token, left.as_secs()).ok_or(ApiError::from(CallError::Malformed))?;
+    Ok(([(SET_COOKIE, set)], Redirect::to(&goal.location)).into_response())
+}
+
+/// Ends the sessions of the console and of applications that the browser has here, and removes the cookies.
+/// They stay while a session cannot be ended, so that it can be tried again.
+async fn sign_out(
+    State(pages): State<Pages>,
+    Extension(context): Extension<CallContext>,
+    request: Request,
+) -> Result<Response> {
+    let (headers, _, back, own) = pages.read(request).await?;
+    let cookies = [Cookie::of_console(own.is_plain_loopback()), pages.sign_in.cookie(Some(&own))];
+    let sessions = cookies.iter().flat_map(|cookie| cookie.find_all(&headers).flatten());
+    for session in sessions.take(MAX_ENDED) {
+        let client = pages.gateway.auth.clone().acting_for(session, context);
+        // One that is not good has ended, or never was.
+        if let Err(error) = client.end_cookie_session().await
+            && error.reason() != Some(Reason::TokenInvalid)
+        {
+            let page = |problem: &_| page::sign_out(back.as_ref(), problem);
+            return Ok(page::refuse(error.into(), page));
+        }
+    }
+    let back = back.map(|back| byte_serialize(back.location.as_bytes()).collect::<String>());
+    let page = back.map_or_else(|| "/sign-in".to_owned(), |it| format!("/sign-in?return={it}"));
+    let removals = cookies.map(|cookie| (SET_COOKIE, cookie.remove()));
+    Ok((AppendHeaders(removals), Redirect::to(&page)).into_response())
+}
+
+impl Pages {
+    fn address(&self, given: Option<&str>, own: &Origin) -> Option<ReturnAddress> {
+        ReturnAddress::parse(given?, own, &self.sign_in.return_origins)
+    }
+
+    /// The form, if a page of ours sent it: no other signs its visitors in or out, or makes them guess.
+    async fn read(&self, request: Request) -> Result<Sent> {
+        let headers = request.headers().clone();
+        if !is_same_origin(&headers, Origin::of_request(&headers).as_ref()) {
+            return Err(ApiError::http(HttpReason::CrossSite, "Cross-site request.").into());
+        }
+        let own = safe_origin(&headers).ok_or_else(|| Redirect::to("/sign-in"))?;
+        let form = Form::read(request).await?;
+        let back = self.address(form.optional("return")?, &own);
+        Ok((headers, form, back, own))
+    }
+}
+
+/// The origin of the request, unless passwords could be read on the way.
+fn safe_origin(headers: &HeaderMap) -> Option<Origin> {
+    Origin::of_request(headers)
+        .filter(|own| own.url().scheme() == "https" || own.is_plain_loopback())
+}
+
+#[cfg(test)]
+mod tests;
