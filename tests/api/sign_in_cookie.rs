@@ -1,12 +1,11 @@
 //! The cookie of the sign-in page at `/authorize` and in Envoy's `Check`, which answer alike.
 
-mod browser;
+pub(crate) mod browser;
 mod changes;
 mod domain;
 
 use crate::{api_keys::create_key, audit::audit, sessions::create_session};
-pub(crate) use browser::new_session;
-use browser::{Browser, Proxies, sign_out};
+use browser::{Browser, Proxies, new_session, sign_out};
 use e2e::{
     TestApp, TestResponse, TestSetup, TestUser, eventually, for_all_deployments,
     for_one_deployment, for_split_deployments, for_two_deployments,

@@ -1,6 +1,6 @@
 //! The kinds of callers.
 
-use crate::{api_keys::create_key, sessions::create_session, sign_in_cookie::new_session};
+use crate::{api_keys::create_key, sessions::create_session, sign_in_cookie::browser::new_session};
 use e2e::{Api, TestApp, token};
 
 /// The kinds of callers; the last five have a role.

@@ -1,5 +1,6 @@
 //! Every endpoint and every call, with valid and invalid input and marked words in place of secrets.
 
+use crate::sign_in_cookie::browser::{Browser, Proxies, new_session};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{
     ADMIN_PASSWORD, Api, SIGNING_SECRET, TestApp, TestResponse, TestUser,
@@ -38,6 +39,7 @@ pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
     }
     users_over_grpc(app, &admin, &ann, &bob).await;
     let keys = api_keys(app, &ann).await;
+    let sessions = sessions_in_cookies(app, &ann).await;
     posts_over_grpc(app, &ann).await;
     passwords_and_a_deletion(app, &admin, &ann, &bob).await;
     [PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, BROKEN_PASSWORD, POST, ADMIN_PASSWORD, SIGNING_SECRET]
@@ -46,6 +48,7 @@ pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
         .chain([PASSWORD, WRONG_PASSWORD].map(|word| STANDARD.encode(format!("ann:{word}"))))
         .chain([admin.token, ann.token, bob.token, bob.password])
         .chain(keys)
+        .chain(sessions)
         .collect()
 }
 
@@ -87,6 +90,27 @@ async fn with_a_token(api: &Api, ann: &TestUser, bob: &TestUser) {
     let wrong = json!({ "current_password": WRONG_PASSWORD, "new_password": NEW_PASSWORD });
     api.put("/profile/password", &wrong).await;
     malformed(api, Method::PUT, "/profile/password").await;
+}
+
+/// Good and bad cookies at both ways for proxies to ask. Returns the sessions without their first characters,
+/// which denials name.
+async fn sessions_in_cookies(app: &TestApp, ann: &TestUser) -> Vec<String> {
+    let good = new_session(app, ann, false).await;
+    let of_domain = new_session(app, ann, true).await;
+    let unknown = format!("rgs_{}", "planted-session-8d1c".repeat(3).split_at(43).0);
+    let proxies = Proxies::of(app).await;
+    for session in [&good, &of_domain, &unknown] {
+        for roles in ["*", "admin"] {
+            for browser in [Browser::get(), Browser::navigation()] {
+                proxies.ask_for(roles, &browser.cookie(session)).await;
+                let bearer = format!("Bearer {session}");
+                proxies.ask_for(roles, &Browser::get().with("authorization", &bearer)).await;
+            }
+            let post = Browser { method: "POST", ..Browser::get() };
+            proxies.ask_for(roles, &post.cookie(session)).await;
+        }
+    }
+    [good, of_domain, unknown].map(|session| session[8..].to_owned()).into()
 }
 
 /// Makes keys, and uses good and bad ones everywhere. Returns them all.

@@ -15,54 +15,54 @@ use std::collections::HashMap;
 
 /// A request to `https://app.example.org/reports?month=5`.
 #[derive(Clone, Debug)]
-pub(super) struct Browser {
-    pub(super) method: &'static str,
-    pub(super) path: &'static str,
-    pub(super) headers: Vec<(&'static str, String)>,
+pub(crate) struct Browser {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) headers: Vec<(&'static str, String)>,
 }
 
 /// What the browser, or the application, gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// 200 if the request passes.
-    pub(super) status: u16,
+    pub(crate) status: u16,
     /// Of an error.
-    pub(super) reason: String,
-    pub(super) location: String,
+    pub(crate) reason: String,
+    pub(crate) location: String,
     /// Of the user, if the request passes.
-    pub(super) role: String,
+    pub(crate) role: String,
     body: String,
 }
 
 /// Both ways to ask.
-pub(super) struct Proxies {
-    pub(super) forward: Api,
-    pub(super) envoy: Client,
+pub(crate) struct Proxies {
+    pub(crate) forward: Api,
+    pub(crate) envoy: Client,
 }
 
 impl Browser {
-    pub(super) fn get() -> Self {
+    pub(crate) fn get() -> Self {
         Self { method: "GET", path: "/reports?month=5", headers: Vec::new() }
     }
 
     /// By a click.
-    pub(super) fn navigation() -> Self {
+    pub(crate) fn navigation() -> Self {
         Self::get().with("sec-fetch-mode", "navigate")
     }
 
-    pub(super) fn with(mut self, name: &'static str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
     }
 
-    pub(super) fn cookie(self, session: &str) -> Self {
+    pub(crate) fn cookie(self, session: &str) -> Self {
         let name =
             if session.starts_with("rgd_") { "__Secure-rolegate" } else { "__Host-rolegate" };
         self.with("cookie", &format!("theme=dark; {name}={session}; lang=en"))
     }
 
     /// As Envoy asks; `is_raw`: with `encode_raw_headers`.
-    pub(super) fn check(&self, roles: &str, is_raw: bool) -> CheckRequest {
+    pub(crate) fn check(&self, roles: &str, is_raw: bool) -> CheckRequest {
         let mut check = ext_authz::check(Some(roles), None);
         let request = check.attributes.as_mut().and_then(|it| it.request.as_mut());
         let http = request.and_then(|it| it.http.as_mut()).expect("a request");
@@ -94,18 +94,18 @@ impl Browser {
 }
 
 impl Proxies {
-    pub(super) async fn of(app: &TestApp) -> Self {
+    pub(crate) async fn of(app: &TestApp) -> Self {
         let forward = Api::at(&app.gateway().address("forward"));
         Self { forward, envoy: ext_authz::client(&app.auth().address("grpc")).await }
     }
 
     /// The answer to a request that any user may make.
-    pub(super) async fn ask(&self, browser: &Browser) -> Answer {
+    pub(crate) async fn ask(&self, browser: &Browser) -> Answer {
         self.ask_for("*", browser).await
     }
 
     /// The answer of the gateway, which is that of auth-service to either form of a check.
-    pub(super) async fn ask_for(&self, roles: &str, browser: &Browser) -> Answer {
+    pub(crate) async fn ask_for(&self, roles: &str, browser: &Browser) -> Answer {
         let query = if roles == "*" { String::new() } else { format!("?roles={roles}") };
         let request = self.forward.request(Method::GET, &format!("/authorize{query}"));
         let request = request.header("x-forwarded-method", browser.method);
@@ -149,18 +149,18 @@ fn of_envoy(decision: &Decision) -> Answer {
 
 impl Answer {
     #[track_caller]
-    pub(super) fn expect_passed(&self, role: &str) {
+    pub(crate) fn expect_passed(&self, role: &str) {
         assert_eq!((self.status, &*self.role, &*self.location), (200, role, ""), "{self:?}");
     }
 
     #[track_caller]
-    pub(super) fn expect_refused(&self, status: u16, reason: &str) {
+    pub(crate) fn expect_refused(&self, status: u16, reason: &str) {
         assert_eq!((self.status, &*self.reason, &*self.location), (status, reason, ""), "{self:?}");
         assert_eq!(self.role, "");
     }
 
     #[track_caller]
-    pub(super) fn expect_led(&self, page: &str) {
+    pub(crate) fn expect_led(&self, page: &str) {
         assert_eq!((self.status, &*self.location), (303, page), "{self:?}");
         assert_eq!((&*self.role, &*self.reason, &*self.body), ("", "", ""));
     }
@@ -177,7 +177,7 @@ pub(crate) async fn new_session(app: &TestApp, user: &TestUser, for_domain: bool
 }
 
 /// As the page signs out.
-pub(super) async fn sign_out(app: &TestApp, session: &str) {
+pub(crate) async fn sign_out(app: &TestApp, session: &str) {
     let mut client = grpc::client(&app.auth().address("grpc")).await;
     let message = RevokeTokensRequest { from_cookie: true, ..RevokeTokensRequest::default() };
     client.revoke_tokens(grpc::authenticated(message, session)).await.expect("signed out");
