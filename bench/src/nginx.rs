@@ -7,6 +7,15 @@ use tokio::{
     process::{Child, Command},
 };
 
+/// What `deploy/proxies/nginx/nginx.conf` includes.
+const INCLUDED: [(&str, &str); 5] = [
+    ("rolegate-http.conf", include_str!("../../deploy/proxies/nginx/rolegate-http.conf")),
+    ("rolegate.conf", include_str!("../../deploy/proxies/nginx/rolegate.conf")),
+    ("rolegate-headers.conf", include_str!("../../deploy/proxies/nginx/rolegate-headers.conf")),
+    ("rolegate-sign-in.conf", include_str!("../../deploy/proxies/nginx/rolegate-sign-in.conf")),
+    ("rolegate-preflight.conf", include_str!("../../deploy/proxies/nginx/rolegate-preflight.conf")),
+];
+
 /// Starts nginx with this configuration, in which these ports are replaced.
 pub(crate) fn start(
     name: &str,
@@ -20,7 +29,11 @@ pub(crate) fn start(
     let replace = |text: String, (from, to): &(u16, u16)| {
         text.replace(&format!(":{from}"), &format!(":{to}"))
     };
-    let text = ports.iter().fold(text.to_owned(), replace);
+    let with_ports = |text: &str| ports.iter().fold(text.to_owned(), replace);
+    for (file, text) in INCLUDED {
+        std::fs::write(folder.join(file), with_ports(text))?;
+    }
+    let text = with_ports(text);
     // Everything that it writes is in its folder.
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let paths = paths.map(|name| format!("{name}_temp_path {name};")).concat();

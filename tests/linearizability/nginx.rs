@@ -30,17 +30,20 @@ impl Nginx {
         let free = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let own = free.local_addr().expect("bound").port();
         drop(free);
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/proxies/nginx/nginx.conf");
-        // bench/src/nginx.rs prepares its configurations in the same way.
-        let mut text = std::fs::read_to_string(file).expect("the configuration");
-        for (shipped, real) in [(8080, port), (8088, own), (8002, gateway.port())] {
-            text = text.replace(&format!(":{shipped}"), &format!(":{real}"));
-        }
-        // Everything that it writes is in this folder.
+        // bench/src/nginx.rs prepares its configurations in the same way. Everything that nginx writes is in this
+        // folder.
         let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
         let paths = paths.map(|name| format!("{name}_temp_path {name};")).concat();
-        let text = text.replacen("http {", &format!("http {{ access_log off; {paths}"), 1);
-        std::fs::write(folder.path().join("nginx.conf"), text).expect("written");
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/proxies/nginx");
+        for file in shipped.read_dir().expect("the configuration") {
+            let file = file.expect("a file");
+            let mut text = std::fs::read_to_string(file.path()).expect("a file");
+            for (shipped, real) in [(8080, port), (8088, own), (8002, gateway.port())] {
+                text = text.replace(&format!(":{shipped}"), &format!(":{real}"));
+            }
+            text = text.replacen("http {", &format!("http {{ access_log off; {paths}"), 1);
+            std::fs::write(folder.path().join(file.file_name()), text).expect("written");
+        }
         let child = Command::new("nginx")
             .args(["-e", "stderr", "-c", "nginx.conf", "-p"])
             .arg(folder.path())

@@ -51,12 +51,12 @@ class CorsApplication(Application):
         super().__init__()
 
 
-def start(folder):
+def start(folder, *more):
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     flags = "headless no-sandbox disable-gpu disable-quic no-first-run disable-sync"
     flags += " disable-background-networking disable-component-update"
-    for flag in [*flags.split(), f"user-data-dir={folder}"]:
+    for flag in [*flags.split(), *more, f"user-data-dir={folder}"]:
         options.add_argument(f"--{flag}")
     return webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
 

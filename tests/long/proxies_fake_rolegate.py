@@ -1,4 +1,4 @@
-"""In place of Rolegate: the same refusal for every request, to a proxy that asks by HTTP or to Envoy."""
+"""In place of Rolegate: the same answer to every request, for a proxy that asks by HTTP or for Envoy."""
 
 import http.server
 import threading
@@ -6,21 +6,33 @@ from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 from envoy_data_plane.envoy.config.core.v3 import HeaderValue, HeaderValueOption
-from envoy_data_plane.envoy.service.auth.v3 import CheckResponse, DeniedHttpResponse
+from envoy_data_plane.envoy.service.auth.v3 import CheckRequest, CheckResponse, DeniedHttpResponse, OkHttpResponse
 from envoy_data_plane.envoy.type.v3 import HttpStatus
 from envoy_data_plane.google.rpc import Status
 
 # What Rolegate answers to Envoy with these statuses; others are gRPC errors.
-CODES = {429: grpc.StatusCode.RESOURCE_EXHAUSTED, 503: grpc.StatusCode.UNAVAILABLE}
+CODES = {200: grpc.StatusCode.OK, 303: grpc.StatusCode.UNAUTHENTICATED, 429: grpc.StatusCode.RESOURCE_EXHAUSTED,
+         503: grpc.StatusCode.UNAVAILABLE}
+IDENTITY = (7, "ann", "user")
+HEADERS = {
+    200: dict(zip(("rolegate-user-id", "rolegate-username", "rolegate-role"), map(str, IDENTITY))),
+    303: {"location": "/sign-in?return=%2Fx%3Fa%3D1", "cache-control": "no-store"},
+}
 
 
 class FakeRolegate:
-    """Answers with `status` and `Retry-After: 7` on `port`."""
+    """Answers with `status`, and `Retry-After: 7` if that is an error, on `port`."""
 
     def __init__(self, is_grpc):
-        # `X-Forwarded-For` of the last request.
-        self.status, self.forwarded_for = 503, None
+        # The headers of the last request, in lower case, with what Envoy says as others do in headers.
+        self.status, self.asked = 503, []
         self._start_grpc() if is_grpc else self._start_http()
+
+    def last(self, name):
+        return [value for key, value in self.asked if key == name]
+
+    def _headers(self):
+        return HEADERS.get(self.status, {"retry-after": "7"})
 
     def _start_http(self):
         fake = self
@@ -29,9 +41,11 @@ class FakeRolegate:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self):
-                fake.forwarded_for = self.headers.get_all("X-Forwarded-For")
-                self.send_response(fake.status)
-                self.send_header("Retry-After", "7")
+                fake.asked = [(name.lower(), value) for name, value in self.headers.items()]
+                is_redirect_wanted = fake.status != 303 or "redirect_status=401" not in self.path
+                self.send_response(fake.status if is_redirect_wanted else 401)
+                for name, value in fake._headers().items():
+                    self.send_header(name, value)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
@@ -44,12 +58,20 @@ class FakeRolegate:
         threading.Thread(target=server.serve_forever, daemon=True).start()
 
     def _start_grpc(self):
-        def check(_, context):
+        def check(sent, context):
+            request = CheckRequest().parse(sent).attributes.request.http
+            self.asked = [(it.key, it.raw_value.decode("latin-1")) for it in request.header_map.headers]
+            self.asked += [("x-forwarded-method", request.method), ("x-forwarded-proto", request.scheme),
+                           ("x-forwarded-host", request.host), ("x-forwarded-uri", request.path)]
             if self.status not in CODES:
                 context.abort(grpc.StatusCode.INTERNAL, "a bug")
-            retry_after = HeaderValueOption(header=HeaderValue(key="retry-after", value="7"))
-            denied = DeniedHttpResponse(status=HttpStatus(code=self.status), headers=[retry_after])
-            return bytes(CheckResponse(status=Status(code=CODES[self.status].value[0]), denied_response=denied))
+            status = Status(code=CODES[self.status].value[0])
+            headers = [HeaderValueOption(header=HeaderValue(key=key, value=value))
+                       for key, value in self._headers().items()]
+            if self.status == 200:
+                return bytes(CheckResponse(status=status, ok_response=OkHttpResponse(headers=headers)))
+            denied = DeniedHttpResponse(status=HttpStatus(code=self.status), headers=headers)
+            return bytes(CheckResponse(status=status, denied_response=denied))
 
         server = grpc.server(ThreadPoolExecutor(4))
         handler = grpc.unary_unary_rpc_method_handler(check)

@@ -11,7 +11,7 @@ from proxies_upgrades import FORGED, IDENTITY, head, read
 
 NAMES = ["Rolegate-Role", "rolegate-role", "ROLEGATE-ROLE", "Rolegate_Role", "Rolegate-User-Id", "Rolegate_User_Id",
          "Rolegate-User_Id", "rolegate_username", "Rolegate-Username", "rolegate.role", "Rolegate.User-Id",
-         "Rolegate.User.Id", "rolegate.username"]
+         "Rolegate.User.Id", "rolegate.username", "Rolegate+Role", "rolegate~user-id"]
 # Applications take these for the path, the client or the address of the application.
 MISLEADING = ["X-Original-URL", "X-Original-URI", "X-Rewrite-URL", "X-Forwarded-Prefix", "X-Forwarded-For",
               "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "X-Forwarded",
@@ -42,8 +42,7 @@ def removed_identities(proxy, ann, admin):
 
 
 def misleading_headers(proxy, ann):
-    names = MISLEADING + ([] if proxy.name == "traefik" else UNDERSCORES)
-    names += [] if proxy.name in ("nginx", "traefik") else MORE_MISLEADING
+    names = MISLEADING + UNDERSCORES + ([] if proxy.name == "nginx" else MORE_MISLEADING)
     for name in names:
         for value in (FORGED, "/admin"):
             for path, headers, identity in (("/public/x", [], None), ("/x", [ann.bearer], ann.identity)):

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import ssl
 import threading
 import time
 import urllib.request
@@ -31,9 +32,9 @@ def answers(port, path):
     return exchange(port, "GET", path, []).status < 500
 
 
-def call(method, path, body, token=None):
+def call(method, path, body, token=None, urls=os.environ):
     """Calls the bearer API of Rolegate itself."""
-    request = urllib.request.Request(os.environ["BEARER_URL"] + path, json.dumps(body).encode(), method=method)
+    request = urllib.request.Request(urls["BEARER_URL"] + path, json.dumps(body).encode(), method=method)
     request.add_header("Content-Type", "application/json")
     if token:
         request.add_header("Authorization", f"Bearer {token}")
@@ -54,20 +55,30 @@ class Response:
         return [value for key, value in self.headers if key.lower() == name]
 
 
-def exchange(port, method, path, headers, host="app.example"):
+def connected(port, tls_name=None):
+    """A connection, in TLS to a host of this name if there is one, with any certificate."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=90)
+    if not tls_name:
+        return connection
+    context = ssl._create_unverified_context()
+    return context.wrap_socket(connection, server_hostname=tls_name)
+
+
+def exchange(port, method, path, headers, host="app.example", body="", tls_name=None):
     """Sends exactly these headers, and reads to the end. A proxy may answer before it has read all."""
     lines = [f"{method} {path} HTTP/1.1", f"Host: {host}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in headers]
-    with socket.create_connection(("127.0.0.1", port), timeout=90) as connection:
+    lines += [f"Content-Length: {len(body)}"] if body else []
+    with connected(port, tls_name) as connection:
         received = b""
         try:
-            connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1"))
+            connection.sendall("\r\n".join([*lines, "", body]).encode("latin-1"))
         except (BrokenPipeError, ConnectionResetError):
             pass
         try:
             while more := connection.recv(65536):
                 received += more
-        except ConnectionResetError:
+        except (ConnectionResetError, ssl.SSLError):
             pass
     if not received:
         raise ConnectionError("no response")

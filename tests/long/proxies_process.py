@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from proxies_network import Relay, exchange, free_port, until
 
@@ -21,7 +22,8 @@ COMMANDS = {
     "caddy": ["caddy", "run", "--adapter", "caddyfile", "--config", "Caddyfile"],
     "haproxy": ["haproxy", "-db", "-f", "haproxy.cfg"],
     "envoy": ["envoy", "-c", "envoy.yaml", "-l", "error", "--use-dynamic-base-id", "--concurrency", "1"],
-    "traefik": ["traefik", "--entrypoints.web.address=127.0.0.1:8088", "--providers.file.filename=dynamic.yml"],
+    "traefik": ["traefik", "--entrypoints.web.address=127.0.0.1:8088", "--providers.file.filename=dynamic.yml",
+                "--experimental.localplugins.rolegate.modulename=rolegate"],
 }
 # Everything that an application may take for an identity header.
 IDENTITY = re.compile("^rolegate", re.I)
@@ -40,9 +42,10 @@ class Application(http.server.ThreadingHTTPServer):
             self.send_response(int(status[1]) if status else 200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
-        do_POST = do_OPTIONS = do_HEAD = do_GET
+        do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = do_GET
 
         def log_message(self, *_):
             pass
@@ -58,44 +61,57 @@ class Application(http.server.ThreadingHTTPServer):
 
 def configuration(name):
     """The files of a proxy. docs/proxies/nginx.md shows the inside of a minimal `server` of nginx."""
-    if name != "nginx.md":
-        return {file.name: file.read_text() for file in (ROOT / "deploy/proxies" / name).iterdir()}
-    (block,) = re.findall("```nginx\n(.*?)```", (ROOT / "docs/proxies/nginx.md").read_text(), re.S)
-    return {"nginx.conf": "events {}\n\nhttp {\nserver { listen 127.0.0.1:8088;\n" + block + "} }\n"}
+    folder = ROOT / "deploy/proxies" / name.removesuffix(".md")
+    files = {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
+    if name == "nginx.md":
+        (block,) = re.findall("```nginx\n(.*?)```", (ROOT / "docs/proxies/nginx.md").read_text(), re.S)
+        server = "server { listen 127.0.0.1:8088;\n" + block + "}"
+        files["nginx.conf"] = "events {}\n\nhttp {\ninclude rolegate-http.conf;\n" + server + " }\n"
+    return files
 
 
 class Proxy:
     """A running proxy. Only the addresses are not those of its configuration."""
 
-    def __init__(self, name, application, files=None):
-        self.name, self.application, self.port = name, application, free_port()
-        self.relay = Relay(os.environ["GRPC_URL" if name == "envoy" else "FORWARD_URL"])
+    def __init__(self, name, application, files=None, urls=os.environ, port=None, tls_name=None):
+        self.name, self.application, self.port, self.tls_name = name, application, port or free_port(), tls_name
+        self.host = f"{tls_name}:{self.port}" if tls_name else "app.example"
+        self.relay = Relay(urls["GRPC_URL" if name == "envoy" else "FORWARD_URL"])
         self.folder = Path(tempfile.mkdtemp(prefix=f"rolegate-{name}-"))
         ports = {8080: application.server_port, 8088: self.port, 8089: free_port(), 8002: self.relay.port,
-                 50051: self.relay.port}
+                 50051: self.relay.port, 8000: urlsplit(urls["BEARER_URL"]).port}
 
         # nginx 1.22 speaks either HTTP/1.1 or HTTP/2 without TLS.
         self.http2_port = ports[8089] if name == "nginx" else self.port
 
         def with_ports(text):
-            return re.sub(r"\b(8080|8088|8089|8002|50051)\b", lambda it: str(ports[int(it[0])]), text)
+            return re.sub(r"\b(8000|8080|8088|8089|8002|50051)\b", lambda it: str(ports[int(it[0])]), text)
 
         for file, text in (files or configuration(name)).items():
             # nginx would write a log of the system.
             text = text.replace("\nhttp {", "\nhttp { access_log off;")
+            (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / file).write_text(with_ports(text))
         self.log = open(self.folder / "log", "wb")
-        self.process = subprocess.Popen([with_ports(it) for it in COMMANDS[name]], cwd=self.folder,
+        command = [with_ports(it) for it in COMMANDS[name]]
+        if name == "traefik" and tls_name:
+            command.append("--entrypoints.web.http.tls=true")
+        self.process = subprocess.Popen(command, cwd=self.folder,
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
                                         env=os.environ | {"HOME": str(self.folder)})
         # Traefik answers 404 before it has read its configuration.
-        until(f"{name} to listen", lambda: exchange(self.port, "GET", "/public/", []).status in (200, 401), 60)
+        until(f"{name} to listen", lambda: self.exchange("GET", "/public/", []).status in (200, 401), 60)
 
-    def ask(self, path, *headers, method="GET", host="app.example"):
+    def exchange(self, method, path, headers, host=None, body=""):
+        return exchange(self.port, method, path, headers, host or self.host, body, self.tls_name)
+
+    def ask(self, path, *headers, method="GET", **options):
         """The response, with what the application received: `seen` is None if it received nothing."""
         before = self.application.received
-        response = exchange(self.port, method, path, headers, host)
-        response.seen = json.loads(response.body) if self.application.received > before else None
+        response = self.exchange(method, path, headers, **options)
+        # There is no report to HEAD.
+        report = response.body or b'{"headers": []}'
+        response.seen = json.loads(report) if self.application.received > before else None
         return response
 
     def expect(self, status, path, *headers, identity=None, **options):

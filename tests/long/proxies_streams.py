@@ -62,14 +62,14 @@ def events(proxy, ann):
 
 def websocket(proxy, ann):
     """The decision is about the request that upgrades; the application learns the identity from it."""
-    forged = [(name, "1") for name in NAMES]
+    forged = [*((name, "1") for name in NAMES), ("Cookie", "a=1; __Host-rolegate=rgs_A; b=2")]
     identity = dict(zip(NAMES, map(str, ann.identity)))
     url = f"ws://127.0.0.1:{proxy.port}"
     for path, headers, expected in (("/ws", [ann.bearer, *forged], identity), ("/public/ws", forged, {})):
         with connect(url + path, additional_headers=headers, ping_interval=None, open_timeout=30) as connection:
             seen = dict(json.loads(connection.recv()))
             assert {name: seen[name] for name in NAMES if name in seen} == expected, (proxy.name, path, seen)
-            assert "authorization" not in seen, (proxy.name, path)
+            assert "authorization" not in seen and seen["cookie"] == "a=1; b=2", (proxy.name, path, seen)
             for message in ("a", "x" * 200_000, b"\x00"):
                 connection.send(message)
                 assert connection.recv() == message, proxy.name

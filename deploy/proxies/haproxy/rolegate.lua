@@ -1,10 +1,18 @@
 -- http-request lua.rolegate PATH: lets a request pass if Rolegate answers 200 at PATH.
+-- http-request lua.rolegate_remove_cookies: leaves the cookies of the application.
 
 -- The section of haproxy.cfg that leads to Rolegate.
 local ROLEGATE = "http://127.0.0.1:8089"
 -- Milliseconds: longer than the timeouts of that section, which answers in any case.
 local TIMEOUT = 20000
 local IDENTITY = { "rolegate-user-id", "rolegate-username", "rolegate-role" }
+-- What Rolegate reads of a browser's request.
+local BROWSER = { "origin", "accept", "sec-fetch-site", "sec-fetch-mode", "sec-websocket-key", "upgrade" }
+local ANSWER = { "content-type", "www-authenticate", "retry-after", "rolegate-reason", "location", "cache-control" }
+local COOKIES = {}
+for _, name in ipairs({ "__Host-rolegate", "__Secure-rolegate", "rolegate" }) do
+  COOKIES[name], COOKIES[name .. "-console"] = true, true
+end
 
 -- The values of a header, which HAProxy counts from 0.
 local function values(headers, name)
@@ -16,9 +24,34 @@ local function values(headers, name)
   return list
 end
 
+-- The cookies of Rolegate, or all others, as headers.
+local function cookies(headers, is_own)
+  local list = {}
+  for _, value in ipairs(values(headers, "cookie")) do
+    local kept = {}
+    for pair in value:gmatch("[^;]+") do
+      if (COOKIES[pair:match("^%s*([^=]-)%s*=")] or false) == is_own then
+        table.insert(kept, pair)
+      end
+    end
+    if #kept > 0 then
+      table.insert(list, (table.concat(kept, ";"):gsub("^%s+", "")))
+    end
+  end
+  return list
+end
+
+core.register_action("rolegate_remove_cookies", { "http-req" }, function(txn)
+  local others = cookies(txn.http:req_get_headers(), false)
+  txn.http:req_del_header("cookie")
+  for _, value in ipairs(others) do
+    txn.http:req_add_header("cookie", value)
+  end
+end)
+
 local function refuse(txn, status, response)
   local reply = txn:reply({ status = status })
-  for _, name in ipairs({ "content-type", "www-authenticate", "retry-after", "rolegate-reason" }) do
+  for _, name in ipairs(ANSWER) do
     for _, value in ipairs(values(response.headers or {}, name)) do
       reply:add_header(name, value)
     end
@@ -39,16 +72,24 @@ end
 
 core.register_action("rolegate", { "http-req" }, function(txn, path)
   local request = txn.http:req_get_headers()
+  local sent = {
+    ["host"] = { "rolegate" },
+    ["authorization"] = values(request, "authorization"),
+    ["x-forwarded-for"] = { txn.sf:src() },
+    ["x-forwarded-method"] = { txn.sf:method() },
+    ["x-forwarded-proto"] = values(request, "x-forwarded-proto"),
+    ["x-forwarded-host"] = values(request, "host"),
+  }
+  -- Programs have Authorization, and nothing else counts.
+  if #sent["authorization"] == 0 then
+    for _, name in ipairs(BROWSER) do
+      sent[name] = values(request, name)
+    end
+    sent["cookie"] = cookies(request, true)
+    sent["x-forwarded-uri"] = { txn.sf:pathq() }
+  end
   local ok, response = pcall(function()
-    return core.httpclient():get({
-      url = ROLEGATE .. path,
-      headers = {
-        ["host"] = { "rolegate" },
-        ["authorization"] = values(request, "authorization"),
-        ["x-forwarded-for"] = { txn.sf:src() },
-      },
-      timeout = TIMEOUT,
-    })
+    return core.httpclient():get({ url = ROLEGATE .. path, headers = sent, timeout = TIMEOUT })
   end)
   if not ok or not response or response.status == nil or response.status < 200 then
     refuse(txn, 503, {})

@@ -1,0 +1,3 @@
+module rolegate
+
+go 1.22

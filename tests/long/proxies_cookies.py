@@ -1,0 +1,158 @@
+"""Requests of browsers: what the proxy tells Rolegate of them, and which cookies the application gets."""
+
+import json
+
+from proxies_fake_rolegate import HEADERS, IDENTITY, FakeRolegate
+from proxies_network import until
+from proxies_process import Proxy, configuration
+from proxies_streams import KEY
+from proxies_upgrades import ask_http2, tunnel
+
+SESSION = "rgs_" + "A" * 43
+# The cookies of Rolegate for applications, and those of its console.
+FOR_APPLICATIONS = [f"{name}={SESSION}" for name in ("__Host-rolegate", "__Secure-rolegate", "rolegate")]
+OWN = FOR_APPLICATIONS + [f"{name}={SESSION}" for name in ("__Host-rolegate-console", "rolegate-console")]
+# None is one of Rolegate's.
+OTHERS = ["a=1", "x__Host-rolegate=2", "__host-rolegate=3", "rolegates=4", "rolegate-consoles=5", "b=rolegate=6",
+          'c="7, 8"', "d=", "__Host-session=9", "e=__Host-rolegate", "=10"]
+NAVIGATION = [("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Site", "cross-site"), ("Accept", "text/html,*/*;q=0.8")]
+FETCH = [("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Site", "same-origin"), ("Origin", "http://app.example"),
+         ("Accept", "application/json")]
+
+
+def lines_of_cookies():
+    """Lists of Cookie headers, and the cookies that the application must get of them."""
+    few = OTHERS[:2]
+    for own in OWN:
+        yield [own], []
+        yield [f"{own}; a=1"], ["a=1"]
+        yield [f"a=1; {own}"], ["a=1"]
+        yield [f"a=1; {own}; b=2"], ["a=1", "b=2"]
+        yield [f"a=1;{own};b=2"], ["a=1", "b=2"]
+        yield [f"{own}; a=1; {own}; {own}; b=2; {own}"], ["a=1", "b=2"]
+        yield [own, "a=1"], ["a=1"]
+        yield ["a=1", own, "b=2"], ["a=1", "b=2"]
+        yield [f"a=1; {own}", f"{own}; b=2"], ["a=1", "b=2"]
+        yield [f"a=1; {own.replace('=', ' =')}"], ["a=1"]
+    between = [cookie for pair in zip(OTHERS, OWN) for cookie in pair]
+    yield ["; ".join(between)], OTHERS[:len(OWN)]
+    yield ["; ".join(OWN)], []
+    yield ["; ".join(OTHERS)], OTHERS
+    yield ["; ".join([*few, *OWN, *OTHERS])], [*few, *OTHERS]
+    yield ["a=" + "x" * 5000 + "; " + OWN[0] + "; b=" + "; y=z" * 300], ["a=" + "x" * 5000, "b=", *["y=z"] * 300]
+
+
+def cookies_of(seen):
+    values = [value for name, value in seen["headers"] if name.lower() == "cookie"]
+    return [cookie.strip() for value in values for cookie in value.split(";") if cookie.strip()], values
+
+
+def only_other_cookies_arrive(proxy):
+    bearer = [("Authorization", "Bearer x")]
+    for lines, others in lines_of_cookies():
+        sent = [("Cookie", line) for line in lines]
+        for path, more, identity in (("/public/x", [], None), ("/x", [], IDENTITY), ("/x", bearer, IDENTITY),
+                                     ("/admin/x", FETCH, IDENTITY)):
+            seen = proxy.expect(200, path, *more, *sent, identity=identity).seen
+            found, values = cookies_of(seen)
+            what = (proxy.name, path, lines, values)
+            assert found == others and SESSION not in str(seen), what
+            # As browsers send them, to the byte; without any, no header.
+            as_sent = [[separator.join(others)] if others else [] for separator in ("; ", ";")]
+            assert len(lines) > 1 or values in as_sent, what
+    # More than browsers have, by somebody who tries: none of them arrives.
+    many = "; ".join([*OWN * 5, "a=1", *OWN * 5])
+    assert SESSION not in str(proxy.expect(200, "/public/x", ("Cookie", many)).seen), proxy.name
+
+
+def crumbs(name, application):
+    """HTTP/2 may divide the cookies among several headers."""
+    files = configuration(name)
+    for file, text in files.items():
+        text = text.replace("listen 127.0.0.1:8088;", "listen 127.0.0.1:8088; listen 127.0.0.1:8089 http2;")
+        files[file] = text.replace("\tadmin off\n", "\tadmin off\n\tservers {\n\t\tprotocols h1 h2c\n\t}\n")
+    proxy, fake = Proxy(name, application, files), FakeRolegate(is_grpc=name == "envoy")
+    fake.status = 200
+    try:
+        proxy.relay.forward(to=fake.port)
+        for path in ("/public/x", "/x"):
+            for order in (["a=1", OWN[0], "b=2"], [OWN[0], "a=1", "b=2"], ["a=1", f"b=2; {OWN[0]}"], ["a=1", "b=2", OWN[0]]):
+                pseudo = [(":method", "GET"), (":path", path), (":scheme", "http"), (":authority", "app.example")]
+                status, body = ask_http2(proxy.http2_port, pseudo + [("cookie", crumb) for crumb in order])
+                what = (name, path, order, status, body)
+                if status != 200:
+                    # HAProxy 2.6 refuses HTTP/2.
+                    assert name == "haproxy" and status in (None, 400), what
+                    continue
+                assert cookies_of(json.loads(body))[0] == ["a=1", "b=2"] and SESSION.encode() not in body, what
+                assert path == "/public/x" or SESSION in str(fake.last("cookie")), (*what, fake.asked)
+    finally:
+        proxy.stop()
+        fake.stop()
+
+
+def decisions_know_the_request(proxy, fake):
+    """Rolegate gets one value of each header, and what the browser says nothing of is not there."""
+    forged = [(f"X-Forwarded-{name}", value) for name, value in (
+        ("Method", "GET"), ("Method", "HEAD"), ("Proto", "https"), ("Host", "evil.example"), ("Uri", "/sign-in"))]
+    cookie = ("Cookie", f"a=1; {OWN[0]}; b=2")
+    for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+        for browser in (NAVIGATION, FETCH, [("Accept", "*/*")], [("Accept", "text/html")], []):
+            proxy.ask("/x?a=1", cookie, *browser, *forged, method=method, host="app.example:8443")
+            what = (proxy.name, method, browser, fake.asked)
+            for name, value in (("method", method), ("proto", "http"), ("host", "app.example:8443"), ("uri", "/x?a=1")):
+                assert fake.last(f"x-forwarded-{name}") == [value], (name, what)
+            said = dict(browser)
+            assert fake.last("origin") in ([said["Origin"]] if "Origin" in said else [], [""]), what
+            assert fake.last("sec-fetch-site") in ([said.get("Sec-Fetch-Site")], [said.get("Sec-Fetch-Site", "")], []), what
+            mode, accept = "".join(fake.last("sec-fetch-mode")), "".join(fake.last("accept"))
+            is_page = mode == "navigate" or (not fake.last("sec-fetch-mode") and "text/html" in accept)
+            is_navigation = "html" in said.get("Accept", "")
+            assert is_page == is_navigation and mode != "websocket", what
+            for name in ("upgrade", "sec-websocket-key", "sec-websocket-version"):
+                assert not fake.last(name), what
+            cookies = "".join(fake.last("cookie"))
+            assert cookies.count(SESSION) == 1 and (proxy.name == "envoy" or "a=1" not in cookies), what
+    # Two cookies stay two.
+    for lines in ([f"{OWN[0]}; a=1; {OWN[0]}"], [OWN[0], OWN[0]]):
+        fake.asked = []
+        proxy.ask("/x", *(("Cookie", line) for line in lines))
+        assert str(fake.last("cookie")).count(SESSION) == 2, (proxy.name, lines, fake.asked)
+    # A cookie in the value of another is none.
+    proxy.ask("/x", ("Cookie", f"a=1,{OWN[0]}; b=({OWN[1]})"))
+    names = [pair.split("=")[0].strip() for value in fake.last("cookie") for pair in value.split(";")]
+    assert not {own.split("=")[0] for own in OWN} & set(names), (proxy.name, fake.asked)
+
+
+def upgrades_are_changes(proxy, fake):
+    """Whatever else it says: a page of another site could open a WebSocket."""
+    for more in ([], [("Sec-Fetch-Mode", "navigate")], [("X-Forwarded-Method", "GET")]):
+        tunnel(proxy.port, "GET", "/x", [("Upgrade", "websocket"), *KEY, ("Cookie", OWN[0]), *more])
+        says = fake.last("upgrade") + fake.last("sec-websocket-key") + fake.last("sec-websocket-version")
+        assert says or fake.last("sec-fetch-mode") == ["websocket"], (proxy.name, more, fake.asked)
+
+
+def redirects(proxy, fake):
+    fake.status = 303
+    for path in ("/x?a=1", "/admin/x"):
+        for method in ("GET", "HEAD"):
+            response = proxy.expect(303, path, *NAVIGATION, method=method)
+            what = (proxy.name, path, response.headers)
+            assert response.all("location") == [HEADERS[303]["location"]], what
+            assert response.all("cache-control") == ["no-store"], what
+    fake.status = 200
+
+
+def cookies_and_redirects(proxy):
+    fake = FakeRolegate(is_grpc=proxy.name == "envoy")
+    fake.status = 200
+    proxy.relay.forward(to=fake.port)
+    until(f"{proxy.name} to ask", lambda: proxy.ask("/x", ("Authorization", "Bearer x")).status == 200, 30)
+    try:
+        only_other_cookies_arrive(proxy)
+        decisions_know_the_request(proxy, fake)
+        upgrades_are_changes(proxy, fake)
+        redirects(proxy, fake)
+    finally:
+        fake.stop()
+        proxy.relay.forward()
