@@ -76,7 +76,8 @@ def crumbs(name, application):
     try:
         proxy.relay.forward(to=fake.port)
         for path in ("/public/x", "/x"):
-            for order in (["a=1", OWN[0], "b=2"], [OWN[0], "a=1", "b=2"], ["a=1", f"b=2; {OWN[0]}"], ["a=1", "b=2", OWN[0]]):
+            for order in (["a=1", OWN[0], "b=2"], [OWN[0], "a=1", "b=2"], ["a=1", "b=2", OWN[0]],
+                          ["a=1", f"b=2; {OWN[0]}"]):
                 pseudo = [(":method", "GET"), (":path", path), (":scheme", "http"), (":authority", "app.example")]
                 status, body = ask_http2(proxy.http2_port, pseudo + [("cookie", crumb) for crumb in order])
                 what = (name, path, order, status, body)
@@ -103,8 +104,10 @@ def decisions_know_the_request(proxy, fake):
             for name, value in (("method", method), ("proto", "http"), ("host", "app.example:8443"), ("uri", "/x?a=1")):
                 assert fake.last(f"x-forwarded-{name}") == [value], (name, what)
             said = dict(browser)
-            assert fake.last("origin") in ([said["Origin"]] if "Origin" in said else [], [""]), what
-            assert fake.last("sec-fetch-site") in ([said.get("Sec-Fetch-Site")], [said.get("Sec-Fetch-Site", "")], []), what
+            origin = [said["Origin"]] if "Origin" in said else []
+            assert fake.last("origin") in (origin, origin or [""]), what
+            site = [said["Sec-Fetch-Site"]] if "Sec-Fetch-Site" in said else []
+            assert fake.last("sec-fetch-site") in (site, site or [""]), what
             mode, accept = "".join(fake.last("sec-fetch-mode")), "".join(fake.last("accept"))
             is_page = mode == "navigate" or (not fake.last("sec-fetch-mode") and "text/html" in accept)
             is_navigation = "html" in said.get("Accept", "")

@@ -73,7 +73,7 @@ def exchange(port, method, path, headers, host="app.example", body="", tls_name=
         received = b""
         try:
             connection.sendall("\r\n".join([*lines, "", body]).encode("latin-1"))
-        except (BrokenPipeError, ConnectionResetError):
+        except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
             pass
         try:
             while more := connection.recv(65536):
