@@ -1,27 +1,30 @@
 // The account of the signed-in user.
 
-import { call, explain, refreshRole } from "./api.js";
+import { call, explain, refresh } from "./api.js";
 import { el, field, fill } from "./dom.js";
-import { action, form } from "./form.js";
+import { form } from "./form.js";
 import { keyList, newKey } from "./keys.js";
 import { newPassword } from "./new_password.js";
 import { session } from "./session.js";
+import { sessionList } from "./sessions.js";
 import { failure } from "./states.js";
+import { moment } from "./times.js";
 
 export function accountView() {
   const facts = el("dl", {});
   const trouble = el("div", {});
   const show = () => {
-    const { username, role, id, expires } = session.user ?? {};
-    const until = expires && new Date(expires).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+    const { username, role, id, expires } = session.user;
+    const until = expires && moment(expires);
     const rows = Object.entries({ Name: username, Role: role, Id: id, "Signed in until at most": until });
     fill(facts, rows.filter(([, value]) => value).map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, value))));
   };
   async function load() {
     show();
     keys.load();
+    sessions.load();
     try {
-      await refreshRole();
+      await refresh();
       fill(trouble);
     } catch (error) {
       if (error.status !== 401) fill(trouble, failure(explain(error), load));
@@ -29,12 +32,13 @@ export function accountView() {
     show();
   }
   const keys = keyList("/profile/keys");
+  const sessions = sessionList("/profile/sessions");
   const heading = el("h1", { tabindex: "-1" }, "Account");
   const content = [
     trouble,
     card("You", facts),
-    card("Password", password()),
-    card("Sessions", sessions()),
+    card("Password", password(sessions.load)),
+    card("Sessions", el("small", {}, "Where you are signed in. The tabs of a browser share a session."), sessions.element),
     card("API keys", el("small", {}, "For programs that act as you."), keys.element, newKey(keys)),
   ];
   return { element: el("div", { class: "view" }, el("div", { class: "bar" }, heading), el("div", { class: "cards", tabindex: "0", role: "group", "aria-label": "Account" }, content)), load };
@@ -44,15 +48,8 @@ function card(title, ...content) {
   return el("section", {}, el("h2", {}, title), content);
 }
 
-function sessions() {
-  return action({
-    text: "Sign out everywhere else",
-    explanation: "Ends every session but this one. API keys stay.",
-    act: async () => (await call("DELETE", "/profile/sessions")).message,
-  }).element;
-}
-
-function password() {
+/** `changed` runs when other sessions have ended. */
+function password(changed) {
   const current = el("input", { name: "current", type: "password", autocomplete: "current-password", required: true });
   return form({
     name: "Change password",
@@ -66,6 +63,7 @@ function password() {
       const body = { current_password: current.value, new_password: elements.password.value };
       const { message } = await call("PUT", "/profile/password", { body });
       current.value = "";
+      changed();
       return message;
     },
   }).element;

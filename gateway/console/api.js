@@ -1,4 +1,4 @@
-// Calls of the public API with the token of the signed-in user.
+// Calls of the public API. The browser adds the cookie of the session.
 
 import { session } from "./session.js";
 
@@ -35,20 +35,17 @@ export async function call(method, path, options) {
 }
 
 /** Also returns the server's time. */
-async function exchange(method, path, { body, signal, token = session.user?.token } = {}) {
-  const headers = {};
-  if (token) headers.Authorization = `Bearer ${token}`;
-  if (body) headers["Content-Type"] = "application/json";
-  const entry = { method, path, body, isAuthorized: Boolean(token), status: 0, started: performance.now() };
+async function exchange(method, path, { body, signal } = {}) {
+  const headers = body ? { "Content-Type": "application/json" } : {};
+  const { turn } = session;
+  const entry = { method, path, body, status: 0, started: performance.now() };
   log.dispatchEvent(new CustomEvent("request", { detail: entry }));
   try {
     return await send(entry, { method, headers, body: body && JSON.stringify(body) }, signal);
   } catch (error) {
-    if (error.status === 401 && token && token === session.user?.token) {
-      session.end(`Your session has ended (${error.message.replace(/\.$/, "")}).`);
-    }
+    if (error.status === 401 && turn === session.turn) session.end();
     // The stored role has changed since the page was shown.
-    if (error.status === 403 && token && path !== "/profile") refreshRole().catch(() => {});
+    if (error.status === 403 && path !== "/me") refresh().catch(() => {});
     throw error;
   } finally {
     entry.done?.();
@@ -58,7 +55,7 @@ async function exchange(method, path, { body, signal, token = session.user?.toke
 async function send(entry, options, signal) {
   const timeout = AbortSignal.timeout(TIMEOUT);
   const both = signal ? AbortSignal.any([signal, timeout]) : timeout;
-  const fixed = { credentials: "omit", cache: "no-store", redirect: "error" };
+  const fixed = { credentials: "same-origin", cache: "no-store", redirect: "error" };
   let response, text;
   try {
     response = await fetch(entry.path, { ...fixed, ...options, signal: both });
@@ -72,9 +69,13 @@ async function send(entry, options, signal) {
   entry.status = response.status;
   const answer = parse(text);
   if (response.ok && answer) return { answer, now: Date.parse(response.headers.get("Date")) };
+  throw refusal(response, answer);
+}
+
+function refusal(response, answer) {
   // A proxy may answer without JSON.
   const detail = answer?.detail ?? `The server answered ${response.status} without an explanation.`;
-  throw new ApiError(response.status, detail, response.headers.get("Retry-After"));
+  return new ApiError(response.status, detail, response.headers.get("Retry-After"));
 }
 
 function parse(text) {
@@ -91,14 +92,21 @@ export function query(path, parameters) {
   return given.length ? `${path}?${new URLSearchParams(given)}` : path;
 }
 
-export async function signIn(username, password) {
-  const { answer: { token } } = await exchange("POST", "/sessions", { body: { username, password, name: "Console" } });
-  const { answer: bearer, now } = await exchange("GET", "/me", { token });
-  session.start(token, bearer, now);
+/** Asks who is signed in. */
+export async function refresh() {
+  const { answer, now } = await exchange("GET", "/me");
+  session.set(answer, now);
 }
 
-export async function refreshRole() {
-  const { token } = session.user ?? {};
-  const { role } = await call("GET", "/profile");
-  if (token === session.user?.token) session.setRole(role);
+/** Ends the session of all tabs, and leaves the page. */
+export async function signOut() {
+  let response;
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT);
+    response = await fetch("/sign-out", { method: "POST", body: new URLSearchParams(), redirect: "manual", signal });
+  } catch {
+    throw new ApiError(0, "The server does not answer.");
+  }
+  if (response.type !== "opaqueredirect") throw refusal(response, parse(await response.text()));
+  session.tellSignedOut();
 }

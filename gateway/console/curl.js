@@ -2,13 +2,19 @@
 
 const SECRETS = /^(current_|new_)?password$/;
 
-export function curl({ method, path, body, isAuthorized }) {
+export function curl({ method, path, body }, authorization = ' -H "Authorization: Bearer $TOKEN"') {
   const words = ["curl -sS"];
   if (method !== (body ? "POST" : "GET")) words.push(`-X ${method}`);
-  words.push(quote(location.origin + path));
-  if (isAuthorized) words.push('-H "Authorization: Bearer $TOKEN"');
+  words.push(quote(location.origin + path) + authorization);
   if (body) words.push("-H 'Content-Type: application/json'", `-d ${json(body)}`);
   return words.join(" ");
+}
+
+/** Sets TOKEN to a session of this user. */
+export function signInLine(username) {
+  const body = { username, password: "", name: "curl" };
+  const request = curl({ method: "POST", path: "/sessions", body }, "");
+  return String.raw`read -rs PASSWORD; TOKEN=$(${request} | sed 's/.*"token":"\([^"]*\)".*/\1/')`;
 }
 
 function json(body) {

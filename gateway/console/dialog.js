@@ -14,3 +14,22 @@ export function openDialog(title, content, { onclose, keep, isWide } = {}) {
   document.getElementById("app").append(dialog);
   return dialog;
 }
+
+/** Asks before something is done. Returns whether the answer was `yes`. */
+export function ask(question, yes) {
+  return new Promise((resolve) => {
+    let isYes = false;
+    const agree = () => {
+      isYes = true;
+      dialog.close();
+    };
+    const no = button("Cancel", { autofocus: true }, () => dialog.close());
+    const actions = el("p", { class: "actions" }, no, button(yes, { class: "danger" }, agree));
+    const content = [el("p", { id: "question" }, question), actions];
+    const dialog = openDialog("Are you sure?", content, { onclose: () => resolve(isYes) });
+    for (const [name, value] of Object.entries({ class: "question", role: "alertdialog", "aria-describedby": "question" })) {
+      dialog.setAttribute(name, value);
+    }
+    dialog.showModal();
+  });
+}

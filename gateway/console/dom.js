@@ -29,16 +29,32 @@ export function plainInput(attributes) {
   return el("input", { autocomplete: "off", autocapitalize: "none", spellcheck: "false", ...attributes });
 }
 
-/** A label with its control and an optional hint. */
+let fields = 0;
+/** A label with its control and an optional hint, which screen readers read after the name. */
 export function field(label, control, hint) {
-  return el("label", {}, label, control, hint && el("small", {}, hint));
+  const id = `hint-${(fields += 1)}`;
+  if (hint) control.setAttribute("aria-describedby", id);
+  return el("div", { class: "field" }, el("label", {}, label, control), hint && el("small", { id }, hint));
 }
 
 let timer;
-/** Says at the bottom of the screen that something is done. */
-export function notify(text) {
+/** Says below the view that something is done. `undo` takes it back; the notice stays until then. */
+export function notify(text, undo) {
   const notice = document.getElementById("notice");
-  clearTimeout(timer);
-  notice.textContent = text;
-  timer = setTimeout(() => (notice.textContent = ""), 6000);
+  const status = notice.querySelector("p");
+  const clear = () => {
+    clearTimeout(timer);
+    status.textContent = "";
+    notice.replaceChildren(status);
+  };
+  clear();
+  status.textContent = text;
+  if (!text) return;
+  if (!undo) timer = setTimeout(clear, 6000);
+  const leave = (act) => () => {
+    clear();
+    document.getElementById("main").focus();
+    act?.();
+  };
+  if (undo) notice.append(button("Undo", { class: "small" }, leave(undo)), button("×", { class: "close", "aria-label": "Dismiss" }, leave()));
 }

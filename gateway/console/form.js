@@ -35,29 +35,72 @@ export async function run(trigger, message, act) {
   }
 }
 
-/** A form that calls `act` and shows what it returns. */
+/** The field that an error of the API is about, by how the error begins. */
+const FIELDS = {
+  Username: "username",
+  "Current password": "current",
+  Password: "password",
+  Title: "title",
+  Content: "content",
+  "API key name": "name",
+  "API key expiry": "days",
+  "Invalid role": "role",
+  "The last admin": "role",
+};
+
+let errors = 0;
+/** Shows an error at its field until the field is changed. */
+export function errorAt(control, text) {
+  const id = `error-${(errors += 1)}`;
+  const error = el("p", { class: "message error", id }, text);
+  const hint = control.getAttribute("aria-describedby");
+  control.closest(".field").append(error);
+  control.setAttribute("aria-invalid", "true");
+  control.setAttribute("aria-describedby", hint ? `${id} ${hint}` : id);
+  const clear = () => {
+    error.remove();
+    control.removeAttribute("aria-invalid");
+    if (hint) control.setAttribute("aria-describedby", hint);
+    else control.removeAttribute("aria-describedby");
+    for (const event of ["input", "sent"]) control.removeEventListener(event, clear);
+  };
+  for (const event of ["input", "sent"]) control.addEventListener(event, clear);
+  control.focus();
+}
+
+/** A form that calls `act` and shows what it returns; an error stands at its field. */
 export function form({ name, fields, submit, isDangerous, act }) {
   const message = outcome();
   const send = el("button", { class: isDangerous ? "danger" : "primary" }, submit);
+  const error = (text) => {
+    const start = Object.keys(FIELDS).find((it) => text.startsWith(it));
+    const control = element.elements.namedItem(FIELDS[start]);
+    if (control) errorAt(control, text);
+    else message.error(text);
+  };
   const onsubmit = (event) => {
     event.preventDefault();
-    run(send, message, () => act(event.target));
+    for (const control of element.elements) control.dispatchEvent(new Event("sent"));
+    run(send, { ...message, error }, () => act(element));
   };
   const element = el("form", { onsubmit, "aria-label": name }, fields, el("p", { class: "actions" }, send), message.place);
   return { element, message };
 }
 
-/** A small button that asks for a second click before it calls `act`. */
-export function confirmed(text, act) {
+/** A small button that asks for a second click before it calls `act`. `about`: what it is for, for screen readers. */
+export function confirmed(text, act, about) {
   const message = outcome();
   const ask = (isAsked) => {
-    trigger.textContent = isAsked ? `${text}: sure?` : text;
+    const shown = isAsked ? `${text}: sure?` : text;
+    trigger.textContent = shown;
+    if (about) trigger.setAttribute("aria-label", `${shown} ${about}`);
     trigger.classList.toggle("danger", isAsked);
   };
   const trigger = button(text, { class: "small", onblur: () => ask(false) }, () => {
     if (trigger.classList.contains("danger")) run(trigger, message, act);
     else ask(true);
   });
+  ask(false);
   return el("div", { class: "action" }, trigger, message.place);
 }
 

@@ -1,49 +1,38 @@
 // API keys: the own ones, and those of another user for an admin.
 
-import { call, explain } from "./api.js";
+import { call } from "./api.js";
 import { copyOnce } from "./copy.js";
+import { credentialList } from "./credentials.js";
 import { el, field, fill, plainInput } from "./dom.js";
-import { confirmed, form, outcome } from "./form.js";
+import { form } from "./form.js";
 import { loadRoles, roleOptions, rolesBelow } from "./roles.js";
 import { session } from "./session.js";
-import { failure } from "./states.js";
+import { day } from "./times.js";
 
 const DAY = 86_400_000;
 const LIFETIMES = { "": "Never", 30: "In 30 days", 90: "In 90 days", 365: "In a year" };
+const TEXTS = {
+  label: "API keys",
+  none: "There are no API keys.",
+  end: "Revoke",
+  ended: (name) => `${name} is revoked.`,
+  all: "Revoke all",
+  allEnded: "All keys are revoked.",
+};
 
 /** The keys under `path`, each with a button to revoke it. */
 export function keyList(path) {
-  const element = el("div", { class: "keys", tabindex: "-1", role: "group", "aria-label": "API keys" });
-  const message = outcome();
-  async function load() {
-    try {
-      const { keys } = await call("GET", path);
-      const none = !keys.length && el("small", {}, "There are no API keys.");
-      const all = keys.length > 1 && confirmed("Revoke all", () => revoke("All keys are revoked."));
-      fill(element, none || el("ul", {}, keys.map(item)), all, message.place);
-    } catch (error) {
-      fill(element, failure(explain(error), load));
-    }
-  }
-  const item = (key) => el("li", {}, describe(key), confirmed("Revoke", () => revoke(`${key.name} is revoked.`, key.id)));
-  async function revoke(text, id) {
-    await call("DELETE", id ? `${path}/${id}` : path);
-    await load();
-    element.focus();
-    message.good(text);
-  }
-  return { element, load };
+  return credentialList({ path, field: "keys", describe, texts: TEXTS });
 }
 
 function describe({ name, prefix, role, expires_at: expires, last_used_at: used, created_by: maker }) {
-  const day = (time) => new Date(time).toLocaleDateString([], { dateStyle: "medium" });
   const parts = [
     role && `at most ${role}`,
     expires ? `${new Date(expires) < new Date() ? "expired" : "ends"} ${day(expires)}` : "never ends",
     used ? `last used ${day(used)}` : "never used",
     maker && `made by ${maker}`,
   ];
-  return el("p", {}, name, " ", el("code", {}, `${prefix}…`), el("small", {}, parts.filter(Boolean).join(", ")));
+  return { name, content: el("p", {}, name, " ", el("code", {}, `${prefix}…`), el("small", {}, parts.filter(Boolean).join(", "))) };
 }
 
 /** A form that creates a key under `path` and shows it once. Only own keys have a role by default. */

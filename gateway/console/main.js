@@ -1,13 +1,13 @@
 // Starts the console: which view is shown follows the address, the session and the role.
 
-import { call, explain, refreshRole } from "./api.js";
+import { explain, refresh, signOut } from "./api.js";
 import { accountView } from "./account.js";
 import { el, fill, notify } from "./dom.js";
+import { startEnded } from "./ended.js";
 import { postsView } from "./posts.js";
 import { startRequests } from "./requests.js";
-import { session } from "./session.js";
-import { startSignIn } from "./sign_in.js";
-import { nothing } from "./states.js";
+import { session, signInAddress } from "./session.js";
+import { failure, loading, nothing } from "./states.js";
 import { usersView } from "./users.js";
 
 const VIEWS = {
@@ -17,7 +17,7 @@ const VIEWS = {
 };
 const isAllowed = (view) => !view.role || view.role === session.user.role;
 
-/** After this time out of sight, the page asks for its role again. */
+/** After this time out of sight, the page asks who is signed in, and for the role. */
 const AWAY = 30_000;
 
 const app = document.getElementById("app");
@@ -57,26 +57,32 @@ function forget() {
   app.querySelectorAll(".once").forEach((secret) => secret.remove());
 }
 
-/** Forgets what the user before has seen and typed. */
-function restart() {
-  views = {};
-  fill(main);
-  fill(app.querySelector("#requests ol"));
-  app.querySelectorAll("dialog").forEach((dialog) => dialog.remove());
-  history.replaceState(null, "", location.pathname);
+/** For another user, or none: nothing stays that was seen or typed. */
+function leave(address) {
+  document.body.replaceChildren();
+  location.replace(address);
 }
 
-session.addEventListener("start", ({ detail }) => {
-  if (detail.isOther) restart();
-  app.hidden = false;
+async function start() {
+  fill(main, el("div", { class: "view" }, loading()));
+  try {
+    await refresh();
+  } catch (error) {
+    if (error.status === 401) return leave(signInAddress());
+    fill(main, failure(explain(error), start));
+  }
+}
+
+session.addEventListener("start", () => {
+  leaving.hidden = false;
   show();
 });
-session.addEventListener("out", () => {
-  restart();
-  app.hidden = true;
-  document.title = "Sign in · Rolegate";
-});
 session.addEventListener("end", forget);
+session.addEventListener("other", () => {
+  document.body.replaceChildren();
+  history.replaceState(null, "", location.pathname);
+  location.reload();
+});
 session.addEventListener("role", () => {
   notify(`Your role is now ${session.user.role}.`);
   show();
@@ -84,30 +90,31 @@ session.addEventListener("role", () => {
 addEventListener("hashchange", () => {
   if (!session.user || (location.hash && !location.hash.startsWith("#/"))) return;
   forget();
+  // Dialogs belong to the page before.
+  app.querySelectorAll("dialog").forEach((dialog) => dialog.close());
   show();
   main.querySelector("h1")?.focus();
 });
-app.querySelector("#sign-out").addEventListener("click", async () => {
-  const logout = call("POST", "/logout");
-  // Without waiting for the answer
-  session.signOut("Signing out…");
-  const where = await logout.then(
-    () => ".",
-    (error) => error.status === 401 ? "." : ` here only: ${explain(error)}`,
-  );
-  if (!session.user) session.signOut(`You are signed out${where}`);
+const leaving = app.querySelector("#sign-out");
+leaving.addEventListener("click", async () => {
+  leaving.setAttribute("aria-busy", "true");
+  try {
+    await signOut();
+    leave("/sign-in");
+  } catch (error) {
+    notify(`You are still signed in: ${explain(error)}`);
+    leaving.removeAttribute("aria-busy");
+  }
 });
 
 let left = Date.now();
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) left = Date.now();
-  else if (session.user?.token && Date.now() - left > AWAY) refreshRole().catch(() => {});
+  else if (session.user && !session.isOver && Date.now() - left > AWAY) refresh().catch(() => {});
 });
+// After Back the browser may show the page as it was, of a session that has ended.
+addEventListener("pageshow", (event) => event.persisted && location.reload());
 
 startRequests(document.getElementById("requests"));
-startSignIn();
-if (session.user) {
-  app.hidden = false;
-  show();
-  if (route()[0] !== "account") refreshRole().catch(() => {});
-}
+startEnded();
+start();

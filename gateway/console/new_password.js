@@ -9,6 +9,9 @@ function generate() {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
 
+/** Which minimum a service asks for is its setting; the API names it where a password is shorter. */
+const HINT = "At most 72 bytes.";
+
 export function newPassword(label) {
   const input = plainInput({ name: "password", type: "password", autocomplete: "new-password", required: true });
   const show = (isShown) => {
@@ -24,5 +27,5 @@ export function newPassword(label) {
     copy.hidden = false;
   });
   copy.hidden = true;
-  return el("div", { class: "new-password" }, field(label, input, "1 to 72 bytes."), el("p", { class: "actions" }, make, reveal, copy));
+  return el("div", { class: "new-password" }, field(label, input, HINT), el("p", { class: "actions" }, make, reveal, copy));
 }

@@ -1,47 +1,41 @@
-// Lists by keyset: the API returns pages after an id, and this remembers where the earlier pages began.
+// Lists by keyset: the API returns pages after an id, and the address remembers where the earlier pages began.
 
-import { query } from "./api.js";
+import { earlier, go, parameters } from "./address.js";
 import { button, el } from "./dom.js";
 
-/** `load` shows the page after `after`. */
-export function paging(load) {
-  let before = [];
-  let after = Number(remembered().after) || 0;
+/** `load` shows the page of the list at `path` that the address names. */
+export function paging(path, load) {
   let next = null;
-  const back = button("Previous", {}, () => after && go(before.pop() ?? 0));
-  const forth = button("Next", {}, () => next !== null && go(next, before.push(after)));
-  const shown = el("p", { class: "muted", role: "status" });
-  const go = (id) => {
-    after = id;
+  const turn = (after, page, before) => {
+    go(path, { ...parameters(), after, page }, { before });
     load();
   };
+  const here = () => Number(parameters().after) || 0;
+  const number = () => Number(parameters().page) || undefined;
+  const back = button("Previous", {}, () => {
+    const before = earlier();
+    const page = number() - 1;
+    if (here()) turn(before.at(-1), page > 1 && before.length ? page : undefined, before.slice(0, -1));
+  });
+  const forth = button("Next", {}, () => next !== null && turn(next, here() ? number() && number() + 1 : 2, [...earlier(), here()]));
+  const shown = el("p", { class: "muted", role: "status" });
   // Not `disabled`: a button that had the focus would lose it.
   const allow = (trigger, isAllowed) => trigger.setAttribute("aria-disabled", !isAllowed);
   return {
     element: el("div", { class: "paging" }, shown, back, forth),
+    /** The `after` of the API. */
     get after() {
-      return after;
+      return here();
     },
-    restart() {
-      [before, after] = [[], 0];
-    },
-    show(items, following) {
+    /** `what` says what the page has, for example "25 users". */
+    show(what, following) {
       next = following;
-      back.textContent = before.length || !after ? "Previous" : "First page";
-      allow(back, after > 0);
+      back.textContent = earlier().length || !here() ? "Previous" : "First page";
+      allow(back, here() > 0);
       allow(forth, next !== null);
-      shown.textContent = items.length ? `Ids ${items[0].id} to ${items.at(-1).id}` : "";
+      const isOnly = !here() && next === null;
+      const page = here() ? number() : 1;
+      shown.textContent = !what || isOnly || !page ? what : `Page ${page}: ${what}`;
     },
   };
-}
-
-/** Keeps the state of a list in the address, so that a reload shows the same page. */
-export function remember(path, parameters) {
-  // Another view may be shown by now.
-  if (!location.hash || location.hash.startsWith(`#${path}`)) history.replaceState(null, "", query(`#${path}`, parameters));
-}
-
-/** The parameters of the address. */
-export function remembered() {
-  return Object.fromEntries(new URLSearchParams(location.hash.split("?")[1]));
 }

@@ -3,7 +3,7 @@
 import { call, explain, query } from "./api.js";
 import { button, el, fill, notify } from "./dom.js";
 import { confirmed } from "./form.js";
-import { paging, remember } from "./paging.js";
+import { paging } from "./paging.js";
 import { openEditor } from "./post_editor.js";
 import { session } from "./session.js";
 import { failure, loading, nothing } from "./states.js";
@@ -11,11 +11,14 @@ import { failure, loading, nothing } from "./states.js";
 const PAGE_SIZE = 20;
 const MAX_EXCERPT = 160;
 
+/** Of the page of the list that was shown last. */
+let listAddress = "#/posts";
+
 export function postsView() {
   const heading = el("h1", { tabindex: "-1" }, "Posts");
   const create = button("New post", { class: "primary" }, () => openEditor(null, (post) => (location.hash = `#/posts/${post.id}`)));
   const list = el("div", { class: "list" });
-  const pages = paging(loadList);
+  const pages = paging("/posts", loadList);
   let turn = 0;
 
   /** Shows what `read` returns, unless something else is wanted meanwhile. */
@@ -39,10 +42,10 @@ export function postsView() {
 
   function loadList() {
     pages.element.hidden = false;
-    remember("/posts", { after: pages.after });
+    listAddress = location.hash || "#/posts";
     return show(async () => {
       const { posts, next } = await call("GET", query("/posts", { limit: PAGE_SIZE, after: pages.after }));
-      pages.show(posts, next);
+      pages.show(posts.length ? `${posts.length} ${posts.length === 1 ? "post" : "posts"}` : "", next);
       if (!posts.length) return nothing(pages.after ? "There are no more posts." : "There are no posts yet.");
       return el("ul", { class: "posts" }, posts.map(excerpt));
     }, loadList);
@@ -74,7 +77,7 @@ function byline({ author, created_at: created, updated_at: updated }) {
 }
 
 function article(post, reload) {
-  const { id, role } = session.user ?? {};
+  const { id, role } = session.user;
   const mayChange = role === "admin" || (role === "author" && post.author_id === id);
   const remove = confirmed("Delete", async () => {
     await call("DELETE", `/posts/${post.id}`);
@@ -85,7 +88,7 @@ function article(post, reload) {
   return el(
     "article",
     { tabindex: "-1" },
-    el("p", {}, el("a", { href: "#/posts" }, "‹ All posts")),
+    el("p", {}, el("a", { href: listAddress }, "‹ All posts")),
     el("h2", {}, post.title),
     byline(post),
     el("p", { class: "content" }, post.content),

@@ -2,12 +2,11 @@
 
 import { log } from "./api.js";
 import { copyButton } from "./copy.js";
-import { curl } from "./curl.js";
+import { curl, signInLine } from "./curl.js";
 import { button, el, fill } from "./dom.js";
 import { session } from "./session.js";
 
 const MAX_ENTRIES = 100;
-const WIDE = matchMedia("(min-width: 60rem)");
 
 export function startRequests(pane) {
   const list = el("ol", {});
@@ -18,13 +17,13 @@ export function startRequests(pane) {
     pane.classList.toggle("closed", !isOpen);
   };
   const clear = button("Clear", { class: "quiet small" }, () => fill(list));
-  const token = copyButton("Copy token", () => session.user?.token ?? "");
-  const hint = el("p", { class: "muted" }, "What this page asks the API. ", el("code", {}, "$TOKEN"), " in the lines is the token of your session.");
+  const hint = el("p", { class: "muted" }, "What this page asks the API. The lines for curl need a credential in ", el("code", {}, "$TOKEN"), ": an API key, or a session that this line makes in bash or zsh once you have typed your password:");
+  const login = el("div", { class: "curl" });
   const content = el("div", { id: "request-list", tabindex: "0", role: "group", "aria-label": "Requests so far" });
-  content.append(hint, el("p", { class: "actions" }, token, clear), list);
+  content.append(hint, login, el("p", { class: "actions" }, clear), list);
   pane.append(el("h2", {}, toggle, last), content);
-  open(WIDE.matches);
-  WIDE.addEventListener("change", () => open(WIDE.matches));
+  open(false);
+  session.addEventListener("start", () => fill(login, lineToCopy(signInLine(session.user.username))));
   log.addEventListener("request", ({ detail: entry }) => {
     const item = el("li", {});
     list.prepend(item);
@@ -50,6 +49,9 @@ function line({ method, path, status, milliseconds }, shown) {
 }
 
 function command(entry) {
-  const text = curl(entry);
-  return el("div", { class: "curl" }, el("code", {}, text), copyButton("Copy", () => text));
+  return el("div", { class: "curl" }, lineToCopy(curl(entry)));
+}
+
+function lineToCopy(text) {
+  return [el("code", {}, text), copyButton("Copy", () => text)];
 }

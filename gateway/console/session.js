@@ -1,66 +1,71 @@
-// The signed-in user of this tab. The token is in memory and in sessionStorage, which other tabs and later
-// visits cannot read.
+// The signed-in user. The session itself is a cookie that no script can read, and that all tabs share.
 
-const KEY = "rolegate.session";
 /** Browsers fire a longer timer at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 class Session extends EventTarget {
-  /** `{token, username, id, role, expires}`, or null. `expires` is a time of this browser's clock. */
-  user = JSON.parse(sessionStorage.getItem(KEY));
+  /** `{id, username, role, expires}`, or null before the first answer. `expires` is a time of this browser's clock. */
+  user = null;
+  isOver = false;
+  /** How often the session has begun on this page. */
+  turn = 0;
   #timer;
+  /** Tells the other tabs the id of the user; null: signed out. */
+  #tabs = new BroadcastChannel("rolegate-console");
 
   constructor() {
     super();
-    this.#watch();
+    this.#tabs.addEventListener("message", ({ data: id }) => {
+      if (!this.user) return;
+      if (id === null) this.end();
+      else if (id !== this.user.id) this.#emit("other");
+      else if (this.isOver) this.#emit("back");
+    });
   }
 
   /** The answer of `GET /me`. `now`: the server's clock, from which this browser's may differ, in milliseconds. */
-  start(token, { id, username, role, credential }, now) {
-    const expires = Date.now() + (Date.parse(credential.expires_at) - now) || undefined;
-    const before = this.user?.id;
-    this.#set({ token, username, id, role, expires });
-    this.#emit("start", { isOther: before !== undefined && before !== id });
-  }
-
-  /** The stored role, which may have changed since the sign-in. */
-  setRole(role) {
-    if (!this.user || role === this.user.role) return;
-    this.#set({ ...this.user, role });
-    this.#emit("role");
-  }
-
-  /** The token is no longer valid. The page keeps what was typed until the next sign-in. */
-  end(reason) {
-    if (!this.user?.token) return;
-    this.#set({ ...this.user, token: undefined });
-    this.#emit("end", { reason });
-  }
-
-  signOut(reason) {
-    this.#set(null);
-    this.#emit("out", { reason });
-  }
-
-  #set(user) {
-    this.user = user;
-    if (user?.token) sessionStorage.setItem(KEY, JSON.stringify(user));
-    else sessionStorage.removeItem(KEY);
+  set({ id, username, role, credential }, now) {
+    const before = this.user;
+    if (before && before.id !== id) return this.#emit("other");
+    const isNew = !before || this.isOver;
+    this.user = { id, username, role, expires: Date.now() + (Date.parse(credential.expires_at) - now) || undefined };
+    this.isOver = false;
     this.#watch();
+    if (isNew) {
+      this.turn += 1;
+      this.#tabs.postMessage(id);
+      this.#emit("start");
+    } else if (role !== before.role) this.#emit("role");
+  }
+
+  /** The page keeps what was typed until the next sign-in. */
+  end() {
+    if (!this.user || this.isOver) return;
+    this.isOver = true;
+    this.#emit("end");
+  }
+
+  tellSignedOut() {
+    this.#tabs.postMessage(null);
   }
 
   #watch() {
     clearTimeout(this.#timer);
-    const { token, expires } = this.user ?? {};
-    if (!token || !expires) return;
+    const { expires } = this.user;
+    if (!expires) return;
     const left = Math.max(0, expires - Date.now());
-    const end = () => (left > LONGEST_TIMER ? this.#watch() : this.end("Your session has expired."));
+    const end = () => (left > LONGEST_TIMER ? this.#watch() : this.end());
     this.#timer = setTimeout(end, Math.min(left, LONGEST_TIMER));
   }
 
-  #emit(type, detail) {
-    this.dispatchEvent(new CustomEvent(type, { detail }));
+  #emit(type) {
+    this.dispatchEvent(new Event(type));
   }
 }
 
 export const session = new Session();
+
+/** Leads back to what this page shows. */
+export function signInAddress() {
+  return `/sign-in?return=${encodeURIComponent(location.pathname + location.hash)}`;
+}

@@ -1,59 +1,77 @@
 // What an admin can do with one user.
 
 import { call } from "./api.js";
-import { openDialog } from "./dialog.js";
+import { ask, openDialog } from "./dialog.js";
 import { el, field, notify, plainInput } from "./dom.js";
-import { action, form } from "./form.js";
+import { action, errorAt, form } from "./form.js";
 import { keyList, newKey } from "./keys.js";
 import { newPassword } from "./new_password.js";
 import { session } from "./session.js";
+import { sessionList } from "./sessions.js";
+import { moment } from "./times.js";
+import { roleForm } from "./user_role.js";
 
-/** `changed(user)` and `removed()` keep the list up to date. */
-export function openUser(user, { changed, removed }) {
+/** `changed(user)`, `removed()` and `reload()` keep the list up to date. */
+export function openUser(user, { changed, removed, reload }) {
   const path = `/users/${user.id}`;
   const isSelf = user.id === session.user.id;
   const keys = keyList(`${path}/keys`);
-  const own = el("a", { href: "#/account", onclick: () => dialog.close() }, "Your password and your sessions");
+  const sessions = !isSelf && sessionList(`${path}/sessions`);
+  const done = () => dialog.close();
+  const own = el("a", { href: "#/account", onclick: done }, "Your password and your sessions");
+  const { created_at: created, last_sign_in_at: last } = user;
+  const facts = [`Id ${user.id}`, created && `created ${moment(created)}`, last ? `last sign-in ${moment(last)}` : "no sign-in known"];
   const dialog = openDialog(user.username, [
-    el("p", { class: "muted" }, `Id ${user.id}, role ${user.role}`),
-    isSelf ? section("You", el("p", {}, own)) : [section("Password", password(path)), section("Sessions", sessions(path))],
+    el("p", { class: "muted" }, facts.filter(Boolean).join(", ")),
+    section("Role", roleForm(user, path, { changed, done, reload })),
+    isSelf && section("You", el("p", {}, own)),
+    !isSelf && section("Password", password(path, sessions.load)),
+    !isSelf && section("Sessions", sessions.element, tokens(path, sessions.load)),
     section("API keys", keys.element, user.role !== "admin" && newKey(keys, `${path}/keys`)),
-    section("Access", access(user, path, changed)),
-    section("Delete", remove(user, path, () => dialog.close(), removed)),
+    section("Access", access(user, path, isSelf, changed)),
+    // What the API refuses.
+    !isSelf && user.username !== "admin" && section("Delete", remove(user, path, done, removed)),
   ]);
   dialog.showModal();
   keys.load();
+  if (sessions) sessions.load();
 }
 
 function section(title, ...content) {
   return el("section", {}, el("h3", {}, title), content);
 }
 
-function password(path) {
+function password(path, changed) {
   return form({
     name: "Set password",
     fields: newPassword("New password"),
     submit: "Set password",
     act: async ({ elements }) => {
       const { message } = await call("PUT", `${path}/password`, { body: { password: elements.password.value } });
+      changed();
       return `${message} Earlier tokens have ended.`;
     },
   }).element;
 }
 
-function sessions(path) {
+function tokens(path, changed) {
   return action({
     text: "End all tokens",
-    explanation: "The user has to log in again everywhere. API keys stay.",
-    act: async () => (await call("DELETE", `${path}/tokens`)).message,
+    explanation: "Ends every session, and the access tokens, which are not listed. API keys stay.",
+    act: async () => {
+      const { message } = await call("DELETE", `${path}/tokens`);
+      changed();
+      return message;
+    },
   }).element;
 }
 
-function access(user, path, changed) {
+function access(user, path, isSelf, changed) {
   const show = () => (trigger.textContent = user.disabled ? "Enable" : "Disable");
   const { element, trigger } = action({
     explanation: "A disabled user keeps the name and the posts; every credential is refused at once.",
     act: async () => {
+      if (isSelf && !(await ask("You disable yourself: this session ends, and only another admin can enable you.", "Disable"))) return;
       const { disabled } = await call("PATCH", path, { body: { disabled: !user.disabled } });
       changed({ disabled });
       show();
@@ -64,9 +82,9 @@ function access(user, path, changed) {
   return element;
 }
 
-function remove(user, path, close, removed) {
+function remove(user, path, done, removed) {
   const name = plainInput({ name: "name" });
-  const { element, message } = form({
+  return form({
     name: "Delete",
     fields: [
       el("p", {}, "The user, the tokens and the keys are deleted. Posts stay, without an author."),
@@ -75,16 +93,11 @@ function remove(user, path, close, removed) {
     submit: "Delete",
     isDangerous: true,
     act: async () => {
-      if (name.value.normalize("NFC") !== user.username) {
-        message.error("The name is not the same.");
-        name.focus();
-        return;
-      }
+      if (name.value.normalize("NFC") !== user.username) return errorAt(name, "The name is not the same.");
       await call("DELETE", path);
-      close();
+      done();
       removed();
       notify(`${user.username} is deleted.`);
     },
-  });
-  return element;
+  }).element;
 }

@@ -1,72 +1,70 @@
-// The users, for admins: search by prefix, filter by role, pages.
+// The users, for admins: searched, filtered, in pages.
 
+import { go } from "./address.js";
 import { call, explain, query } from "./api.js";
-import { button, el, fill, plainInput } from "./dom.js";
+import { button, el, fill } from "./dom.js";
 import { openNewUser } from "./new_user.js";
-import { paging, remember, remembered } from "./paging.js";
-import { loadRoles, roleOptions } from "./roles.js";
+import { paging } from "./paging.js";
 import { failure, loading, nothing } from "./states.js";
 import { openUser } from "./user_dialog.js";
+import { userFilters } from "./user_filters.js";
 import { userRow } from "./user_row.js";
 
 const PAGE_SIZE = 25;
-const TYPING_PAUSE = 200;
-const COLUMNS = { Id: "id", Name: "name", Role: "role", Actions: "end" };
+const COLUMNS = { Id: "id", Name: "name", Role: "role", Created: "time", "Last sign-in": "time", Actions: "end" };
 
 export function usersView() {
-  const start = remembered();
-  const search = plainInput({ type: "search", placeholder: "Name begins with…", value: start.username, "aria-label": "Name begins with" });
-  const role = el("select", { "aria-label": "Role" }, roleOptions(start.role, "All roles"));
-  const roles = loadRoles().then(() => fill(role, roleOptions(role.value, "All roles")));
   const heading = el("h1", { tabindex: "-1" }, "Users");
-  const create = button("New user", { class: "primary" }, () => openNewUser(load));
+  const create = button("New user", { class: "primary" }, () => openNewUser(reload));
   const rows = el("tbody", {});
-  const columns = Object.keys(COLUMNS).map((text) => el("th", { scope: "col", class: COLUMNS[text] }, text));
-  const table = el("table", {}, el("caption", { class: "unseen" }, "Users"), el("thead", {}, el("tr", {}, columns)), rows);
+  const columns = Object.entries(COLUMNS).map(([text, kind]) => el("th", { scope: "col", class: kind }, text));
+  const caption = el("caption", { class: "unseen" });
+  const table = el("table", {}, caption, el("thead", {}, el("tr", {}, columns)), rows);
   const list = el("div", { class: "list" });
-  const pages = paging(load);
-  let pending = new AbortController();
-  let timer;
-
-  const restart = () => {
-    pages.restart();
+  const pages = paging("/users", load);
+  const filters = userFilters((values, isTyping) => {
+    // Another view may be shown by now.
+    if (!list.isConnected) return;
+    go("/users", values, { isReplaced: isTyping });
     load();
-  };
-  search.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(restart, TYPING_PAUSE);
   });
-  role.addEventListener("change", restart);
+  let pending = new AbortController();
+
+  function reload() {
+    if (list.isConnected) load();
+  }
 
   async function load() {
     pending.abort();
     pending = new AbortController();
     const { signal } = pending;
-    const filters = { username: search.value, role: role.value, after: pages.after };
-    remember("/users", filters);
+    const wanted = { limit: PAGE_SIZE, include: "times", ...filters.read(), after: pages.after };
     list.setAttribute("aria-busy", "true");
     if (!rows.isConnected) fill(list, loading());
     try {
-      const answer = call("GET", query("/users", { limit: PAGE_SIZE, ...filters }), { signal });
-      const [{ users, next }] = await Promise.all([answer, roles]);
+      const answer = call("GET", query("/users", wanted), { signal });
+      const [{ users, next }] = await Promise.all([answer, filters.loaded]);
       show(users, next);
     } catch (error) {
       if (signal.aborted) return;
+      pages.show("", null);
       fill(list, failure(explain(error), load));
     }
     list.removeAttribute("aria-busy");
   }
 
   function show(users, next) {
-    pages.show(users, next);
+    const what = `${users.length} ${users.length === 1 ? "user" : "users"}${filters.text}`;
+    pages.show(users.length ? what : "", next);
     if (!users.length) return fill(list, none());
+    caption.textContent = what;
     fill(rows, users.map(row));
     fill(list, table);
     list.scrollTop = 0;
   }
 
   function row(user) {
-    const { element, show } = userRow(user, () => openUser(user, { changed: show, removed }));
+    const { element, show } = userRow(user, () => openUser(user, { changed: show, removed, reload }));
     const removed = () => {
       element.remove();
       if (!rows.childElementCount) load();
@@ -76,15 +74,10 @@ export function usersView() {
   }
 
   function none() {
-    if (!search.value && !role.value) return nothing("There are no more users.");
-    const clear = button("Clear the filters", {}, () => {
-      search.value = role.value = "";
-      restart();
-      search.focus();
-    });
-    return nothing("No user matches the filters.", clear);
+    if (!filters.text) return nothing("There are no more users.");
+    return nothing("No user matches the filters.", button("Clear the filters", {}, () => filters.clear()));
   }
 
-  const bar = el("div", { class: "bar" }, heading, el("div", { class: "filters", role: "search" }, search, role), create);
+  const bar = el("div", { class: "bar" }, heading, filters.element, create);
   return { element: el("div", { class: "view" }, bar, list, pages.element), load };
 }

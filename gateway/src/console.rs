@@ -1,5 +1,5 @@
 //! `/console/`: a page for people who look after users. It is embedded in the program and calls the
-//! public API with the token of the user who signed in, as any other client does.
+//! public API as any other client does; the browser sends the session, which no script of the page sees.
 
 use crate::pages::not_found;
 use axum::response::{IntoResponse as _, Response};
@@ -33,13 +33,15 @@ const FILES: &[(&str, &str)] = &files![
     "sign_in.css",
     "views.css",
     "icon.svg",
-    "boot.js",
     "account.js",
+    "address.js",
     "api.js",
     "copy.js",
+    "credentials.js",
     "curl.js",
     "dialog.js",
     "dom.js",
+    "ended.js",
     "form.js",
     "keys.js",
     "main.js",
@@ -51,9 +53,12 @@ const FILES: &[(&str, &str)] = &files![
     "requests.js",
     "roles.js",
     "session.js",
-    "sign_in.js",
+    "sessions.js",
     "states.js",
+    "times.js",
     "user_dialog.js",
+    "user_filters.js",
+    "user_role.js",
     "user_row.js",
     "users.js",
 ];

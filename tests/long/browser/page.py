@@ -1,6 +1,5 @@
 """A headless Chromium that shows the console, and the steps that several tests take."""
 
-import json
 import shutil
 
 from deployment import PASSWORD
@@ -11,6 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 WIDE, NARROW = (1280, 800), (375, 720)
+COOKIE = "rolegate-console"
 DEADLINE = 30
 
 
@@ -36,18 +36,24 @@ class Page:
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
 
     def open(self, username=None, fragment=""):
-        """A tab without a session; with a username it signs in."""
+        """One tab in a browser without a session; with a username it signs in."""
         for tab in self.browser.window_handles[1:]:
             self.browser.switch_to.window(tab)
             self.browser.close()
         self.browser.switch_to.window(self.browser.window_handles[0])
         self.resize(WIDE)
-        if self.browser.current_url.startswith(self.url):
-            self.script("sessionStorage.clear()")
         self.browser.get("about:blank")
+        self.browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
         self.go(fragment)
         if username:
             self.sign_in(username)
+
+    def open_tab(self, fragment=""):
+        """Returns the tab before."""
+        before = self.browser.current_window_handle
+        self.browser.switch_to.new_window("tab")
+        self.go(fragment)
+        return before
 
     def go(self, fragment=""):
         self.browser.get(self.url + fragment)
@@ -92,11 +98,28 @@ class Page:
     def choose(self, selector, value):
         Select(self.find(selector)).select_by_value(value)
 
+    def change_role(self, role):
+        """In the dialog of a user."""
+        self.choose("dialog [aria-label=Role] select", role)
+        self.click("dialog [aria-label=Role] button")
+
     def sign_in(self, username, password=PASSWORD):
-        self.type("#sign-in [name=username]", username)
-        self.type("#sign-in [name=password]", password)
-        self.click("#sign-in button")
-        self.wait(lambda: not self.all("#sign-in"), "the sign-in form stays")
+        """On the page to sign in at, which leads back to the console."""
+        self.type("form [name=username]", username)
+        self.type("form [name=password]", password)
+        self.click("form button", "Sign in")
+        self.find(".who", username)
+
+    def sign_in_again(self, username):
+        """In the tab that the notice of an ended session opens, which is closed afterwards."""
+        before = self.browser.current_window_handle
+        tabs = set(self.browser.window_handles)
+        self.click("#ended a")
+        self.wait(lambda: len(self.browser.window_handles) > len(tabs), "no new tab")
+        self.browser.switch_to.window((set(self.browser.window_handles) - tabs).pop())
+        self.sign_in(username)
+        self.browser.close()
+        self.browser.switch_to.window(before)
 
     def search(self, prefix):
         """The list shows exactly the user with this name."""
@@ -120,8 +143,24 @@ class Page:
         )
         return [tuple(line[:3]) for line in lines]
 
-    def session(self):
-        return json.loads(self.script("return sessionStorage.getItem('rolegate.session')") or "null")
+    def token(self):
+        """Of the session, which no script of the page can read; None without one."""
+        cookie = self.browser.get_cookie(COOKIE)
+        return cookie and cookie["value"]
+
+    def content(self):
+        """Everything that a script of the page can read."""
+        return self.script(
+            "return [document.documentElement.outerHTML, document.cookie, location.href,"
+            " ...[...document.querySelectorAll('input')].map((it) => it.value),"
+            " ...Object.values(sessionStorage), ...Object.values(localStorage), JSON.stringify(history.state)].join(' ')"
+        )
+
+    def inject(self, source):
+        """Runs a script before those of the next page; returns a function that stops that."""
+        add, remove = "Page.addScriptToEvaluateOnNewDocument", "Page.removeScriptToEvaluateOnNewDocument"
+        script = self.browser.execute_cdp_cmd(add, {"source": source})
+        return lambda: self.browser.execute_cdp_cmd(remove, script)
 
     def problems(self):
         """What the browser complained of, but for answers that tests provoke."""

@@ -10,12 +10,14 @@ def the_pane_shows_what_the_page_asks(page):
     page.open("admin")
     page.find("tbody tr")
     assert page.requests()[::-1] == [
-        ("POST", "/sessions", "201"), ("GET", "/me", "200"), ("GET", "/roles", "200"), ("GET", "/users?limit=25", "200")
+        ("GET", "/me", "200"), ("GET", "/roles", "200"), ("GET", "/users?limit=25&include=times", "200")
     ]
+    assert not page.all("#request-list"), "the pane is open at the start"
+    page.click("#requests .toggle")
     times = [part.text for part in page.all("#requests summary .time")]
     assert all(time.endswith(" ms") for time in times), times
     page.type("[type=search]", "person00001")
-    page.wait(lambda: page.requests()[0] == ("GET", "/users?limit=25&username=person00001", "200"), "no search")
+    page.wait(lambda: page.requests()[0] == ("GET", "/users?limit=25&include=times&search=person00001", "200"), "no search")
 
 
 def its_curl_lines_do_the_same_and_have_no_secret(page):
@@ -28,14 +30,30 @@ def its_curl_lines_do_the_same_and_have_no_secret(page):
     page.find("dialog .message.good")
     page.press("\ue00c")
     lines = [code.get_attribute("textContent") for code in page.browser.find_elements("css selector", ".curl code")]
-    token = page.session()["token"]
     everything = page.script("return document.getElementById('requests').textContent")
-    assert not any(secret in everything for secret in (token, PASSWORD, "it's $HOME"))
+    assert not any(secret in everything for secret in (page.token(), PASSWORD, "it's $HOME"))
+    lines.remove(sign_in_line(page))
     assert len(lines) >= 4 and all(line.startswith("curl -sS ") for line in lines), lines
     for line in lines:
-        password = PASSWORD if "/sessions" in line else "from a shell"
-        assert shell(line, TOKEN=token, PASSWORD=password) in ("200", "201"), line
+        assert shell(line, TOKEN=server.token(), PASSWORD="from a shell") in ("200", "201"), line
     server.token("o'brien", "from a shell")
+
+
+def a_line_signs_in_for_the_others(page):
+    server = page.deployment
+    name = "it's \"me\""
+    server.create(name)
+    page.open(name)
+    page.find("dl", name)
+    page.click("#requests .toggle")
+    script = f'{sign_in_line(page)}; printf %s "$TOKEN"'
+    done = subprocess.run(["bash", "-c", script], input=f"{PASSWORD}\n", check=True, capture_output=True, text=True)
+    status, user = server.api("GET", "/me", token=done.stdout)
+    assert (status, user["username"], user["credential"]["kind"]) == (200, name, "session"), user
+
+
+def sign_in_line(page):
+    return page.script("return document.querySelector('#request-list > .curl code').textContent")
 
 
 def a_curl_line_carries_any_text_and_hides_no_character(page):
@@ -50,7 +68,7 @@ def a_curl_line_carries_any_text_and_hides_no_character(page):
     code = page.browser.find_elements("css selector", ".curl code")
     line = next(it for it in (one.get_attribute("textContent") for one in code) if "Any text" in it)
     assert line.isprintable() and "\\u202e" in line, line
-    assert shell(line, TOKEN=page.session()["token"]) == "201", line
+    assert shell(line, TOKEN=page.token()) == "201", line
     server = page.deployment
     posts = [server.api("GET", f"/posts/{number}")[1] for number in (post, post + 1)]
     assert [it["content"] for it in posts] == [text, text], posts
@@ -66,19 +84,18 @@ def shell(line, **variables):
     return done.stdout
 
 
-def the_token_is_copied_and_the_pane_is_cleared(page):
+def a_line_is_copied_and_the_pane_is_cleared(page):
     page.open("admin")
     page.find("tbody tr")
     origin = page.deployment.url
     grant = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": origin}
     page.browser.execute_cdp_cmd("Browser.grantPermissions", grant)
-    page.click("#requests button", "Copy token")
-    page.find("#requests button", "Copied")
-    copied = page.browser.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
-    assert copied == page.session()["token"]
+    page.click("#requests .toggle")
     page.click("#requests summary")
-    page.click("#requests .curl button", "Copy")
-    page.find("#requests .curl button", "Copied")
+    line = page.find("#requests details[open] code").text
+    page.click("#requests details[open] button", "Copy")
+    page.find("#requests details[open] button", "Copied")
+    assert page.browser.execute_async_script("navigator.clipboard.readText().then(arguments[0])") == line
     page.click("#requests button", "Clear")
     assert page.requests() == []
 
@@ -86,6 +103,7 @@ def the_token_is_copied_and_the_pane_is_cleared(page):
 CHECKS = [
     the_pane_shows_what_the_page_asks,
     its_curl_lines_do_the_same_and_have_no_secret,
+    a_line_signs_in_for_the_others,
     a_curl_line_carries_any_text_and_hides_no_character,
-    the_token_is_copied_and_the_pane_is_cleared,
+    a_line_is_copied_and_the_pane_is_cleared,
 ]

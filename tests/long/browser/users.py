@@ -1,6 +1,7 @@
 """The list of users and the dialogs of one user."""
 
 from deployment import PASSWORD, USERS
+from selenium.webdriver.common.keys import Keys
 
 PAGE_SIZE = 25
 
@@ -21,6 +22,10 @@ def pages_of_ten_thousand_users_go_both_ways(page):
     assert sum(seen, []) == sorted(set(sum(seen, []))), "pages overlap"
     page.browser.refresh()
     page.wait(lambda: ids(page) == seen[-1], "a reload shows another page")
+    assert page.text(".paging p") == "Page 4: 25 users", page.text(".paging p")
+    page.go(f"#/users?after={seen[-1][0] - 1}")
+    page.browser.refresh()
+    page.wait(lambda: ids(page) == seen[-1], "not the page of the address")
     page.click(".paging button", "First page")
     page.wait(lambda: ids(page) == first, "no first page")
     page.click(".paging button", "Next")
@@ -34,69 +39,227 @@ def pages_of_ten_thousand_users_go_both_ways(page):
     assert page.find(".paging button", "Previous").get_attribute("aria-disabled") == "true"
 
 
-def search_and_filter_find_users_and_say_when_there_are_none(page):
+def search_and_filters_find_users_and_say_what_is_shown(page):
     page.open("admin")
     page.find("tbody tr")
-    page.type("[type=search]", "person0990")
-    page.wait(lambda: page.names() == [f"person0990{digit}" for digit in range(10)], "not the prefix")
-    page.choose(".filters select", "author")
+    page.type("[type=search]", "ERSON0990")
+    page.wait(lambda: page.names() == [f"person0990{digit}" for digit in range(10)], "not what contains the text")
+    assert page.text(".paging p") == "10 users whose name contains “ERSON0990”", page.text(".paging p")
+    page.choose(".filters [aria-label=Role]", "author")
     page.wait(lambda: page.names() == ["person09900"], "not the role")
-    page.choose(".filters select", "admin")
+    assert page.text(".paging p") == "1 user whose name contains “ERSON0990”, with role author", page.text(".paging p")
+    page.choose(".filters [aria-label=Role]", "admin")
     page.find(".state", "No user matches the filters.")
     page.click(".state button", "Clear the filters")
     page.wait(lambda: len(page.names()) == PAGE_SIZE, "the filters stay")
     page.type("[type=search]", f"person{USERS}")
     page.wait(lambda: page.names() == [f"person{USERS}"], "the last one is missing")
-    assert all(part in page.browser.current_url for part in ("#/users?", f"username=person{USERS}"))
+    assert all(part in page.browser.current_url for part in ("#/users?", f"search=person{USERS}"))
 
 
-def a_role_is_changed_in_its_row(page):
+def disabled_users_are_found_and_enabled_ones_left_out(page):
+    server = page.deployment
+    shut = server.create("filter-shut")
+    server.create("filter-open")
+    server.api("PATCH", f"/users/{shut}", {"disabled": True}, server.token())
+    page.open("admin")
+    page.find("tbody tr")
+    page.type("[type=search]", "filter-")
+    page.wait(lambda: page.names() == ["filter-shut", "filter-open"], "not both")
+    page.choose(".filters [aria-label='Enabled or disabled']", "true")
+    page.wait(lambda: page.names() == ["filter-shut"], "not the disabled one")
+    page.choose(".filters [aria-label='Enabled or disabled']", "false")
+    page.wait(lambda: page.names() == ["filter-open"], "not the enabled one")
+
+
+def times_are_shown_and_what_is_not_known_has_a_name(page):
+    server = page.deployment
+    server.create("never-signed-in")
+    page.open("admin")
+    page.search("never-signed-in")
+    created, signed_in = page.all("td.time")
+    assert created.find_element("css selector", "time").get_attribute("datetime").endswith("Z")
+    assert signed_in.get_attribute("textContent") == "–none known", signed_in.get_attribute("textContent")
+    page.click("td.end button")
+    page.find("dialog .muted", "no sign-in known")
+
+
+def back_leads_to_the_page_before(page):
+    page.open("admin")
+    page.wait(lambda: len(ids(page)) == PAGE_SIZE, "no full page")
+    first = ids(page)
+    page.click(".paging button", "Next")
+    page.wait(lambda: ids(page)[0] > first[-1], "no second page")
+    second = ids(page)
+    page.click("nav a", "Account")
+    page.find("dl", "admin")
+    page.browser.back()
+    page.wait(lambda: ids(page) == second, "not the second page")
+    page.browser.back()
+    page.wait(lambda: ids(page) == first, "not the first page")
+    page.browser.forward()
+    page.wait(lambda: ids(page) == second, "not the second page again")
+    page.type("[type=search]", "person0990")
+    page.wait(lambda: len(page.names()) == 10, "not the search")
+    page.choose(".filters [aria-label=Role]", "author")
+    page.wait(lambda: page.names() == ["person09900"], "not the role")
+    page.browser.back()
+    page.wait(lambda: len(page.names()) == 10, "not the search without the role")
+    assert page.find(".filters [aria-label=Role]").get_attribute("value") == ""
+    page.browser.back()
+    page.wait(lambda: ids(page) == second, "not the page before the search")
+    assert page.find("[type=search]").get_attribute("value") == ""
+    # One step for a search, however many pauses the typing had.
+    for part in ("person", "0990"):
+        page.find("[type=search]").send_keys(part)
+        page.wait(lambda: page.browser.current_url.endswith(part), f"no search for {part}")
+    page.browser.back()
+    page.wait(lambda: ids(page) == second, "not the page before the search")
+    page.click("td.end button")
+    page.find("dialog")
+    page.browser.back()
+    page.wait(lambda: ids(page) == first and not page.all("dialog"), "the dialog stays over another page")
+
+
+def two_arrow_keys_make_no_admin(page):
+    server = page.deployment
+    user = server.create("stays-a-user")
+    page.open("admin")
+    page.search("stays-a-user")
+    assert not page.all("td select"), "a role can be changed in the list"
+    page.click("td.end button")
+    page.find("dialog [aria-label=Role] select").send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    assert page.find("dialog [aria-label=Role] select").get_attribute("value") == "admin"
+    page.press(Keys.TAB, Keys.ESCAPE)
+    page.wait(lambda: not page.all("dialog"), "the dialog stays")
+    page.manage("stays-a-user")
+    assert page.find("dialog [aria-label=Role] select").get_attribute("value") == "user"
+    assert server.api("GET", f"/users/{user}", token=server.token())[1]["role"] == "user"
+    assert not [it for it in page.requests() if it[0] == "PUT"]
+
+
+def a_role_is_changed_by_a_button_and_taken_back(page):
     server = page.deployment
     user = server.create("role-changes")
+    role = lambda: server.api("GET", f"/users/{user}", token=server.token())[1]["role"]
     page.open("admin")
-    page.search("role-changes")
-    page.choose("td select", "author")
+    page.manage("role-changes")
+    page.change_role("author")
     page.find("#notice", "role-changes is now author.")
-    assert server.api("GET", f"/users/{user}", token=server.token())[1]["role"] == "author"
+    page.find("td.role", "author")
+    assert role() == "author" and not page.all("dialog")
+    covered = page.script(
+        "const [notice, pages] = ['#notice', '.paging'].map((it) => document.querySelector(it).getBoundingClientRect());"
+        "return notice.top < pages.bottom && pages.top < notice.bottom"
+    )
+    assert not covered, "the notice covers the buttons of the pages"
+    page.click("#notice button", "Undo")
+    page.find("#notice", "role-changes is user again.")
+    page.find("td.role", "user")
+    assert role() == "user"
+    # Another admin is not overruled.
+    page.click("td.end button")
+    page.change_role("author")
+    page.find("#notice button", "Undo")
+    server.api("PUT", f"/users/{user}/role", {"role": "editor"}, server.token())
+    page.click("#notice button", "Undo")
+    page.find("#notice", "Not undone: role-changes is editor meanwhile.")
+    page.find("td.role", "editor")
+
+
+def making_and_unmaking_an_admin_asks(page):
+    server = page.deployment
+    user = server.create("perhaps-an-admin")
+    role = lambda: server.api("GET", f"/users/{user}", token=server.token())[1]["role"]
+    page.open("admin")
+    page.manage("perhaps-an-admin")
+    page.change_role("admin")
+    page.find("dialog.question", "Make perhaps-an-admin an admin?")
+    page.press(Keys.ENTER)  # The focus is on Cancel.
+    page.wait(lambda: not page.all("dialog.question"), "the question stays")
+    assert role() == "user" and page.find("dialog [aria-label=Role] select").get_attribute("value") == "user"
+    page.change_role("admin")
+    page.click("dialog.question button", "Make admin")
+    page.find("#notice", "perhaps-an-admin is now admin.")
+    assert role() == "admin"
+    page.click("td.end button")
+    page.change_role("user")
+    page.find("dialog.question", "will not be one any more")
+    page.press(Keys.ESCAPE)
+    page.wait(lambda: not page.all("dialog.question"), "the question stays")
+    assert role() == "admin"
+    page.change_role("user")
+    page.click("dialog.question button", "Make user")
+    page.find("#notice", "perhaps-an-admin is now user.")
+
+
+def an_own_change_asks_and_what_is_refused_is_not_offered(page):
+    server = page.deployment
+    user = server.create("careful", "admin")
+    page.open("careful")
+    page.manage("careful")
+    sections = [heading.text for heading in page.all("dialog h3")]
+    assert sections == ["Role", "You", "API keys", "Access"], sections
+    page.click("dialog button", "Disable")
+    page.find("dialog.question", "You disable yourself")
+    page.click("dialog.question button", "Cancel")
+    page.change_role("author")
+    page.find("dialog.question", "You change your own role.")
+    page.press(Keys.ESCAPE)
+    page.wait(lambda: not page.all("dialog.question"), "the question stays")
+    assert server.api("GET", f"/users/{user}", token=server.token())[1] == {
+        "id": user, "username": "careful", "role": "admin", "disabled": False
+    }
+    page.press(Keys.ESCAPE)
+    page.manage("admin")
+    assert "Delete" not in [heading.text for heading in page.all("dialog h3")]
+    page.press(Keys.ESCAPE)
+    page.manage("careful")
+    page.change_role("author")
+    page.click("dialog.question button", "Make author")
+    page.find("main", "Your role is author; this page is for admins.")
+    page.find("#notice", "Your role is now author.")
+    assert not page.all("#notice button"), "Undo is offered, which would be refused"
 
 
 def an_added_role_is_given_and_looked_for(page):
     server = page.deployment
     user = server.create("becomes-editor")
     page.open("admin")
-    page.search("becomes-editor")
-    page.choose("td select", "editor")
+    page.manage("becomes-editor")
+    page.change_role("editor")
     page.find("#notice", "becomes-editor is now editor.")
     assert server.api("GET", f"/users/{user}", token=server.token())[1]["role"] == "editor"
     page.type("[type=search]", "becomes-")
-    page.choose(".filters select", "editor")
+    page.choose(".filters [aria-label=Role]", "editor")
     page.wait(lambda: page.names() == ["becomes-editor"], "not the role")
     page.browser.refresh()
-    page.find(".filters select option:checked", "editor")
+    page.find(".filters [aria-label=Role] option:checked", "editor")
     page.wait(lambda: page.names() == ["becomes-editor"], "the filter is lost")
     # Without an answer of the roles, those stay that always exist, and that of a user.
-    page.open()
-    page.script(
-        "const { fetch } = window; window.fetch = (path, ...rest) => path === '/roles'"
-        " ? Response.json({detail: 'Service temporarily unavailable.'}, {status: 503}) : fetch(path, ...rest);"
+    stop = page.inject(
+        "{ const { fetch } = window; window.fetch = (path, ...rest) => path === '/roles'"
+        " ? Response.json({detail: 'Service temporarily unavailable.'}, {status: 503}) : fetch(path, ...rest) }"
     )
-    page.sign_in("admin")
-    page.search("becomes-editor")
-    options = [option.text for option in page.all("td select option")]
+    page.open("admin")
+    stop()
+    page.manage("becomes-editor")
+    options = [option.text for option in page.all("dialog [aria-label=Role] option")]
     assert options == ["user", "author", "admin", "editor"], options
 
 
-def a_refusal_is_shown_in_its_row_with_the_stored_role(page):
+def a_refusal_is_shown_at_its_field_with_the_stored_role(page):
     server = page.deployment
     token = server.token()
     for user in server.api("GET", "/users?role=admin", token=token)[1]["users"]:
         if user["username"] != "admin":
             assert server.api("DELETE", f"/users/{user['id']}", token=token)[0] == 200
     page.open("admin")
-    page.search("admin")
-    page.choose("td select", "user")
-    page.find("td .message", "The last admin cannot be removed.")
-    assert page.find("td select").get_attribute("value") == "admin"
+    page.manage("admin")
+    page.change_role("user")
+    page.click("dialog.question button", "Make user")
+    page.find("dialog .field .message", "The last admin cannot be removed.")
+    assert page.find("dialog [aria-label=Role] select").get_attribute("value") == "admin"
 
 
 def a_user_is_created_with_a_generated_password(page):
@@ -118,8 +281,12 @@ def a_user_is_created_with_a_generated_password(page):
     page.type("dialog [name=username]", "generated")
     page.type("dialog [name=password]", "x")
     page.click("dialog form .primary")
-    page.find("dialog .message", "Username already exists.")
-    assert page.find("dialog [name=username]").get_attribute("value") == "generated"
+    page.find("dialog .field:has([name=username]) .message", "Username already exists.")
+    name = page.find("dialog [name=username]")
+    assert name.get_attribute("value") == "generated" and name == page.browser.switch_to.active_element
+    assert name.get_attribute("aria-invalid") == "true"
+    name.send_keys("x")
+    assert not page.all("dialog .message.error"), "the error stays while it is mended"
 
 
 def a_password_is_set(page):
@@ -127,9 +294,10 @@ def a_password_is_set(page):
     server.create("new-password")
     page.open("admin")
     page.manage("new-password")
+    assert page.find("dialog .new-password small").text == "At most 72 bytes."
     page.type("dialog [name=password]", "n" * 73)
     page.click("dialog button", "Set password")
-    page.find("dialog .message.error", "Password must")
+    page.find("dialog .field:has([name=password]) .message.error", "Password must have at most 72 bytes.")
     page.type("dialog [name=password]", "typed by an admin")
     page.click("dialog button", "Set password")
     page.find("dialog .message.good", "Password updated successfully.")
@@ -159,18 +327,14 @@ def a_user_is_deleted_by_typing_the_name(page):
     page.open("admin")
     page.manage("to delete")
     page.type("dialog [aria-label=Delete] [name=name]", "to delet")
-    page.click("dialog button.danger")
-    page.find("dialog .message", "The name is not the same.")
+    page.click("dialog button.danger", "Delete")
+    page.find("dialog .field .message", "The name is not the same.")
     assert not [it for it in page.requests() if it[0] == "DELETE"]
     page.type("dialog [aria-label=Delete] [name=name]", "to delete")
     page.click("dialog button.danger")
     page.find("#notice", "to delete is deleted.")
     assert server.api("GET", f"/users/{user}", token=server.token())[0] == 404
     page.wait(lambda: page.script("return document.activeElement.tagName") == "H1", "the focus is lost")
-    page.manage("admin")
-    page.type("dialog [aria-label=Delete] [name=name]", "admin")
-    page.click("dialog button.danger")
-    page.find("dialog .message", "This user cannot be deleted.")
 
 
 def a_name_that_looks_like_html_is_text(page):
@@ -178,8 +342,7 @@ def a_name_that_looks_like_html_is_text(page):
     page.deployment.create(name)
     page.open("admin")
     page.manage(name)
-    page.press("\ue00c")
-    page.choose("td select", "author")
+    page.change_role("author")
     page.find("#notice", name)
     assert page.script("return document.querySelectorAll('img[onerror], [src=x]').length") == 0
 
@@ -212,26 +375,33 @@ def an_outage_in_the_middle_of_an_action_is_explained_and_loses_nothing(page):
     try:
         page.click("dialog button", "Set password")
         page.find("dialog .message.error", "It is not known whether the change was made")
+        page.change_role("author")
+        page.find("dialog [aria-label=Role] .message.error", "It is not known")
+        assert page.find("dialog [aria-label=Role] select").get_attribute("value") == "user"
         page.press("\ue00c")
-        page.choose("td select", "author")
-        page.find("td .message.error", "It is not known")
-        assert page.find("td select").get_attribute("value") == "user"
         page.type("[type=search]", "out")
         page.find(".failure button", "Try again")
     finally:
         server.recover()
     page.click(".failure button")
     page.wait(lambda: page.names() == ["outage"], "the list does not come back")
-    page.choose("td select", "author")
+    page.click("td.end button")
+    page.change_role("author")
     page.find("#notice", "outage is now author.")
 
 
 CHECKS = [
     pages_of_ten_thousand_users_go_both_ways,
-    search_and_filter_find_users_and_say_when_there_are_none,
-    a_role_is_changed_in_its_row,
+    search_and_filters_find_users_and_say_what_is_shown,
+    disabled_users_are_found_and_enabled_ones_left_out,
+    times_are_shown_and_what_is_not_known_has_a_name,
+    back_leads_to_the_page_before,
+    two_arrow_keys_make_no_admin,
+    a_role_is_changed_by_a_button_and_taken_back,
+    making_and_unmaking_an_admin_asks,
+    an_own_change_asks_and_what_is_refused_is_not_offered,
     an_added_role_is_given_and_looked_for,
-    a_refusal_is_shown_in_its_row_with_the_stored_role,
+    a_refusal_is_shown_at_its_field_with_the_stored_role,
     a_user_is_created_with_a_generated_password,
     a_password_is_set,
     a_user_is_disabled_and_enabled,

@@ -1,0 +1,46 @@
+// Sessions: the own ones, and those of another user for an admin.
+
+import { credentialList } from "./credentials.js";
+import { el } from "./dom.js";
+import { moment } from "./times.js";
+
+/** The first that a `User-Agent` has; most also name those below. */
+const BROWSERS = { Edg: "Edge", OPR: "Opera", Firefox: "Firefox", Chrome: "Chrome", Safari: "Safari" };
+const SYSTEMS = { Windows: "Windows", Android: "Android", iPhone: "iPhone", iPad: "iPad", "Mac OS": "macOS", Linux: "Linux" };
+const MAX_AGENT = 60;
+
+/** The sessions under `path`. */
+export function sessionList(path) {
+  const isOwn = path.startsWith("/profile/");
+  const texts = {
+    label: "Sessions",
+    none: "There are no sessions.",
+    end: "End",
+    ended: (name) => `The session “${name}” has ended.`,
+    all: isOwn ? "End all others" : "End all sessions",
+    allEnded: isOwn ? "All other sessions have ended." : "All sessions have ended.",
+  };
+  return credentialList({ path, field: "sessions", describe, texts });
+}
+
+function describe({ name, user_agent: agent, client_address: address, created_at: created, last_used_at: used, expires_at: expires, current }) {
+  const shown = name ?? device(agent);
+  const parts = [
+    name && agent && device(agent),
+    address && `from ${address}`,
+    `since ${moment(created)}`,
+    used ? `last used ${moment(used)}` : "never used",
+    `ends ${moment(expires)} at the latest`,
+  ];
+  const mark = current && el("span", { class: "chip" }, "this one");
+  return { name: shown, content: el("p", {}, shown, mark, el("small", {}, parts.filter(Boolean).join(", "))) };
+}
+
+/** A `User-Agent` in two words, if it is that of a browser. */
+function device(agent) {
+  if (!agent) return "Unnamed";
+  const first = (names) => names[Object.keys(names).find((name) => agent.includes(name))];
+  const [browser, system] = [first(BROWSERS), first(SYSTEMS)];
+  if (agent.startsWith("Mozilla/") && browser && system) return `${browser} on ${system}`;
+  return agent.length > MAX_AGENT ? `${agent.slice(0, MAX_AGENT)}…` : agent;
+}

@@ -1,0 +1,66 @@
+// What the list of users is narrowed to: search, role and whether they are disabled.
+
+import { parameters } from "./address.js";
+import { el, fill, plainInput } from "./dom.js";
+import { loadRoles, roleOptions } from "./roles.js";
+
+const TYPING_PAUSE = 200;
+const STATES = { "": "All users", false: "Enabled", true: "Disabled" };
+
+/** `changed(values, isTyping)` runs when one was changed; `isTyping`: the search goes on that ran before. */
+export function userFilters(changed) {
+  const search = plainInput({ type: "search", placeholder: "Search names", "aria-label": "Search names", maxlength: 255 });
+  const role = el("select", { "aria-label": "Role" }, roleOptions("", "All roles"));
+  const states = Object.entries(STATES).map(([value, text]) => el("option", { value }, text));
+  const disabled = el("select", { "aria-label": "Enabled or disabled" }, states);
+  const loaded = loadRoles().then(() => fill(role, roleOptions(role.value, "All roles")));
+  let timer;
+  let isTyping = false;
+
+  const values = () => ({ search: search.value, role: role.value, disabled: disabled.value });
+  const send = () => {
+    timer = undefined;
+    changed(values(), isTyping);
+  };
+  search.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      send();
+      isTyping = true;
+    }, TYPING_PAUSE);
+  });
+  search.addEventListener("blur", () => (isTyping = false));
+  for (const control of [role, disabled]) {
+    control.addEventListener("change", () => {
+      clearTimeout(timer);
+      send();
+    });
+  }
+  return {
+    element: el("div", { class: "filters", role: "search" }, search, role, disabled),
+    loaded,
+    /** Takes the values of the address, but for a search that is being typed. */
+    read() {
+      const given = parameters();
+      if (!timer && search.value !== (given.search ?? "")) search.value = given.search ?? "";
+      if (role.value !== (given.role ?? "")) fill(role, roleOptions(given.role, "All roles"));
+      disabled.value = Object.hasOwn(STATES, given.disabled) ? given.disabled : "";
+      return values();
+    },
+    clear() {
+      clearTimeout(timer);
+      search.value = role.value = disabled.value = "";
+      send();
+      search.focus();
+    },
+    /** In words, for example ` whose name contains “ma”, with role author`. */
+    get text() {
+      const parts = [
+        search.value && `whose name contains “${search.value}”`,
+        role.value && `with role ${role.value}`,
+        disabled.value && `${STATES[disabled.value].toLowerCase()}`,
+      ];
+      return parts.filter(Boolean).map((part, number) => (number ? `, ${part}` : ` ${part}`)).join("");
+    },
+  };
+}

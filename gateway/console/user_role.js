@@ -1,0 +1,60 @@
+// The role of a user: chosen, confirmed by a button, and taken back by Undo.
+
+import { call, explain, refresh } from "./api.js";
+import { ask } from "./dialog.js";
+import { el, field, notify } from "./dom.js";
+import { form } from "./form.js";
+import { roleOptions } from "./roles.js";
+import { session } from "./session.js";
+
+/** `changed(user)` shows what is stored, `done()` closes the dialog, and `reload()` reads the list again. */
+export function roleForm(user, path, { changed, done, reload }) {
+  const role = el("select", { name: "role" }, roleOptions(user.role));
+  const put = (wanted) => call("PUT", `${path}/role`, { body: { role: wanted } });
+  return form({
+    name: "Role",
+    fields: [field("Role", role)],
+    submit: "Change role",
+    act: async () => {
+      const [before, wanted] = [user.role, role.value];
+      if (wanted === before) return `${user.username} has this role.`;
+      const question = doubt(user, wanted);
+      if (question && !(await ask(question, `Make ${wanted}`))) return void (role.value = before);
+      try {
+        await put(wanted);
+      } catch (error) {
+        // The stored role decides, so look whether the change was made.
+        if (error.isUncertain) await call("GET", path).then(changed, () => {});
+        role.value = user.role;
+        throw error;
+      }
+      changed({ role: wanted });
+      done();
+      const isSelf = user.id === session.user.id;
+      if (isSelf) await refresh();
+      else notify(`${user.username} is now ${wanted}.`, () => undo(before, wanted));
+    },
+  }).element;
+
+  /** Unless another admin has changed the role meanwhile. */
+  async function undo(before, wanted) {
+    try {
+      const { role: stored } = await call("GET", path);
+      if (stored !== wanted) return notify(`Not undone: ${user.username} is ${stored} meanwhile.`);
+      await put(before);
+      notify(`${user.username} is ${before} again.`);
+    } catch (error) {
+      notify(`Not undone: ${explain(error, true)}`);
+    } finally {
+      reload();
+    }
+  }
+}
+
+/** What is asked before the change, if it is about an admin or oneself. */
+function doubt(user, wanted) {
+  if (user.id === session.user.id) return "You change your own role. You are no admin then, and cannot take it back yourself.";
+  if (wanted === "admin") return `An admin can do everything here. Make ${user.username} an admin?`;
+  if (user.role === "admin") return `${user.username} is an admin, and will not be one any more.`;
+  return undefined;
+}
