@@ -11,6 +11,7 @@ import { userFilters } from "./user_filters.js";
 import { userRow } from "./user_row.js";
 
 const PAGE_SIZE = 25;
+const BUSY_PAUSE = 1000;
 const COLUMNS = { Id: "id", Name: "name", Role: "role", Created: "time", "Last sign-in": "time", Actions: "end" };
 
 export function usersView() {
@@ -42,8 +43,7 @@ export function usersView() {
     list.setAttribute("aria-busy", "true");
     if (!rows.isConnected) fill(list, loading());
     try {
-      const answer = call("GET", query("/users", wanted), { signal });
-      const [{ users, next }] = await Promise.all([answer, filters.loaded]);
+      const [{ users, next }] = await Promise.all([ask(wanted, signal), filters.loaded]);
       show(users, next);
     } catch (error) {
       if (signal.aborted) return;
@@ -51,6 +51,18 @@ export function usersView() {
       fill(list, failure(explain(error), load));
     }
     list.removeAttribute("aria-busy");
+  }
+
+  async function ask(wanted, signal) {
+    const get = () => call("GET", query("/users", wanted), { signal });
+    try {
+      return await get();
+    } catch (error) {
+      // Each admin has one search at a time, and the one before may not have ended yet.
+      if (!wanted.search || error.status !== 503) throw error;
+      await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE));
+      return get();
+    }
   }
 
   function show(users, next) {

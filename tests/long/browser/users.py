@@ -57,6 +57,20 @@ def search_and_filters_find_users_and_say_what_is_shown(page):
     assert all(part in page.browser.current_url for part in ("#/users?", f"search=person{USERS}"))
 
 
+def a_search_that_another_one_holds_up_is_tried_again(page):
+    page.open("admin")
+    page.find("tbody tr")
+    page.script(
+        "{ const { fetch } = window; let isFree = false; window.fetch = async (path, ...rest) => {"
+        " if (isFree || !path.includes('search=')) return fetch(path, ...rest); isFree = true;"
+        " const headers = { 'Retry-After': '1' };"
+        " return Response.json({detail: 'Service is busy, try again.'}, {status: 503, headers}) } }"
+    )
+    page.type("[type=search]", "person00001")
+    page.wait(lambda: page.names() == ["person00001"], "no second try")
+    assert [status for _, path, status in page.requests() if "search=" in path] == ["200", "503"]
+
+
 def disabled_users_are_found_and_enabled_ones_left_out(page):
     server = page.deployment
     shut = server.create("filter-shut")
@@ -393,6 +407,7 @@ def an_outage_in_the_middle_of_an_action_is_explained_and_loses_nothing(page):
 CHECKS = [
     pages_of_ten_thousand_users_go_both_ways,
     search_and_filters_find_users_and_say_what_is_shown,
+    a_search_that_another_one_holds_up_is_tried_again,
     disabled_users_are_found_and_enabled_ones_left_out,
     times_are_shown_and_what_is_not_known_has_a_name,
     back_leads_to_the_page_before,
