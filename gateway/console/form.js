@@ -49,7 +49,7 @@ const FIELDS = {
 };
 
 let errors = 0;
-/** Shows an error at its field until the field is changed. */
+/** Shows an error at its field, which also gets the event `refused`, until the field is changed. */
 export function errorAt(control, text) {
   const id = `error-${(errors += 1)}`;
   const error = el("p", { class: "message error", id }, text);
@@ -65,6 +65,7 @@ export function errorAt(control, text) {
     for (const event of ["input", "sent"]) control.removeEventListener(event, clear);
   };
   for (const event of ["input", "sent"]) control.addEventListener(event, clear);
+  control.dispatchEvent(new CustomEvent("refused", { detail: text }));
   control.focus();
 }
 

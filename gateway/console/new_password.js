@@ -9,11 +9,17 @@ function generate() {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
 
-/** Which minimum a service asks for is its setting; the API names it where a password is shorter. */
-const HINT = "At most 72 bytes.";
+/** The service's own setting, which the API names where it refuses a shorter password. */
+let least;
+const hint = () => (least ? `${least} to 72 bytes.` : "At most 72 bytes.");
 
 export function newPassword(label) {
   const input = plainInput({ name: "password", type: "password", autocomplete: "new-password", required: true });
+  const labelled = field(label, input, hint());
+  input.addEventListener("refused", ({ detail }) => {
+    least = /at least (\d+) byte/.exec(detail)?.[1] ?? least;
+    labelled.querySelector("small").textContent = hint();
+  });
   const show = (isShown) => {
     input.type = isShown ? "text" : "password";
     reveal.textContent = isShown ? "Hide" : "Show";
@@ -27,5 +33,5 @@ export function newPassword(label) {
     copy.hidden = false;
   });
   copy.hidden = true;
-  return el("div", { class: "new-password" }, field(label, input, HINT), el("p", { class: "actions" }, make, reveal, copy));
+  return el("div", { class: "new-password" }, labelled, el("p", { class: "actions" }, make, reveal, copy));
 }

@@ -45,7 +45,7 @@ class Deployment:
         shutil.rmtree(self.folder)
 
     def spawn(self, name, program, **settings):
-        environment = {"RUST_LOG": "warn", "OPS_LISTEN_ADDR": "127.0.0.1:0", "LOGIN_FAILURE_LIMIT": "0",
+        environment = {"RUST_LOG": "warn", "OPS_LISTEN_ADDR": "127.0.0.1:0", "LOGIN_FAILURE_LIMIT": "0", "PASSWORD_MIN_LENGTH": "4",
                        "DEFAULT_ADMIN_PASSWORD": PASSWORD, "EXTRA_ROLES": "editor,auditor", "LAME_DUCK_SECONDS": "0", **settings}
         log = open(self.folder / f"{name}.log", "ab")
         self.children[name] = subprocess.Popen(

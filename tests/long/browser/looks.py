@@ -36,6 +36,11 @@ def views(page):
     page.open()
     page.find("form [name=password]")
     yield "sign-in"
+    page.type("form [name=username]", "admin")
+    page.type("form [name=password]", "wrong")
+    page.click("form button")
+    page.find("main", "Invalid username or password.")
+    yield "sign-in-refused"
     page.sign_in("admin")
     page.find("tbody tr")
     yield "all-users"
