@@ -3,15 +3,15 @@
 import { copyButton } from "./copy.js";
 import { button, el, field, plainInput } from "./dom.js";
 
-/** 15 random bytes in base64url: 20 characters. */
-function generate() {
-  const bytes = crypto.getRandomValues(new Uint8Array(15));
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
-}
-
 /** The service's own setting, which the API names where it refuses a shorter password. */
 let least;
 const hint = () => (least ? `${least} to 72 bytes.` : "At most 72 bytes.");
+
+/** At least 20 characters of base64url. */
+function generate() {
+  const bytes = crypto.getRandomValues(new Uint8Array(Math.max(15, Math.ceil((least ?? 0) * 0.75))));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
 
 export function newPassword(label) {
   const input = plainInput({ name: "password", type: "password", autocomplete: "new-password", required: true });
