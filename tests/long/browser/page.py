@@ -121,18 +121,21 @@ class Page:
         self.browser.close()
         self.browser.switch_to.window(before)
 
-    def search(self, prefix):
-        """The list shows exactly the user with this name."""
-        self.type("[type=search]", prefix)
-        self.wait(lambda: self.names() == [prefix], f"{prefix} is not the only one")
+    def search(self, name):
+        """The list shows exactly the user with this name, which no other name contains."""
+        self.type("[type=search]", name)
+        self.wait(lambda: self.names() == [name], f"{name} is not the only one")
 
     def names(self):
         return [cell.text for cell in self.all("td.name > span:first-child")]
 
     def manage(self, username):
         """The list shows the user, whose dialog is opened."""
-        self.search(username)
-        self.click("td.end button")
+        self.type("[type=search]", username)
+        found = lambda: username in (names := self.names()) and all(username in name for name in names)
+        self.wait(found, f"{username} is missing")
+        label = f"Manage {username}"
+        next(it for it in self.all("td.end button") if it.get_attribute("aria-label") == label).click()
         self.find("#app dialog h2", username)
 
     def requests(self):

@@ -324,18 +324,18 @@ def a_password_is_set(page):
 
 def a_user_is_disabled_and_enabled(page):
     server = page.deployment
-    server.create("shut")
-    credentials = {"username": "shut", "password": PASSWORD}
+    server.create("leaves-for-a-while")
+    credentials = {"username": "leaves-for-a-while", "password": PASSWORD}
     page.open("admin")
-    page.manage("shut")
+    page.manage("leaves-for-a-while")
     page.click("dialog button", "Disable")
-    page.find("dialog .message", "shut is disabled.")
+    page.find("dialog .message", "leaves-for-a-while is disabled.")
     assert server.api("POST", "/login", credentials)[0] == 401
     page.press("\ue00c")
     page.find("td .chip", "disabled")
     page.click("td.end button")
     page.click("dialog button", "Enable")
-    page.find("dialog .message", "shut is enabled.")
+    page.find("dialog .message", "leaves-for-a-while is enabled.")
     assert server.api("POST", "/login", credentials)[0] == 200
 
 
