@@ -61,7 +61,7 @@ async fn settle() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn single_decision_is_an_authorize_and_waiting_ones_share_a_batch() {
     let (client, auth) = start();
     let mut decisions = occupy(&client, &auth).await;
@@ -75,7 +75,7 @@ async fn single_decision_is_an_authorize_and_waiting_ones_share_a_batch() {
     assert_eq!(auth.wait_for_calls(2).await, [0, 39]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn decision_made_after_a_role_change_uses_the_new_role() {
     let (client, auth) = start();
     let early = occupy(&client, &auth).await;
@@ -106,7 +106,7 @@ async fn invalid_tokens_do_not_affect_other_items_of_the_batch() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn cancelled_decision_is_not_sent_and_cancels_no_other() {
     let (client, auth) = start();
     let occupied = occupy(&client, &auth).await;
