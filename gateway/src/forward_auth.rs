@@ -58,11 +58,18 @@ pub(crate) fn router(
     middleware::apply("forward-auth", routes, &settings, memory).with_state(state)
 }
 
+/// In the extensions of a refusal: a page made the request, which the dialog of a browser that asks for a
+/// password would interrupt.
+#[derive(Clone)]
+struct OfPage;
+
 /// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, and
 /// `Retry-After` to a 504, because asking again changes nothing.
 async fn complete(mut response: Response) -> Response {
     let (name, value) = match response.status() {
-        StatusCode::UNAUTHORIZED => (WWW_AUTHENTICATE, BASIC_CHALLENGE),
+        StatusCode::UNAUTHORIZED if response.extensions().get::<OfPage>().is_none() => {
+            (WWW_AUTHENTICATE, BASIC_CHALLENGE)
+        }
         StatusCode::GATEWAY_TIMEOUT => (RETRY_AFTER, "1"),
         _ => return response,
     };
@@ -128,9 +135,16 @@ async fn decide(
         Err(mut response) => {
             let roles = roles.as_deref().map(RequiredRoles::of);
             roles.map(|roles| response.extensions_mut().insert(roles));
+            if state.sign_in.is_some() && is_of_page(headers) {
+                response.extensions_mut().insert(OfPage);
+            }
             response
         }
     }
+}
+
+fn is_of_page(headers: &HeaderMap) -> bool {
+    headers.contains_key("sec-fetch-mode") && !headers.contains_key(AUTHORIZATION)
 }
 
 /// The names of the roles, and the status of redirects. A misspelt parameter must not admit every user, so

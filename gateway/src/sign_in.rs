@@ -101,11 +101,10 @@ async fn sign_in_by_form(
     let password = SecretString::from(form.required("password")?);
     let start = if pages.has_console { "/console/" } else { "/" };
     let goal = back.clone().unwrap_or_else(|| ReturnAddress::own(start));
-    let cookie = if pages.has_console && goal.is_of_console() {
-        Cookie::of_console(own.is_plain_loopback())
-    } else {
-        pages.sign_in.cookie(Some(&own))
-    };
+    let application = pages.sign_in.cookie(Some(&own));
+    let has_console = pages.has_console && goal.is_of_console();
+    let console = has_console.then(|| Cookie::of_console(own.is_plain_loopback()));
+    let cookie = console.unwrap_or(application);
     let (auth, agent) = (&pages.gateway.auth, user_agent(&headers));
     let (agent, for_domain) = (agent.as_deref(), cookie.is_for_domain());
     let call = auth.create_session(&username, &password, None, agent, for_domain, context);
@@ -122,7 +121,11 @@ async fn sign_in_by_form(
     }
     let left = session.expires_at.duration_since(session.created_at).unwrap_or_default();
     let set = cookie.set(&token, left.as_secs()).ok_or(ApiError::from(CallError::Malformed))?;
-    Ok(([(SET_COOKIE, set)], Redirect::to(&goal.location)).into_response())
+    // An application on its own host may have pages at the console's path, and there is no console then.
+    let second = application.set(&token, left.as_secs());
+    let second = second.filter(|_| has_console && !application.is_for_domain());
+    let cookies = [Some(set), second].into_iter().flatten().map(|it| (SET_COOKIE, it));
+    Ok((AppendHeaders(cookies), Redirect::to(&goal.location)).into_response())
 }
 
 /// Ends the sessions of the console and of applications that the browser has here, and removes the cookies.

@@ -176,7 +176,11 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
         Browser { path: "/sign-in", ..Browser::navigation() },
         Browser { path: "/sign-in?return=%2F", ..Browser::navigation() },
     ] {
-        proxies.ask(&browser).await.expect_refused(401, "NOT_AUTHENTICATED");
+        let answer = proxies.ask(&browser).await;
+        answer.expect_refused(401, "NOT_AUTHENTICATED");
+        let is_of_page = browser.headers.iter().any(|(name, _)| *name == "sec-fetch-mode");
+        let expected = if is_of_page { &["Bearer"][..] } else { &["Bearer", "Basic"] };
+        assert_eq!(answer.challenges, expected, "{browser:?}");
     }
     let hostile = Browser { path: "//evil.example/?a=b&return=c", ..Browser::navigation() };
     let page = "/sign-in?return=%2F%2Fevil.example%2F%3Fa%3Db%26return%3Dc";

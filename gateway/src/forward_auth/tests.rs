@@ -38,11 +38,14 @@ fn identity(response: &TestResponse) -> [&str; 3] {
 }
 
 fn assert_denied(response: &TestResponse, status: u16, detail: &str) {
+    assert_denied_with(response, status, detail, if status == 401 { 2 } else { 0 });
+}
+
+fn assert_denied_with(response: &TestResponse, status: u16, detail: &str, challenges: usize) {
     response.assert_error(status, detail);
     assert_eq!(identity(response), ["", "", ""]);
-    let challenges: Vec<_> = response.headers.get_all("www-authenticate").iter().collect();
-    let count = if status == 401 { 2 } else { 0 };
-    assert_eq!(challenges.len(), count, "{challenges:?}");
+    let values: Vec<_> = response.headers.get_all("www-authenticate").iter().collect();
+    assert_eq!(values.len(), challenges, "{values:?}");
 }
 
 #[tokio::test]

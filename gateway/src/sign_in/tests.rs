@@ -302,28 +302,36 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
     let https = [("host", "auth.example.org"), HTTPS];
     let with_origins = [&DOMAIN[..], &["--return-origins", "https://*.example.org"]].concat();
     let no_console = ["--console", "off"];
-    for (arguments, at, back, location, cookie) in [
-        (&[][..], &https[..], "/a", "/a", host.as_str()),
-        (&[], &https, "", "/console/", &console),
-        (&[], &https, "https://evil.example/", "/console/", &console),
-        (&[], &https, "/console/%23/users", "/console/#/users", &console),
-        (&[], &https, "/consoles", "/consoles", &host),
-        (&no_console, &https, "", "/", &host),
-        (&no_console, &https, "/console/a", "/console/a", &host),
-        (&DOMAIN, &https, "/a", "/a", &domain),
-        (&DOMAIN, &https, "", "/console/", &console),
-        (&DOMAIN, &https, "https://app.example.org/a", "/console/", &console),
-        (&with_origins, &https, "https://app.example.org/a", "https://app.example.org/a", &domain),
-        (&[], &[LOOPBACK], "/a", "/a", plain),
-        (&[], &[LOOPBACK], "", "/console/", plain_console),
-        (&DOMAIN, &[LOOPBACK], "/a", "/a", plain),
+    // An application on its own host may have pages at /console/.
+    let both = [console.as_str(), &host];
+    for (arguments, at, back, location, expected) in [
+        (&[][..], &https[..], "/a", "/a", &[host.as_str()][..]),
+        (&[], &https, "", "/console/", &both),
+        (&[], &https, "https://evil.example/", "/console/", &both),
+        (&[], &https, "/console/%23/users", "/console/#/users", &both),
+        (&[], &https, "/consoles", "/consoles", &[&host]),
+        (&no_console, &https, "", "/", &[&host]),
+        (&no_console, &https, "/console/a", "/console/a", &[&host]),
+        (&DOMAIN, &https, "/a", "/a", &[&domain]),
+        (&DOMAIN, &https, "", "/console/", &[&console]),
+        (&DOMAIN, &https, "https://app.example.org/a", "/console/", &[&console]),
+        (
+            &with_origins,
+            &https,
+            "https://app.example.org/a",
+            "https://app.example.org/a",
+            &[&domain],
+        ),
+        (&[], &[LOOPBACK], "/a", "/a", &[plain]),
+        (&[], &[LOOPBACK], "", "/console/", &[plain_console, plain]),
+        (&DOMAIN, &[LOOPBACK], "/a", "/a", &[plain]),
     ] {
         let headers = [at, &[SAME_ORIGIN, FORM_TYPE]].concat();
         let body = format!("{FORM}&return={back}");
         let request = request("POST", "/sign-in", &headers, &body);
         let response = fetch(&gateway(arguments).0, request).await;
         assert_eq!((response.status, response.header("location")), (303, location), "{back}");
-        assert_eq!(cookies(&response), [cookie], "{arguments:?} {back}");
+        assert_eq!(cookies(&response), expected, "{arguments:?} {back}");
         assert_eq!(response.header("cache-control"), "no-store");
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Answer {
     /// Of an error.
     pub(crate) reason: String,
     pub(crate) location: String,
+    /// `WWW-Authenticate`: of Basic, browsers show a dialog.
+    pub(crate) challenges: Vec<String>,
     /// Of the user, if the request passes.
     pub(crate) role: String,
     body: String,
@@ -117,10 +119,12 @@ impl Proxies {
         }
         let response = self.forward.send(request).await;
         let header = |name| response.header(name).unwrap_or_default().to_owned();
+        let challenges = response.headers.get_all("www-authenticate").iter();
         let answer = Answer {
             status: response.status,
             reason: header("rolegate-reason"),
             location: header("location"),
+            challenges: challenges.map(|it| it.to_str().expect("text").to_owned()).collect(),
             role: header("rolegate-role"),
             body: response.body.clone(),
         };
@@ -142,6 +146,7 @@ fn of_envoy(decision: &Decision) -> Answer {
         status: if passes { 200 } else { decision.http_status.try_into().expect("a status") },
         reason: header("rolegate-reason"),
         location: header("location"),
+        challenges: decision.values("www-authenticate").into_iter().map(Into::into).collect(),
         role: header("rolegate-role"),
         body: decision.body.clone(),
     }

@@ -57,6 +57,13 @@ impl AuthGrpc {
         };
         Err(sign_in.redirect(browser).map_or(refusal, Refusal::SignIn))
     }
+
+    /// Whether a page made the request, which the dialog of a browser that asks for a password would interrupt.
+    pub(super) fn is_of_page(&self, attributes: &AttributeContext) -> bool {
+        let http = request::http(attributes).filter(|_| self.sign_in.is_some());
+        let has = |name| http.is_some_and(|http| values(http, name).next().is_some());
+        has("sec-fetch-mode") && !has(AUTHORIZATION)
+    }
 }
 
 /// The headers that say what a browser does.

@@ -57,8 +57,8 @@ pub(super) fn allowed(user: &User) -> CheckResponse {
     }
 }
 
-/// The answer of the gateway.
-pub(super) fn denied(refusal: &Refusal) -> CheckResponse {
+/// The answer of the gateway; a page is not asked for a password.
+pub(super) fn denied(refusal: &Refusal, is_of_page: bool) -> CheckResponse {
     let (code, (reason, http_status), detail, challenge, delay) = match refusal {
         Refusal::NotAuthenticated => {
             let reason = HttpReason::NotAuthenticated.http();
@@ -82,7 +82,8 @@ pub(super) fn denied(refusal: &Refusal) -> CheckResponse {
         }
     };
     let retry_after = retry_after(http_status, delay);
-    let challenges = [challenge, BASIC_CHALLENGE].map(|value| header("www-authenticate", value));
+    let challenges = [Some(challenge), (!is_of_page).then_some(BASIC_CHALLENGE)];
+    let challenges = challenges.into_iter().flatten().map(|it| header("www-authenticate", it));
     let always = [
         header("content-type", "application/json"),
         header("cache-control", "no-store"),
@@ -90,7 +91,7 @@ pub(super) fn denied(refusal: &Refusal) -> CheckResponse {
     ];
     let headers = always
         .into_iter()
-        .chain(challenges.into_iter().filter(|_| http_status == 401))
+        .chain(challenges.filter(|_| http_status == 401))
         .chain(retry_after.map(|seconds| header("retry-after", seconds.to_string())))
         .collect();
     let body = serde_json::json!({ "detail": detail }).to_string();
@@ -138,7 +139,7 @@ mod tests {
         for &reason in Reason::ALL {
             let (retry_after, scope) = (Duration::ZERO, None);
             let error = AccountError::Later { reason, retry_after, scope };
-            let response = denied(&Refusal::Error(error));
+            let response = denied(&Refusal::Error(error), false);
             let code = response.status.expect("a status").code;
             assert_ne!(code, i32::from(Code::Ok), "{reason:?}");
             let Some(HttpResponse::DeniedResponse(denied)) = response.http_response else {
