@@ -40,6 +40,7 @@ use rolegate_proto::{
     http::{BASIC_CHALLENGE, HttpReason},
     identity_headers::identity_headers,
 };
+use rolegate_sign_in::request::is_by_page;
 use rolegate_telemetry::log_once::LogOnce;
 use std::time::Duration;
 
@@ -61,13 +62,13 @@ pub(crate) fn router(
 /// In the extensions of a refusal: a page made the request, which the dialog of a browser that asks for a
 /// password would interrupt.
 #[derive(Clone)]
-struct OfPage;
+struct ByPage;
 
 /// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, and
 /// `Retry-After` to a 504, because asking again changes nothing.
 async fn complete(mut response: Response) -> Response {
     let (name, value) = match response.status() {
-        StatusCode::UNAUTHORIZED if response.extensions().get::<OfPage>().is_none() => {
+        StatusCode::UNAUTHORIZED if response.extensions().get::<ByPage>().is_none() => {
             (WWW_AUTHENTICATE, BASIC_CHALLENGE)
         }
         StatusCode::GATEWAY_TIMEOUT => (RETRY_AFTER, "1"),
@@ -135,16 +136,15 @@ async fn decide(
         Err(mut response) => {
             let roles = roles.as_deref().map(RequiredRoles::of);
             roles.map(|roles| response.extensions_mut().insert(roles));
-            if state.sign_in.is_some() && is_of_page(headers) {
-                response.extensions_mut().insert(OfPage);
+            if state.sign_in.is_some()
+                && is_by_page(headers)
+                && !headers.contains_key(AUTHORIZATION)
+            {
+                response.extensions_mut().insert(ByPage);
             }
             response
         }
     }
-}
-
-fn is_of_page(headers: &HeaderMap) -> bool {
-    headers.contains_key("sec-fetch-mode") && !headers.contains_key(AUTHORIZATION)
 }
 
 /// The names of the roles, and the status of redirects. A misspelt parameter must not admit every user, so

@@ -178,7 +178,9 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
     ] {
         let answer = proxies.ask(&browser).await;
         answer.expect_refused(401, "NOT_AUTHENTICATED");
-        let is_of_page = browser.headers.iter().any(|(name, _)| *name == "sec-fetch-mode");
+        let modes = browser.headers.iter().filter(|(name, _)| *name == "sec-fetch-mode");
+        let modes: Vec<_> = modes.map(|(_, mode)| mode).collect();
+        let is_of_page = !modes.is_empty() && modes != ["navigate"];
         let expected = if is_of_page { &["Bearer"][..] } else { &["Bearer", "Basic"] };
         assert_eq!(answer.challenges, expected, "{browser:?}");
     }

@@ -1,6 +1,7 @@
 """Requests of browsers: what the proxy tells Rolegate of them, and which cookies the application gets."""
 
 import json
+import time
 
 from proxies_fake_rolegate import HEADERS, IDENTITY, FakeRolegate
 from proxies_network import until
@@ -63,6 +64,10 @@ def only_other_cookies_arrive(proxy):
     # More than browsers have, by somebody who tries: none of them arrives.
     many = "; ".join([*OWN * 5, "a=1", *OWN * 5])
     assert SESSION not in str(proxy.expect(200, "/public/x", ("Cookie", many)).seen), proxy.name
+    # A pattern that tried again from each blank would take 8 seconds or more.
+    begun = time.monotonic()
+    proxy.expect(200, "/public/x", ("Cookie", f"a=1;{' ' * 7000}x"))
+    assert time.monotonic() - begun < 2, proxy.name
 
 
 def crumbs(name, application):

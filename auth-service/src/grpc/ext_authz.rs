@@ -63,7 +63,7 @@ impl Check for AuthGrpc {
         let late = |_elapsed| Err(AccountError::from(StoreError::TimedOut).into());
         Ok(Response::new(match decision.unwrap_or_else(late) {
             Ok(user) => response::allowed(&user),
-            Err(refusal) => response::denied(&refusal, self.is_of_page(&attributes)),
+            Err(refusal) => response::denied(&refusal, self.is_by_page(&attributes)),
         }))
     }
 }

@@ -85,6 +85,12 @@ impl<'a> BrowserRequest<'a> {
     }
 }
 
+/// Whether a script or an element of a page made the request, rather than a person.
+#[must_use]
+pub fn is_by_page(headers: &HeaderMap) -> bool {
+    headers.contains_key(FETCH_MODE) && only(headers, FETCH_MODE) != Some("navigate")
+}
+
 /// Whether the browser says that a page of this origin made the request.
 #[must_use]
 pub fn is_same_origin(headers: &HeaderMap, own: Option<&Origin>) -> bool {
@@ -130,21 +136,24 @@ impl SignIn {
         }
         let path = request.path.filter(|path| path.starts_with('/')).unwrap_or("/");
         let is_page = |page: &str| path.split('?').next() == Some(page);
-        let (page, from) = match Url::parse(&self.url) {
+        let origin = match Url::parse(&self.url) {
             Err(_) if is_page(&self.url) => return None,
-            Err(_) => (self.url.as_str(), Some(path.to_owned())),
+            Err(_) => Some(String::new()),
             Ok(page) => {
                 let own = request.origin();
                 let is_own = own.as_ref().is_some_and(|own| own.url().origin() == page.origin());
                 if is_own && is_page(page.path()) {
                     return None;
                 }
-                (self.url.as_str(), own.map(|own| own.serialized() + path))
+                own.map(|own| own.serialized())
             }
         };
-        let encoded: Option<String> = from.map(|from| byte_serialize(from.as_bytes()).collect());
-        let encoded = encoded.filter(|encoded| encoded.len() <= MAX_RETURN);
-        Some(encoded.map_or_else(|| page.to_owned(), |encoded| format!("{page}?return={encoded}")))
+        let Some(origin) = origin else { return Some(self.url.clone()) };
+        let encode =
+            |path| -> String { byte_serialize((origin.clone() + path).as_bytes()).collect() };
+        let address = Some(encode(path)).filter(|address| address.len() <= MAX_RETURN);
+        let address = address.unwrap_or_else(|| encode("/"));
+        Some(format!("{}?return={address}", self.url))
     }
 }
 

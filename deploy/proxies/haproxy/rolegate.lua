@@ -30,7 +30,9 @@ local function cookies(headers, is_own)
   for _, value in ipairs(values(headers, "cookie")) do
     local kept = {}
     for pair in value:gmatch("[^;]+") do
-      if (COOKIES[pair:match("^%s*([^=]-)%s*=")] or false) == is_own then
+      -- No pattern that tries again from each blank: one long cookie would occupy HAProxy for seconds.
+      local name = (pair:match("^([^=]*)=") or ""):gsub("%s+", "")
+      if (COOKIES[name] or false) == is_own then
         table.insert(kept, pair)
       end
     end

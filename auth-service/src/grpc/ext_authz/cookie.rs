@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use rolegate_proto::metadata::AUTHORIZATION;
 use rolegate_sign_in::{
     cookie::CookieError,
-    request::{BrowserRequest, HEADERS},
+    request::{BrowserRequest, HEADERS, is_by_page},
 };
 use secrecy::ExposeSecret as _;
 use tonic::Code;
@@ -59,10 +59,10 @@ impl AuthGrpc {
     }
 
     /// Whether a page made the request, which the dialog of a browser that asks for a password would interrupt.
-    pub(super) fn is_of_page(&self, attributes: &AttributeContext) -> bool {
+    pub(super) fn is_by_page(&self, attributes: &AttributeContext) -> bool {
         let http = request::http(attributes).filter(|_| self.sign_in.is_some());
-        let has = |name| http.is_some_and(|http| values(http, name).next().is_some());
-        has("sec-fetch-mode") && !has(AUTHORIZATION)
+        let http = http.filter(|http| values(http, AUTHORIZATION).next().is_none());
+        http.is_some_and(|http| is_by_page(&browser_headers(http)))
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn allowed(user: &User) -> CheckResponse {
 }
 
 /// The answer of the gateway; a page is not asked for a password.
-pub(super) fn denied(refusal: &Refusal, is_of_page: bool) -> CheckResponse {
+pub(super) fn denied(refusal: &Refusal, is_by_page: bool) -> CheckResponse {
     let (code, (reason, http_status), detail, challenge, delay) = match refusal {
         Refusal::NotAuthenticated => {
             let reason = HttpReason::NotAuthenticated.http();
@@ -82,7 +82,7 @@ pub(super) fn denied(refusal: &Refusal, is_of_page: bool) -> CheckResponse {
         }
     };
     let retry_after = retry_after(http_status, delay);
-    let challenges = [Some(challenge), (!is_of_page).then_some(BASIC_CHALLENGE)];
+    let challenges = [Some(challenge), (!is_by_page).then_some(BASIC_CHALLENGE)];
     let challenges = challenges.into_iter().flatten().map(|it| header("www-authenticate", it));
     let always = [
         header("content-type", "application/json"),
