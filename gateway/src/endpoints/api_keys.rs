@@ -119,7 +119,7 @@ pub(crate) struct ApiKeyCreationRequest {
 )]
 pub(crate) async fn create_api_key(
     PersonalToken { client, .. }: PersonalToken,
-    ItemBody(ids, request): ItemBody<ApiKeyCreationRequest, PathIds>,
+    ItemBody(ids, request): ItemBody<ApiKeyCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
     let ApiKeyCreationRequest { name, expires_at, role } = request;
     let user_id = ids.get("user_id");

@@ -5,7 +5,6 @@ use crate::{
     extract::{
         credentials::PersonalToken,
         json_body::{ItemBody, JsonBody},
-        parameters::PathId,
     },
     openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
     state::GatewayState,
@@ -81,9 +80,9 @@ pub(crate) struct PasswordUpdateRequest {
 pub(crate) async fn set_password(
     State(state): State<GatewayState>,
     PersonalToken { client, .. }: PersonalToken,
-    ItemBody(PathId(user_id), PasswordUpdateRequest { password }): ItemBody<PasswordUpdateRequest>,
+    ItemBody(ids, PasswordUpdateRequest { password }): ItemBody<PasswordUpdateRequest>,
 ) -> Answer<Message> {
-    let call = client.set_password(user_id, &password);
+    let call = client.set_password(ids.only(), &password);
     state.refusals.answer(client.context(), call.await).await?;
     Ok(message("Password updated successfully."))
 }

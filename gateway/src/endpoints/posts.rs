@@ -6,7 +6,7 @@ use super::{Answer, Message, message};
 use crate::{
     extract::{
         json_body::{ItemBody, JsonBody},
-        parameters::{PathId, QueryParams, id_parameter, limit_parameter},
+        parameters::{PathIds, QueryParams, id_parameter, limit_parameter},
     },
     memory,
     openapi::responses::{ErrorBody, NotPostOwner},
@@ -137,10 +137,10 @@ async fn respond(reservation: Reservation, page: &PostsResponse) -> Result<Respo
 pub(crate) async fn get_post(
     State(PostsState { posts, memory }): State<PostsState>,
     Extension(context): Extension<CallContext>,
-    PathId(id): PathId,
+    ids: PathIds,
 ) -> Result<Response, ApiError> {
     let reservation = memory::reserve(&memory, MAX_POST).await?;
-    let post = PostResponse::from(posts.get_post(id, context).await?);
+    let post = PostResponse::from(posts.get_post(ids.only(), context).await?);
     memory::json(reservation, &post, post.text_size(), post.json_size()).await
 }
 
@@ -190,9 +190,10 @@ pub(crate) async fn update_post(
     State(state): State<PostsState>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    ItemBody(PathId(id), PostRequest { title, content }): ItemBody<PostRequest, PathId, MAX_BODY>,
+    ItemBody(ids, PostRequest { title, content }): ItemBody<PostRequest, MAX_BODY>,
 ) -> Answer<PostResponse> {
-    let updated = state.posts.update(&actor, id, PostInput { title, content }, context).await;
+    let input = PostInput { title, content };
+    let updated = state.posts.update(&actor, ids.only(), input, context).await;
     Ok(Json(updated.map_err(owner_needed)?.into()))
 }
 
@@ -208,9 +209,9 @@ pub(crate) async fn delete_post(
     State(state): State<PostsState>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    PathId(id): PathId,
+    ids: PathIds,
 ) -> Answer<Message> {
-    state.posts.delete(&actor, id, context).await.map_err(owner_needed)?;
+    state.posts.delete(&actor, ids.only(), context).await.map_err(owner_needed)?;
     Ok(message("Post deleted successfully."))
 }
 

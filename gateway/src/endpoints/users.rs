@@ -7,7 +7,7 @@ use super::{
 use crate::{
     extract::{
         json_body::{ItemBody, JsonBody},
-        parameters::{PathId, QueryParams, id_parameter, limit_parameter, parameter},
+        parameters::{PathIds, QueryParams, id_parameter, limit_parameter, parameter},
     },
     openapi::responses::ErrorBody,
     state::GatewayState,
@@ -49,8 +49,8 @@ impl From<User> for UserResponse {
 
 /// Get a user
 #[utoipa::path(get, path = "/users/{user_id}", responses((status = 200, body = UserResponse)))]
-pub(crate) async fn get_user(client: ActingClient, PathId(id): PathId) -> Answer<UserResponse> {
-    Ok(Json(client.get_user(id).await?.into()))
+pub(crate) async fn get_user(client: ActingClient, ids: PathIds) -> Answer<UserResponse> {
+    Ok(Json(client.get_user(ids.only()).await?.into()))
 }
 
 /// A user in a list. The times are there with `include=times`.
@@ -211,9 +211,9 @@ pub(crate) struct UserUpdateRequest {
 )]
 pub(crate) async fn update_user(
     client: ActingClient,
-    ItemBody(PathId(user_id), UserUpdateRequest { disabled }): ItemBody<UserUpdateRequest>,
+    ItemBody(ids, UserUpdateRequest { disabled }): ItemBody<UserUpdateRequest>,
 ) -> Answer<UserResponse> {
-    Ok(Json(client.set_user_disabled(user_id, disabled).await?.into()))
+    Ok(Json(client.set_user_disabled(ids.only(), disabled).await?.into()))
 }
 
 /// The user's new role.
@@ -239,10 +239,10 @@ pub(crate) struct RoleUpdateRequest {
 )]
 pub(crate) async fn set_user_role(
     client: ActingClient,
-    ItemBody(PathId(user_id), RoleUpdateRequest { role }): ItemBody<RoleUpdateRequest>,
+    ItemBody(ids, RoleUpdateRequest { role }): ItemBody<RoleUpdateRequest>,
 ) -> Answer<Message> {
     // auth-service rejects an unknown role, because 404 comes before `Invalid role.`.
-    client.set_user_role(user_id, role.parse().ok()).await?;
+    client.set_user_role(ids.only(), role.parse().ok()).await?;
     Ok(message("User role updated successfully."))
 }
 
@@ -269,8 +269,8 @@ pub(crate) async fn list_roles(client: ActingClient) -> Answer<RolesResponse> {
     path = "/users/{user_id}/tokens",
     responses((status = 200, body = Message, example = "Tokens revoked."))
 )]
-pub(crate) async fn revoke_tokens(client: ActingClient, PathId(id): PathId) -> Answer<Message> {
-    client.revoke_tokens(Some(id)).await?;
+pub(crate) async fn revoke_tokens(client: ActingClient, ids: PathIds) -> Answer<Message> {
+    client.revoke_tokens(Some(ids.only())).await?;
     Ok(message("Tokens revoked."))
 }
 
@@ -287,8 +287,8 @@ pub(crate) async fn revoke_tokens(client: ActingClient, PathId(id): PathId) -> A
             body = ErrorBody, example = "This user cannot be deleted.")
     )
 )]
-pub(crate) async fn delete_user(client: ActingClient, PathId(id): PathId) -> Answer<Message> {
-    client.delete_user(id).await?;
+pub(crate) async fn delete_user(client: ActingClient, ids: PathIds) -> Answer<Message> {
+    client.delete_user(ids.only()).await?;
     Ok(message("User deleted successfully."))
 }
 

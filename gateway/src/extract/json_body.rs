@@ -2,7 +2,7 @@
 
 mod object;
 
-use super::parameters::PathId;
+use super::parameters::PathIds;
 use crate::memory::{BodyMemory, FREE};
 use axum::{
     body::Body,
@@ -38,22 +38,18 @@ impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody
     }
 }
 
-/// The id in the path, or [`PathIds`](super::parameters::PathIds), and a [`JsonBody`]. The path is checked after the form of the body and before
-/// its fields.
-pub(crate) struct ItemBody<T, P = PathId, const MAX: usize = MAX_BODY>(pub(crate) P, pub(crate) T);
+/// The ids in the path, and a [`JsonBody`]. The path is checked after the form of the body and before its fields.
+pub(crate) struct ItemBody<T, const MAX: usize = MAX_BODY>(pub(crate) PathIds, pub(crate) T);
 
-impl<S, T, P, const MAX: usize> FromRequest<S> for ItemBody<T, P, MAX>
-where
-    S: Send + Sync,
-    T: DeserializeOwned + Send,
-    P: FromRequestParts<S, Rejection = ApiError> + Send,
+impl<S: Send + Sync, T: DeserializeOwned + Send, const MAX: usize> FromRequest<S>
+    for ItemBody<T, MAX>
 {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let (mut head, body) = request.into_parts();
         let fields = read_json(&head, body, MAX).await?;
-        Ok(Self(P::from_request_parts(&mut head, state).await?, fields?))
+        Ok(Self(PathIds::from_request_parts(&mut head, state).await?, fields?))
     }
 }
 

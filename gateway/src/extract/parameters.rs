@@ -24,11 +24,12 @@ const NO_SUCH_ID: i64 = 0;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathIds(Vec<(String, i64)>);
 
-/// The id of a path that has one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PathId(pub(crate) i64);
-
 impl PathIds {
+    /// That of a path with one.
+    pub(crate) fn only(&self) -> i64 {
+        self.0.first().map_or(NO_SUCH_ID, |(_, id)| *id)
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<i64> {
         self.0.iter().find(|(it, _)| it == name).map(|(_, id)| *id)
     }
@@ -49,15 +50,6 @@ impl<S: Send + Sync> FromRequestParts<S> for PathIds {
             None => Err(not_an_integer(&name)),
         };
         params.into_iter().map(id).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for PathId {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let PathIds(ids) = PathIds::from_request_parts(parts, state).await?;
-        Ok(Self(ids.first().map_or(NO_SUCH_ID, |(_, id)| *id)))
     }
 }
 
