@@ -10,13 +10,15 @@ use clap::Subcommand;
 use init_secrets::InitSecrets;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
 use rolegate_program::{
+    bind_address::BindAddress,
     doctor::Doctor,
-    program::{Failure, Program, print},
+    program::{CommonSettings, Failure, Program, print},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
 use rolegate_proto::SERVICE_NAME;
 use rolegate_sql_store::DatabaseUrl;
+use std::net::SocketAddr;
 use user::UserCommand;
 
 /// What auth-service can do besides serving.
@@ -32,7 +34,20 @@ pub enum Command {
 }
 
 impl Program for Settings {
+    const PROGRAM: &'static str = "auth-service";
     type Command = Command;
+
+    fn common(&self) -> &CommonSettings {
+        &self.host.common
+    }
+
+    fn ops_listen_addr(&self) -> SocketAddr {
+        self.ops_listen_addr
+    }
+
+    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
+        vec![("AUTH_LISTEN_ADDR", self.auth_listen_addr)]
+    }
 
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
         let reload_signal = ReloadSignal::listen();

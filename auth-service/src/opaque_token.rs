@@ -56,19 +56,12 @@ pub struct OpaqueToken {
     pub last_used_at: Option<u64>,
     /// Of a session: it is good while this is [`User::tokens_not_before`].
     pub not_before: Option<u64>,
-    /// Of a session: where it was made.
-    pub client: TokenClient,
+    /// Of a session: the address of the client that made it, if known.
+    pub client_address: Option<String>,
+    /// Of a session: the `User-Agent` of that client, which may say anything.
+    pub user_agent: Option<String>,
     /// Of a key: the username of the admin who created it for the user.
     pub created_by: Option<String>,
-}
-
-/// The client that made a session, which may say anything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TokenClient {
-    /// Its address, if known.
-    pub address: Option<String>,
-    /// Its `User-Agent`.
-    pub user_agent: Option<String>,
 }
 
 /// What a decision needs of a stored token.
@@ -123,44 +116,35 @@ impl TokenKind {
             Self::Session => (Reason::SessionInvalid, Reason::SessionNotFound),
         }
     }
+}
 
-    /// Generates a token with this name, of a user, at this time in Unix seconds. Fails only without system
-    /// randomness.
-    pub fn generate(self, user_id: i64, name: String, created_at: u64) -> io::Result<NewToken> {
-        let prefix = if self == Self::ApiKey { API_KEY_PREFIX } else { SESSION_PREFIX };
-        self.generate_with(prefix, user_id, name, created_at)
-    }
-
-    /// The same, with one of the prefixes of its kind.
-    pub fn generate_with(
-        self,
-        prefix: &str,
-        user_id: i64,
-        name: String,
-        created_at: u64,
-    ) -> io::Result<NewToken> {
+impl NewToken {
+    /// Generates a token with this prefix and name, of a user, at this time in Unix seconds. Fails only without
+    /// system randomness.
+    pub fn generate(prefix: &str, user_id: i64, name: String, created_at: u64) -> io::Result<Self> {
         let mut random = [0_u8; RANDOM_BYTES];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let encoded = URL_SAFE_NO_PAD.encode(random);
         let token = SecretString::from(format!("{prefix}{encoded}"));
         let text = token.expose_secret();
-        let prefix = text.chars().take(SHOWN_CHARS).collect();
+        let shown = text.chars().take(SHOWN_CHARS).collect();
         let malformed = || io::Error::other("a generated token is malformed");
         let digest = digest(text).ok_or_else(malformed)?;
         let stored = OpaqueToken {
             id: 0,
             user_id,
             name,
-            prefix,
+            prefix: shown,
             role: None,
             created_at,
             expires_at: None,
             last_used_at: None,
-            not_before: (self == Self::Session).then_some(0),
-            client: TokenClient::default(),
+            not_before: (prefix != API_KEY_PREFIX).then_some(0),
+            client_address: None,
+            user_agent: None,
             created_by: None,
         };
-        Ok(NewToken { token, digest, stored })
+        Ok(Self { token, digest, stored })
     }
 }
 

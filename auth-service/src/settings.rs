@@ -15,7 +15,6 @@ use rolegate_grpc_tls::{HTTP_2, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
     cidr_set::CidrSet,
-    program::{CommonSettings, ProgramSettings},
     secret::{self, SecretSource},
     settings::{SettingError, number_between, socket_address},
 };
@@ -159,29 +158,7 @@ fn limit(text: &str) -> Result<u32, String> {
     number_between(text, 0, 1_000_000)
 }
 
-impl ProgramSettings for Settings {
-    const PROGRAM: &'static str = "auth-service";
-
-    fn common(&self) -> &CommonSettings {
-        &self.host.common
-    }
-
-    fn ops_listen_addr(&self) -> SocketAddr {
-        self.ops_listen_addr
-    }
-
-    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
-        vec![("AUTH_LISTEN_ADDR", self.auth_listen_addr)]
-    }
-}
-
 impl Settings {
-    /// Sets a bcrypt cost below the allowed minimum: tests create many hashes.
-    #[cfg(feature = "fast-hashes")]
-    pub fn use_bcrypt_cost_for_tests(&mut self, cost: u32) {
-        self.service.bcrypt_cost = cost;
-    }
-
     /// The keys of access tokens; `SIGNING_SECRET` is required.
     pub fn keys(&self) -> Result<KeySource, SettingError> {
         self.service.key_source(|| {

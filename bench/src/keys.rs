@@ -11,6 +11,7 @@ use crate::{
     wrk::{Wrk, WrkResult},
 };
 use rolegate_auth_service::opaque_token::{NewToken, TokenKind};
+use rolegate_proto::limits::{API_KEY_PREFIX, SESSION_PREFIX};
 use secrecy::ExposeSecret as _;
 use sqlx::{Connection as _, PgConnection};
 use std::net::SocketAddr;
@@ -94,9 +95,10 @@ async fn compare(
 
 /// One token of each user; returns the `Authorization` headers.
 async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<String>, Failure> {
+    let prefix = if kind == TokenKind::ApiKey { API_KEY_PREFIX } else { SESSION_PREFIX };
     let generated = users
         .iter()
-        .map(|_| kind.generate(0, String::new(), 0))
+        .map(|_| NewToken::generate(prefix, 0, String::new(), 0))
         .collect::<Result<Vec<NewToken>, _>>()?;
     let names: Vec<&str> = users.iter().map(|user| user.username.as_str()).collect();
     let prefixes: Vec<&str> = generated.iter().map(|key| key.stored.prefix.as_str()).collect();

@@ -4,16 +4,30 @@ use crate::{gateway::Gateway, middleware::request_source::IGNORED, settings::Set
 use rolegate_auth_client::ClientTls;
 use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_program::{
+    bind_address::BindAddress,
     doctor::Doctor,
     notice::Notice,
-    program::{Failure, Program},
+    program::{CommonSettings, Failure, Program},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
-use std::convert::Infallible;
+use std::{convert::Infallible, net::SocketAddr};
 
 impl Program for Settings {
+    const PROGRAM: &'static str = "gateway";
     type Command = Infallible;
+
+    fn common(&self) -> &CommonSettings {
+        &self.common
+    }
+
+    fn ops_listen_addr(&self) -> SocketAddr {
+        self.ops_listen_addr
+    }
+
+    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
+        self.public.listeners()
+    }
 
     /// Binds the listeners, prints their addresses, and serves until `shutdown` is complete.
     ///

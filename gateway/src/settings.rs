@@ -4,18 +4,17 @@ mod allowed_origins;
 
 pub use allowed_origins::AllowedOrigins;
 
-use clap::{
-    ArgAction,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::ArgAction;
 use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_tls::{HTTP_1, ServerTls};
 use rolegate_posts_client::settings::PostsTlsSettings;
 use rolegate_program::{
     bind_address::BindAddress,
     cidr_set::CidrSet,
-    program::{CommonSettings, ProgramSettings},
-    settings::{ListenAddress, SettingError, listen_address, number_between, socket_address},
+    program::CommonSettings,
+    settings::{
+        ListenAddress, SettingError, listen_address, number_between, socket_address, switch,
+    },
 };
 use rolegate_sign_in::settings::SignInSettings;
 use std::{net::SocketAddr, path::PathBuf};
@@ -60,22 +59,6 @@ pub struct Settings {
     /// Settings of every program.
     #[command(flatten)]
     pub common: CommonSettings,
-}
-
-impl ProgramSettings for Settings {
-    const PROGRAM: &'static str = "gateway";
-
-    fn common(&self) -> &CommonSettings {
-        &self.common
-    }
-
-    fn ops_listen_addr(&self) -> SocketAddr {
-        self.ops_listen_addr
-    }
-
-    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
-        self.public.listeners()
-    }
 }
 
 /// Settings of the public API.
@@ -144,11 +127,6 @@ pub struct PublicSettings {
     /// none
     #[arg(long, env = "CORS_ALLOWED_ORIGINS", default_value = "", hide_default_value = true)]
     pub cors_allowed_origins: AllowedOrigins,
-}
-
-/// `on` or `off`.
-fn switch() -> impl TypedValueParser<Value = bool> {
-    PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
 }
 
 impl PublicSettings {

@@ -6,13 +6,15 @@ use clap::Subcommand;
 use rolegate_auth_client::ClientTls;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
 use rolegate_program::{
+    bind_address::BindAddress,
     doctor::Doctor,
-    program::{Failure, Program, print},
+    program::{CommonSettings, Failure, Program, print},
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
 use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
-use rolegate_sql_store::{DatabaseUrl, check_database};
+use rolegate_sql_store::{DatabaseUrl, Store as _, check_database};
+use std::net::SocketAddr;
 
 /// What posts-service can do besides serving.
 #[derive(Debug, Subcommand)]
@@ -22,7 +24,20 @@ pub enum Command {
 }
 
 impl Program for Settings {
+    const PROGRAM: &'static str = "posts-service";
     type Command = Command;
+
+    fn common(&self) -> &CommonSettings {
+        &self.host.common
+    }
+
+    fn ops_listen_addr(&self) -> SocketAddr {
+        self.ops_listen_addr
+    }
+
+    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
+        vec![("POSTS_LISTEN_ADDR", self.posts_listen_addr)]
+    }
 
     /// Readiness follows the store and not auth-service: callers get an error that names the outage, not a
     /// refused connection.

@@ -7,7 +7,7 @@
 //! - [`settings`]: flags and environment.
 //! - [`grpc`]: maps messages to use cases, and outcomes to statuses.
 //! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
-//! - [`store`]: the trait and its two engines.
+//! - [`store`]: posts in SQL, on two engines.
 //! - [`post`]: a stored post, and the content of one to write.
 
 pub mod commands;

@@ -6,33 +6,33 @@ mod writes;
 
 pub use error::PostError;
 
-use crate::{
-    post::Post,
-    store::{self, PostStore},
-};
+use crate::{post::Post, store};
 use rolegate_auth_client::{AuthClient, CallContext};
-use rolegate_sql_store::{BatchedReads, Timed};
+use rolegate_sql_store::{BatchedReads, Database, Timed};
 use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 /// The use cases over one store. Clones share everything.
 #[derive(Clone)]
 pub struct Posts {
-    store: Arc<dyn PostStore>,
+    store: Arc<Database>,
     /// Concurrent lookups of single posts share a statement.
-    reads: BatchedReads<dyn PostStore, i64, Post>,
+    reads: BatchedReads<Database, i64, Post>,
     auth: AuthClient,
 }
 
 impl Posts {
     /// The posts of `store`; `auth` authorizes writes.
-    pub fn new(store: Arc<dyn PostStore>, auth: AuthClient) -> Self {
+    #[must_use]
+    pub fn new(store: Arc<Database>, auth: AuthClient) -> Self {
         let reads = BatchedReads::new(
             (store::NAME, "id"),
             &store,
             // Nothing depends on the time.
             |store, ids| {
-                Box::pin(async { Ok(Timed { at: 0, value: store.posts_by_id(ids).await? }) })
+                Box::pin(async {
+                    Ok(Timed { at: 0, value: store::posts_by_id(store, ids).await? })
+                })
             },
             |post: &Post| post.id,
         );

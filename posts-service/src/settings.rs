@@ -6,7 +6,6 @@ use rolegate_grpc_server::HostSettings;
 use rolegate_grpc_tls::{HTTP_2, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
-    program::{CommonSettings, ProgramSettings},
     settings::{SettingError, number_between, socket_address},
 };
 use rolegate_sql_store::DatabaseSettings;
@@ -76,21 +75,5 @@ impl ServerTlsSettings {
             HTTP_2,
         );
         Ok(tls?)
-    }
-}
-
-impl ProgramSettings for Settings {
-    const PROGRAM: &'static str = "posts-service";
-
-    fn common(&self) -> &CommonSettings {
-        &self.host.common
-    }
-
-    fn ops_listen_addr(&self) -> SocketAddr {
-        self.ops_listen_addr
-    }
-
-    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
-        vec![("POSTS_LISTEN_ADDR", self.posts_listen_addr)]
     }
 }

@@ -1,12 +1,10 @@
-//! The database of posts: the trait [`PostStore`], for PostgreSQL and for SQLite. SQL stays here.
-
-mod sql;
-
-pub use sql::{inspect, open};
+//! The database of posts, PostgreSQL or SQLite. SQL stays here. Times are in milliseconds since
+//! 1970-01-01T00:00:00Z.
 
 use crate::post::{Post, PostContent};
-use async_trait::async_trait;
-use rolegate_sql_store::{Store, StoreError};
+use rolegate_program::program::Failure;
+use rolegate_sql_store::{Database, DatabaseUrl, Inspection, Statement, StoreError, Tables};
+use std::sync::Arc;
 
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "posts";
@@ -33,40 +31,134 @@ pub struct PostFilter {
     pub content_bytes: i64,
 }
 
-/// A database of posts. Times are in milliseconds since 1970-01-01T00:00:00Z.
-#[async_trait]
-pub trait PostStore: Store {
-    /// Inserts a post; the database assigns the id.
-    async fn insert(
-        &self,
-        author_id: i64,
-        content: PostContent,
-        now: i64,
-    ) -> Result<Post, StoreError>;
+/// The tables of posts-service, in a schema of their own in PostgreSQL, because users may be in the
+/// same database. Applied migrations must not change, not even their comments.
+const TABLES: Tables = Tables {
+    owner: "posts-service",
+    marker_table: "post",
+    schema: Some("posts"),
+    postgres: &[(1, "post", include_str!("../migrations/postgres/0001_post.sql"))],
+    sqlite: &[(1, "post", include_str!("../migrations/sqlite/0001_post.sql"))],
+};
 
-    /// The posts with these ids, each once, in no particular order; unknown ids are absent.
-    async fn posts_by_id(&self, ids: &[i64]) -> Result<Vec<Post>, StoreError>;
+type Row = (i64, i64, String, String, i64, i64);
 
-    /// Bytes of the titles and contents of these posts together.
-    async fn size_by_id(&self, ids: &[i64]) -> Result<i64, StoreError>;
+const SELECT: &str = "SELECT id, author_id, title, content, created_at, updated_at FROM ";
+const RETURNING: &str = " RETURNING id, author_id, title, content, created_at, updated_at";
+const OF_SELECTOR: &str = " WHERE id = $1 AND ($2 IS NULL OR author_id = $2)";
 
-    /// A page of posts by ascending id, and whether there are more after them.
-    async fn page(&self, filter: &PostFilter) -> Result<(Vec<Post>, bool), StoreError>;
+/// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
+pub async fn open(url: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
+    Ok(Arc::new(url.open(&TABLES, None).await?))
+}
 
-    /// Changes a post and advances its `updated_at`; `None` if there is no such post.
-    async fn update(
-        &self,
-        selector: PostSelector,
-        content: PostContent,
-        now: i64,
-    ) -> Result<Option<Post>, StoreError>;
+/// Inspects the database, which changes nothing.
+pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, Failure> {
+    url.inspect(&TABLES, None).await
+}
 
-    /// Deletes a post and returns its author; `None` if there is no such post.
-    async fn delete(&self, selector: PostSelector) -> Result<Option<i64>, StoreError>;
+/// A statement that starts with this SQL and the name of the table.
+fn statement(database: &Database, sql: &'static str) -> Statement {
+    database.statement(sql).push(if database.is_postgres() { "posts.post" } else { "post" })
+}
 
-    /// The author of a post; `None` if there is no such post.
-    async fn author_of(&self, id: i64) -> Result<Option<i64>, StoreError>;
+/// Runs a statement that writes at most one post.
+async fn write(database: &Database, statement: Statement) -> Result<Option<Post>, StoreError> {
+    Ok(database.write(statement).await?.pop().map(post))
+}
+
+/// Inserts a post; the database assigns the id.
+pub(crate) async fn insert(
+    database: &Database,
+    author_id: i64,
+    content: PostContent,
+    now: i64,
+) -> Result<Post, StoreError> {
+    let values = " (author_id, title, content, created_at, updated_at)
+        VALUES ($1, $2, $3, $4, $4)";
+    let insert = statement(database, "INSERT INTO ").push(values).push(RETURNING);
+    let insert = insert.bind(author_id).bind(content.title).bind(content.content).bind(now);
+    let inserted = write(database, insert).await?;
+    inserted.ok_or_else(|| StoreError::Failed(sqlx::Error::RowNotFound.into()))
+}
+
+/// The posts with these ids, each once, in no particular order; unknown ids are absent.
+pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
+    let rows = database.read(statement(database, SELECT).push(" WHERE id").push_any(ids)).await?;
+    Ok(rows.into_iter().map(post).collect())
+}
+
+/// Bytes of the titles and contents of these posts together.
+pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, StoreError> {
+    let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) FROM ";
+    let select = statement(database, sql).push(" WHERE id").push_any(ids);
+    Ok(database.read::<(i64,)>(select).await?.pop().map_or(0, |(size,)| size))
+}
+
+/// A page of posts by ascending id, and whether there are more after them. Reads only the contents of the
+/// posts that it returns.
+pub(crate) async fn page(
+    database: &Database,
+    filter: &PostFilter,
+) -> Result<(Vec<Post>, bool), StoreError> {
+    let sql = "SELECT id, author_id, title, content, created_at, updated_at, found FROM (
+        SELECT *, count(*) OVER () AS found,
+            sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
+        FROM (SELECT * FROM ";
+    let mut select = statement(database, sql).push(" WHERE id > ").push_bind(filter.after);
+    if let Some(author_id) = filter.author_id {
+        select = select.push(" AND author_id = ").push_bind(author_id);
+    }
+    // One row more than the limit shows whether there is a next page.
+    let select = select.push(" ORDER BY id LIMIT ").push_bind(filter.limit + 1);
+    let select = select.push(") AS page) AS measured WHERE before < ");
+    let select = select.push_bind(filter.content_bytes).push(" ORDER BY id");
+    let rows = database.read::<(i64, i64, String, String, i64, i64, i64)>(select).await?;
+    // Before `content_bytes` cut them off.
+    let found = rows.first().map_or(0, |row| row.6);
+    let rows = rows.into_iter().take(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+    let posts = rows.map(|(id, author_id, title, content, created, updated, _)| {
+        post((id, author_id, title, content, created, updated))
+    });
+    let posts: Vec<_> = posts.collect();
+    let has_more = usize::try_from(found).is_ok_and(|found| found > posts.len());
+    Ok((posts, has_more))
+}
+
+/// Changes a post and advances its `updated_at`; `None` if there is no such post.
+pub(crate) async fn update(
+    database: &Database,
+    selector: PostSelector,
+    content: PostContent,
+    now: i64,
+) -> Result<Option<Post>, StoreError> {
+    // `updated_at` grows even if the clock goes back.
+    let values = " SET title = $3, content = $4, updated_at =
+        CASE WHEN $5 > updated_at THEN $5 ELSE updated_at + 1 END";
+    let sql = statement(database, "UPDATE ").push(values).push(OF_SELECTOR).push(RETURNING);
+    let sql = sql.bind(selector.id).bind(selector.author_id);
+    write(database, sql.bind(content.title).bind(content.content).bind(now)).await
+}
+
+/// Deletes a post and returns its author; `None` if there is no such post.
+pub(crate) async fn delete(
+    database: &Database,
+    selector: PostSelector,
+) -> Result<Option<i64>, StoreError> {
+    let delete = statement(database, "DELETE FROM ").push(OF_SELECTOR).push(" RETURNING author_id");
+    let delete = delete.bind(selector.id).bind(selector.author_id);
+    Ok(database.write::<(i64,)>(delete).await?.pop().map(|(author_id,)| author_id))
+}
+
+/// The author of a post; `None` if there is no such post.
+pub(crate) async fn author_of(database: &Database, id: i64) -> Result<Option<i64>, StoreError> {
+    let select = statement(database, "SELECT author_id FROM ").push(" WHERE id = $1").bind(id);
+    Ok(database.read::<(i64,)>(select).await?.pop().map(|(author_id,)| author_id))
+}
+
+fn post((id, author_id, title, content, created_at, updated_at): Row) -> Post {
+    Post { id, author_id, title, content, created_at, updated_at }
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -15,12 +15,14 @@ use rolegate_auth_service::{
 use rolegate_gateway::IGNORED_ADDRESSES;
 use rolegate_posts_service::store;
 use rolegate_program::{
+    bind_address::BindAddress,
     doctor::Doctor,
-    program::{Failure, Program},
-    settings::SettingError,
+    program::{CommonSettings, Failure, Program},
+    settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, check_database};
+use std::net::SocketAddr;
 
 /// What rolegate can do besides serving.
 #[derive(Debug, Subcommand)]
@@ -37,7 +39,27 @@ pub enum Command {
 }
 
 impl Program for Settings {
+    const PROGRAM: &'static str = "rolegate";
     type Command = Command;
+
+    fn common(&self) -> &CommonSettings {
+        &self.common
+    }
+
+    fn ops_listen_addr(&self) -> SocketAddr {
+        self.ops_listen_addr
+    }
+
+    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
+        let mut listeners = self.public.listeners();
+        let grpc = [
+            ("AUTH_LISTEN_ADDR", self.auth_listen_addr),
+            ("POSTS_LISTEN_ADDR", self.posts_listen_addr()),
+        ];
+        let grpc = grpc.into_iter();
+        listeners.extend(grpc.filter_map(|(name, ListenAddress(it))| Some((name, it?.into()))));
+        listeners
+    }
 
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
         Box::pin(serve::serve(self, shutdown)).await

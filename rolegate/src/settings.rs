@@ -2,18 +2,14 @@
 
 #![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
 
-use clap::{
-    ArgAction, Parser,
-    builder::{PossibleValuesParser, TypedValueParser as _},
-};
+use clap::{ArgAction, Parser};
 use rolegate_auth_service::settings::ServiceSettings;
 use rolegate_gateway::settings::PublicSettings;
 use rolegate_posts_service::settings::ServerTlsSettings;
 use rolegate_program::{
-    bind_address::BindAddress,
-    program::{CommonSettings, ProgramSettings},
+    program::CommonSettings,
     secret,
-    settings::{ListenAddress, listen_address, socket_address},
+    settings::{ListenAddress, listen_address, socket_address, switch},
 };
 use secrecy::SecretString;
 use std::{net::SocketAddr, path::PathBuf};
@@ -43,13 +39,7 @@ pub struct Settings {
     pub auth_listen_addr: ListenAddress,
 
     /// Whether there are posts: their routes, their gRPC listener and their database
-    #[arg(
-        long,
-        env = "POSTS",
-        default_value = "on",
-        action = ArgAction::Set,
-        value_parser = PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
-    )]
+    #[arg(long, env = "POSTS", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub posts: bool,
 
     /// Address of the gRPC listener of posts, or off
@@ -81,29 +71,6 @@ pub struct Settings {
     pub common: CommonSettings,
 }
 
-impl ProgramSettings for Settings {
-    const PROGRAM: &'static str = "rolegate";
-
-    fn common(&self) -> &CommonSettings {
-        &self.common
-    }
-
-    fn ops_listen_addr(&self) -> SocketAddr {
-        self.ops_listen_addr
-    }
-
-    fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
-        let mut listeners = self.public.listeners();
-        let grpc = [
-            ("AUTH_LISTEN_ADDR", self.auth_listen_addr),
-            ("POSTS_LISTEN_ADDR", self.posts_listen_addr()),
-        ];
-        let grpc = grpc.into_iter();
-        listeners.extend(grpc.filter_map(|(name, ListenAddress(it))| Some((name, it?.into()))));
-        listeners
-    }
-}
-
 impl Settings {
     /// The address of posts, which is off without posts.
     pub(crate) fn posts_listen_addr(&self) -> ListenAddress {
@@ -113,11 +80,5 @@ impl Settings {
     /// Whether the signing secret is set, so that none is generated.
     pub(crate) fn has_signing_secret(&self) -> bool {
         self.service.signing_secret.is_some() || self.service.signing_secret_file.is_some()
-    }
-
-    /// Sets a bcrypt cost below the allowed minimum: tests create many hashes.
-    #[cfg(feature = "fast-hashes")]
-    pub fn use_bcrypt_cost_for_tests(&mut self, cost: u32) {
-        self.service.bcrypt_cost = cost;
     }
 }

@@ -19,7 +19,7 @@ async fn open(database: &TestDatabase) -> Pool {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(&file, database.url()).expect("written");
     let url = DatabaseUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
-    match url.open(&TABLES).await.expect("opened").engine {
+    match url.open(&TABLES, None).await.expect("opened").engine {
         Engine::Postgres(connections) => connections,
         Engine::Sqlite(_) => panic!("not in a file"),
     }

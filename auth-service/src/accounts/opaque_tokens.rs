@@ -5,11 +5,11 @@ use crate::{
     actor::Actor,
     audit::{By, Change, Write},
     metrics,
-    opaque_token::{OpaqueToken, TokenKind},
+    opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{TokenSelection, WriteError, Writer},
     user::User,
 };
-use rolegate_proto::{Reason, Role, has_invisible, is_emoji};
+use rolegate_proto::{Reason, Role, has_invisible, is_emoji, limits::API_KEY_PREFIX};
 use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Accounts {
             role => role.map(|role| role.filter(is_allowed).ok_or(Reason::RoleInvalid)),
         };
         let role = role.transpose()?;
-        let new = TokenKind::ApiKey.generate(user.id, name, created_at);
+        let new = NewToken::generate(API_KEY_PREFIX, user.id, name, created_at);
         let mut new = new.map_err(AccountError::internal)?;
         (new.stored.role, new.stored.expires_at) = (role, expires_at);
         new.stored.created_by = user_id.map(|_| actor.user.username.clone());

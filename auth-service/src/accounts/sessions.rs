@@ -8,7 +8,7 @@ use crate::{
     actor::Actor,
     audit::{By, Change, Write},
     call_origin::CallOrigin,
-    opaque_token::{OpaqueToken, TokenBearer, TokenClient, TokenKind},
+    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{StoreError, Used, WriteError, Writer},
     user::User,
 };
@@ -56,20 +56,17 @@ impl Accounts {
         let presented = Presented::new(username, password, origin, "session");
         let user_agent = request.user_agent.chars().filter(|c| !c.is_control()).collect::<String>();
         let user_agent = &user_agent[..user_agent.floor_char_boundary(MAX_USER_AGENT)];
-        let client = TokenClient {
-            address: origin.client_address.map(|address| address.to_string()),
-            user_agent: Some(user_agent.to_owned()).filter(|it| !it.is_empty()),
-        };
         let name = request.name.unwrap_or_default();
         let prefix = if request.for_domain { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
         let mut is_repeated = false;
         loop {
             let (checked, Timed { at, value: user }) = self.check_login(&presented).await?;
-            let new = TokenKind::Session.generate_with(prefix, user.id, name.clone(), at);
+            let new = NewToken::generate(prefix, user.id, name.clone(), at);
             let mut new = new.map_err(AccountError::internal)?;
             new.stored.expires_at = Some(at.saturating_add(self.policy.sessions.max));
             new.stored.not_before = Some(user.tokens_not_before);
-            new.stored.client = client.clone();
+            new.stored.client_address = origin.client_address.map(|address| address.to_string());
+            new.stored.user_agent = Some(user_agent.to_owned()).filter(|it| !it.is_empty());
             let token = new.token.clone();
             let password_hash = checked.credentials.password_hash.clone();
             let writer = Writer::Login { seen: user.tokens_not_before, password_hash };

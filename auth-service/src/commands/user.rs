@@ -99,17 +99,6 @@ pub struct Name {
     username: String,
 }
 
-impl UserCommand {
-    /// The role that it gives.
-    fn role(&self) -> Option<&str> {
-        match self {
-            Self::Create { role, .. } | Self::SetRole { role, .. } => Some(role),
-            Self::CreateKey(new) => new.role.as_deref(),
-            _ => None,
-        }
-    }
-}
-
 /// Runs the command on the users in `database`. New passwords follow the rules of `settings`.
 pub async fn run(
     command: UserCommand,
@@ -118,7 +107,12 @@ pub async fn run(
 ) -> Result<(), Failure> {
     let roles = &settings.extra_roles;
     let unknown = || SettingError::new("ROLE", format!("must be one of: {}", roles.listed()));
-    let role = command.role().map(|name| roles.named(name).ok_or_else(unknown)).transpose()?;
+    let role = match &command {
+        UserCommand::Create { role, .. } | UserCommand::SetRole { role, .. } => Some(role),
+        UserCommand::CreateKey(new) => new.role.as_ref(),
+        _ => None,
+    };
+    let role = role.map(|name| roles.named(name).ok_or_else(unknown)).transpose()?;
     let role_of_user = role.unwrap_or(Role::USER);
     let operator = Operator::connect(database?, roles.clone()).await?;
     let outcome = match command {

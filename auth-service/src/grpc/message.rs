@@ -108,15 +108,15 @@ pub(super) fn session(
     idle_expires_at: u64,
     current: Option<i64>,
 ) -> auth_v1::Session {
-    let OpaqueToken { id, user_id, name, client, .. } = session;
+    let OpaqueToken { id, user_id, name, client_address, user_agent, .. } = session;
     auth_v1::Session {
         id,
         user_id,
         name: Some(name).filter(|name| !name.is_empty()),
         created_at: Some(timestamp(session.created_at)),
         last_used_at: session.last_used_at.map(timestamp),
-        client_address: client.address,
-        user_agent: client.user_agent,
+        client_address,
+        user_agent,
         expires_at: session.expires_at.map(timestamp),
         idle_expires_at: Some(timestamp(idle_expires_at)),
         current: current == Some(id),

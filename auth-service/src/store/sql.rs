@@ -41,14 +41,14 @@ const LOWER: &str = "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soo
 
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
-    Ok(SqlStore::of(url.open_with_clock(&TABLES, true).await?))
+    Ok(SqlStore::of(url.open(&TABLES, Some(true)).await?))
 }
 
 /// Opens the store beside a service, for a command.
 pub(crate) async fn open_beside(
     url: &DatabaseUrl,
 ) -> Result<(Arc<dyn UserStore>, Transfer), Failure> {
-    let database = url.open_with_clock(&TABLES, false).await?;
+    let database = url.open(&TABLES, Some(false)).await?;
     Ok((SqlStore::of(database.clone()), Transfer::of(database)))
 }
 

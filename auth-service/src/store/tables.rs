@@ -7,39 +7,29 @@ use rolegate_sql_store::{DatabaseUrl, Inspection, Probe, Tables};
 pub(super) const COLUMNS: &str =
     "id, username, role, tokens_not_before, disabled, tokens_marked_until";
 
+/// The migrations of an engine.
+macro_rules! migrations {
+    ($engine:literal) => {
+        migrations!($engine: 1 "user" "0001_user", 2 "tokens not before" "0002_tokens_not_before",
+            3 "disabled" "0003_disabled", 4 "api key" "0004_api_key", 5 "clock" "0005_clock",
+            6 "role" "0006_role", 7 "session" "0007_session", 8 "user times" "0008_user_times")
+    };
+    ($engine:literal: $($version:literal $name:literal $file:literal),+) => {
+        &[$((
+            $version,
+            $name,
+            include_str!(concat!("../../migrations/", $engine, "/", $file, ".sql")),
+        )),+]
+    };
+}
+
 /// The tables of auth-service. Applied migrations must not change, not even their comments.
 pub(super) const TABLES: Tables = Tables {
     owner: "auth-service",
     marker_table: "user",
     schema: None,
-    postgres: &[
-        (1, "user", include_str!("../../migrations/postgres/0001_user.sql")),
-        (
-            2,
-            "tokens not before",
-            include_str!("../../migrations/postgres/0002_tokens_not_before.sql"),
-        ),
-        (3, "disabled", include_str!("../../migrations/postgres/0003_disabled.sql")),
-        (4, "api key", include_str!("../../migrations/postgres/0004_api_key.sql")),
-        (5, "clock", include_str!("../../migrations/postgres/0005_clock.sql")),
-        (6, "role", include_str!("../../migrations/postgres/0006_role.sql")),
-        (7, "session", include_str!("../../migrations/postgres/0007_session.sql")),
-        (8, "user times", include_str!("../../migrations/postgres/0008_user_times.sql")),
-    ],
-    sqlite: &[
-        (1, "user", include_str!("../../migrations/sqlite/0001_user.sql")),
-        (
-            2,
-            "tokens not before",
-            include_str!("../../migrations/sqlite/0002_tokens_not_before.sql"),
-        ),
-        (3, "disabled", include_str!("../../migrations/sqlite/0003_disabled.sql")),
-        (4, "api key", include_str!("../../migrations/sqlite/0004_api_key.sql")),
-        (5, "clock", include_str!("../../migrations/sqlite/0005_clock.sql")),
-        (6, "role", include_str!("../../migrations/sqlite/0006_role.sql")),
-        (7, "session", include_str!("../../migrations/sqlite/0007_session.sql")),
-        (8, "user times", include_str!("../../migrations/sqlite/0008_user_times.sql")),
-    ],
+    postgres: migrations!("postgres"),
+    sqlite: migrations!("sqlite"),
 };
 
 /// The stored roles, each with the number of users and of API keys that have it; a role may come twice.

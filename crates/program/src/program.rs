@@ -60,8 +60,8 @@ pub struct CommonSettings {
     pub telemetry: TelemetrySettings,
 }
 
-/// The settings that [`run`] needs of every program.
-pub trait ProgramSettings {
+/// A program: its settings and what it does with them.
+pub trait Program: clap::Parser {
     /// The name of the program.
     const PROGRAM: &'static str;
     /// The settings that every program has.
@@ -70,10 +70,6 @@ pub trait ProgramSettings {
     fn ops_listen_addr(&self) -> SocketAddr;
     /// The listeners for clients that are on, with their settings.
     fn listeners(&self) -> Vec<(&'static str, BindAddress)>;
-}
-
-/// A program: its settings and what it does with them.
-pub trait Program: ProgramSettings + clap::Parser {
     /// Its commands besides those of every program.
     type Command: clap::Subcommand;
 
@@ -194,7 +190,7 @@ async fn doctor(settings: &impl Program) -> Result<(), Failure> {
 
 /// No two listeners may have one address: the one that is bound later would be blamed alone. Binding
 /// reports a network in which this host has no address.
-fn check_addresses(settings: &impl ProgramSettings) -> Result<(), SettingError> {
+fn check_addresses(settings: &impl Program) -> Result<(), SettingError> {
     let clients = settings.listeners().into_iter();
     let clients = clients.filter_map(|(name, address)| Some((name, address.resolve(name).ok()?)));
     let ops = ("OPS_LISTEN_ADDR", settings.ops_listen_addr());

@@ -1,7 +1,10 @@
 //! Settings from flags and environment, through clap. An invalid setting is one line on stderr that
 //! names the variable, and exit 64.
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{
+    builder::{PossibleValuesParser, TypedValueParser},
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use rolegate_grpc_tls::FileError;
 use std::{fmt::Display, net::SocketAddr, str::FromStr};
 
@@ -131,6 +134,12 @@ pub fn listen_address<const PORT: u16>(text: &str) -> Result<ListenAddress, Stri
 /// Parses `ip:port`, as a `value_parser` of clap. `PORT` is the example in the error.
 pub fn socket_address<const PORT: u16>(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| format!("must be an IP address and port such as 127.0.0.1:{PORT}"))
+}
+
+/// `on` or `off`.
+#[must_use]
+pub fn switch() -> impl TypedValueParser<Value = bool> {
+    PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
 }
 
 /// Parses a number from `min` to `max`, as a `value_parser` of clap.

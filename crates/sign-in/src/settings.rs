@@ -4,11 +4,8 @@ use crate::{
     cookie::Cookie,
     origin::{Origin, ReturnOrigins, is_safe},
 };
-use clap::{
-    ArgAction, Args,
-    builder::{PossibleValuesParser, TypedValueParser as _},
-};
-use rolegate_program::settings::SettingError;
+use clap::{ArgAction, Args};
+use rolegate_program::settings::{SettingError, switch};
 use std::net::IpAddr;
 use url::Url;
 
@@ -16,13 +13,7 @@ use url::Url;
 #[derive(Args, Clone, Debug)]
 pub struct SignInSettings {
     /// Whether people can sign in at a page, and requests of browsers are led there and use its cookie
-    #[arg(
-        long,
-        env = "SIGN_IN",
-        default_value = "on",
-        action = ArgAction::Set,
-        value_parser = PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
-    )]
+    #[arg(long, env = "SIGN_IN", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub sign_in: bool,
 
     /// Where people sign in to applications: a path of the application's own host, or a URL

@@ -57,7 +57,7 @@ impl Database {
         }
     }
 
-    /// The same, with the time. SQLite needs [`crate::DatabaseUrl::open_with_clock`].
+    /// The same, with the time. SQLite needs the clock of [`crate::DatabaseUrl::open`].
     pub async fn read_timed<R: TableRow>(
         &self,
         statement: Statement,

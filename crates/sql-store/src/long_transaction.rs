@@ -148,7 +148,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
         let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
-        let database = url.open(&TABLES).await.expect("opened");
+        let database = url.open(&TABLES, None).await.expect("opened");
         let log_size = || file.with_extension("db-wal").metadata().expect("there").len();
         let write = async || {
             let sql = "UPDATE t SET bytes = randomblob(1048576) RETURNING 1";

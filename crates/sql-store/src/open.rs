@@ -18,21 +18,10 @@ impl DatabaseUrl {
     /// Opens the database and migrates its schema. While the server is unavailable or another process
     /// locks the database, each try ends at a deadline, and the next one follows after a log line; any
     /// other error ends the opening.
-    pub async fn open(&self, tables: &Tables) -> Result<Database, Failure> {
-        self.open_for(tables, None).await
-    }
-
-    /// Opens a database whose tables include `clock` in SQLite, and starts its clock. A service advances
-    /// it to the time of the system; a command must not, because a service may be running.
-    pub async fn open_with_clock(
-        &self,
-        tables: &Tables,
-        is_service: bool,
-    ) -> Result<Database, Failure> {
-        self.open_for(tables, Some(is_service)).await
-    }
-
-    async fn open_for(
+    ///
+    /// With `advances_clock` the tables include `clock` in SQLite, whose clock is started. A service advances it
+    /// to the time of the system; a command must not, because a service may be running.
+    pub async fn open(
         &self,
         tables: &Tables,
         advances_clock: Option<bool>,

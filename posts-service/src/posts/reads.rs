@@ -3,7 +3,7 @@
 use super::{PostError, Posts, call_context};
 use crate::{
     post::{Post, PostWithAuthor},
-    store::PostFilter,
+    store::{self, PostFilter},
 };
 use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BATCH, page_size};
 
@@ -22,7 +22,7 @@ impl Posts {
         if ids.is_empty() {
             return Ok(0);
         }
-        let size = self.store.size_by_id(ids).await?;
+        let size = store::size_by_id(&self.store, ids).await?;
         Ok(usize::try_from(size).unwrap_or_default())
     }
 
@@ -31,7 +31,7 @@ impl Posts {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        self.with_authors(self.store.posts_by_id(ids).await?).await
+        self.with_authors(store::posts_by_id(&self.store, ids).await?).await
     }
 
     /// Lists the posts behind the id `after`, 0 for the first page, of this author or of all, by ascending
@@ -50,7 +50,7 @@ impl Posts {
         }
         let content_bytes = MAX_PAGE_CONTENT_BYTES.into();
         let filter = PostFilter { after, author_id, limit, content_bytes };
-        let (posts, has_more) = self.store.page(&filter).await?;
+        let (posts, has_more) = store::page(&self.store, &filter).await?;
         let next_after = posts.last().filter(|_| has_more).map(|post| post.id);
         Ok((self.with_authors(posts).await?, next_after))
     }

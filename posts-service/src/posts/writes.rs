@@ -4,7 +4,7 @@
 use super::{PostError, Posts, call_context};
 use crate::{
     post::{Post, PostContent, PostWithAuthor},
-    store::PostSelector,
+    store::{self, PostSelector},
 };
 use rolegate_auth_client::{Requirement, Role, User};
 use rolegate_sql_store::{StoreError, unix_millis};
@@ -22,8 +22,9 @@ impl Posts {
     ) -> Result<PostWithAuthor, PostError> {
         let writer = self.require_writer(actor).await?;
         let content = PostContent::new(title, content).map_err(PostError::invalid)?;
-        let (store, author) = (Arc::clone(&self.store), Some(writer.username.clone()));
-        let insert = async move { store.insert(writer.id, content, unix_millis()).await };
+        let (database, author) = (Arc::clone(&self.store), Some(writer.username.clone()));
+        let insert =
+            async move { store::insert(&database, writer.id, content, unix_millis()).await };
         let post = write("post_created", writer, None, insert, |post| Some(ids(post))).await?;
         Ok(PostWithAuthor { post, author })
     }
@@ -42,7 +43,8 @@ impl Posts {
             Ok(content) => content,
             // A missing post and one of another author are reported before invalid content.
             Err(invalid) => {
-                let author = self.store.author_of(id).await?.ok_or(PostError::NOT_FOUND)?;
+                let author =
+                    store::author_of(&self.store, id).await?.ok_or(PostError::NOT_FOUND)?;
                 let is_writable = selector.author_id.is_none_or(|only| only == author);
                 return Err(if is_writable {
                     PostError::invalid(invalid)
@@ -51,8 +53,9 @@ impl Posts {
                 });
             }
         };
-        let (store, actor) = (Arc::clone(&self.store), writer.clone());
-        let update = async move { store.update(selector, content, unix_millis()).await };
+        let (database, actor) = (Arc::clone(&self.store), writer.clone());
+        let update =
+            async move { store::update(&database, selector, content, unix_millis()).await };
         let record = |updated: &Option<Post>| updated.as_ref().map(ids);
         match write("post_updated", actor, Some(id), update, record).await? {
             Some(post) if post.author_id == writer.id => {
@@ -67,8 +70,8 @@ impl Posts {
     pub async fn delete(&self, actor: &SecretString, id: i64) -> Result<(), PostError> {
         let writer = self.require_writer(actor).await?;
         let selector = writable_by(&writer, id);
-        let store = Arc::clone(&self.store);
-        let delete = async move { store.delete(selector).await };
+        let database = Arc::clone(&self.store);
+        let delete = async move { store::delete(&database, selector).await };
         let record = move |author_id: &Option<i64>| author_id.map(|author_id| (id, author_id));
         match write("post_deleted", writer, Some(id), delete, record).await? {
             Some(_author_id) => Ok(()),
@@ -85,7 +88,7 @@ impl Posts {
     /// Why a write matched no post. The statement selects by id and author at once; this only tells
     /// the two reasons apart afterwards.
     async fn denial_reason(&self, selector: PostSelector) -> Result<PostError, PostError> {
-        let author = self.store.author_of(selector.id).await?;
+        let author = store::author_of(&self.store, selector.id).await?;
         // A post of the writer itself was created after the statement ran.
         let is_other_author = author.is_some_and(|author| selector.author_id != Some(author));
         Ok(if is_other_author { PostError::NOT_OWNER } else { PostError::NOT_FOUND })

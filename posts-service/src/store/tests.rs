@@ -1,14 +1,10 @@
-//! What every store of posts does, on each engine and in memory.
+//! What the store of posts does on each engine.
 
-mod memory;
-
-pub(crate) use memory::MemoryStore;
-
-use super::{PostFilter, PostSelector, PostStore, open};
+use super::{PostFilter, PostSelector, author_of, delete, open, posts_by_id, size_by_id, update};
 use crate::post::{Post, PostContent};
+use rolegate_sql_store::{Database, Store as _};
 
 postgres_cluster::conformance_tests! {
-    memory: MemoryStore,
     open: open,
     cases: [
         ids_ascend_and_are_never_reused,
@@ -39,25 +35,25 @@ fn content_of(title: &str, content: &str) -> PostContent {
     PostContent::new(title.into(), content.into()).expect("valid")
 }
 
-async fn insert(store: &dyn PostStore, author_id: i64, content: &str) -> Post {
-    store.insert(author_id, content_of("title", content), 1_000).await.expect("inserted")
+async fn insert(store: &Database, author_id: i64, content: &str) -> Post {
+    super::insert(store, author_id, content_of("title", content), 1_000).await.expect("inserted")
 }
 
-async fn get(store: &dyn PostStore, id: i64) -> Option<Post> {
-    store.posts_by_id(&[id]).await.expect("read").pop()
+async fn get(store: &Database, id: i64) -> Option<Post> {
+    posts_by_id(store, &[id]).await.expect("read").pop()
 }
 
-async fn ids_ascend_and_are_never_reused(store: &dyn PostStore) {
+async fn ids_ascend_and_are_never_reused(store: &Database) {
     let first = insert(store, 7, "first").await.id;
     let second = insert(store, 7, "second").await.id;
     assert!(first >= 1 && second > first);
-    store.delete(any(second)).await.expect("deleted");
+    delete(store, any(second)).await.expect("deleted");
     assert!(insert(store, 7, "third").await.id > second);
 }
 
-async fn posts_are_stored_to_the_letter(store: &dyn PostStore) {
+async fn posts_are_stored_to_the_letter(store: &Database) {
     let (title, content) = ("'; DROP TABLE post; --", " a\r\n\t\u{1b}🦀\u{10ffff} ");
-    let inserted = store.insert(i64::MAX, content_of(title, content), 1_000).await;
+    let inserted = super::insert(store, i64::MAX, content_of(title, content), 1_000).await;
     let post = inserted.expect("inserted");
     let expected = Post {
         id: post.id,
@@ -71,57 +67,57 @@ async fn posts_are_stored_to_the_letter(store: &dyn PostStore) {
     assert_eq!(get(store, post.id).await, Some(expected));
 }
 
-async fn lookups_omit_unknown_ids(store: &dyn PostStore) {
+async fn lookups_omit_unknown_ids(store: &Database) {
     let (one, two) = (insert(store, 7, "one").await, insert(store, 8, "two").await);
-    let mut found = store.posts_by_id(&[two.id, 999, one.id, -1]).await.expect("read");
+    let mut found = posts_by_id(store, &[two.id, 999, one.id, -1]).await.expect("read");
     found.sort_by_key(|post| post.id);
     assert_eq!(found, [one.clone(), two]);
-    assert_eq!(store.posts_by_id(&[]).await.expect("read"), []);
-    let size = async |ids: &[i64]| store.size_by_id(ids).await.expect("read");
+    assert_eq!(posts_by_id(store, &[]).await.expect("read"), []);
+    let size = async |ids: &[i64]| size_by_id(store, ids).await.expect("read");
     assert_eq!(size(&[one.id, 999, found[1].id]).await, 16, "titleone and titletwo");
     assert_eq!(size(&[999]).await, 0);
-    assert_eq!(store.author_of(one.id).await.expect("read"), Some(7));
-    assert_eq!(store.author_of(999).await.expect("read"), None);
+    assert_eq!(author_of(store, one.id).await.expect("read"), Some(7));
+    assert_eq!(author_of(store, 999).await.expect("read"), None);
 }
 
-async fn update_selects_by_id_and_author(store: &dyn PostStore) {
+async fn update_selects_by_id_and_author(store: &Database) {
     let post = insert(store, 7, "one").await;
-    let update = async |selector, now| {
-        store.update(selector, content_of("new title", "new"), now).await.expect("an answer")
+    let change = async |selector, now| {
+        update(store, selector, content_of("new title", "new"), now).await.expect("an answer")
     };
-    assert_eq!(update(by(8, post.id), 2_000).await, None);
-    assert_eq!(update(any(999), 2_000).await, None);
+    assert_eq!(change(by(8, post.id), 2_000).await, None);
+    assert_eq!(change(any(999), 2_000).await, None);
     assert_eq!(get(store, post.id).await, Some(post.clone()));
     for (selector, updated_at) in [(by(7, post.id), 2_000), (any(post.id), 3_000)] {
-        let changed = update(selector, updated_at).await;
+        let changed = change(selector, updated_at).await;
         let (title, content) = ("new title".into(), "new".into());
         assert_eq!(changed, Some(Post { title, content, updated_at, ..post.clone() }));
         assert_eq!(get(store, post.id).await, changed);
     }
 }
 
-async fn update_advances_updated_at(store: &dyn PostStore) {
+async fn update_advances_updated_at(store: &Database) {
     let post = insert(store, 7, "one").await;
     for (now, updated_at) in [(1_000, 1_001), (5, 1_002), (2_000, 2_000)] {
-        let changed = store.update(any(post.id), content_of("title", "two"), now).await;
+        let changed = update(store, any(post.id), content_of("title", "two"), now).await;
         let changed = changed.expect("updated");
         assert_eq!(changed.map(|post| post.updated_at), Some(updated_at));
     }
 }
 
-async fn delete_selects_by_id_and_author(store: &dyn PostStore) {
+async fn delete_selects_by_id_and_author(store: &Database) {
     let (one, two) = (insert(store, 7, "one").await.id, insert(store, 7, "two").await.id);
-    let delete = async |selector| store.delete(selector).await.expect("an answer");
-    assert_eq!(delete(by(8, one)).await, None);
-    assert_eq!(delete(any(999)).await, None);
-    assert_eq!(delete(by(7, one)).await, Some(7));
-    assert_eq!(delete(any(one)).await, None);
-    assert_eq!(delete(any(two)).await, Some(7));
+    let remove = async |selector| delete(store, selector).await.expect("an answer");
+    assert_eq!(remove(by(8, one)).await, None);
+    assert_eq!(remove(any(999)).await, None);
+    assert_eq!(remove(by(7, one)).await, Some(7));
+    assert_eq!(remove(any(one)).await, None);
+    assert_eq!(remove(any(two)).await, Some(7));
     assert_eq!(get(store, two).await, None);
 }
 
-async fn page(store: &dyn PostStore, filter: &PostFilter) -> (Vec<String>, bool) {
-    let (posts, has_more) = store.page(filter).await.expect("read");
+async fn page(store: &Database, filter: &PostFilter) -> (Vec<String>, bool) {
+    let (posts, has_more) = super::page(store, filter).await.expect("read");
     (posts.into_iter().map(|post| post.content).collect(), has_more)
 }
 
@@ -129,7 +125,7 @@ fn contents(contents: &[&str], has_more: bool) -> (Vec<String>, bool) {
     (contents.iter().map(|&content| content.to_owned()).collect(), has_more)
 }
 
-async fn pages_are_ordered_and_filtered(store: &dyn PostStore) {
+async fn pages_are_ordered_and_filtered(store: &Database) {
     assert_eq!(page(store, &ALL).await, contents(&[], false));
     let first = insert(store, 7, "one").await.id;
     for (author_id, content) in [(8, "two"), (7, "three"), (8, "four")] {
@@ -146,7 +142,7 @@ async fn pages_are_ordered_and_filtered(store: &dyn PostStore) {
     assert_eq!(page(store, &last).await, contents(&["three"], false));
 }
 
-async fn page_ends_after_so_many_bytes(store: &dyn PostStore) {
+async fn page_ends_after_so_many_bytes(store: &Database) {
     for content in ["ééé", "a", "b"] {
         insert(store, 7, content).await;
     }
@@ -161,9 +157,9 @@ async fn page_ends_after_so_many_bytes(store: &dyn PostStore) {
     }
 }
 
-async fn closed_store_is_unavailable(store: &dyn PostStore) {
+async fn closed_store_is_unavailable(store: &Database) {
     store.ping().await.expect("open");
     store.close().await;
     store.ping().await.expect_err("closed");
-    store.posts_by_id(&[1]).await.expect_err("closed");
+    posts_by_id(store, &[1]).await.expect_err("closed");
 }

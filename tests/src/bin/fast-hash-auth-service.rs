@@ -6,6 +6,6 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     program::run::<Settings>(|settings| {
-        settings.use_bcrypt_cost_for_tests(e2e::program::hash_cost());
+        settings.service.bcrypt_cost = e2e::program::hash_cost();
     })
 }

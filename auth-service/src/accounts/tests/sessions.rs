@@ -103,12 +103,12 @@ async fn a_name_is_checked_before_the_password_and_the_user_agent_is_kept_in_bou
     let long = format!("Mozilla/5.0\r\n\u{7f}{}", "é".repeat(400));
     let request = SessionRequest { user_agent: long, ..named("laptop") };
     let (_, session) = app.try_session("sesame", request).await.expect("made");
-    let agent = session.client.user_agent.expect("kept");
+    let agent = session.user_agent.expect("kept");
     assert_eq!((agent.len(), &agent[..13]), (255, "Mozilla/5.0é"));
     assert_eq!(session.name, "laptop");
-    assert_eq!(session.client.address.as_deref(), Some("192.0.2.1"));
+    assert_eq!(session.client_address.as_deref(), Some("192.0.2.1"));
     let (_, session) = app.session().await;
-    assert_eq!((session.name.as_str(), session.client.user_agent), ("", None));
+    assert_eq!((session.name.as_str(), session.user_agent), ("", None));
 }
 
 #[tokio::test]

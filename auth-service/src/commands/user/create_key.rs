@@ -4,7 +4,7 @@ use super::operator::{Operator, not_found};
 use crate::{
     accounts::{AccountError, check_key_expiry, check_name},
     audit::{Change, Write},
-    opaque_token::TokenKind,
+    opaque_token::{NewToken, TokenKind},
     store::{WriteError, Writer},
 };
 use clap::Args;
@@ -12,7 +12,7 @@ use rolegate_program::{
     program::{Failure, print},
     settings::SettingError,
 };
-use rolegate_proto::Role;
+use rolegate_proto::{Role, limits::API_KEY_PREFIX};
 use secrecy::ExposeSecret as _;
 use std::{sync::Arc, time::Duration};
 
@@ -52,7 +52,7 @@ pub(super) async fn run(
     let user = operator.find(&username).await?;
     let is_disabled = user.disabled;
     let user_id = user.id;
-    let mut new = TokenKind::ApiKey.generate(user_id, name, created_at)?;
+    let mut new = NewToken::generate(API_KEY_PREFIX, user_id, name, created_at)?;
     (new.stored.role, new.stored.expires_at) = (role, expires_at);
     let key = new.token.clone();
     let store = Arc::clone(&operator.store);

@@ -5,7 +5,7 @@
 
 use super::{SqlStore, seconds_to_store, stored_seconds};
 use crate::{
-    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenClient, TokenKind},
+    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{StoreError, TokenSelection, TokenStore, Used, WriteError, Writer, tables::COLUMNS},
     user::{Credentials, User},
 };
@@ -76,7 +76,7 @@ impl TokenStore for SqlStore {
         let insert = insert.bind(digest).bind(token.role.as_ref().map(Role::as_str));
         let insert = insert.bind(created_at).bind(token.expires_at.map(seconds_to_store));
         let insert = insert.bind(token.not_before.map(seconds_to_store));
-        let insert = insert.bind(token.client.address).bind(token.client.user_agent);
+        let insert = insert.bind(token.client_address).bind(token.user_agent);
         let insert = insert.bind(token.created_by).bind(count_to_store(MAX_API_KEYS));
         // The session by which an owner acts.
         let session = writer.session();
@@ -201,7 +201,7 @@ where
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
         let (id, user_id, name, prefix, role, created_at, expires_at, last_used_at, own, ..) =
             TokenRow::from_row(row)?;
-        let (.., address, user_agent, created_by) = TokenRow::from_row(row)?;
+        let (.., client_address, user_agent, created_by) = TokenRow::from_row(row)?;
         let optional = |seconds: Option<i64>| seconds.map(stored_seconds).transpose();
         Ok(Self {
             id,
@@ -213,7 +213,8 @@ where
             expires_at: optional(expires_at)?,
             last_used_at: optional(last_used_at)?,
             not_before: optional(own)?,
-            client: TokenClient { address, user_agent },
+            client_address,
+            user_agent,
             created_by,
         })
     }

@@ -2,10 +2,10 @@ mod listing;
 
 use super::{NewUser, TABLES, UserFilter, open, open_beside};
 use crate::{
-    opaque_token::{OpaqueToken, TokenKind},
+    opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{BatchedReads, Credentials, Used, UserStore, Writer, list_query::list_query},
 };
-use rolegate_proto::Role;
+use rolegate_proto::{Role, limits::API_KEY_PREFIX};
 use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Timed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -25,7 +25,7 @@ async fn plan(database: &Database, filter: &UserFilter) -> String {
 async fn page_is_read_from_an_index_and_never_sorted() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
-    let store = url.open(&TABLES).await.expect("opened");
+    let store = url.open(&TABLES, None).await.expect("opened");
     let all = UserFilter { after: 5, limit: 51, ..UserFilter::default() };
     let by_id = "SEARCH user USING INTEGER PRIMARY KEY (rowid>?)";
     assert_eq!(plan(&store, &all).await, by_id);
@@ -47,7 +47,8 @@ async fn use_a_key_and_a_password(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
     let user_id = store.insert(None, new).await.expect("inserted").id;
-    let key = || TokenKind::ApiKey.generate(user_id, "export".to_owned(), 7).expect("randomness");
+    let key =
+        || NewToken::generate(API_KEY_PREFIX, user_id, "export".to_owned(), 7).expect("randomness");
     let used = store.insert_token(key(), Writer::Operator).await.expect("inserted").id;
     store.insert_token(key(), Writer::Operator).await.expect("inserted");
     for at in [20, 10] {
@@ -134,7 +135,7 @@ async fn a_name_with_nul_fails_only_its_own_read_on_postgres() {
 async fn a_user_deleted_with_the_statement_of_an_older_process_leaves_no_keys() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
-    let database = url.open(&TABLES).await.expect("opened");
+    let database = url.open(&TABLES, None).await.expect("opened");
     for sql in [
         r#"INSERT INTO "user" (id, username, password) VALUES (2, 'ann', 'hash') RETURNING id"#,
         "INSERT INTO api_key (user_id, name, prefix, digest, created_at)
@@ -162,7 +163,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
     let running = open(&url).await.expect("opened");
     assert_eq!(ahead(&*running).await, 0);
-    let database = url.open(&TABLES).await.expect("opened");
+    let database = url.open(&TABLES, None).await.expect("opened");
     let set = async |sql| database.write::<(i64,)>(database.statement(sql)).await.expect("set");
     let opened = async |is_service| {
         let store =
@@ -216,7 +217,7 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
     let store = open(&url).await.expect("opened");
-    let database = url.open(&TABLES).await.expect("opened");
+    let database = url.open(&TABLES, None).await.expect("opened");
     // One connection writes, so what began before has ended.
     let latest = async |username: &str| {
         let (username, password_hash) = (username.to_owned(), "hash".into());

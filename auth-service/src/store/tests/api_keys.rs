@@ -2,18 +2,19 @@
 
 use super::{assert_not_found, get, insert, names};
 use crate::{
-    opaque_token::{NewToken, OpaqueToken, TokenClient, TokenKind},
+    opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{TokenSelection, UserFilter, UserStore, WriteError, Writer},
     user::User,
 };
-use rolegate_proto::Role;
+use rolegate_proto::{Role, limits::API_KEY_PREFIX};
 use tokio::join;
 
 const KEY: TokenKind = TokenKind::ApiKey;
 const ALL: TokenSelection = TokenSelection::AllBut(None);
 
 fn new_key(user: &User, digest: &str) -> NewToken {
-    let mut new = KEY.generate(user.id, "export".to_owned(), 7).expect("randomness");
+    let mut new =
+        NewToken::generate(API_KEY_PREFIX, user.id, "export".to_owned(), 7).expect("randomness");
     new.stored.prefix = "rgk_abcd".to_owned();
     NewToken { digest: digest.to_owned(), ..new }
 }
@@ -44,7 +45,8 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
         expires_at,
         last_used_at: None,
         not_before: None,
-        client: TokenClient::default(),
+        client_address: None,
+        user_agent: None,
         created_by: None,
     };
     assert_eq!(one, expected);

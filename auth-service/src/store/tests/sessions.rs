@@ -2,17 +2,21 @@
 
 use super::{assert_not_found, insert};
 use crate::{
-    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenClient, TokenKind},
+    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{TokenSelection, UserStore, WriteError, Writer},
     user::User,
 };
-use rolegate_proto::Role;
+use rolegate_proto::{
+    Role,
+    limits::{API_KEY_PREFIX, SESSION_PREFIX},
+};
 
 const ALL: TokenSelection = TokenSelection::AllBut(None);
 pub(super) const END: u64 = 1_000_000;
 
 pub(super) fn new(kind: TokenKind, user: &User, digest: &str) -> NewToken {
-    let mut new = kind.generate(user.id, String::new(), 7).expect("randomness");
+    let prefix = if kind == TokenKind::ApiKey { API_KEY_PREFIX } else { SESSION_PREFIX };
+    let mut new = NewToken::generate(prefix, user.id, String::new(), 7).expect("randomness");
     new.stored.prefix = "rgx_abcd".to_owned();
     if kind == TokenKind::Session {
         new.stored.expires_at = Some(END);
@@ -51,13 +55,12 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
     store: &dyn UserStore,
 ) {
     let ann = insert(store, "ann", Role::ADMIN).await;
-    let client = TokenClient {
-        address: Some("2001:db8::1".to_owned()),
-        user_agent: Some("Mozilla/5.0 é".to_owned()),
-    };
+    let client_address = Some("2001:db8::1".to_owned());
+    let user_agent = Some("Mozilla/5.0 é".to_owned());
     let mut laptop = new(TokenKind::Session, &ann, "one");
     (laptop.stored.name, laptop.stored.not_before) = ("laptop".to_owned(), Some(5));
-    laptop.stored.client = client.clone();
+    laptop.stored.client_address = client_address.clone();
+    laptop.stored.user_agent = user_agent.clone();
     let one = store.insert_token(laptop, Writer::Operator).await.expect("inserted");
     let expected = OpaqueToken {
         id: one.id,
@@ -69,7 +72,8 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
         expires_at: Some(END),
         last_used_at: None,
         not_before: Some(5),
-        client,
+        client_address,
+        user_agent,
         created_by: None,
     };
     assert_eq!((&one, one.kind()), (&expected, TokenKind::Session));

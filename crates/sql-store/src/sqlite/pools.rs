@@ -152,7 +152,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
         let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
-        let opened = url.open(&TABLES).await.expect("opened");
+        let opened = url.open(&TABLES, None).await.expect("opened");
         let Engine::Sqlite(pools) = &opened.engine else { panic!("a file") };
         let log_size = || file.with_extension("db-wal").metadata().expect("there").len();
         let before = log_size();

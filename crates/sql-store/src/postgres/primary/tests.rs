@@ -94,7 +94,7 @@ async fn a_store_opens_reads_and_writes_on_a_server_without_wal_functions() {
         sqlite: &[],
     };
     let url = DatabaseUrl::required("DATABASE_URL", Some(database.url().as_str().into()), None);
-    let store = url.expect("a URL").open(&tables).await.expect("opened");
+    let store = url.expect("a URL").open(&tables, None).await.expect("opened");
     let insert = store.statement("INSERT INTO t VALUES (7) RETURNING i");
     assert_eq!(store.write::<(i64,)>(insert).await.expect("written"), [(7,)]);
     let read = store.read::<(i64,)>(store.statement("SELECT i FROM t")).await;
