@@ -109,11 +109,8 @@ impl Writer {
         if let Self::Admin(_) = self {
             let users: Vec<User> = rows.iter().map(|row| row.user.clone()).collect();
             require_admin(&users, self.admin(), id, true)?;
-            return if row.user.role == Role::ADMIN {
-                Err(WriteError::UserIsAdmin)
-            } else {
-                Ok(())
-            };
+            let is_admin = row.user.role == Role::ADMIN;
+            return if is_admin { Err(WriteError::UserIsAdmin) } else { Ok(()) };
         }
         let has_password = match self {
             Self::Login { password_hash, .. } => {
@@ -122,11 +119,8 @@ impl Writer {
             _ => true,
         };
         let is_unchanged = self.seen().is_none_or(|seen| seen == row.user.tokens_not_before);
-        if has_password && is_unchanged && !row.user.disabled {
-            Ok(())
-        } else {
-            Err(WriteError::UserNotFound)
-        }
+        let may_add = has_password && is_unchanged && !row.user.disabled;
+        if may_add { Ok(()) } else { Err(WriteError::UserNotFound) }
     }
 }
 

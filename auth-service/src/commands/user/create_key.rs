@@ -50,8 +50,7 @@ pub(super) async fn run(
     let check = |at: u64| check_key_expiry(at.try_into().unwrap_or(i64::MAX), created_at);
     let expires_at = expires_in.map(end).map(check).transpose().map_err(invalid("EXPIRES_IN"))?;
     let user = operator.find(&username).await?;
-    let is_disabled = user.disabled;
-    let user_id = user.id;
+    let (user_id, is_disabled) = (user.id, user.disabled);
     let mut new = NewToken::generate(API_KEY_PREFIX, user_id, name, created_at)?;
     (new.stored.role, new.stored.expires_at) = (role, expires_at);
     let key = new.token.clone();
