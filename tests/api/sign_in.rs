@@ -58,13 +58,21 @@ pub(crate) async fn submit(
     api.send(headers.iter().fold(request.body(form.to_owned()), add)).await
 }
 
-/// The cookie that a sign-in set, as the browser sends it: `name=value`.
+/// The cookie that a sign-in set, as the browser sends it: `name=value`. Beside that of the console there may be
+/// one of applications, with the same session.
 #[track_caller]
 pub(crate) fn cookie_of(response: &TestResponse) -> String {
-    let mut set = response.expect(303).headers.get_all("set-cookie").iter();
-    let (Some(cookie), None) = (set.next(), set.next()) else { panic!("not one: {response}") };
-    let cookie = cookie.to_str().expect("visible ASCII");
-    cookie.split(';').next().unwrap_or_default().to_owned()
+    let set = response.expect(303).headers.get_all("set-cookie").iter();
+    let cookies = set.map(|it| it.to_str().expect("visible ASCII").split(';').next());
+    let cookies: Vec<_> = cookies.map(Option::unwrap_or_default).collect();
+    let values: Vec<_> = cookies.iter().filter_map(|it| Some(it.split_once('=')?.1)).collect();
+    match (&cookies[..], &values[..]) {
+        ([cookie], [_]) => (*cookie).to_owned(),
+        ([console, _], [first, second]) if first == second && console.contains("-console=") => {
+            (*console).to_owned()
+        }
+        _ => panic!("neither one nor both: {response}"),
+    }
 }
 
 async fn sign_in(api: &Api, username: &str, password: &str, back: &str) -> String {
