@@ -22,17 +22,9 @@ const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 /// Bytes of a return address; proxies limit the headers of an answer to 4 KiB.
 const MAX_RETURN: usize = 2048;
 
-/// The headers of browsers that decisions read, in lower case, without those of [`BrowserRequest::forwarded`].
-pub const HEADERS: [&str; 8] = [
-    "cookie",
-    "origin",
-    "sec-fetch-site",
-    "sec-fetch-mode",
-    "accept",
-    "upgrade",
-    "sec-websocket-key",
-    "sec-websocket-version",
-];
+/// The headers of browsers that decisions read, in lower case, separated by blanks.
+pub const HEADERS: &str = "cookie origin sec-fetch-site sec-fetch-mode accept upgrade sec-websocket-key \
+                           sec-websocket-version";
 
 /// What a browser asked an application for.
 #[derive(Clone, Copy, Debug)]
@@ -78,17 +70,23 @@ impl<'a> BrowserRequest<'a> {
 
     /// Whether a person waits for a page.
     fn is_navigation(&self) -> bool {
-        if self.headers.contains_key(FETCH_MODE) {
-            return only(self.headers, FETCH_MODE) == Some("navigate");
+        match fetch_mode(self.headers) {
+            Some(mode) => mode == "navigate",
+            None => only(self.headers, ACCEPT).is_some_and(|types| types.contains("text/html")),
         }
-        only(self.headers, ACCEPT).is_some_and(|types| types.contains("text/html"))
     }
 }
 
 /// Whether a script or an element of a page made the request, rather than a person.
 #[must_use]
 pub fn is_by_page(headers: &HeaderMap) -> bool {
-    headers.contains_key(FETCH_MODE) && only(headers, FETCH_MODE) != Some("navigate")
+    fetch_mode(headers).is_some_and(|mode| mode != "navigate")
+}
+
+/// `Sec-Fetch-Mode`, of which several are none that is known. Proxies may send an empty one for none.
+fn fetch_mode(headers: &HeaderMap) -> Option<&str> {
+    let is_said = headers.get_all(FETCH_MODE).iter().any(|mode| !mode.is_empty());
+    is_said.then(|| only(headers, FETCH_MODE).unwrap_or_default())
 }
 
 /// Whether the browser says that a page of this origin made the request.

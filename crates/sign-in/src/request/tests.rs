@@ -1,6 +1,6 @@
 //! The table of cases for the gateway and auth-service alike.
 
-use super::{BrowserRequest, is_same_origin};
+use super::{BrowserRequest, is_by_page, is_same_origin};
 use crate::{origin::Origin, settings::SignIn};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret as _;
@@ -139,6 +139,7 @@ fn only_navigations_are_led_to_the_page() {
     for (list, expected) in [
         (&[("sec-fetch-mode", "navigate")][..], there),
         (&[("accept", "text/html,application/xhtml+xml")], there),
+        (&[("sec-fetch-mode", ""), ("accept", "text/html")], there),
         (&[("sec-fetch-mode", "cors"), ("accept", "text/html")], None),
         (&[("sec-fetch-mode", "navigate"), ("sec-fetch-mode", "cors")], None),
         (&[("accept", "*/*")], None),
@@ -151,6 +152,21 @@ fn only_navigations_are_led_to_the_page() {
             expected,
             "{list:?}"
         );
+    }
+}
+
+#[test]
+fn pages_are_told_from_people_and_programs() {
+    for (list, expected) in [
+        (&[("sec-fetch-mode", "cors")][..], true),
+        (&[("sec-fetch-mode", "no-cors")], true),
+        (&[("sec-fetch-mode", "navigate"), ("sec-fetch-mode", "navigate")], true),
+        (&[("sec-fetch-mode", "navigate")], false),
+        (&[("sec-fetch-mode", "")], false),
+        (&[("accept", "text/html")], false),
+        (&[], false),
+    ] {
+        assert_eq!(is_by_page(&headers(list)), expected, "{list:?}");
     }
 }
 
