@@ -83,7 +83,10 @@ session.addEventListener("other", () => {
   history.replaceState(null, "", location.pathname);
   location.reload();
 });
+const closeDialogs = () => app.querySelectorAll("dialog").forEach((dialog) => dialog.close());
 session.addEventListener("role", () => {
+  // A role may no longer do what they offer.
+  closeDialogs();
   notify(`Your role is now ${session.user.role}.`);
   show();
 });
@@ -91,9 +94,14 @@ addEventListener("hashchange", () => {
   if (!session.user || (location.hash && !location.hash.startsWith("#/"))) return;
   forget();
   // Dialogs belong to the page before.
-  app.querySelectorAll("dialog").forEach((dialog) => dialog.close());
+  closeDialogs();
   show();
   main.querySelector("h1")?.focus();
+});
+// As the link does, without another address, which says the view.
+app.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
 });
 const leaving = app.querySelector("#sign-out");
 leaving.addEventListener("click", async () => {

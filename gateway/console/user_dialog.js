@@ -12,9 +12,10 @@ import { moment } from "./times.js";
 import { roleForm } from "./user_role.js";
 
 /** `changed(user)`, `removed()` and `reload()` keep the list up to date. */
-export function openUser(user, { changed, removed, reload }) {
+export async function openUser(user, { changed, removed, reload }) {
   const path = `/users/${user.id}`;
   const isSelf = user.id === session.user.id;
+  const isLast = isSelf && (await isLastAdmin());
   const keys = keyList(`${path}/keys`);
   const sessions = !isSelf && sessionList(`${path}/sessions`);
   const done = () => dialog.close();
@@ -23,18 +24,23 @@ export function openUser(user, { changed, removed, reload }) {
   const facts = [`Id ${user.id}`, created && `created ${moment(created)}`, last ? `last sign-in ${moment(last)}` : "no sign-in known"];
   const dialog = openDialog(user.username, [
     el("p", { class: "muted" }, facts.filter(Boolean).join(", ")),
-    section("Role", roleForm(user, path, { changed, done, reload })),
-    isSelf && section("You", el("p", {}, own)),
+    // What the API refuses is not offered.
+    !isLast && section("Role", roleForm(user, path, { changed, done, reload })),
+    isSelf && section("You", el("p", {}, own), isLast && el("p", { class: "muted" }, "You are the only enabled admin, so you keep the role.")),
     !isSelf && section("Password", password(path, sessions.load)),
     !isSelf && section("Sessions", sessions.element, tokens(path, sessions.load)),
     section("API keys", keys.element, user.role !== "admin" && newKey(keys, `${path}/keys`)),
-    section("Access", access(user, path, isSelf, changed)),
-    // What the API refuses.
+    !isLast && section("Access", access(user, path, isSelf, changed)),
     !isSelf && user.username !== "admin" && section("Delete", remove(user, path, done, removed)),
   ]);
   dialog.showModal();
   keys.load();
   if (sessions) sessions.load();
+}
+
+async function isLastAdmin() {
+  const admins = call("GET", "/users?role=admin&disabled=false&limit=2");
+  return admins.then(({ users }) => users.length < 2, () => false);
 }
 
 function section(title, ...content) {

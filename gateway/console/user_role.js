@@ -16,7 +16,9 @@ export function roleForm(user, path, { changed, done, reload }) {
     fields: [field("Role", role)],
     submit: "Change role",
     act: async () => {
-      const [before, wanted] = [user.role, role.value];
+      // Another admin may have changed it since the list was read.
+      const [{ role: before }, wanted] = [await call("GET", path), role.value];
+      if (before !== user.role) changed({ role: before });
       if (wanted === before) return `${user.username} has this role.`;
       const question = doubt(user, wanted);
       if (question && !(await ask(question, `Make ${wanted}`))) return void (role.value = before);

@@ -76,10 +76,14 @@ export function usersView() {
   }
 
   function row(user) {
-    const { element, show } = userRow(user, () => openUser(user, { changed: show, removed, reload }));
+    const { element, show } = userRow(user, () => openUser(user, { changed, removed, reload }));
+    // The row may match the filters no longer.
+    const changed = (values) => {
+      show(values);
+      if (filters.text) reload();
+    };
     const removed = () => {
-      element.remove();
-      if (!rows.childElementCount) load();
+      load();
       heading.focus();
     };
     return element;

@@ -24,7 +24,7 @@ use axum::{
     Extension, Router,
     body::HttpBody as _,
     extract::{Request, State},
-    middleware::map_response,
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse as _, Response},
     routing::{any, post},
 };
@@ -55,22 +55,19 @@ pub(crate) fn router(
     let routes = Router::new()
         .route("/authorize", any(authorize))
         .route("/introspect", post(introspect::introspect))
-        .layer(map_response(complete));
+        .layer(from_fn_with_state(state.sign_in.is_some(), complete));
     middleware::apply("forward-auth", routes, &settings, memory).with_state(state)
 }
 
-/// In the extensions of a refusal: a page made the request, which the dialog of a browser that asks for a
-/// password would interrupt.
-#[derive(Clone)]
-struct ByPage;
-
-/// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, and
-/// `Retry-After` to a 504, because asking again changes nothing.
-async fn complete(mut response: Response) -> Response {
+/// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, but not
+/// for a page, which a browser's dialog for a password would interrupt; and `Retry-After` to a 504, because
+/// asking again changes nothing.
+async fn complete(State(can_sign_in): State<bool>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let is_by_page = can_sign_in && is_by_page(headers) && !headers.contains_key(AUTHORIZATION);
+    let mut response = next.run(request).await;
     let (name, value) = match response.status() {
-        StatusCode::UNAUTHORIZED if response.extensions().get::<ByPage>().is_none() => {
-            (WWW_AUTHENTICATE, BASIC_CHALLENGE)
-        }
+        StatusCode::UNAUTHORIZED if !is_by_page => (WWW_AUTHENTICATE, BASIC_CHALLENGE),
         StatusCode::GATEWAY_TIMEOUT => (RETRY_AFTER, "1"),
         _ => return response,
     };
@@ -136,12 +133,6 @@ async fn decide(
         Err(mut response) => {
             let roles = roles.as_deref().map(RequiredRoles::of);
             roles.map(|roles| response.extensions_mut().insert(roles));
-            if state.sign_in.is_some()
-                && is_by_page(headers)
-                && !headers.contains_key(AUTHORIZATION)
-            {
-                response.extensions_mut().insert(ByPage);
-            }
             response
         }
     }

@@ -103,8 +103,8 @@ async fn sign_in_by_form(
     let goal = back.clone().unwrap_or_else(|| ReturnAddress::own(start));
     let application = pages.sign_in.cookie(Some(&own));
     let has_console = pages.has_console && goal.is_of_console();
-    let console = has_console.then(|| Cookie::of_console(own.is_plain_loopback()));
-    let cookie = console.unwrap_or(application);
+    let console = Cookie::of_console(own.is_plain_loopback());
+    let cookie = if has_console { console } else { application };
     let (auth, agent) = (&pages.gateway.auth, user_agent(&headers));
     let (agent, for_domain) = (agent.as_deref(), cookie.is_for_domain());
     let call = auth.create_session(&username, &password, None, agent, for_domain, context);
@@ -115,7 +115,15 @@ async fn sign_in_by_form(
             return Ok(page::refuse(error, page));
         }
     };
-    if let Ok(Some(before)) = cookie.find(&headers) {
+    let held = [application, console].map(|cookie| cookie.find(&headers).ok().flatten());
+    let token_of =
+        |held: &Option<SecretString>| held.as_ref().map(|it| it.expose_secret().to_owned());
+    let is_shared = token_of(&held[0]) == token_of(&held[1]);
+    let is_free = held[0].is_none() || is_shared;
+    let [of_application, of_console] = held;
+    // That of the console goes on beside an application's.
+    let before = if has_console { of_console } else { of_application.filter(|_| !is_shared) };
+    if let Some(before) = before {
         // The new one is good, whatever becomes of it.
         let _ = auth.clone().acting_for(before, context).end_cookie_session().await;
     }
@@ -123,7 +131,7 @@ async fn sign_in_by_form(
     let set = cookie.set(&token, left.as_secs()).ok_or(ApiError::from(CallError::Malformed))?;
     // An application on its own host may have pages at the console's path, and there is no console then.
     let second = application.set(&token, left.as_secs());
-    let second = second.filter(|_| has_console && !application.is_for_domain());
+    let second = second.filter(|_| has_console && is_free && !application.is_for_domain());
     let cookies = [Some(set), second].into_iter().flatten().map(|it| (SET_COOKIE, it));
     Ok((AppendHeaders(cookies), Redirect::to(&goal.location)).into_response())
 }

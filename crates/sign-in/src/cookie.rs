@@ -104,6 +104,7 @@ impl<'a> Cookie<'a> {
 mod tests {
     use super::Cookie;
     use http::{HeaderMap, HeaderValue, header::COOKIE};
+    use proptest::{collection::vec, prelude::*, sample::select};
     use secrecy::{ExposeSecret as _, SecretString};
 
     fn found(cookie: Cookie<'_>, values: &[&str]) -> String {
@@ -144,6 +145,29 @@ mod tests {
             (&["a=\"x; __Host-rolegate=rgs_A; y\""], "rgs_A"),
         ] {
             assert_eq!(found(cookie, headers), expected, "{headers:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+        /// Read again in another way: cut at each semicolon, each part at its first "=".
+        #[test]
+        fn whatever_is_sent_is_read_as_browsers_write_it(
+            pieces in vec(select(&["__Host-rolegate", "rolegate", "=", ";", "; ", " ", "\t", "a", "rgs_A", "rgd_A", "\""][..]), 0..12),
+            cut in 0_usize..12,
+        ) {
+            let (first, second) = pieces.split_at(cut.min(pieces.len()));
+            let lines = [first.concat(), second.concat()];
+            let parts = lines.iter().flat_map(|line| line.split(';'));
+            let parts = parts.map(|part| part.split_once('=').unwrap_or((part, "")));
+            let mut own = parts.filter(|(name, _)| name.trim() == "__Host-rolegate");
+            let expected = match (own.next(), own.next()) {
+                (Some(_), Some(_)) => "Twice",
+                (Some((_, value)), None) if value.trim().starts_with("rgs_") => value.trim(),
+                _ => "-",
+            };
+            prop_assert_eq!(found(Cookie::of_host(false), &[&lines[0], &lines[1]]), expected);
         }
     }
 

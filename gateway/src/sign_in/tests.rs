@@ -337,12 +337,33 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
 }
 
 #[tokio::test]
+async fn sign_in_to_the_console_leaves_the_person_of_an_application_alone() {
+    let (router, _) = gateway(&[]);
+    for (cookie, set) in [
+        ("rolegate=rgs_other", 1),
+        ("rolegate=rgs_other; rolegate-console=rgs_user", 1),
+        ("rolegate=rgs_user; rolegate-console=rgs_user", 2),
+        ("rolegate-console=rgs_user", 2),
+        ("a=b", 2),
+    ] {
+        let mut request = form("/sign-in", FORM);
+        request.headers_mut().insert("cookie", HeaderValue::from_static(cookie));
+        let response = fetch(&router, request).await;
+        assert_eq!((response.status, cookies(&response).len()), (303, set), "{cookie}");
+        assert!(cookies(&response)[0].starts_with("rolegate-console=rgs_user;"), "{cookie}");
+    }
+}
+
+#[tokio::test]
 async fn session_that_the_browser_had_ends_with_the_next_sign_in() {
     let (router, calls) = gateway(&[]);
     for (cookie, ended) in [
         ("rolegate=rgs_user", 1),
         ("rolegate=rgs_unknown", 1),
         ("rolegate-console=rgs_user", 0),
+        // One session in both goes on in the console.
+        ("rolegate=rgs_user; rolegate-console=rgs_user", 0),
+        ("rolegate=rgs_other; rolegate-console=rgs_user", 1),
         ("rolegate=user", 0),
     ] {
         calls.lock().expect("no panic").clear();

@@ -49,9 +49,10 @@ pub(super) async fn create_all(app: &TestApp, names: &str) -> Vec<Caller> {
     };
     // Good, but in a cookie only.
     // With mutual TLS nobody but the services can ask for one.
-    let of_domain = match app.auth().address("grpc").starts_with("https") {
-        true => format!("rgd_{}", "A".repeat(43)),
-        false => new_session(app, &app.admin().await, true).await,
+    let of_domain = if app.auth().address("grpc").starts_with("https") {
+        format!("rgd_{}", "A".repeat(43))
+    } else {
+        new_session(app, &app.admin().await, true).await
     };
     let bad_basic = app.basic.with_basic("admin", "not the password of the admin");
     let mut callers = vec![

@@ -191,6 +191,7 @@ async fn address_in_use_is_rejected() {
 
 #[tokio::test]
 async fn invalid_limit_or_network_is_rejected() {
+    let every = &[AuthService, Gateway, Rolegate][..];
     let owners = &[AuthService, Rolegate][..];
     let only_auth = &[AuthService][..];
     expect_each_refused(&[
@@ -213,6 +214,12 @@ async fn invalid_limit_or_network_is_rejected() {
         (owners, "EXTRA_ROLES", "editor,admin"),
         (owners, "EXTRA_ROLES", "editor,editor"),
         (owners, "EXTRA_ROLES", "éditeur"),
+        (every, "SIGN_IN", "On"),
+        (every, "SIGN_IN_URL", "http://auth.example.org/sign-in"),
+        (every, "SIGN_IN_URL", "//evil.example"),
+        (every, "COOKIE_DOMAIN", ".example.org"),
+        (every, "RETURN_ORIGINS", "https://app.example.org/"),
+        (every, "RETURN_ORIGINS", "*"),
         (owners, "SESSION_IDLE_SECONDS", "299"),
         (owners, "SESSION_IDLE_SECONDS", "12h"),
         // More than SESSION_MAX_SECONDS.
