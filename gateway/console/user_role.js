@@ -16,8 +16,8 @@ export function roleForm(user, path, { changed, done, reload }) {
     fields: [field("Role", role)],
     submit: "Change role",
     act: async () => {
-      // Another admin may have changed it since the list was read.
-      const [{ role: before }, wanted] = [await call("GET", path), role.value];
+      const wanted = role.value;
+      const before = await stored();
       if (before !== user.role) changed({ role: before });
       if (wanted === before) return `${user.username} has this role.`;
       const question = doubt(user, wanted);
@@ -38,11 +38,21 @@ export function roleForm(user, path, { changed, done, reload }) {
     },
   }).element;
 
+  /** Another admin may have changed it since the list was read. */
+  async function stored() {
+    try {
+      return (await call("GET", path)).role;
+    } catch (error) {
+      role.value = user.role;
+      throw error;
+    }
+  }
+
   /** Unless another admin has changed the role meanwhile. */
   async function undo(before, wanted) {
     try {
-      const { role: stored } = await call("GET", path);
-      if (stored !== wanted) return notify(`Not undone: ${user.username} is ${stored} meanwhile.`);
+      const now = await stored();
+      if (now !== wanted) return notify(`Not undone: ${user.username} is ${now} meanwhile.`);
       await put(before);
       notify(`${user.username} is ${before} again.`);
     } catch (error) {
