@@ -270,6 +270,13 @@ def a_refusal_is_shown_at_its_field_with_the_stored_role(page):
             assert server.api("DELETE", f"/users/{user['id']}", token=token)[0] == 200
     page.open("admin")
     page.manage("admin")
+    page.find("dialog", "You are the only enabled admin")
+    assert [heading.text for heading in page.all("dialog h3")] == ["You", "API keys"]
+    page.press(Keys.ESCAPE)
+    other = server.create("leaves-meanwhile", "admin")
+    page.manage("admin")
+    page.find("dialog [aria-label=Role] select")
+    assert server.api("DELETE", f"/users/{other}", token=token)[0] == 200
     page.change_role("user")
     page.click("dialog.question button", "Make user")
     page.find("dialog .field .message", "The last admin cannot be removed.")
