@@ -83,10 +83,7 @@ session.addEventListener("other", () => {
   history.replaceState(null, "", location.pathname);
   location.reload();
 });
-const closeDialogs = () => app.querySelectorAll("dialog").forEach((dialog) => dialog.close());
 session.addEventListener("role", () => {
-  // A role may no longer do what they offer.
-  closeDialogs();
   notify(`Your role is now ${session.user.role}.`);
   show();
 });
@@ -94,7 +91,7 @@ addEventListener("hashchange", () => {
   if (!session.user || (location.hash && !location.hash.startsWith("#/"))) return;
   forget();
   // Dialogs belong to the page before.
-  closeDialogs();
+  app.querySelectorAll("dialog").forEach((dialog) => dialog.close());
   show();
   main.querySelector("h1")?.focus();
 });
