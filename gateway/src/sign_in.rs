@@ -82,7 +82,8 @@ async fn show(
     query: QueryParams,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let Some(own) = safe_origin(&headers) else { return Ok(page::https_needed()) };
+    let own = Origin::of_request(&headers).filter(Origin::is_safe);
+    let Some(own) = own else { return Ok(page::https_needed()) };
     let back = pages.address(query.get("return")?, &own);
     Ok(match uri.path() {
         "/sign-in" => page::sign_in(back.as_ref(), "", ""),
@@ -116,10 +117,9 @@ async fn sign_in_by_form(
         }
     };
     let held = [application, console].map(|cookie| cookie.find(&headers).ok().flatten());
-    let token_of =
-        |held: &Option<SecretString>| held.as_ref().map(|it| it.expose_secret().to_owned());
-    let is_shared = token_of(&held[0]) == token_of(&held[1]);
-    let is_free = held[0].is_none() || is_shared;
+    let [first, second] = held.each_ref().map(|it| it.as_ref().map(SecretString::expose_secret));
+    let is_shared = first == second;
+    let is_free = first.is_none() || is_shared;
     let [of_application, of_console] = held;
     // That of the console goes on beside an application's.
     let before = if has_console { of_console } else { of_application.filter(|_| !is_shared) };
@@ -170,20 +170,15 @@ impl Pages {
     /// The form, if a page of ours sent it: no other signs its visitors in or out, or makes them guess.
     async fn read(&self, request: Request) -> Result<Sent> {
         let headers = request.headers().clone();
-        if !is_same_origin(&headers, Origin::of_request(&headers).as_ref()) {
+        let own = Origin::of_request(&headers);
+        if !is_same_origin(&headers, own.as_ref()) {
             return Err(ApiError::http(HttpReason::CrossSite, "Cross-site request.").into());
         }
-        let own = safe_origin(&headers).ok_or_else(|| Redirect::to("/sign-in"))?;
+        let own = own.filter(Origin::is_safe).ok_or_else(|| Redirect::to("/sign-in"))?;
         let form = Form::read(request).await?;
         let back = self.address(form.optional("return")?, &own);
         Ok((headers, form, back, own))
     }
-}
-
-/// The origin of the request, unless passwords could be read on the way.
-fn safe_origin(headers: &HeaderMap) -> Option<Origin> {
-    Origin::of_request(headers)
-        .filter(|own| own.url().scheme() == "https" || own.is_plain_loopback())
 }
 
 #[cfg(test)]

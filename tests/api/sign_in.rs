@@ -6,7 +6,7 @@ use e2e::{
     ADMIN_PASSWORD, Api, TestApp, TestResponse, TestSetup, for_one_deployment,
     for_split_deployments, for_two_deployments,
 };
-use reqwest::{Method, header::CONTENT_TYPE};
+use reqwest::{Method, RequestBuilder, header::CONTENT_TYPE};
 use serde_json::json;
 
 for_two_deployments!(
@@ -37,11 +37,11 @@ pub(crate) fn form_of(username: &str, password: &str, back: &str) -> String {
 }
 
 pub(crate) async fn get(api: &Api, path: &str, headers: &[(&str, &str)]) -> TestResponse {
-    let request = api.request(Method::GET, path);
-    let add = |request: reqwest::RequestBuilder, (name, value): &(&str, &str)| {
-        request.header(*name, *value)
-    };
-    api.send(headers.iter().fold(request, add)).await
+    api.send(with(api.request(Method::GET, path), headers)).await
+}
+
+fn with(request: RequestBuilder, headers: &[(&str, &str)]) -> RequestBuilder {
+    headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
 }
 
 /// Sends a form as a page of ours does, with more headers.
@@ -52,10 +52,7 @@ pub(crate) async fn submit(
     headers: &[(&str, &str)],
 ) -> TestResponse {
     let request = api.request(Method::POST, path).header(CONTENT_TYPE, FORM_TYPE);
-    let add = |request: reqwest::RequestBuilder, (name, value): &(&str, &str)| {
-        request.header(*name, *value)
-    };
-    api.send(headers.iter().fold(request.body(form.to_owned()), add)).await
+    api.send(with(request.body(form.to_owned()), headers)).await
 }
 
 /// The cookie that a sign-in set, as the browser sends it: `name=value`. Beside that of the console there may be
@@ -119,7 +116,7 @@ async fn a_person_signs_in_uses_the_console_and_signs_out(setup: TestSetup) {
         it.to_str().is_ok_and(|it| it.contains("=; Path=/; Max-Age=0"))
     };
     assert_eq!(removed.filter(|it| is_removal(it)).count(), 2, "{signed_out}");
-    // Whoever has copied it has nothing.
+    // A copy of it is worth nothing.
     let ended = get(&app.bearer, "/me", &with_cookie).await;
     ended.expect_detail(401, "Invalid or expired token.");
     let token = format!("rgs_{session}");

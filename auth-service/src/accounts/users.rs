@@ -5,13 +5,14 @@ use crate::{
     store::{Used, UserFilter},
     user::{ListedUser, User},
 };
+use parking_lot::Mutex;
 use rolegate_proto::{
     Reason, Role,
     limits::{MAX_USERNAME_BATCH, page_size},
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -87,7 +88,7 @@ impl Accounts {
 
     /// Refuses a second search of an admin while one runs, because it reads all users.
     pub(super) fn begin_search(&self, admin: i64) -> Result<Arc<()>, AccountError> {
-        let mut searches = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut searches = self.searches.lock();
         let (search, last) = (Arc::new(()), searches.entry(admin).or_default());
         if last.strong_count() > 0 {
             let (reason, retry_after) = (Reason::Overloaded, Duration::from_secs(1));

@@ -8,8 +8,8 @@ use crate::user::{ListedUser, User};
 use rolegate_sql_store::{Database, Statement};
 use sqlx::{FromRow, Row};
 
-/// Users that a statement of a search reads, in some hundredths of a second. One that nobody waits for any
-/// more goes on in SQLite, and occupies one of few connections.
+/// Users that one statement of a search reads, which takes some hundredths of a second. An abandoned
+/// statement runs on in SQLite and occupies one of few connections.
 const SEARCH_STEP: i64 = 50_000;
 
 /// Users by ascending id.

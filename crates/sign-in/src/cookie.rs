@@ -67,12 +67,15 @@ impl<'a> Cookie<'a> {
             .iter()
             .flat_map(|it| it.as_bytes().split(|&it| it == b';'));
         let values = cookies.filter_map(|cookie| {
-            let value = cookie.trim_ascii_start().strip_prefix(self.name.as_bytes())?;
-            // Without "=" it is a cookie all the same.
-            let is_named = matches!(value.trim_ascii_start(), [] | [b'=', ..]);
-            is_named.then(|| value.trim_ascii_start().get(1..).unwrap_or_default().trim_ascii())
+            let rest = cookie.trim_ascii_start().strip_prefix(self.name.as_bytes())?;
+            match rest.trim_ascii_start() {
+                // Without "=" it is a cookie all the same.
+                [] => Some(&[][..]),
+                [b'=', value @ ..] => Some(value.trim_ascii()),
+                _ => None,
+            }
         });
-        let prefix = if self.domain.is_some() { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
+        let prefix = if self.is_for_domain() { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
         let is_session = move |value: &&str| value.len() <= MAX_LEN && value.starts_with(prefix);
         values.map(move |it| str::from_utf8(it).ok().filter(is_session).map(Into::into))
     }

@@ -38,6 +38,12 @@ impl Origin {
         self.0.origin().ascii_serialization()
     }
 
+    /// Whether passwords cannot be read on the way: encrypted, or on this host.
+    #[must_use]
+    pub fn is_safe(&self) -> bool {
+        is_safe(&self.0)
+    }
+
     /// Whether it is this host itself over plain HTTP, which needs no encryption.
     #[must_use]
     pub fn is_plain_loopback(&self) -> bool {
@@ -93,7 +99,7 @@ impl FromStr for ReturnOrigins {
         let origins = list.map(|origin| match origin.split_once("://*.") {
             Some((scheme, parent)) => {
                 let url = serialized(&format!("{scheme}://{parent}"))?;
-                // A whole top-level domain is nobody's.
+                // Below a top-level domain, anybody can have a host.
                 let is_domain = url.domain().is_some_and(|name| name.contains('.'));
                 is_domain.then_some((url, true))
             }

@@ -20,7 +20,7 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// Bytes of a return address; proxies limit the headers of an answer to 4 KiB.
-const MAX_RETURN: usize = 2048;
+pub const MAX_RETURN: usize = 2048;
 
 /// The headers of browsers that decisions read, in lower case, separated by blanks.
 pub const HEADERS: &str = "cookie origin sec-fetch-site sec-fetch-mode accept upgrade sec-websocket-key \

@@ -1,10 +1,10 @@
 //! Where a browser goes after a sign-in.
 
-use rolegate_sign_in::origin::{Origin, ReturnOrigins};
+use rolegate_sign_in::{
+    origin::{Origin, ReturnOrigins},
+    request::MAX_RETURN,
+};
 use url::Position;
-
-/// Bytes of an address; proxies limit the headers of an answer to 4 KiB.
-const MAX_LEN: usize = 2048;
 
 /// An address that a browser may be sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl ReturnAddress {
             // A browser would take the next segment for a host.
             None => !address.location.starts_with("//"),
         };
-        (is_good && address.location.len() <= MAX_LEN).then_some(address)
+        (is_good && address.location.len() <= MAX_RETURN).then_some(address)
     }
 
     /// The path on the own origin.

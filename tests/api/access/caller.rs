@@ -48,7 +48,7 @@ pub(super) async fn create_all(app: &TestApp, names: &str) -> Vec<Caller> {
         Caller { kind, bearer, basic, username, password, person: None }
     };
     // Good, but in a cookie only.
-    // With mutual TLS nobody but the services can ask for one.
+    // With mutual TLS only the services can ask for one.
     let of_domain = if app.auth().address("grpc").starts_with("https") {
         format!("rgd_{}", "A".repeat(43))
     } else {

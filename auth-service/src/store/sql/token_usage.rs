@@ -2,14 +2,11 @@
 //! minute.
 
 use crate::store::Used;
+use parking_lot::Mutex;
 use rolegate_sql_store::{Database, StoreError};
 use rolegate_telemetry::logs::error_chain;
 use serde::Serialize;
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 const INTERVAL: Duration = Duration::from_mins(1);
@@ -49,25 +46,25 @@ impl TokenUsage {
     }
 
     pub(super) fn note(&self, id: i64, at: u64) {
-        let mut unwritten = self.unwritten();
+        let mut unwritten = self.1.lock();
         let last = unwritten.last.entry(id).or_insert(at);
         *last = at.max(*last);
     }
 
     pub(super) fn noted(&self, id: i64) -> Option<u64> {
-        self.unwritten().last.get(&id).copied()
+        self.1.lock().last.get(&id).copied()
     }
 
     pub(super) fn failing_since(&self) -> Option<u64> {
-        self.unwritten().failing_since.map(|(since, _)| since)
+        self.1.lock().failing_since.map(|(since, _)| since)
     }
 
     /// Writes what was noted. What cannot be written stays for the next time.
     pub(super) async fn write(&self, database: &Database) {
-        let used: Vec<(i64, u64)> = self.unwritten().last.clone().into_iter().collect();
+        let used: Vec<(i64, u64)> = self.1.lock().last.clone().into_iter().collect();
         for batch in used.chunks(MAX_BATCH) {
             let written = self.write_batch(database, batch).await;
-            let mut unwritten = self.unwritten();
+            let mut unwritten = self.1.lock();
             if let Err(error) = written {
                 let error = error_chain(&error);
                 let what = if self.0 == Used::Token { "tokens" } else { "passwords" };
@@ -82,10 +79,6 @@ impl TokenUsage {
                     since.map(|(since, left)| (since, left - 1)).filter(|(_, left)| *left > 0);
             }
         }
-    }
-
-    fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
-        self.1.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn write_batch(
