@@ -40,7 +40,7 @@ pub use auth_v1::auth_service_server::SERVICE_NAME;
     reason = "generated; the comments of the .proto file are its documentation"
 )]
 pub mod auth_v1 {
-    tonic::include_proto!("rolegate.auth.v1");
+    include!("generated/rolegate.auth.v1.rs");
 }
 
 /// Package `rolegate.posts.v1`.
@@ -49,11 +49,11 @@ pub mod auth_v1 {
     reason = "generated; the comments of the .proto file are its documentation"
 )]
 pub mod posts_v1 {
-    tonic::include_proto!("rolegate.posts.v1");
+    include!("generated/rolegate.posts.v1.rs");
 }
 
 /// The encoded `google.protobuf.FileDescriptorSet` of `rolegate.auth.v1`.
-pub const AUTH_DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/auth.bin"));
+pub const AUTH_DESCRIPTORS: &[u8] = include_bytes!("generated/auth.bin");
 
 /// The encoded `google.protobuf.FileDescriptorSet` of `rolegate.posts.v1`.
-pub const POSTS_DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/posts.bin"));
+pub const POSTS_DESCRIPTORS: &[u8] = include_bytes!("generated/posts.bin");
