@@ -8,9 +8,7 @@ use axum::{
     routing::get,
 };
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use std::sync::Arc;
 use utoipa::openapi::OpenApi;
-use utoipa_swagger_ui::{Config, serve};
 
 /// Allows nothing from other origins and no framing. Swagger UI needs inline styles and `data:`
 /// icons.
@@ -19,12 +17,28 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; \
                               connect-src 'self'; base-uri 'none'; form-action 'none'; \
                               frame-ancestors 'none'";
 
-/// The page, with our title and plugin; its configuration; and the plugin that logs in. Our page needs
-/// no `SwaggerUIStandalonePreset`, which is the Explore bar.
+/// The page, with our title and plugin, and its configuration. Our page needs no
+/// `SwaggerUIStandalonePreset`, which is the Explore bar.
 const INDEX: &str = include_str!("docs_ui/index.html");
 const INITIALIZER: &str = include_str!("docs_ui/swagger-initializer.js");
-const SIGN_IN: &str = include_str!("docs_ui/sign-in.js");
 const CONSOLE_LINK: &str = r#"<p><a class="link" href="/console/">Open the console</a></p>"#;
+
+macro_rules! files {
+    ($($name:literal $content_type:literal $path:literal),* $(,)?) => {
+        [$(($name, $content_type, include_bytes!(concat!("docs_ui/", $path, $name)))),*]
+    };
+}
+
+/// The plugin that logs in, and Swagger UI 5.32.6. To update it, copy the files of the folder
+/// `swagger-ui` from another version of the npm package `swagger-ui-dist`.
+const FILES: [(&str, &str, &[u8]); 6] = files![
+    "sign-in.js" "text/javascript" "",
+    "swagger-ui-bundle.js" "text/javascript" "swagger-ui/",
+    "swagger-ui.css" "text/css" "swagger-ui/",
+    "index.css" "text/css" "swagger-ui/",
+    "favicon-16x16.png" "image/png" "swagger-ui/",
+    "favicon-32x32.png" "image/png" "swagger-ui/",
+];
 
 /// `has_console`: the page links to `/console/`.
 pub(crate) fn routes<S>(document: &OpenApi, has_console: bool) -> Router<S>
@@ -41,12 +55,10 @@ where
     let (initializer, index) = (Bytes::from(initializer), Bytes::from(index));
     let file = move |name: &str, _: &_| match name {
         "index.html" => respond("text/html", index.clone()),
-        "sign-in.js" => respond("text/javascript", SIGN_IN.into()),
         "swagger-initializer.js" => respond("text/javascript", initializer.clone()),
-        // The configuration is for the initializer only.
-        _ => match serve(name, Arc::new(Config::default())) {
-            Ok(Some(file)) => respond(&file.content_type, file.bytes.into_owned().into()),
-            _ => not_found(),
+        _ => match FILES.iter().find(|(file, ..)| *file == name) {
+            Some((_, content_type, file)) => respond(content_type, Bytes::from_static(file)),
+            None => not_found(),
         },
     };
     pages::routes("/docs", file).route("/openapi.json", get(json))

@@ -26,6 +26,18 @@ async fn page_has_the_title_of_the_api_and_no_explore_bar() {
 }
 
 #[tokio::test]
+async fn the_embedded_version_of_swagger_ui_is_the_one_that_the_code_names() {
+    let [bearer, _] = variants(&[]);
+    let bundle = text_of(&bearer, "/docs/swagger-ui-bundle.js").await;
+    let (_, version) = bundle.split_once("{PACKAGE_VERSION:\"").expect("a version");
+    let (version, _) = version.split_once('"').expect("a version");
+    assert!(
+        include_str!("../docs_ui.rs").contains(&format!(" Swagger UI {version}. ")),
+        "{version}"
+    );
+}
+
+#[tokio::test]
 async fn authorize_logs_in_on_the_bearer_address() {
     let [bearer, _] = variants(&[]);
     assert!(text_of(&bearer, "/docs/").await.contains(r#"src="./sign-in.js""#));
