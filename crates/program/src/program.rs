@@ -123,7 +123,7 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
             .map_err(|StartError(variable, problem)| SettingError::new(variable, problem))?
     };
     process::disable_core_dumps()?;
-    metrics::register_build_info(P::PROGRAM, VERSION);
+    metrics::register_process(P::PROGRAM, VERSION);
     process::disable_thp();
     descriptors::divide(settings.listeners().len());
     let outcome = runtime.block_on(async move {

@@ -3,6 +3,8 @@
 //! A metric is registered once, in a `LazyLock` beside what it counts, and is touched before the program
 //! serves, so that a scrape finds it at zero. Labels never hold text that a client chose.
 
+mod process;
+
 pub use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 
 use parking_lot::Mutex;
@@ -97,8 +99,10 @@ pub fn text() -> String {
     })
 }
 
-/// Registers `rolegate_build_info`, once in a process. An info metric is 1 by convention.
-pub fn register_build_info(program: &str, version: &str) {
+/// Registers the metrics of the process and `rolegate_build_info`, once in a process. An info metric is 1
+/// by convention.
+pub fn register_process(program: &str, version: &str) {
+    process::register();
     let help = "Always 1; program and version are in the labels.";
     let build = gauge_vec("rolegate_build_info", help, &["program", "version"]);
     build.with_label_values(&[program, version]).set(1);
@@ -106,7 +110,7 @@ pub fn register_build_info(program: &str, version: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{advance_to, before_scrape, counter, register_build_info, text};
+    use super::{advance_to, before_scrape, counter, register_process, text};
 
     #[test]
     fn a_scrape_runs_collectors_and_counters_never_decrease() {
@@ -120,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_scrape_describes_the_process() {
-        register_build_info("tests", "1.2.3");
+        register_process("tests", "1.2.3");
         let text = text();
         assert!(
             text.contains(r#"rolegate_build_info{program="tests",version="1.2.3"} 1"#),
@@ -132,5 +136,9 @@ mod tests {
         };
         assert!(value("process_start_time_seconds") > 1_700_000_000, "{text}");
         assert!(value("process_resident_memory_bytes") > 100_000, "{text}");
+        assert!(value("process_virtual_memory_bytes") >= value("process_resident_memory_bytes"));
+        assert!(value("process_cpu_seconds_total") >= 0, "{text}");
+        assert!((3..value("process_max_fds")).contains(&value("process_open_fds")), "{text}");
+        assert!(value("process_threads") > 1, "{text}");
     }
 }
