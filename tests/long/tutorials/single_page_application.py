@@ -9,26 +9,18 @@ from stage import Stage
 
 
 def check():
-    with Stage("single-page-application.md", 8000, 3000) as stage:
-        api, port = stage.ports[8000], stage.ports[3000]
-        (page,) = stage.blocks("html")
-        start, register, serve = stage.blocks("sh")
-        assert start.endswith("cargo run --release\n")
-        (stage.folder / "page").mkdir()
-        (stage.folder / "page/index.html").write_text(page)
-        listen = {"BEARER_LISTEN_ADDR": f"127.0.0.1:{api}", "FORWARD_AUTH_LISTEN_ADDR": "off"}
-        rolegate = stage.start(start, api, **listen)
-        stage.run(register)
-        stage.start(serve, port)
-        one = stays_signed_in(stage, f"http://127.0.0.1:{port}/")
+    with Stage("tutorials/single-page-application.md", 8000, 3000) as stage:
+        api, url = stage.ports[8000], f"http://127.0.0.1:{stage.ports[3000]}/"
+        start = stage.blocks[0].text
+        stage.type()
+        one = stays_signed_in(stage, url)
         two = is_signed_out_where_the_session_was_ended(one, stage)
         knows_what_another_tab_did(two)
         token = log_in(api)
         assert answers(api, token) == 200
-        rolegate.kill()
-        rolegate.wait()
+        stage.kill("first")
         keeps_the_token_in_an_outage(one)
-        stage.start(start, api, **listen, **an_hour_later())
+        stage.open("of an hour later", **an_hour_later()).start(start, "Ctrl-C stops")
         assert answers(api, token) == 401, "an access token ends"
         one.reload()
         one.sees("#who", "ada (user)")

@@ -1,136 +1,117 @@
-"""What a tutorial needs to be run as it is written: its text with other ports, processes, browsers."""
+"""What a page of the documents needs to be typed as it is written: its text with other ports, a folder like a
+clone, terminals, browsers."""
 
 import os
+import random
 import re
 import shutil
+import signal
 import socket
-import subprocess
 import tempfile
 from pathlib import Path
 
-from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
+from blocks import blocks_of
+from browser import Browser
+from terminal import Terminal, end_all_in
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "target/debug/fast-hash-rolegate"
+LISTENERS = {8000: "BEARER", 8001: "BASIC", 8002: "FORWARD_AUTH", 50051: "AUTH", 50052: "POSTS"}
+# What a reader has installed is this program; nginx may run as root here where there is no sudo.
+COMMANDS = {"cargo": '[ "$1 $2" = "run --release" ] || exit 64; shift 2; [ "$1" != -- ] || shift; exec {} "$@"',
+            "rolegate": 'exec {} "$@"', "sudo": 'exec "$@"'}
+OWN = ["PYTHONPATH", "VIRTUAL_ENV", "AUTH_SERVICE_URL", "DATABASE_URL"]
 
 
 class Stage:
-    """A folder for what the tutorial writes. `ports` maps the ports in the document, which may be in use
-    here, to free ones."""
+    """`ports` are those in the page, which may be in use here and are replaced by free ones. `others` is what else
+    is replaced. The user types, if this is root, and `stage.owner` are the arguments for that."""
 
-    def __init__(self, tutorial, *ports):
-        self.ports = {port: free_port() for port in ports}
-        self.root = ROOT
-        self.text = self.with_ports((ROOT / "docs/tutorials" / tutorial).read_text())
-        self.children, self.browsers = [], []
+    def __init__(self, page, *ports, others=(), user=None):
+        self.ports = dict(zip(ports, free_ports())) | dict(others)
+        self.blocks = blocks_of(self.with_ports((ROOT / "docs" / page).read_text()))
+        self.owner = {"user": user, "group": user, "extra_groups": []} if user and os.geteuid() == 0 else {}
+        self.terminals, self.terminal, self.browsers = {}, "first", []
 
     def __enter__(self):
-        self.directory = tempfile.TemporaryDirectory()
-        self.folder = Path(self.directory.name)
+        self.directory = Path(tempfile.mkdtemp(prefix="rolegate-docs-"))
+        self.folder, programs = self.directory / "clone", self.directory / "bin"
+        self.directory.chmod(0o755)
+        for folder in [self.folder, programs]:
+            folder.mkdir()
+        for name, script in COMMANDS.items():
+            (programs / name).write_text(f"#!/bin/sh\n{script.format(PROGRAM)}\n")
+            (programs / name).chmod(0o755)
+        if self.owner:
+            shutil.chown(self.folder, self.owner["user"])
         return self
 
     def __exit__(self, *_):
         for it in self.browsers:
             it.driver.quit()
-        for child in self.children:
-            # Not at once by SIGKILL, which would leave the workers of nginx behind.
-            child.terminate()
-            try:
-                child.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
-        self.directory.cleanup()
+        end_all_in(self.directory)
+        shutil.rmtree(self.directory)
+
+    def copy(self, folder):
+        """Puts a folder of the repository into the clone, with the free ports."""
+        made = shutil.ignore_patterns("node_modules", "build", "*.egg-info", "__pycache__", "*.tgz")
+        shutil.copytree(ROOT / folder, self.folder / folder, ignore=made)
+        for file in (self.folder / folder).rglob("*.conf"):
+            file.write_text(self.with_ports(file.read_text()))
 
     def with_ports(self, text):
         """The same text with the free ports."""
         return re.sub(r"\b(" + "|".join(map(str, self.ports)) + r")\b", lambda it: str(self.ports[int(it[0])]), text)
 
-    def blocks(self, language):
-        """The code blocks of the tutorial, in order."""
-        return re.findall(rf"```{language}\n(.*?)```", self.text, re.S)
-
     def environment(self, **more):
-        """Other addresses than those of the tutorial must not be taken."""
-        unused = {f"{name}_LISTEN_ADDR": "off" for name in ["BASIC", "AUTH", "POSTS"]}
-        return unused | {"OPS_LISTEN_ADDR": "127.0.0.1:0", "RUST_LOG": "warn", "PATH": os.environ["PATH"]} | more
+        """Addresses that the page does not name must not be taken."""
+        kept = {name: value for name, value in os.environ.items() if name not in OWN}
+        listen = {f"{name}_LISTEN_ADDR": f"127.0.0.1:{self.ports[port]}" if port in self.ports else "off"
+                  for port, name in LISTENERS.items()}
+        path = f"{self.directory}/bin:{os.environ['PATH']}"
+        return kept | listen | {"OPS_LISTEN_ADDR": "127.0.0.1:0", "RUST_LOG": "warn", "PATH": path,
+                                "PYTHONUNBUFFERED": "1"} | more
 
-    def start(self, command, port, **more):
-        """Runs a command of the document that goes on, until it listens."""
-        command = command.replace("cargo run --release", str(PROGRAM))
-        child = subprocess.Popen(["sh", "-c", f"exec env {command}"], cwd=self.folder, env=self.environment(**more),
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.children.append(child)
-        WebDriverWait(None, 60).until(lambda _: is_open(port), f"nothing listens after {command}")
-        return child
+    def open(self, name, **environment):
+        """A new terminal."""
+        self.terminals[name] = Terminal(self.folder, self.environment(**environment), **self.owner)
+        return self.terminals[name]
 
-    def run(self, commands):
-        """Runs commands of the document that end, and returns what they print."""
-        commands = commands.replace("cargo run --release --", str(PROGRAM))
-        command = ["sh", "-ec", commands]
-        return subprocess.run(command, cwd=self.folder, env=self.environment(), check=True, stdout=subprocess.PIPE,
-                              text=True).stdout
+    def type(self, until=None):
+        """Types the page up to a block that contains this text, or to its end."""
+        while self.blocks and not (until and until in self.blocks[0].text):
+            block = self.blocks.pop(0)
+            if block.file:
+                file = self.folder / block.file
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(block.text)
+            elif block.language == "sh":
+                self.enter(block)
+
+    def enter(self, block):
+        if block.interrupted:
+            self.terminals[block.interrupted].interrupt()
+        self.terminal = block.terminal or self.terminal
+        terminal = self.terminals.get(self.terminal) or self.open(self.terminal)
+        if self.blocks and not self.blocks[0].language:
+            terminal.start(block.text, self.blocks.pop(0).text)
+        else:
+            for commands, printed in block.chunks():
+                terminal.type(commands, printed)
+
+    def kill(self, name):
+        """Ends what runs in a terminal, as a power loss does."""
+        self.terminals[name].interrupt(signal.SIGKILL)
 
     def browser(self, profile, url, *flags):
         """A browser with a profile of its own."""
-        self.browsers.append(Browser(self.folder / profile, url, flags))
+        self.browsers.append(Browser(self.directory / profile, url, flags))
         return self.browsers[-1]
 
 
-class Browser:
-    """The page in a browser with a profile of its own."""
-
-    def __init__(self, profile, url, flags):
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium")
-        for flag in ["headless", "no-sandbox", "disable-gpu", "no-first-run", f"user-data-dir={profile}", *flags]:
-            options.add_argument(f"--{flag}")
-        self.driver, self.url = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver"))), url
-        self.driver.get(url)
-
-    def find(self, selector, text=""):
-        """Waits for a visible element with this text."""
-
-        def visible(driver):
-            found = driver.find_elements(By.CSS_SELECTOR, selector)
-            return next((it for it in found if it.is_displayed() and text in it.text), None)
-
-        wait = WebDriverWait(self.driver, 30, ignored_exceptions=[StaleElementReferenceException])
-        return wait.until(visible, f"no {selector} {text}")
-
-    sees = find
-
-    def click(self, selector):
-        self.find(selector).click()
-
-    def reload(self):
-        self.driver.refresh()
-
-    def signs_in(self, password):
-        for name, value in [("username", "ada"), ("password", password)]:
-            field = self.find(f"[name={name}]")
-            field.clear()
-            field.send_keys(value)
-        self.click("form button")
-
-    def has(self, count, selector):
-        """Waits for so many elements."""
-
-        def has(driver):
-            return len(driver.find_elements(By.CSS_SELECTOR, selector)) == count
-
-        WebDriverWait(self.driver, 30).until(has, f"not {count} {selector}")
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def is_open(port):
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
+def free_ports():
+    """Below the ports that the system gives to connections, one of which could come first."""
+    for port in random.sample(range(20_000, 30_000), 10_000):
+        with socket.socket() as listener:
+            if listener.connect_ex(("127.0.0.1", port)):
+                yield port

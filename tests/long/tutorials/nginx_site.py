@@ -1,4 +1,4 @@
-"""docs/tutorials/sign-in-page.md as it is written, on loopback and then on a host with HTTPS."""
+"""docs/tutorials/nginx-site.md as it is written, on loopback and then on a host with HTTPS."""
 
 import re
 import subprocess
@@ -9,22 +9,16 @@ HOST = "app.example.org"
 
 
 def check():
-    with Stage("sign-in-page.md", 3000, 8080, 8000, 8002, 443) as stage:
-        page, start, register, nginx, programs, disable, enable = stage.blocks("sh")
-        on_loopback, on_host = stage.blocks("nginx")
-        *write, serve = page.splitlines()
-        stage.run("\n".join(write))
-        stage.start(serve, stage.ports[3000])
-        listen = {f"{name}_LISTEN_ADDR": f"127.0.0.1:{stage.ports[port]}"
-                  for name, port in [("BEARER", 8000), ("FORWARD_AUTH", 8002)]}
-        stage.start(start, stage.ports[8000], **listen)
-        stage.run(register)
-        start_nginx(stage, nginx, with_another(on_loopback, certificate(stage, on_host)))
+    with Stage("tutorials/nginx-site.md", 3000, 8080, 8000, 8002, 443) as stage:
+        stage.copy("deploy/proxies")
+        (on_host,) = [block.text for block in stage.blocks if "ssl_certificate" in block.text]
+        stage.type(until="sudo nginx")
+        serve_the_host_too(stage.folder / "site/nginx.conf", certificate(stage, on_host))
+        stage.type(until="user disable")
 
-        says_what_programs_get(stage, programs)
         ada = stage.browser("ada", f"http://127.0.0.1:{stage.ports[8080]}/")
         signs_in_and_sees_the_page(ada)
-        loses_access_when_disabled(ada, stage, disable, enable)
+        loses_access_when_disabled(ada, stage)
         signs_out_and_in(ada)
         on_https = f"https://{HOST}:{stage.ports[443]}/"
         elsewhere = stage.browser("host", on_https, f"host-resolver-rules=MAP {HOST} 127.0.0.1", "ignore-certificate-errors")
@@ -32,23 +26,14 @@ def check():
         (cookie,) = elsewhere.driver.get_cookies()
         assert cookie["name"] == "__Host-rolegate" and cookie["secure"] and cookie["httpOnly"], cookie
         signs_out_and_in(elsewhere)
+        stage.type()
 
 
-def start_nginx(stage, commands, configuration):
-    (stage.folder / "site/nginx.conf").write_text(configuration)
-    *copy, start = commands.splitlines()
-    for line in copy:
-        stage.run(line.replace("deploy/", f"{stage.root}/deploy/"))
-    shipped = stage.folder / "site/rolegate-http.conf"
-    shipped.write_text(stage.with_ports(shipped.read_text()))
-    # The test may be root where there is no sudo.
-    stage.start(start.removeprefix("sudo "), stage.ports[8080])
-
-
-def with_another(configuration, server):
-    """The server of the real host beside that of loopback; nginx would write a log of the system."""
-    http = re.search("\nhttp {\n", configuration).end()
-    return configuration[:http] + "    access_log off;\n" + server + configuration[http:]
+def serve_the_host_too(file, server):
+    """The server of the real host beside that of loopback."""
+    configuration = file.read_text()
+    assert configuration.endswith("}\n")
+    file.write_text(configuration.removesuffix("}\n") + server + "}\n")
 
 
 def certificate(stage, server):
@@ -60,12 +45,6 @@ def certificate(stage, server):
     return server.replace("/etc/ssl", str(stage.folder))
 
 
-def says_what_programs_get(stage, commands):
-    """Each command prints what the comment below it says."""
-    for command, printed in re.findall(r"^ *(curl .*)\n *# (.*)$", commands, re.M):
-        assert stage.run(command).strip() == printed, command
-
-
 def signs_in_and_sees_the_page(browser):
     browser.signs_in("wrong")
     browser.sees("[role=alert]", "Invalid username or password.")
@@ -74,12 +53,12 @@ def signs_in_and_sees_the_page(browser):
     assert browser.driver.current_url == browser.url
 
 
-def loses_access_when_disabled(browser, stage, disable, enable):
-    stage.run(disable)
+def loses_access_when_disabled(browser, stage):
+    stage.type(until="user enable")
     browser.reload()
     browser.signs_in("open sesame")
     browser.sees("[role=alert]", "Invalid username or password.")
-    stage.run(enable)
+    stage.type(until="-s stop")
     browser.signs_in("open sesame")
     browser.sees("h1", "For us only")
 
