@@ -8,7 +8,6 @@ use crate::{
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
 };
-use envoy_types::pb::envoy::service::auth::v3::authorization_server::AuthorizationServer;
 use rolegate_grpc_server::{
     GrpcServer,
     message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods},
@@ -16,6 +15,7 @@ use rolegate_grpc_server::{
 use rolegate_program::{cidr_set::CidrSet, program::Failure, settings::SettingError};
 use rolegate_proto::{
     AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
+    envoy_auth_v3::authorization_server::AuthorizationServer,
 };
 use rolegate_sign_in::settings::SignIn;
 use rolegate_sql_store::{Backoff, DatabaseUrl};

@@ -3,6 +3,8 @@
 //! - [`auth_v1`]: messages, client and server of `rolegate.auth.v1`, generated from
 //!   `rolegate/auth/v1/auth.proto`, which documents every call and field.
 //! - [`posts_v1`]: the same of `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
+//! - [`envoy_auth_v3`]: what auth-service reads and writes of Envoy's API, from
+//!   `envoy/service/auth/v3/external_auth.proto`.
 //! - [`Reason`]: the stable error reasons, with their codes and HTTP statuses; [`RefusalScope`]: what a
 //!   refusal covers.
 //! - [`Role`]: the roles of users.
@@ -16,6 +18,7 @@
 //! - [`AUTH_DESCRIPTORS`], [`POSTS_DESCRIPTORS`]: the encoded descriptors, for server reflection.
 
 pub mod authorization;
+mod generated;
 pub mod http;
 pub mod identity_headers;
 pub mod limits;
@@ -26,6 +29,7 @@ mod text;
 pub mod time;
 
 pub use authorization::Authorization;
+pub use generated::{AUTH_DESCRIPTORS, POSTS_DESCRIPTORS, auth_v1, envoy_auth_v3, posts_v1};
 pub use metadata::{InvalidRequestId, RequestId};
 pub use reason::{ERROR_DOMAIN, REFUSAL_SCOPE, Reason, RefusalScope};
 pub use role::{Role, UnknownRole};
@@ -33,27 +37,3 @@ pub use text::{has_invisible, is_emoji, is_invisible};
 
 /// The full name of the auth service in `grpc.health.v1` and in reflection.
 pub use auth_v1::auth_service_server::SERVICE_NAME;
-
-/// Package `rolegate.auth.v1`.
-#[expect(
-    clippy::pedantic,
-    reason = "generated; the comments of the .proto file are its documentation"
-)]
-pub mod auth_v1 {
-    include!("generated/rolegate.auth.v1.rs");
-}
-
-/// Package `rolegate.posts.v1`.
-#[expect(
-    clippy::pedantic,
-    reason = "generated; the comments of the .proto file are its documentation"
-)]
-pub mod posts_v1 {
-    include!("generated/rolegate.posts.v1.rs");
-}
-
-/// The encoded `google.protobuf.FileDescriptorSet` of `rolegate.auth.v1`.
-pub const AUTH_DESCRIPTORS: &[u8] = include_bytes!("generated/auth.bin");
-
-/// The encoded `google.protobuf.FileDescriptorSet` of `rolegate.posts.v1`.
-pub const POSTS_DESCRIPTORS: &[u8] = include_bytes!("generated/posts.bin");

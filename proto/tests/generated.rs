@@ -7,15 +7,20 @@ use std::{
     path::Path,
 };
 
-/// Each contract and the file of its descriptors; server reflection describes one service each.
-const CONTRACTS: [(&str, &str); 2] =
-    [("rolegate/auth/v1/auth.proto", "auth.bin"), ("rolegate/posts/v1/posts.proto", "posts.bin")];
+/// Each contract, and the file of its descriptors if server reflection describes it.
+const CONTRACTS: [(&str, Option<&str>); 3] = [
+    ("rolegate/auth/v1/auth.proto", Some("auth.bin")),
+    ("rolegate/posts/v1/posts.proto", Some("posts.bin")),
+    ("envoy/service/auth/v3/external_auth.proto", None),
+];
 
 /// Writes code and descriptors of all contracts to this folder.
 fn generate(folder: &Path) {
     for (file, descriptors_file) in CONTRACTS {
         let descriptors = protox::compile([file], ["."]).expect("a valid contract");
-        fs::write(folder.join(descriptors_file), descriptors.encode_to_vec()).expect("written");
+        if let Some(name) = descriptors_file {
+            fs::write(folder.join(name), descriptors.encode_to_vec()).expect("written");
+        }
         let generator = tonic_prost_build::configure().out_dir(folder);
         generator.compile_fds(descriptors).expect("generated");
     }

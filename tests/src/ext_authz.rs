@@ -1,14 +1,12 @@
 //! Checks as Envoy sends them, and what Envoy reads of the answers.
 
 use crate::grpc::channel;
-use envoy_types::pb::envoy::{
-    config::core::v3::{Address, SocketAddress, address},
-    service::auth::v3::{
-        AttributeContext, CheckRequest, CheckResponse,
-        attribute_context::{HttpRequest, Peer, Request},
-        authorization_client::AuthorizationClient,
-        check_response::HttpResponse,
-    },
+use prost_types::{Value, value::Kind};
+use rolegate_proto::envoy_auth_v3::{
+    Address, AttributeContext, CheckRequest, CheckResponse, SocketAddress,
+    attribute_context::{HttpRequest, Peer, Request},
+    authorization_client::AuthorizationClient,
+    check_response::HttpResponse,
 };
 use std::collections::BTreeMap;
 use tonic::transport::Channel;
@@ -48,7 +46,7 @@ pub fn check(roles: Option<&str>, authorization: Option<&str>) -> CheckRequest {
     };
     let roles = roles.map(|roles| ("roles".to_owned(), roles.to_owned()));
     let attributes = AttributeContext {
-        request: Some(Request { http: Some(http), ..Request::default() }),
+        request: Some(Request { http: Some(http) }),
         context_extensions: roles.into_iter().collect(),
         ..AttributeContext::default()
     };
@@ -62,9 +60,8 @@ pub fn check(roles: Option<&str>, authorization: Option<&str>) -> CheckRequest {
 /// Without attributes.
 #[must_use]
 pub fn from(client: &str, mut check: CheckRequest) -> CheckRequest {
-    let socket = SocketAddress { address: client.to_owned(), ..SocketAddress::default() };
-    let address = Address { address: Some(address::Address::SocketAddress(socket)) };
-    let peer = Peer { address: Some(address), ..Peer::default() };
+    let socket_address = Some(SocketAddress { address: client.to_owned() });
+    let peer = Peer { address: Some(Address { socket_address }) };
     check.attributes.as_mut().expect("attributes").source = Some(peer);
     check
 }
@@ -92,14 +89,11 @@ pub fn decision(response: CheckResponse) -> Decision {
         HttpResponse::DeniedResponse(denied) => {
             (denied.status.expect("a status").code, denied.headers, denied.body)
         }
-        HttpResponse::ErrorResponse(error) => panic!("{error:?}"),
     };
     let headers = options
         .into_iter()
         .map(|option| {
-            #[expect(deprecated, reason = "Envoy reads it, and appends if it is unset")]
-            let append = option.append.expect("append is set");
-            assert!(!append.value, "{option:?}");
+            assert_eq!(option.append, Some(false), "{option:?}");
             let header = option.header.expect("a header");
             (header.key, header.value)
         })
@@ -112,8 +106,7 @@ pub fn decision(response: CheckResponse) -> Decision {
     Decision { code, http_status, headers, body }
 }
 
-fn text(value: envoy_types::pb::google::protobuf::Value) -> String {
-    use envoy_types::pb::google::protobuf::value::Kind;
+fn text(value: Value) -> String {
     match value.kind {
         Some(Kind::StringValue(text)) => text,
         other => panic!("no text: {other:?}"),

@@ -17,13 +17,16 @@ use crate::{
     store::StoreError,
     user::User,
 };
-use envoy_types::pb::envoy::service::auth::v3::{
-    AttributeContext, CheckRequest, CheckResponse, authorization_server::Authorization as Check,
-};
 use response::Refusal;
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_http_server::ignored_address::AddressHeader;
-use rolegate_proto::{Authorization, Reason, authorization::is_api_key};
+use rolegate_proto::{
+    Authorization, Reason,
+    authorization::is_api_key,
+    envoy_auth_v3::{
+        AttributeContext, CheckRequest, CheckResponse, authorization_server::Authorization as Check,
+    },
+};
 use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
 use std::time::Duration;

@@ -6,12 +6,14 @@ use crate::{
     open_loop::open_loop,
     users::{self, LoadUser},
 };
-use envoy_types::pb::envoy::service::auth::v3::{
-    AttributeContext, CheckRequest, CheckResponse,
-    attribute_context::{HttpRequest, Request},
-};
 use prost::{Message as _, bytes::Bytes};
-use rolegate_proto::auth_v1::{AnyAuthenticated, AuthorizeRequest, authorize_request::Requirement};
+use rolegate_proto::{
+    auth_v1::{AnyAuthenticated, AuthorizeRequest, authorize_request::Requirement},
+    envoy_auth_v3::{
+        AttributeContext, CheckRequest, CheckResponse,
+        attribute_context::{HttpRequest, Request},
+    },
+};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -111,7 +113,7 @@ fn check_of(user: &LoadUser) -> CheckRequest {
         ..HttpRequest::default()
     };
     let attributes = AttributeContext {
-        request: Some(Request { http: Some(http), ..Request::default() }),
+        request: Some(Request { http: Some(http) }),
         context_extensions: [("roles".to_owned(), "*".to_owned())].into(),
         ..AttributeContext::default()
     };

@@ -5,12 +5,11 @@ use e2e::{
     ext_authz::{self, Client, Decision},
     grpc,
 };
-use envoy_types::pb::envoy::{
-    config::core::v3::{HeaderMap, HeaderValue},
-    service::auth::v3::{CheckRequest, attribute_context::HttpRequest},
-};
 use reqwest::Method;
-use rolegate_proto::auth_v1::{CreateSessionRequest, RevokeTokensRequest};
+use rolegate_proto::{
+    auth_v1::{CreateSessionRequest, RevokeTokensRequest},
+    envoy_auth_v3::{CheckRequest, HeaderMap, HeaderValue, attribute_context::HttpRequest},
+};
 use std::collections::HashMap;
 
 /// A request to `https://app.example.org/reports?month=5`.

@@ -10,9 +10,11 @@ use crate::{
     grpc::AuthGrpc,
     user::User,
 };
-use envoy_types::pb::envoy::service::auth::v3::{AttributeContext, attribute_context::HttpRequest};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use rolegate_proto::metadata::AUTHORIZATION;
+use rolegate_proto::{
+    envoy_auth_v3::{AttributeContext, attribute_context::HttpRequest},
+    metadata::AUTHORIZATION,
+};
 use rolegate_sign_in::{
     cookie::CookieError,
     request::{BrowserRequest, HEADERS, is_by_page},
@@ -78,7 +80,7 @@ fn browser_headers(http: &HttpRequest) -> HeaderMap {
 #[cfg(test)]
 mod tests {
     use super::{HttpRequest, browser_headers};
-    use envoy_types::pb::envoy::config::core::v3::{HeaderMap, HeaderValue};
+    use rolegate_proto::envoy_auth_v3::{HeaderMap, HeaderValue};
 
     fn read(joined: &[(&str, &str)], raw: &[(&str, &[u8])]) -> Vec<(String, Vec<u8>)> {
         let headers = joined.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));

@@ -1,11 +1,11 @@
 //! Reads what Envoy sends.
 
 use crate::accounts::{AccountError, Requirement};
-use envoy_types::pb::envoy::{
-    config::core::v3::{HeaderValue, address::Address},
-    service::auth::v3::{AttributeContext, attribute_context::HttpRequest},
+use rolegate_proto::{
+    Authorization, Role,
+    envoy_auth_v3::{AttributeContext, HeaderValue, attribute_context::HttpRequest},
+    metadata::AUTHORIZATION,
 };
-use rolegate_proto::{Authorization, Role, metadata::AUTHORIZATION};
 use std::{collections::HashMap, net::IpAddr};
 
 /// Bytes of a host or a path in a log line.
@@ -61,12 +61,9 @@ fn raw_value(header: &HeaderValue) -> Option<&[u8]> {
 
 /// The address of Envoy's client.
 pub(super) fn source_address(attributes: &AttributeContext) -> Option<IpAddr> {
-    match attributes.source.as_ref()?.address.as_ref()?.address.as_ref()? {
-        Address::SocketAddress(socket) => {
-            socket.address.parse().ok().map(|ip: IpAddr| ip.to_canonical())
-        }
-        _ => None,
-    }
+    let address = attributes.source.as_ref()?.address.as_ref()?;
+    let ip: IpAddr = address.socket_address.as_ref()?.address.parse().ok()?;
+    Some(ip.to_canonical())
 }
 
 /// Method, host and path of the request, for the log: without the query, which may hold secrets.

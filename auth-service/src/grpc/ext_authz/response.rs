@@ -1,21 +1,13 @@
 //! Writes what Envoy reads.
 
 use crate::{accounts::AccountError, user::User};
-use envoy_types::pb::{
-    envoy::{
-        config::core::v3::{HeaderValue, HeaderValueOption},
-        service::auth::v3::{
-            CheckResponse, DeniedHttpResponse, OkHttpResponse, check_response::HttpResponse,
-        },
-        r#type::v3::HttpStatus,
-    },
-    google::{
-        protobuf::{BoolValue, Struct, Value, value::Kind},
-        rpc,
-    },
-};
+use prost_types::{Struct, Value, value::Kind};
 use rolegate_grpc_server::log_error;
 use rolegate_proto::{
+    envoy_auth_v3::{
+        CheckResponse, DeniedHttpResponse, HeaderValue, HeaderValueOption, HttpStatus,
+        OkHttpResponse, Status, check_response::HttpResponse,
+    },
     http::{BASIC_CHALLENGE, BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
     identity_headers::identity_headers,
 };
@@ -50,10 +42,7 @@ pub(super) fn allowed(user: &User) -> CheckResponse {
     CheckResponse {
         status: Some(status(Code::Ok, "")),
         dynamic_metadata: Some(Struct { fields: fields.into() }),
-        http_response: Some(HttpResponse::OkResponse(OkHttpResponse {
-            headers,
-            ..OkHttpResponse::default()
-        })),
+        http_response: Some(HttpResponse::OkResponse(OkHttpResponse { headers })),
     }
 }
 
@@ -114,18 +103,15 @@ fn refused(
     }
 }
 
-fn status(code: Code, message: &str) -> rpc::Status {
-    rpc::Status { code: code.into(), message: message.to_owned(), ..rpc::Status::default() }
+fn status(code: Code, message: &str) -> Status {
+    Status { code: code.into(), message: message.to_owned() }
 }
 
-/// Replaces the header of the client. Envoy appends if `append` is unset. In a refusal, it removes the
-/// header and then adds all values.
-#[expect(deprecated, reason = "Envoy reads `append` first, and older ones nothing else")]
+/// Replaces the header of the client. In a refusal, Envoy removes the header and then adds all values.
 fn header(name: &str, value: impl Into<String>) -> HeaderValueOption {
     let (key, value) = (name.to_owned(), value.into());
     let header = HeaderValue { key, value, ..HeaderValue::default() };
-    let append = Some(BoolValue { value: false });
-    HeaderValueOption { header: Some(header), append, ..HeaderValueOption::default() }
+    HeaderValueOption { header: Some(header), append: Some(false) }
 }
 
 #[cfg(test)]

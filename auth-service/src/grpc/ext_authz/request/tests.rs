@@ -2,14 +2,13 @@
 
 use super::{authorization, requirement, roles, route};
 use crate::accounts::Requirement;
-use envoy_types::pb::envoy::{
-    config::core::v3::{HeaderMap, HeaderValue},
-    service::auth::v3::{
-        AttributeContext,
+use rolegate_proto::{
+    Authorization, Role,
+    envoy_auth_v3::{
+        AttributeContext, HeaderMap, HeaderValue,
         attribute_context::{HttpRequest, Request},
     },
 };
-use rolegate_proto::{Authorization, Role};
 use secrecy::ExposeSecret as _;
 
 fn required(roles: &str) -> Option<Requirement> {
@@ -31,7 +30,7 @@ fn a_forgotten_or_misspelt_requirement_is_none() {
 }
 
 fn with(http: HttpRequest) -> AttributeContext {
-    let request = Some(Request { http: Some(http), ..Request::default() });
+    let request = Some(Request { http: Some(http) });
     AttributeContext { request, ..AttributeContext::default() }
 }
 
