@@ -70,7 +70,7 @@ export class AuthClient {
     context: Context = {},
   ): Promise<NewSession> {
     const { name, userAgent = "" } = options;
-    const message = { username, password, name, userAgent };
+    const message = { username, password, name, userAgent, forDomain: false };
     const { token, session, user } = await this.#call(methods.CREATE_SESSION, message, context);
     return { token, session: sessionFrom(session), user: userFrom(user) };
   }
@@ -140,8 +140,8 @@ export class AuthClient {
     context: Context = {},
   ): Promise<UserPage> {
     const { limit = 50, after = 0, usernamePrefix = "", role } = query;
-    const filter = { usernamePrefix, ...(role !== undefined && roleFields(role)) };
-    const message = { pageSize: limit, after: BigInt(after), ...filter };
+    const filter = { usernamePrefix, search: "", ...(role !== undefined && roleFields(role)) };
+    const message = { pageSize: limit, after: BigInt(after), ...filter, withTimes: false };
     const { users, nextAfter } = await this.#call(methods.LIST_USERS, message, context, actor);
     return { users: users.map(userFrom), next: nextAfter === undefined ? nextAfter : idFrom(nextAfter) };
   }
@@ -183,7 +183,7 @@ export class AuthClient {
    * `actor` ends only itself.
    */
   async revokeTokens(actor: string, userId?: number, context: Context = {}): Promise<User> {
-    const message = { userId: optionalId(userId) };
+    const message = { userId: optionalId(userId), fromCookie: false };
     return userFrom((await this.#call(methods.REVOKE_TOKENS, message, context, actor)).user);
   }
 

@@ -6,9 +6,9 @@ import type * as pb from "./generated/rolegate/auth/v1/auth.js";
 import { allowedRoles, type Role, type User, userFrom } from "./user.js";
 
 export function authorizeRequest(token: string, roles: readonly Role[] | undefined): pb.AuthorizeRequest {
-  const accessToken = checkedToken(token);
-  if (!roles) return { accessToken, requirement: { $case: "anyAuthenticated", value: {} } };
-  return { accessToken, requirement: { $case: "roles", value: allowedRoles(roles) } };
+  const credential = { accessToken: checkedToken(token), fromCookie: false };
+  if (!roles) return { ...credential, requirement: { $case: "anyAuthenticated", value: {} } };
+  return { ...credential, requirement: { $case: "roles", value: allowedRoles(roles) } };
 }
 
 export function outcomesOf(response: pb.BatchAuthorizeResponse, size: number): (User | RolegateError)[] {
