@@ -46,5 +46,6 @@ def blocks_of(text):
 
 
 def pattern(printed):
-    """`…` stands for anything."""
-    return re.compile(".*".join(re.escape(it) for it in printed.strip().split("…")), re.S)
+    """`…` stands for anything in its line, and alone in a line for any lines."""
+    lines = printed.strip().split("\n")
+    return re.compile("\n".join("(?s:.*)" if it == "…" else re.escape(it).replace("…", ".*") for it in lines))

@@ -3,7 +3,8 @@
 import re
 import subprocess
 
-from stage import Stage
+from blocks import blocks_of
+from stage import ROOT, Stage
 
 HOST = "app.example.org"
 
@@ -20,6 +21,7 @@ def check():
         signs_in_and_sees_the_page(ada)
         loses_access_when_disabled(ada, stage)
         signs_out_and_in(ada)
+        is_led_to_the_page_by_a_script(ada)
         on_https = f"https://{HOST}:{stage.ports[443]}/"
         elsewhere = stage.browser("host", on_https, f"host-resolver-rules=MAP {HOST} 127.0.0.1", "ignore-certificate-errors")
         signs_in_and_sees_the_page(elsewhere)
@@ -61,6 +63,19 @@ def loses_access_when_disabled(browser, stage):
     stage.type(until="-s stop")
     browser.signs_in("open sesame")
     browser.sees("h1", "For us only")
+
+
+def is_led_to_the_page_by_a_script(browser):
+    """The one of docs/how-to/log-in-from-a-page.md."""
+    guide = blocks_of((ROOT / "docs/how-to/log-in-from-a-page.md").read_text())
+    (script,) = [block.text for block in guide if "/sign-in?return" in block.text]
+    browser.signs_in("open sesame")
+    browser.sees("h1", "For us only")
+    browser.driver.delete_all_cookies()
+    browser.driver.execute_script(f"(async () => {{ {script} }})()")
+    browser.signs_in("open sesame")
+    browser.sees("h1", "For us only")
+    assert browser.driver.current_url == browser.url
 
 
 def signs_out_and_in(browser):

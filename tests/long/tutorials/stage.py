@@ -93,7 +93,7 @@ class Stage:
             self.terminals[block.interrupted].interrupt()
         self.terminal = block.terminal or self.terminal
         terminal = self.terminals.get(self.terminal) or self.open(self.terminal)
-        if self.blocks and not self.blocks[0].language:
+        if self.blocks and not (self.blocks[0].language or self.blocks[0].file):
             terminal.start(block.text, self.blocks.pop(0).text)
         else:
             for commands, printed in block.chunks():

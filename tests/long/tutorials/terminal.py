@@ -47,7 +47,8 @@ class Terminal:
 
     def send(self, commands):
         assert not self.is_busy, f"another command runs in the terminal of\n{commands}"
-        self.shell.stdin.write(f"{{ {commands}\n}} </dev/null\necho '{END}' $?\n")
+        # Not only the last of the commands counts.
+        self.shell.stdin.write(f"failed=0; trap 'failed=$?' ERR\n{{ {commands}\n}} </dev/null\necho '{END}' $failed\n")
         self.shell.stdin.flush()
 
     def until_end(self):

@@ -1,0 +1,64 @@
+"""The guides of docs/how-to as they are written, where a program serves already."""
+
+from blocks import Block
+from stage import Stage
+
+ADA = """curl -sSf -o /dev/null http://127.0.0.1:8000/register -H 'Content-Type: application/json' \\
+  -d '{"username":"ada","password":"open sesame"}'"""
+ADMIN = """ID=2 TOKEN=$(curl -sSf http://127.0.0.1:8000/login -H 'Content-Type: application/json' \\
+  -d '{"username":"admin","password":"'"$(cat data/initial-admin-password)"'"}' |
+  sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')"""
+BROWSER = """const stored = {}, localStorage = { setItem: (name, value) => (stored[name] = value) };
+const refused = await signIn("ada", "wrong").catch((error) => error.message);
+await signIn("ada", "open sesame");
+console.log(refused, stored.token);"""
+
+
+def check():
+    with guide("log-in-from-a-page") as stage:
+        given(stage, ADA)
+        (sign_in,) = [block.text for block in stage.blocks if "signIn" in block.text]
+        (stage.folder / "sign-in.mjs").write_text(sign_in + BROWSER)
+        stage.terminals["first"].type("node sign-in.mjs", "Invalid username or password. rgs_…")
+        stage.type()
+    with guide("keep-users-signed-in") as stage:
+        given(stage, ADA)
+        stage.type(until="SESSION_IDLE_SECONDS")
+        lifetimes = stage.blocks.pop(0).text
+        stage.type()
+        stage.kill("server")
+        serve(stage, lifetimes)
+    with guide("service-account") as stage:
+        given(stage, ADMIN)
+        stage.type()
+    with guide("roles", 8002) as stage:
+        given(stage, ADA)
+        stage.kill("server")
+        setting = stage.blocks.pop(0).text.strip()
+        serve(stage, f"{setting} rolegate")
+        given(stage, f"""export {setting}
+rolegate user set-role ada editor
+curl -sf -o /dev/null 'http://127.0.0.1:8002/authorize?roles=editor,admin' -u 'ada:open sesame'
+rolegate user list --role editor | grep ada""")
+
+
+class guide(Stage):
+    """Its program serves, in a terminal that it does not name."""
+
+    def __init__(self, name, *ports):
+        super().__init__(f"how-to/{name}.md", 8000, *ports)
+
+    def __enter__(self):
+        super().__enter__()
+        serve(self, "rolegate")
+        return self
+
+
+def serve(stage, command):
+    terminal = stage.terminals.get("server") or stage.open("server")
+    terminal.start(command, "Ctrl-C stops")
+
+
+def given(stage, commands):
+    """What the guide takes for granted."""
+    stage.enter(Block("sh", stage.with_ports(commands) + "\n", ""))
