@@ -19,6 +19,7 @@ mod grpc;
 mod guessing;
 mod health;
 mod host_header;
+mod http_api_doc;
 mod json_bodies;
 mod keys_of_others;
 mod listing;
