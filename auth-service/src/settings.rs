@@ -27,21 +27,21 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 #[derive(Debug, Parser)]
 #[command(name = "auth-service", version)]
 pub struct Settings {
-    /// Shared with rolegate.
-    #[command(flatten)]
-    pub service: ServiceSettings,
-
     /// Address of the gRPC listener: ip:port, or network:port for the address in that network
-    #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = bind_address::<50051>)]
+    #[arg(long, env = "AUTH_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:50051", value_parser = bind_address::<50051>)]
     pub auth_listen_addr: BindAddress,
 
     /// Address of /livez, /readyz and /metrics; keep it private
-    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9001", value_parser = socket_address::<9001>)]
+    #[arg(long, env = "OPS_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:9001", value_parser = socket_address::<9001>)]
     pub ops_listen_addr: SocketAddr,
 
     /// The database.
     #[command(flatten)]
     pub database: DatabaseSettings,
+
+    /// Shared with rolegate.
+    #[command(flatten)]
+    pub service: ServiceSettings,
 
     /// Shared by gRPC services.
     #[command(flatten)]
@@ -51,107 +51,113 @@ pub struct Settings {
 /// Settings of the service, here and in rolegate.
 #[derive(Args, Clone, Debug)]
 pub struct ServiceSettings {
-    /// Of browsers behind Envoy.
-    #[command(flatten)]
-    pub sign_in: SignInSettings,
-
-    /// PEM certificate of the gRPC listener; enables TLS
-    #[arg(long, env = "AUTH_TLS_CERT_FILE")]
-    pub auth_tls_cert_file: Option<PathBuf>,
-
-    /// PEM private key of that certificate
-    #[arg(long, env = "AUTH_TLS_KEY_FILE")]
-    pub auth_tls_key_file: Option<PathBuf>,
-
-    /// PEM CA certificates; requires every gRPC client to present a certificate signed by one of them
-    #[arg(long, env = "AUTH_TLS_CLIENT_CA_FILE")]
-    pub auth_tls_client_ca_file: Option<PathBuf>,
-
     /// Reads that count on PostgreSQL: of the primary, or those that a synchronous standby acknowledges (quorum)
-    #[arg(long, env = "DATABASE_READS", default_value = "primary", value_parser = ["primary", "quorum"])]
+    #[arg(long, env = "DATABASE_READS", help_heading = "Database", default_value = "primary", value_parser = ["primary", "quorum"])]
     pub database_reads: String,
 
     /// HS256 secret that signs access tokens, at least 32 bytes
-    #[arg(long, env = "SIGNING_SECRET", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(long, env = "SIGNING_SECRET", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
     pub signing_secret: Option<SecretString>,
 
     /// File that contains SIGNING_SECRET
-    #[arg(long, env = "SIGNING_SECRET_FILE")]
+    #[arg(long, env = "SIGNING_SECRET_FILE", help_heading = "Secrets")]
     pub signing_secret_file: Option<PathBuf>,
 
     /// Additional secrets whose tokens are accepted, separated by commas or newlines; for rotating SIGNING_SECRET
-    #[arg(long, env = "SIGNING_SECRETS_ACCEPTED", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(long, env = "SIGNING_SECRETS_ACCEPTED", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
     pub signing_secrets_accepted: Option<SecretString>,
 
     /// File that contains SIGNING_SECRETS_ACCEPTED
-    #[arg(long, env = "SIGNING_SECRETS_ACCEPTED_FILE")]
+    #[arg(long, env = "SIGNING_SECRETS_ACCEPTED_FILE", help_heading = "Secrets")]
     pub signing_secrets_accepted_file: Option<PathBuf>,
 
     /// Password of the user admin, which is created if it does not exist
-    #[arg(long, env = "DEFAULT_ADMIN_PASSWORD", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(long, env = "DEFAULT_ADMIN_PASSWORD", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
     pub default_admin_password: Option<SecretString>,
 
     /// File that contains DEFAULT_ADMIN_PASSWORD
-    #[arg(long, env = "DEFAULT_ADMIN_PASSWORD_FILE")]
+    #[arg(long, env = "DEFAULT_ADMIN_PASSWORD_FILE", help_heading = "Secrets")]
     pub default_admin_password_file: Option<PathBuf>,
-
-    /// bcrypt cost of new password hashes (base-2 logarithm of the rounds), 12 to 16
-    #[arg(long, env = "BCRYPT_COST", default_value = "12", value_parser = |text: &str| number_between(text, 12_u32, 16))]
-    pub bcrypt_cost: u32,
 
     /// Secrets that go into password hashes, at least 32 bytes each, the newest first, separated by commas or newlines;
     /// after a first entry "none" they are only accepted
-    #[arg(long, env = "PASSWORD_PEPPER", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(long, env = "PASSWORD_PEPPER", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
     pub password_pepper: Option<SecretString>,
 
     /// File that contains PASSWORD_PEPPER
-    #[arg(long, env = "PASSWORD_PEPPER_FILE")]
+    #[arg(long, env = "PASSWORD_PEPPER_FILE", help_heading = "Secrets")]
     pub password_pepper_file: Option<PathBuf>,
 
-    /// Password hashing threads, 1 to 256 [default: one per core]
-    #[arg(long, env = "BCRYPT_THREADS", value_parser = |text: &str| number_between(text, 1_usize, 256))]
-    pub bcrypt_threads: Option<usize>,
-
-    /// Passwords that each thread hashes concurrently, 1 to 8
-    #[arg(long, env = "BCRYPT_LANES", default_value = "6", value_parser = |text: &str| number_between(text, 1_usize, 8))]
-    pub bcrypt_lanes: usize,
-
-    /// Failed logins per minute for a username at a client address; 15 times that per client address; 0 for unlimited
-    #[arg(long, env = "LOGIN_FAILURE_LIMIT", default_value = "20", value_parser = limit)]
-    pub login_failure_limit: u32,
-
-    /// Seconds to cache a verified Basic password, as a keyed digest; 0 disables the cache
-    #[arg(long, env = "BASIC_CACHE_TTL_SECONDS", default_value = "300", value_parser = |text: &str| number_between(text, 0_u32, 86_400))]
-    pub basic_cache_ttl_seconds: u32,
-
-    /// Whether anyone may register
-    #[arg(long, env = "REGISTRATION", default_value = "open", value_parser = ["open", "closed"])]
-    pub registration: String,
-
-    /// Registrations per minute and client address; 0 for unlimited
-    #[arg(long, env = "REGISTRATION_LIMIT", default_value = "0", value_parser = limit)]
-    pub registration_limit: u32,
-
-    /// Roles besides user, author and admin, separated by commas, such as editor,auditor
-    #[arg(long, env = "EXTRA_ROLES", default_value = "", hide_default_value = true)]
-    pub extra_roles: Roles,
-
-    /// Seconds without use after which a session ends, 300 to 31,536,000
-    #[arg(long, env = "SESSION_IDLE_SECONDS", default_value = "43200", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
-    pub session_idle_seconds: u64,
-
-    /// Seconds after which a session ends in any case, 300 to 31,536,000
-    #[arg(long, env = "SESSION_MAX_SECONDS", default_value = "2592000", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
-    pub session_max_seconds: u64,
-
     /// Minimum length of a new password in bytes, 1 to 72
-    #[arg(long, env = "PASSWORD_MIN_LENGTH", default_value = "1", value_parser = |text: &str| number_between(text, 1_usize, 72))]
+    #[arg(long, env = "PASSWORD_MIN_LENGTH", help_heading = "Passwords", default_value = "1", value_parser = |text: &str| number_between(text, 1_usize, 72))]
     pub password_min_length: usize,
 
     /// File of passwords that may not be chosen, one a line or its SHA-1 digest in 40 hex digits, such as the
     /// 10,000 commonest of a public list: sort -t: -k2,2nr pwnedpasswords.txt | head -n 10000
-    #[arg(long, env = "PASSWORD_BLOCKLIST_FILE")]
+    #[arg(long, env = "PASSWORD_BLOCKLIST_FILE", help_heading = "Passwords")]
     pub password_blocklist_file: Option<PathBuf>,
+
+    /// bcrypt cost of new password hashes (base-2 logarithm of the rounds), 12 to 16
+    #[arg(long, env = "BCRYPT_COST", help_heading = "Passwords", default_value = "12", value_parser = |text: &str| number_between(text, 12_u32, 16))]
+    pub bcrypt_cost: u32,
+
+    /// Password hashing threads, 1 to 256 [default: one per core]
+    #[arg(long, env = "BCRYPT_THREADS", help_heading = "Passwords", value_parser = |text: &str| number_between(text, 1_usize, 256))]
+    pub bcrypt_threads: Option<usize>,
+
+    /// Passwords that each thread hashes concurrently, 1 to 8
+    #[arg(long, env = "BCRYPT_LANES", help_heading = "Passwords", default_value = "6", value_parser = |text: &str| number_between(text, 1_usize, 8))]
+    pub bcrypt_lanes: usize,
+
+    /// Seconds to cache a verified Basic password, as a keyed digest; 0 disables the cache
+    #[arg(long, env = "BASIC_CACHE_TTL_SECONDS", help_heading = "Passwords", default_value = "300", value_parser = |text: &str| number_between(text, 0_u32, 86_400))]
+    pub basic_cache_ttl_seconds: u32,
+
+    /// Whether anyone may register
+    #[arg(long, env = "REGISTRATION", help_heading = "Users and sessions", default_value = "open", value_parser = ["open", "closed"])]
+    pub registration: String,
+
+    /// Roles besides user, author and admin, separated by commas, such as editor,auditor
+    #[arg(
+        long,
+        env = "EXTRA_ROLES",
+        help_heading = "Users and sessions",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub extra_roles: Roles,
+
+    /// Seconds without use after which a session ends, 300 to 31,536,000
+    #[arg(long, env = "SESSION_IDLE_SECONDS", help_heading = "Users and sessions", default_value = "43200", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
+    pub session_idle_seconds: u64,
+
+    /// Seconds after which a session ends in any case, 300 to 31,536,000
+    #[arg(long, env = "SESSION_MAX_SECONDS", help_heading = "Users and sessions", default_value = "2592000", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
+    pub session_max_seconds: u64,
+
+    /// Of browsers behind Envoy.
+    #[command(flatten)]
+    pub sign_in: SignInSettings,
+
+    /// Failed logins per minute for a username at a client address; 15 times that per client address; 0 for unlimited
+    #[arg(long, env = "LOGIN_FAILURE_LIMIT", help_heading = "Limits", default_value = "20", value_parser = limit)]
+    pub login_failure_limit: u32,
+
+    /// Registrations per minute and client address; 0 for unlimited
+    #[arg(long, env = "REGISTRATION_LIMIT", help_heading = "Limits", default_value = "0", value_parser = limit)]
+    pub registration_limit: u32,
+
+    /// PEM certificate of the gRPC listener; enables TLS
+    #[arg(long, env = "AUTH_TLS_CERT_FILE", help_heading = "TLS")]
+    pub auth_tls_cert_file: Option<PathBuf>,
+
+    /// PEM private key of that certificate
+    #[arg(long, env = "AUTH_TLS_KEY_FILE", help_heading = "TLS")]
+    pub auth_tls_key_file: Option<PathBuf>,
+
+    /// PEM CA certificates; requires every gRPC client to present a certificate signed by one of them
+    #[arg(long, env = "AUTH_TLS_CLIENT_CA_FILE", help_heading = "TLS")]
+    pub auth_tls_client_ca_file: Option<PathBuf>,
 }
 
 fn limit(text: &str) -> Result<u32, String> {

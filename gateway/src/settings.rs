@@ -24,8 +24,22 @@ use std::{net::SocketAddr, path::PathBuf};
 /// Translates HTTP into gRPC and back. Every flag can also be set by the environment variable shown
 /// with it.
 #[derive(Clone, Debug, clap::Parser)]
-#[command(name = "gateway", version)]
+#[command(name = "gateway", version, next_help_heading = "Addresses")]
 pub struct Settings {
+    /// URL of the gRPC port of auth-service; the host may resolve to several replicas
+    #[arg(long, env = "AUTH_SERVICE_URL", default_value = "http://127.0.0.1:50051")]
+    pub auth_service_url: String,
+
+    /// URL of the gRPC port of posts-service; the host may resolve to several replicas; unset: the
+    /// API has no routes of posts
+    #[arg(long, env = "POSTS_SERVICE_URL")]
+    pub posts_service_url: Option<String>,
+
+    /// IP address and port of /livez, /readyz and /metrics; must not be public
+    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000",
+        value_parser = socket_address::<9000>)]
+    pub ops_listen_addr: SocketAddr,
+
     /// The public API.
     #[command(flatten)]
     pub public: PublicSettings,
@@ -34,27 +48,13 @@ pub struct Settings {
     #[command(flatten)]
     pub sign_in: SignInSettings,
 
-    /// URL of the gRPC port of auth-service; the host may resolve to several replicas
-    #[arg(long, env = "AUTH_SERVICE_URL", default_value = "http://127.0.0.1:50051")]
-    pub auth_service_url: String,
-
     /// TLS of connections to auth-service.
     #[command(flatten)]
     pub auth_tls: AuthTlsSettings,
 
-    /// URL of the gRPC port of posts-service; the host may resolve to several replicas; unset: the
-    /// API has no routes of posts
-    #[arg(long, env = "POSTS_SERVICE_URL")]
-    pub posts_service_url: Option<String>,
-
     /// TLS of connections to posts-service.
     #[command(flatten)]
     pub posts_tls: PostsTlsSettings,
-
-    /// IP address and port of /livez, /readyz and /metrics; must not be public
-    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000",
-        value_parser = socket_address::<9000>)]
-    pub ops_listen_addr: SocketAddr,
 
     /// Settings of every program.
     #[command(flatten)]
@@ -63,6 +63,7 @@ pub struct Settings {
 
 /// Settings of the public API.
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Addresses")]
 pub struct PublicSettings {
     /// IP address and port of the bearer-token variant (users, tokens, roles), or off
     #[arg(long, env = "BEARER_LISTEN_ADDR", default_value = "127.0.0.1:8000",
@@ -80,53 +81,59 @@ pub struct PublicSettings {
         value_parser = listen_address::<8002>)]
     pub forward_auth_listen_addr: ListenAddress,
 
-    /// PEM file of the certificate of that address; enables TLS
-    #[arg(long, env = "FORWARD_AUTH_TLS_CERT_FILE")]
-    pub forward_auth_tls_cert_file: Option<PathBuf>,
-
-    /// PEM file of the private key of that certificate
-    #[arg(long, env = "FORWARD_AUTH_TLS_KEY_FILE")]
-    pub forward_auth_tls_key_file: Option<PathBuf>,
-
-    /// PEM file of CAs; requires every proxy to present a certificate of one of them
-    #[arg(long, env = "FORWARD_AUTH_TLS_CLIENT_CA_FILE")]
-    pub forward_auth_tls_client_ca_file: Option<PathBuf>,
-
     /// CIDRs of proxies whose X-Forwarded-For, x-request-id and traceparent headers are trusted,
     /// separated by commas; empty for none
     #[arg(long, env = "TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
     pub trusted_proxies: CidrSet,
 
+    /// Whether the bearer-token variant serves the console, a page for administration, at /console/
+    #[arg(long, env = "CONSOLE", help_heading = "Browsers", default_value = "on", action = ArgAction::Set, value_parser = switch())]
+    pub console: bool,
+
+    /// Whether the public addresses serve /openapi.json and Swagger UI at /docs
+    #[arg(long, env = "API_DOCS", help_heading = "Browsers", default_value = "on", action = ArgAction::Set, value_parser = switch())]
+    pub api_docs: bool,
+
+    /// Origins that CORS allows, as browsers send them, separated by commas; * for all, empty for
+    /// none
+    #[arg(
+        long,
+        env = "CORS_ALLOWED_ORIGINS",
+        help_heading = "Browsers",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub cors_allowed_origins: AllowedOrigins,
+
+    /// Connections that one client address (IPv6: one /64) may have to the public addresses, 1 to
+    /// 10000; trusted proxies may have any number
+    #[arg(long, env = "MAX_CONNECTIONS_PER_ADDRESS", help_heading = "Limits", default_value = "1000",
+        value_parser = |text: &str| number_between(text, 1_u32, 10_000))]
+    pub max_connections_per_address: u32,
+
     /// MiB of request bodies that may be read at a time, 16 to 65536; more wait for 5 seconds, then get
     /// 503. One client gets at most half
-    #[arg(long, env = "REQUEST_MEMORY_MIB", default_value = "64",
+    #[arg(long, env = "REQUEST_MEMORY_MIB", help_heading = "Limits", default_value = "64",
         value_parser = |text: &str| number_between(text, 16_usize, 65_536))]
     pub request_memory_mib: usize,
 
     /// MiB of posts that may be in responses at a time until clients have read them, 32 to 65536; more
     /// wait for 5 seconds, then get 503. One client gets at most half
-    #[arg(long, env = "RESPONSE_MEMORY_MIB", default_value = "64",
+    #[arg(long, env = "RESPONSE_MEMORY_MIB", help_heading = "Limits", default_value = "64",
         value_parser = |text: &str| number_between(text, 32_usize, 65_536))]
     pub response_memory_mib: usize,
 
-    /// Connections that one client address (IPv6: one /64) may have to the public addresses, 1 to
-    /// 10000; trusted proxies may have any number
-    #[arg(long, env = "MAX_CONNECTIONS_PER_ADDRESS", default_value = "1000",
-        value_parser = |text: &str| number_between(text, 1_u32, 10_000))]
-    pub max_connections_per_address: u32,
+    /// PEM file of the certificate of that address; enables TLS
+    #[arg(long, env = "FORWARD_AUTH_TLS_CERT_FILE", help_heading = "TLS")]
+    pub forward_auth_tls_cert_file: Option<PathBuf>,
 
-    /// Whether the public addresses serve /openapi.json and Swagger UI at /docs
-    #[arg(long, env = "API_DOCS", default_value = "on", action = ArgAction::Set, value_parser = switch())]
-    pub api_docs: bool,
+    /// PEM file of the private key of that certificate
+    #[arg(long, env = "FORWARD_AUTH_TLS_KEY_FILE", help_heading = "TLS")]
+    pub forward_auth_tls_key_file: Option<PathBuf>,
 
-    /// Whether the bearer-token variant serves the console, a page for administration, at /console/
-    #[arg(long, env = "CONSOLE", default_value = "on", action = ArgAction::Set, value_parser = switch())]
-    pub console: bool,
-
-    /// Origins that CORS allows, as browsers send them, separated by commas; * for all, empty for
-    /// none
-    #[arg(long, env = "CORS_ALLOWED_ORIGINS", default_value = "", hide_default_value = true)]
-    pub cors_allowed_origins: AllowedOrigins,
+    /// PEM file of CAs; requires every proxy to present a certificate of one of them
+    #[arg(long, env = "FORWARD_AUTH_TLS_CLIENT_CA_FILE", help_heading = "TLS")]
+    pub forward_auth_tls_client_ca_file: Option<PathBuf>,
 }
 
 impl PublicSettings {

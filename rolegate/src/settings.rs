@@ -18,53 +18,53 @@ use std::{net::SocketAddr, path::PathBuf};
 #[derive(Debug, Parser)]
 #[command(name = "rolegate", version)]
 pub struct Settings {
-    /// Shared with the gateway.
-    #[command(flatten)]
-    pub public: PublicSettings,
+    /// Address of the gRPC listener of users, or off
+    #[arg(long, env = "AUTH_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:50051", value_parser = listen_address::<50051>)]
+    pub auth_listen_addr: ListenAddress,
+
+    /// Whether there are posts: their routes, their gRPC listener and their database
+    #[arg(long, env = "POSTS", help_heading = "Addresses", default_value = "on", action = ArgAction::Set, value_parser = switch())]
+    pub posts: bool,
+
+    /// Address of the gRPC listener of posts, or off
+    #[arg(long, env = "POSTS_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:50052", value_parser = listen_address::<50052>)]
+    pub posts_listen_addr: ListenAddress,
+
+    /// Address of /livez, /readyz and /metrics; keep it private
+    #[arg(long, env = "OPS_LISTEN_ADDR", help_heading = "Addresses", default_value = "127.0.0.1:9000", value_parser = socket_address::<9000>)]
+    pub ops_listen_addr: SocketAddr,
+
+    /// Database of the users: postgres://user:password@host:5432/database or sqlite://path/to/file.db [default: sqlite://DATA_DIR/rolegate.db]
+    #[arg(long, env = "DATABASE_URL", help_heading = "Database", hide_env_values = true, value_parser = secret::parse)]
+    pub database_url: Option<SecretString>,
+
+    /// File that contains DATABASE_URL
+    #[arg(long, env = "DATABASE_URL_FILE", help_heading = "Database")]
+    pub database_url_file: Option<PathBuf>,
+
+    /// Database of the posts [default: the PostgreSQL database of the users, else sqlite://DATA_DIR/posts.db]
+    #[arg(long, env = "POSTS_DATABASE_URL", help_heading = "Database", hide_env_values = true, value_parser = secret::parse)]
+    pub posts_database_url: Option<SecretString>,
+
+    /// File that contains POSTS_DATABASE_URL
+    #[arg(long, env = "POSTS_DATABASE_URL_FILE", help_heading = "Database")]
+    pub posts_database_url_file: Option<PathBuf>,
+
+    /// Folder of generated secrets and embedded databases; created if it does not exist
+    #[arg(long, env = "DATA_DIR", help_heading = "Database", default_value = "./data")]
+    pub data_dir: PathBuf,
 
     /// Shared with auth-service.
     #[command(flatten)]
     pub service: ServiceSettings,
 
-    /// Database of the users: postgres://user:password@host:5432/database or sqlite://path/to/file.db [default: sqlite://DATA_DIR/rolegate.db]
-    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
-    pub database_url: Option<SecretString>,
-
-    /// File that contains DATABASE_URL
-    #[arg(long, env = "DATABASE_URL_FILE")]
-    pub database_url_file: Option<PathBuf>,
-
-    /// Address of the gRPC listener of users, or off
-    #[arg(long, env = "AUTH_LISTEN_ADDR", default_value = "127.0.0.1:50051", value_parser = listen_address::<50051>)]
-    pub auth_listen_addr: ListenAddress,
-
-    /// Whether there are posts: their routes, their gRPC listener and their database
-    #[arg(long, env = "POSTS", default_value = "on", action = ArgAction::Set, value_parser = switch())]
-    pub posts: bool,
-
-    /// Address of the gRPC listener of posts, or off
-    #[arg(long, env = "POSTS_LISTEN_ADDR", default_value = "127.0.0.1:50052", value_parser = listen_address::<50052>)]
-    pub posts_listen_addr: ListenAddress,
+    /// Shared with the gateway.
+    #[command(flatten)]
+    pub public: PublicSettings,
 
     /// TLS of that listener.
     #[command(flatten)]
     pub posts_tls: ServerTlsSettings,
-
-    /// Database of the posts [default: the PostgreSQL database of the users, else sqlite://DATA_DIR/posts.db]
-    #[arg(long, env = "POSTS_DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
-    pub posts_database_url: Option<SecretString>,
-
-    /// File that contains POSTS_DATABASE_URL
-    #[arg(long, env = "POSTS_DATABASE_URL_FILE")]
-    pub posts_database_url_file: Option<PathBuf>,
-
-    /// Folder of generated secrets and embedded databases; created if it does not exist
-    #[arg(long, env = "DATA_DIR", default_value = "./data")]
-    pub data_dir: PathBuf,
-
-    /// Address of /livez, /readyz and /metrics; keep it private
-    #[arg(long, env = "OPS_LISTEN_ADDR", default_value = "127.0.0.1:9000", value_parser = socket_address::<9000>)]
-    pub ops_listen_addr: SocketAddr,
 
     /// Shared by every program.
     #[command(flatten)]

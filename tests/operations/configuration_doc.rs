@@ -6,14 +6,14 @@ use std::{
     path::Path,
 };
 
-/// A variable and its default, where it is a fixed value.
-type Setting = (String, Option<String>);
+/// A group, a variable and its default, where it is a fixed value.
+type Setting = (String, String, Option<String>);
 
 const PROGRAMS: [Program; 4] =
     [Program::AuthService, Program::PostsService, Program::Gateway, Program::Rolegate];
 
 #[tokio::test]
-async fn configuration_table_lists_exactly_the_settings_in_help() {
+async fn configuration_lists_exactly_the_settings_in_help_in_the_same_groups() {
     let folder = tempfile::tempdir().expect("a folder");
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
     let document = std::fs::read_to_string(document).expect("the document");
@@ -21,6 +21,8 @@ async fn configuration_table_lists_exactly_the_settings_in_help() {
         let exit = Process::run(program, &["--help"], &BTreeMap::new(), folder.path(), "").await;
         let (documented, real) = (documented(&document, program.name()), settings(&exit.stdout));
         assert!(!real.is_empty(), "{exit:?}");
+        assert_eq!(groups(&documented), groups(&real), "the order of {}", program.name());
+        let [documented, real] = [documented, real].map(BTreeSet::from_iter);
         let missing: Vec<_> = real.difference(&documented).collect();
         let stale: Vec<_> = documented.difference(&real).collect();
         assert!(
@@ -28,40 +30,73 @@ async fn configuration_table_lists_exactly_the_settings_in_help() {
             "docs/configuration.md, {}: missing {missing:?}, not in --help {stale:?}",
             program.name()
         );
+        if program == Program::Rolegate {
+            let (_, first) = document.split_once("```sh\n").expect("what to set first");
+            let (first, _) = first.split_once("```").expect("its end");
+            let first: Vec<_> = first.lines().filter_map(|line| line.split_once('=')).collect();
+            assert_eq!(first.len(), 5, "{first:?}");
+            for (name, _) in first {
+                assert!(real.iter().any(|setting| setting.1 == name), "{name} is no setting");
+            }
+        }
     }
 }
 
-/// What the first table says about this program. A default that is more than one code span is a
-/// description, which `--help` need not repeat.
-fn documented(document: &str, program: &str) -> BTreeSet<Setting> {
-    let rows = document.lines().skip_while(|line| !line.starts_with("| Name | Programs | Default"));
-    let mut settings = BTreeSet::new();
-    for row in rows.skip(2).take_while(|line| line.starts_with('|')) {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        if cells[2].split(", ").any(|name| name == program) {
-            let default = cells[3].strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+/// In their order.
+fn groups(settings: &[Setting]) -> Vec<&str> {
+    let mut groups: Vec<_> = settings.iter().map(|setting| setting.0.as_str()).collect();
+    groups.dedup();
+    groups
+}
+
+/// What the tables say about this program. Where they have no column of programs, the paragraph before
+/// names them. A default that is more than one code span is a description, which `--help` need not repeat.
+fn documented(document: &str, program: &str) -> Vec<Setting> {
+    let mut settings: Vec<Setting> = Vec::new();
+    let (mut group, mut programs) = ("", "");
+    let end = "## Variables without a flag";
+    for line in document.lines().take_while(|line| *line != end) {
+        if let Some(heading) = line.strip_prefix("## ") {
+            group = heading;
+        } else if line.starts_with("Settings of ") {
+            programs = line;
+        } else if line.starts_with("| Name | Programs |") {
+            programs = "";
+        }
+        let mut cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let Some(names) = cells.get(1).filter(|names| names.starts_with('`')) else { continue };
+        let names = names.split(", ").map(|name| name.trim_matches('`').to_owned());
+        let is_of = |programs: &str| programs.split([' ', ',', '.']).any(|name| name == program);
+        let column = if programs.is_empty() { cells.remove(2) } else { programs };
+        if is_of(column) || column == "Settings of every program." {
+            let default = cells[2].strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
             let default = default.filter(|text| !text.contains('`')).map(str::to_owned);
-            for name in cells[1].split(", ") {
-                let is_new = settings.insert((name.trim_matches('`').to_owned(), default.clone()));
+            for name in names {
+                let is_new = settings.iter().all(|setting| setting.1 != name);
                 assert!(is_new, "{name} has two rows for {program}");
+                settings.push((group.to_owned(), name, default.clone()));
             }
         }
     }
     settings
 }
 
-/// Names and defaults as clap prints them, each on a line of its own.
-fn settings(help: &str) -> BTreeSet<Setting> {
-    let mut settings: Vec<Setting> = Vec::new();
-    for line in help.lines().map(str::trim) {
+/// Groups, names and defaults as clap prints them, each on a line of its own.
+fn settings(help: &str) -> Vec<Setting> {
+    let (mut settings, mut group) = (Vec::<Setting>::new(), "");
+    for line in help.lines() {
+        if let Some(heading) = line.strip_suffix(':').filter(|line| !line.starts_with(' ')) {
+            group = heading;
+        }
+        let line = line.trim();
         let value = |name: &str| line.strip_prefix(name).and_then(|rest| rest.strip_suffix(']'));
         if let Some(name) = value("[env: ") {
-            settings.push((name.trim_end_matches('=').to_owned(), None));
+            settings.push((group.to_owned(), name.trim_end_matches('=').to_owned(), None));
         } else if let (Some(default), Some(last)) = (value("[default: "), settings.last_mut()) {
-            last.1 = Some(default.to_owned());
+            last.2 = Some(default.to_owned());
         }
     }
-    settings.into_iter().collect()
+    settings
 }
 
 #[test]

@@ -16,6 +16,7 @@ use std::net::SocketAddr;
 
 /// Settings of every gRPC service.
 #[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Addresses")]
 pub struct HostSettings {
     /// Comma-separated CIDRs of gRPC callers that may state the client address, request id and trace of a call
     #[arg(long, env = "TRUSTED_GATEWAYS", default_value = "127.0.0.0/8,::1/128")]

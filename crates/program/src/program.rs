@@ -49,7 +49,7 @@ pub struct CommonSettings {
     /// balancers to notice that /readyz fails
     #[arg(
         long,
-        env = "LAME_DUCK_SECONDS",
+        env = "LAME_DUCK_SECONDS", help_heading = "Logs and shutdown",
         default_value = "2",
         value_parser = |text: &str| number_between(text, 0_u16, 300)
     )]

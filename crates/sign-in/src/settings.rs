@@ -11,6 +11,7 @@ use url::Url;
 
 /// Where and how people sign in
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Browsers")]
 pub struct SignInSettings {
     /// Whether people can sign in at a page, and requests of browsers are led there and use its cookie
     #[arg(long, env = "SIGN_IN", default_value = "on", action = ArgAction::Set, value_parser = switch())]

@@ -18,11 +18,11 @@ use std::{
 #[derive(clap::Args, Clone, Debug)]
 pub struct DatabaseSettings {
     /// Database: postgres://user:password@host:5432/database or sqlite://path/to/file.db
-    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_parser = secret::parse)]
+    #[arg(long, env = "DATABASE_URL", help_heading = "Database", hide_env_values = true, value_parser = secret::parse)]
     pub database_url: Option<SecretString>,
 
     /// File that contains DATABASE_URL
-    #[arg(long, env = "DATABASE_URL_FILE")]
+    #[arg(long, env = "DATABASE_URL_FILE", help_heading = "Database")]
     pub database_url_file: Option<PathBuf>,
 }
 

@@ -29,6 +29,7 @@ const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Settings of logs and traces; every program has them.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Logs and shutdown")]
 pub struct TelemetrySettings {
     /// Format of log lines on stderr
     #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t)]
