@@ -2,6 +2,7 @@
 
 mod backup;
 mod blocklist;
+mod completions;
 mod compose_engine;
 mod compose_file;
 mod compose_steps;

@@ -24,11 +24,8 @@ pub(crate) fn parse<S: Parser, C: Subcommand>() -> Result<(S, Command<C>), clap:
 fn parse_from<S: Parser, C: Subcommand>(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<(S, Command<C>), clap::Error> {
-    let program = S::command().mut_args(|argument| argument.global(true));
-    // The comment on the enum of commands would replace the one on the settings.
-    let about = program.get_about().cloned().unwrap_or_default();
+    let program = command::<S, C>().mut_args(|argument| argument.global(true));
     let settings: Vec<Arg> = program.get_arguments().cloned().collect();
-    let program = Command::<C>::augment_subcommands(program).about(about);
     let mut matches = hide_in_subcommands(program, &settings).try_get_matches_from(arguments)?;
     let settings = S::from_arg_matches_mut(&mut matches)?;
     let command = match matches.subcommand_name() {
@@ -36,6 +33,14 @@ fn parse_from<S: Parser, C: Subcommand>(
         None => Command::Serve,
     };
     Ok((settings, command))
+}
+
+/// The settings, and commands without them.
+pub(crate) fn command<S: Parser, C: Subcommand>() -> clap::Command {
+    let program = S::command();
+    // The comment on the enum of commands would replace the one on the settings.
+    let about = program.get_about().cloned().unwrap_or_default();
+    Command::<C>::augment_subcommands(program).about(about)
 }
 
 /// Subcommands accept every setting; their help shows only what is their own.

@@ -83,6 +83,12 @@ pub trait Program: clap::Parser {
     fn execute(self, command: Self::Command) -> impl Future<Output = Result<(), Failure>>;
 }
 
+/// The settings and commands of a program, for the completions of shells.
+#[must_use]
+pub fn command_line<P: Program>() -> clap::Command {
+    command_line::command::<P, P::Command>()
+}
+
 /// Runs a program with the arguments and the environment of this process, after `adjust` has changed its
 /// settings.
 ///

@@ -1,0 +1,170 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_auth_service_global_optspecs
+    string join \n auth-listen-addr= ops-listen-addr= database-url= database-url-file= database-reads= signing-secret= signing-secret-file= signing-secrets-accepted= signing-secrets-accepted-file= default-admin-password= default-admin-password-file= password-pepper= password-pepper-file= password-min-length= password-blocklist-file= bcrypt-cost= bcrypt-threads= bcrypt-lanes= basic-cache-ttl-seconds= registration= extra-roles= session-idle-seconds= session-max-seconds= sign-in= sign-in-url= cookie-domain= return-origins= login-failure-limit= registration-limit= auth-tls-cert-file= auth-tls-key-file= auth-tls-client-ca-file= trusted-gateways= lame-duck-seconds= log-format= rust-log= otel-exporter-otlp-endpoint= h/help V/version
+end
+
+function __fish_auth_service_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_auth_service_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_auth_service_using_subcommand
+    set -l cmd (__fish_auth_service_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c auth-service -n "__fish_auth_service_needs_command" -l auth-listen-addr -d 'Address of the gRPC listener: ip:port, or network:port for the address in that network' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l ops-listen-addr -d 'Address of /livez, /readyz and /metrics; keep it private' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l database-url -d 'Database: postgres://user:password@host:5432/database or sqlite://path/to/file.db' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l database-url-file -d 'File that contains DATABASE_URL' -r -F
+complete -c auth-service -n "__fish_auth_service_needs_command" -l database-reads -d 'Reads that count on PostgreSQL: of the primary, or those that a synchronous standby acknowledges (quorum)' -r -f -a "primary\t''
+quorum\t''"
+complete -c auth-service -n "__fish_auth_service_needs_command" -l signing-secret -d 'HS256 secret that signs access tokens, at least 32 bytes' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l signing-secret-file -d 'File that contains SIGNING_SECRET' -r -F
+complete -c auth-service -n "__fish_auth_service_needs_command" -l signing-secrets-accepted -d 'Additional secrets whose tokens are accepted, separated by commas or newlines; for rotating SIGNING_SECRET' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l signing-secrets-accepted-file -d 'File that contains SIGNING_SECRETS_ACCEPTED' -r -F
+complete -c auth-service -n "__fish_auth_service_needs_command" -l default-admin-password -d 'Password of the user admin, which is created if it does not exist' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l default-admin-password-file -d 'File that contains DEFAULT_ADMIN_PASSWORD' -r -F
+complete -c auth-service -n "__fish_auth_service_needs_command" -l password-pepper -d 'Secrets that go into password hashes, at least 32 bytes each, the newest first, separated by commas or newlines; after a first entry "none" they are only accepted' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l password-pepper-file -d 'File that contains PASSWORD_PEPPER' -r -F
+complete -c auth-service -n "__fish_auth_service_needs_command" -l password-min-length -d 'Minimum length of a new password in bytes, 1 to 72' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l password-blocklist-file -d 'File of passwords that may not be chosen, one a line or its SHA-1 digest in 40 hex digits, such as the 10,000 commonest of a public list: sort -t: -k2,2nr pwnedpasswords.txt | head -n 10000' -r -F
+complete -c auth-service -n "__fish_auth_service_needs_command" -l bcrypt-cost -d 'bcrypt cost of new password hashes (base-2 logarithm of the rounds), 12 to 16' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l bcrypt-threads -d 'Password hashing threads, 1 to 256 [default: one per core]' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l bcrypt-lanes -d 'Passwords that each thread hashes concurrently, 1 to 8' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l basic-cache-ttl-seconds -d 'Seconds to cache a verified Basic password, as a keyed digest; 0 disables the cache' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l registration -d 'Whether anyone may register' -r -f -a "open\t''
+closed\t''"
+complete -c auth-service -n "__fish_auth_service_needs_command" -l extra-roles -d 'Roles besides user, author and admin, separated by commas, such as editor,auditor' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l session-idle-seconds -d 'Seconds without use after which a session ends, 300 to 31,536,000' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l session-max-seconds -d 'Seconds after which a session ends in any case, 300 to 31,536,000' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l sign-in -d 'Whether people can sign in at a page, and requests of browsers are led there and use its cookie' -r -f -a "on\t''
+off\t''"
+complete -c auth-service -n "__fish_auth_service_needs_command" -l sign-in-url -d 'Where people sign in to applications: a path of the application\'s own host, or a URL' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l cookie-domain -d 'Domain whose hosts share one sign-in, such as example.org; all of them receive the cookie' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l return-origins -d 'Origins of applications that people may come from and go back to, separated by commas, such as https://*.example.org' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l login-failure-limit -d 'Failed logins per minute for a username at a client address; 15 times that per client address; 0 for unlimited' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l registration-limit -d 'Registrations per minute and client address; 0 for unlimited' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l auth-tls-cert-file -d 'PEM certificate of the gRPC listener; enables TLS' -r -F
+complete -c auth-service -n "__fish_auth_service_needs_command" -l auth-tls-key-file -d 'PEM private key of that certificate' -r -F
+complete -c auth-service -n "__fish_auth_service_needs_command" -l auth-tls-client-ca-file -d 'PEM CA certificates; requires every gRPC client to present a certificate signed by one of them' -r -F
+complete -c auth-service -n "__fish_auth_service_needs_command" -l trusted-gateways -d 'Comma-separated CIDRs of gRPC callers that may state the client address, request id and trace of a call' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l lame-duck-seconds -d 'Seconds between the signal to stop and the end of accepting, 0 to 300: the time for load balancers to notice that /readyz fails' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l log-format -d 'Format of log lines on stderr' -r -f -a "pretty\t'For a terminal'
+json\t'One JSON object per line'"
+complete -c auth-service -n "__fish_auth_service_needs_command" -l rust-log -d 'Log level, or targets with levels, such as `debug` or `info,h2=debug`' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -l otel-exporter-otlp-endpoint -d 'URL of an OpenTelemetry collector that accepts traces over gRPC, such as `http://127.0.0.1:4317`; without it no traces are exported' -r
+complete -c auth-service -n "__fish_auth_service_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c auth-service -n "__fish_auth_service_needs_command" -s V -l version -d 'Print version'
+complete -c auth-service -n "__fish_auth_service_needs_command" -f -a "serve" -d 'Serve; the default without a command'
+complete -c auth-service -n "__fish_auth_service_needs_command" -f -a "healthcheck" -d 'Exit with 0 if the program that runs with these settings is ready, else with 1'
+complete -c auth-service -n "__fish_auth_service_needs_command" -f -a "doctor" -d 'Run the steps of a start without changing anything, and print one line for each'
+complete -c auth-service -n "__fish_auth_service_needs_command" -f -a "migrate" -d 'Wait for the database, migrate its schema, and exit; creates no user'
+complete -c auth-service -n "__fish_auth_service_needs_command" -f -a "init-secrets" -d 'Create the secrets of a deployment that do not exist yet'
+complete -c auth-service -n "__fish_auth_service_needs_command" -f -a "user" -d 'Show and change users directly in the database'
+complete -c auth-service -n "__fish_auth_service_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c auth-service -n "__fish_auth_service_using_subcommand serve" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand healthcheck" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand doctor" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand migrate" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand init-secrets" -l postgres -d 'Also create database-url: the URL of this PostgreSQL with the database password' -r
+complete -c auth-service -n "__fish_auth_service_using_subcommand init-secrets" -l database-secrets -d 'Folder for copies of database-password and database-url, for programs that need no other secret' -r -F
+complete -c auth-service -n "__fish_auth_service_using_subcommand init-secrets" -l database-directory -d 'Data directory of PostgreSQL: if it holds a database, a missing database-password is an error, because the database keeps the password of its first start' -r -F
+complete -c auth-service -n "__fish_auth_service_using_subcommand init-secrets" -l rotate -d 'Create nothing else, and execute a step of the replacement of the signing secret; send SIGHUP to every auth-service afterwards' -r -f -a "accept\t'Create the next signing secret and accept it too'
+sign\t'Sign with the next secret; the previous one is still accepted'
+back\t'Sign with the previous secret again'
+drop\t'Accept nothing but the secret that signs'
+replace\t'Sign with a new secret and accept nothing else, at once: for a secret that leaked'"
+complete -c auth-service -n "__fish_auth_service_using_subcommand init-secrets" -l accepted-secrets -d 'Also create signing-secrets-accepted, which lists the secrets of valid tokens'
+complete -c auth-service -n "__fish_auth_service_using_subcommand init-secrets" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "create" -d 'Create a user, also while registration is closed'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "list" -d 'List all users by ascending id'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "show" -d 'Show a user'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "disable" -d 'Refuse every credential of a user, from the next request on'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "enable" -d 'Accept the credentials of a disabled user again, except for older tokens'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "delete" -d 'Delete a user and revoke every credential of the user'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "set-role" -d 'Set the role of a user; effective from the next request'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "reset-password" -d 'Set the password of a user, typed, piped into stdin or read from a file'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "revoke-tokens" -d 'End every access token and session of a user, from the next request on; the user can log in again'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "create-key" -d 'Create an API key of a user, and print it'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "keys" -d 'List the API keys of a user by ascending id'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "delete-key" -d 'Delete an API key of a user'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "import" -d 'Import users with their password hashes, one JSON object a line; all of them, or none'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "export" -d 'Write all users with their password hashes to stdout, in the form that import reads'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from create" -l role -d 'Role of the user' -r
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from create" -l new-password-file -d 'File that contains the password; default: stdin' -r -F
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from list" -l role -d 'Only users who have this role or an API key with it; also one that was taken out of `EXTRA_ROLES`' -r
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from disable" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from enable" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from delete" -l yes -d 'Do not ask; without a terminal there is no question'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from set-role" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from reset-password" -l new-password-file -d 'File that contains the new password; default: stdin' -r -F
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from reset-password" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from revoke-tokens" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from create-key" -l name -d 'What the key is for' -r
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from create-key" -l role -d 'Highest role that the key grants; default: the user\'s' -r
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from create-key" -l expires-in -d 'How long the key is valid, such as 90days or 12h; default: without end' -r
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from create-key" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from keys" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from delete-key" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from import" -l dry-run -d 'Check all lines and import nothing'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from import" -l continue -d 'Import the good lines in transactions of at most 1,000 and skip the bad ones'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from import" -l skip-existing -d 'Skip users whose names exist already, instead of an error'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from import" -l reuse-ids -d 'Import ids up to the highest that was ever assigned: such a user gets the posts of a deleted user of this id'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from import" -l accept-slow-hashes -d 'Import bcrypt hashes of a cost above 14 and `BCRYPT_COST`: every refused login takes as long as the highest cost'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from import" -l accept-weak-hashes -d 'Import hashes below a tenth of OWASP\'s minimum'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "create" -d 'Create a user, also while registration is closed'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "list" -d 'List all users by ascending id'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show a user'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "disable" -d 'Refuse every credential of a user, from the next request on'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "enable" -d 'Accept the credentials of a disabled user again, except for older tokens'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete a user and revoke every credential of the user'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "set-role" -d 'Set the role of a user; effective from the next request'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "reset-password" -d 'Set the password of a user, typed, piped into stdin or read from a file'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "revoke-tokens" -d 'End every access token and session of a user, from the next request on; the user can log in again'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "create-key" -d 'Create an API key of a user, and print it'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "keys" -d 'List the API keys of a user by ascending id'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "delete-key" -d 'Delete an API key of a user'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "import" -d 'Import users with their password hashes, one JSON object a line; all of them, or none'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "export" -d 'Write all users with their password hashes to stdout, in the form that import reads'
+complete -c auth-service -n "__fish_auth_service_using_subcommand user; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and not __fish_seen_subcommand_from serve healthcheck doctor migrate init-secrets user help" -f -a "serve" -d 'Serve; the default without a command'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and not __fish_seen_subcommand_from serve healthcheck doctor migrate init-secrets user help" -f -a "healthcheck" -d 'Exit with 0 if the program that runs with these settings is ready, else with 1'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and not __fish_seen_subcommand_from serve healthcheck doctor migrate init-secrets user help" -f -a "doctor" -d 'Run the steps of a start without changing anything, and print one line for each'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and not __fish_seen_subcommand_from serve healthcheck doctor migrate init-secrets user help" -f -a "migrate" -d 'Wait for the database, migrate its schema, and exit; creates no user'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and not __fish_seen_subcommand_from serve healthcheck doctor migrate init-secrets user help" -f -a "init-secrets" -d 'Create the secrets of a deployment that do not exist yet'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and not __fish_seen_subcommand_from serve healthcheck doctor migrate init-secrets user help" -f -a "user" -d 'Show and change users directly in the database'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and not __fish_seen_subcommand_from serve healthcheck doctor migrate init-secrets user help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "create" -d 'Create a user, also while registration is closed'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "list" -d 'List all users by ascending id'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "show" -d 'Show a user'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "disable" -d 'Refuse every credential of a user, from the next request on'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "enable" -d 'Accept the credentials of a disabled user again, except for older tokens'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "delete" -d 'Delete a user and revoke every credential of the user'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "set-role" -d 'Set the role of a user; effective from the next request'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "reset-password" -d 'Set the password of a user, typed, piped into stdin or read from a file'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "revoke-tokens" -d 'End every access token and session of a user, from the next request on; the user can log in again'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "create-key" -d 'Create an API key of a user, and print it'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "keys" -d 'List the API keys of a user by ascending id'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "delete-key" -d 'Delete an API key of a user'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "import" -d 'Import users with their password hashes, one JSON object a line; all of them, or none'
+complete -c auth-service -n "__fish_auth_service_using_subcommand help; and __fish_seen_subcommand_from user" -f -a "export" -d 'Write all users with their password hashes to stdout, in the form that import reads'
