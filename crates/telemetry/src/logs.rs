@@ -10,12 +10,13 @@ use format::LineFormatter;
 use std::{
     error::Error,
     io::{self, IsTerminal as _},
+    iter,
     str::FromStr,
 };
 use tracing::{Subscriber, level_filters::LevelFilter};
 use tracing_subscriber::{
-    EnvFilter, Layer,
-    filter::{FilterExt as _, ParseError, filter_fn},
+    Layer,
+    filter::{FilterExt as _, ParseError, Targets, filter_fn},
     registry::LookupSpan,
 };
 
@@ -49,7 +50,7 @@ impl FromStr for LogFilter {
         let problem = "must be a level or targets with levels, such as debug or info,h2=debug; \
                        levels are off, error, warn, info, debug and trace";
         let is_known = |word: &str| {
-            word.is_empty() || word.contains(['=', '[']) || word.parse::<LevelFilter>().is_ok()
+            word.is_empty() || word.contains('=') || word.parse::<LevelFilter>().is_ok()
         };
         let is_valid = text.split(',').map(str::trim).all(is_known) && filter.directives().is_ok();
         if is_valid { Ok(filter) } else { Err(problem.to_owned()) }
@@ -74,7 +75,7 @@ where
     // The hints disable other levels at their call sites: libraries trace every frame.
     let not_audit = filter_fn(|item| item.is_event() && item.target() != AUDIT)
         .with_max_level_hint(LevelFilter::TRACE);
-    let ordinary = filter.directives().unwrap_or_else(|_| EnvFilter::new("info"));
+    let ordinary = filter.directives().unwrap_or_default();
     let ordinary = ordinary.and(not_audit);
     let audit = filter_fn(|item| item.is_event() && item.target() == AUDIT)
         .with_max_level_hint(LevelFilter::INFO);
@@ -87,21 +88,17 @@ fn no_color() -> bool {
 }
 
 impl LogFilter {
-    fn directives(&self) -> Result<EnvFilter, ParseError> {
-        let Self(text) = self;
-        let directives: Vec<String> = text
-            .split(',')
-            .map(str::trim)
-            .filter(|directive| !directive.is_empty())
-            .map(|directive| match directive.parse::<tracing::Level>() {
-                Ok(_) => format!("{OWN_TARGETS}={directive}"),
-                Err(_) => directive.to_owned(),
-            })
-            .collect();
+    fn directives(&self) -> Result<Targets, ParseError> {
+        let text = self.0.trim();
         // Without a base, an empty list would silence everything, errors included. PostgreSQL's notices
         // are about its own bookkeeping, such as a table that exists already.
-        let base = if text.trim() == "off" { "off" } else { "info,sqlx::postgres::notice=warn" };
-        EnvFilter::try_new(format!("{base},{}", directives.join(",")))
+        let base = if text == "off" { "off" } else { "info,sqlx::postgres::notice=warn" };
+        let directives = text.split(',').map(str::trim).filter(|directive| !directive.is_empty());
+        let directives = directives.map(|directive| match directive.parse::<tracing::Level>() {
+            Ok(_) => format!("{OWN_TARGETS}={directive}"),
+            Err(_) => directive.to_owned(),
+        });
+        iter::once(base.to_owned()).chain(directives).collect::<Vec<_>>().join(",").parse()
     }
 }
 
