@@ -20,7 +20,7 @@ use rolegate_proto::{
 use rolegate_sign_in::settings::SignIn;
 use rolegate_sql_store::{Backoff, DatabaseUrl};
 use rolegate_telemetry::logs::error_chain;
-use std::{path::PathBuf, sync::Arc, thread};
+use std::{path::PathBuf, pin::Pin, sync::Arc, thread};
 use tokio::task::spawn_blocking;
 use tonic::service::Routes;
 
@@ -64,49 +64,60 @@ pub struct AuthService {
 impl AuthService {
     /// Opens the database, waiting for a PostgreSQL that does not accept connections yet, migrates
     /// it and creates the admin. Binds no socket.
-    pub async fn open(config: Config) -> Result<Self, Failure> {
-        let keyring = config.keys.read()?;
-        let mut policy = config.policy;
-        if let Some(path) = config.blocklist {
-            let blocklist = spawn_blocking(move || BlocklistFile::load(&path)).await;
-            let blocklist = blocklist??;
-            blocklist.log();
-            policy.passwords.blocklist = Some(blocklist);
-        }
-        let blocklist = policy.passwords.blocklist.clone();
-        if !token::self_test() {
-            return Err("the HS256 self-test of RFC 7515 failed".into());
-        }
-        let hasher = Hasher::start(config.bcrypt_cost, config.engine, config.peppers)?;
-        let store = store::open(&config.database).await?;
-        let engine = hasher.clone();
-        metrics::register(move || engine.stats());
-        rolegate_sql_store::register_metrics(store::NAME, &store);
-        note_stored_cost(&hasher, &*store).await;
-        match store.roles_in_use().await {
-            Ok(used) => policy.roles.check(used)?,
-            Err(error) => tracing::warn!(%error, "cannot read which roles users have"),
-        }
-        tracing::info!(
-            signing = keyring.signing_kid(),
-            accepted = ?keyring.kids().collect::<Vec<_>>(),
-            "loaded the keys of access tokens"
-        );
-        let tokens = Tokens::new(keyring);
-        let initial_password = config.initial_password;
-        let accounts =
-            Accounts::new(Arc::clone(&store), hasher, tokens.clone(), policy, initial_password)?;
-        seed(&accounts, &config.admin_password).await?;
-        let trusted = config.trusted_gateways;
-        let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in);
-        let grpc = |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
-        let routes = Routes::new(grpc(MAX_MESSAGE));
-        let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &[BATCH_AUTHORIZE]);
-        let ext_authz = AuthorizationServer::new(calls.clone());
-        // All headers of a request are in a message, some of them several times.
-        let routes = routes.add_service(ext_authz.max_decoding_message_size(MAX_LONG_MESSAGE));
-        let server = GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
-        Ok(Self { server, keys: config.keys, tokens, blocklist })
+    #[must_use]
+    pub fn open(config: Config) -> Pin<Box<dyn Future<Output = Result<Self, Failure>>>> {
+        // Boxed, so that no other crate compiles the service again.
+        Box::pin(async move {
+            let keyring = config.keys.read()?;
+            let mut policy = config.policy;
+            if let Some(path) = config.blocklist {
+                let blocklist = spawn_blocking(move || BlocklistFile::load(&path)).await;
+                let blocklist = blocklist??;
+                blocklist.log();
+                policy.passwords.blocklist = Some(blocklist);
+            }
+            let blocklist = policy.passwords.blocklist.clone();
+            if !token::self_test() {
+                return Err("the HS256 self-test of RFC 7515 failed".into());
+            }
+            let hasher = Hasher::start(config.bcrypt_cost, config.engine, config.peppers)?;
+            let store = store::open(&config.database).await?;
+            let engine = hasher.clone();
+            metrics::register(move || engine.stats());
+            rolegate_sql_store::register_metrics(store::NAME, &store);
+            note_stored_cost(&hasher, &*store).await;
+            match store.roles_in_use().await {
+                Ok(used) => policy.roles.check(used)?,
+                Err(error) => tracing::warn!(%error, "cannot read which roles users have"),
+            }
+            tracing::info!(
+                signing = keyring.signing_kid(),
+                accepted = ?keyring.kids().collect::<Vec<_>>(),
+                "loaded the keys of access tokens"
+            );
+            let tokens = Tokens::new(keyring);
+            let initial_password = config.initial_password;
+            let accounts = Accounts::new(
+                Arc::clone(&store),
+                hasher,
+                tokens.clone(),
+                policy,
+                initial_password,
+            )?;
+            seed(&accounts, &config.admin_password).await?;
+            let trusted = config.trusted_gateways;
+            let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in);
+            let grpc =
+                |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
+            let routes = Routes::new(grpc(MAX_MESSAGE));
+            let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &[BATCH_AUTHORIZE]);
+            let ext_authz = AuthorizationServer::new(calls.clone());
+            // All headers of a request are in a message, some of them several times.
+            let routes = routes.add_service(ext_authz.max_decoding_message_size(MAX_LONG_MESSAGE));
+            let server =
+                GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
+            Ok(Self { server, keys: config.keys, tokens, blocklist })
+        })
     }
 
     /// Serves the service and closes its store.

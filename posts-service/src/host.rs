@@ -14,6 +14,7 @@ use rolegate_proto::{
 };
 use rolegate_sql_store::DatabaseUrl;
 use std::{
+    pin::Pin,
     sync::{Arc, LazyLock},
     time::Duration,
 };
@@ -29,25 +30,29 @@ const WITH_POSTS: [&str; 2] =
 /// Opens the database, waiting for a PostgreSQL that does not accept connections yet, and migrates
 /// it. Neither binds a socket nor calls auth-service. Responses with posts take at most
 /// `response_memory_mib`.
-pub async fn open(
+#[must_use]
+pub fn open(
     database: &DatabaseUrl,
     auth: AuthClient,
     trusted_gateways: CidrSet,
     response_memory_mib: usize,
-) -> Result<GrpcServer, Failure> {
-    let store = store::open(database).await?;
-    // Metrics of the batched calls to auth-service, before the first call.
-    LazyLock::force(&DECISIONS);
-    LazyLock::force(&USERNAMES);
-    rolegate_sql_store::register_metrics(store::NAME, &store);
-    let posts = Posts::new(Arc::clone(&store), auth);
-    // Not the name that the gateway uses: rolegate has both.
-    let memory = MemoryBudget::new("posts", response_memory_mib * 1024 * 1024, WAIT_TIMEOUT);
-    let grpc = |limit| {
-        let calls = PostsGrpc::new(posts.clone(), memory.clone());
-        PostServiceServer::new(calls).max_decoding_message_size(limit)
-    };
-    let routes = Routes::new(grpc(MAX_MESSAGE));
-    let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &WITH_POSTS);
-    Ok(GrpcServer::new(routes, SERVICE_NAME, POSTS_DESCRIPTORS, trusted_gateways, store).await)
+) -> Pin<Box<dyn Future<Output = Result<GrpcServer, Failure>> + '_>> {
+    // Boxed, so that no other crate compiles the service again.
+    Box::pin(async move {
+        let store = store::open(database).await?;
+        // Metrics of the batched calls to auth-service, before the first call.
+        LazyLock::force(&DECISIONS);
+        LazyLock::force(&USERNAMES);
+        rolegate_sql_store::register_metrics(store::NAME, &store);
+        let posts = Posts::new(Arc::clone(&store), auth);
+        // Not the name that the gateway uses: rolegate has both.
+        let memory = MemoryBudget::new("posts", response_memory_mib * 1024 * 1024, WAIT_TIMEOUT);
+        let grpc = |limit| {
+            let calls = PostsGrpc::new(posts.clone(), memory.clone());
+            PostServiceServer::new(calls).max_decoding_message_size(limit)
+        };
+        let routes = Routes::new(grpc(MAX_MESSAGE));
+        let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &WITH_POSTS);
+        Ok(GrpcServer::new(routes, SERVICE_NAME, POSTS_DESCRIPTORS, trusted_gateways, store).await)
+    })
 }

@@ -21,7 +21,7 @@ use rolegate_program::{
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::DatabaseUrl;
-use std::path::PathBuf;
+use std::{path::PathBuf, pin::Pin};
 
 /// A command on users.
 #[derive(Debug, Subcommand)]
@@ -100,41 +100,47 @@ pub struct Name {
 }
 
 /// Runs the command on the users in `database`. New passwords follow the rules of `settings`.
-pub async fn run(
+#[must_use]
+pub fn run(
     command: UserCommand,
     settings: &ServiceSettings,
     database: Result<DatabaseUrl, SettingError>,
-) -> Result<(), Failure> {
-    let roles = &settings.extra_roles;
-    let unknown = || SettingError::new("ROLE", format!("must be one of: {}", roles.listed()));
-    let role = match &command {
-        UserCommand::Create { role, .. } | UserCommand::SetRole { role, .. } => Some(role),
-        UserCommand::CreateKey(new) => new.role.as_ref(),
-        _ => None,
-    };
-    let role = role.map(|name| roles.named(name).ok_or_else(unknown)).transpose()?;
-    let role_of_user = role.unwrap_or(Role::USER);
-    let operator = Operator::connect(database?, roles.clone()).await?;
-    let outcome = match command {
-        UserCommand::Create { username, new_password_file, .. } => {
-            operator.create(&username, role_of_user, new_password_file, settings).await
-        }
-        UserCommand::List { role } => operator.list(role).await,
-        UserCommand::Show(Name { username }) => operator.show(&username).await,
-        UserCommand::Disable(Name { username }) => operator.set_disabled(&username, true).await,
-        UserCommand::Enable(Name { username }) => operator.set_disabled(&username, false).await,
-        UserCommand::Delete { username, yes } => operator.delete(&username, yes).await,
-        UserCommand::SetRole { username, .. } => operator.set_role(&username, role_of_user).await,
-        UserCommand::ResetPassword { username, new_password_file } => {
-            operator.reset_password(&username, new_password_file, settings).await
-        }
-        UserCommand::RevokeTokens(Name { username }) => operator.revoke_tokens(&username).await,
-        UserCommand::CreateKey(new) => create_key::run(&operator, new, role).await,
-        UserCommand::Keys(Name { username }) => operator.keys(&username).await,
-        UserCommand::DeleteKey { username, id } => operator.delete_key(&username, id).await,
-        UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
-        UserCommand::Export => operator.export().await,
-    };
-    operator.store.close().await;
-    outcome
+) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + '_>> {
+    // Boxed, so that no other crate compiles the commands again.
+    Box::pin(async move {
+        let roles = &settings.extra_roles;
+        let unknown = || SettingError::new("ROLE", format!("must be one of: {}", roles.listed()));
+        let role = match &command {
+            UserCommand::Create { role, .. } | UserCommand::SetRole { role, .. } => Some(role),
+            UserCommand::CreateKey(new) => new.role.as_ref(),
+            _ => None,
+        };
+        let role = role.map(|name| roles.named(name).ok_or_else(unknown)).transpose()?;
+        let role_of_user = role.unwrap_or(Role::USER);
+        let operator = Operator::connect(database?, roles.clone()).await?;
+        let outcome = match command {
+            UserCommand::Create { username, new_password_file, .. } => {
+                operator.create(&username, role_of_user, new_password_file, settings).await
+            }
+            UserCommand::List { role } => operator.list(role).await,
+            UserCommand::Show(Name { username }) => operator.show(&username).await,
+            UserCommand::Disable(Name { username }) => operator.set_disabled(&username, true).await,
+            UserCommand::Enable(Name { username }) => operator.set_disabled(&username, false).await,
+            UserCommand::Delete { username, yes } => operator.delete(&username, yes).await,
+            UserCommand::SetRole { username, .. } => {
+                operator.set_role(&username, role_of_user).await
+            }
+            UserCommand::ResetPassword { username, new_password_file } => {
+                operator.reset_password(&username, new_password_file, settings).await
+            }
+            UserCommand::RevokeTokens(Name { username }) => operator.revoke_tokens(&username).await,
+            UserCommand::CreateKey(new) => create_key::run(&operator, new, role).await,
+            UserCommand::Keys(Name { username }) => operator.keys(&username).await,
+            UserCommand::DeleteKey { username, id } => operator.delete_key(&username, id).await,
+            UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
+            UserCommand::Export => operator.export().await,
+        };
+        operator.store.close().await;
+        outcome
+    })
 }

@@ -79,7 +79,7 @@ impl BalancedChannel {
         address: &str,
         tls: Option<ClientTls>,
     ) -> Result<Self, InvalidAddress> {
-        DnsTarget::parse(service, address, tls).map(|target| Self::discover(service, target))
+        DnsTarget::parse(service, address, tls).map(|it| Self::discover(service, Arc::new(it)))
     }
 
     /// Connects to a single replica over the streams that `connector` opens. Needs a tokio runtime.
@@ -90,10 +90,10 @@ impl BalancedChannel {
     where
         F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
     {
-        Self::discover(service, Single(connector))
+        Self::discover(service, Arc::new(Single(connector)))
     }
 
-    fn discover(service: ServiceInfo, discovery: impl Discover) -> Self {
+    fn discover(service: ServiceInfo, discovery: Arc<dyn Discover>) -> Self {
         Self::spawn(discovery.origin(), |set| dns_watcher::run(service, discovery, set))
     }
 

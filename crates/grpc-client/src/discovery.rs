@@ -1,6 +1,7 @@
 //! Where the replicas of a service are, and how to connect to them.
 
 use crate::connection::Stream;
+use async_trait::async_trait;
 use http::Uri;
 use rolegate_grpc_tls::ClientTls;
 use std::{
@@ -24,11 +25,12 @@ pub struct ServiceInfo {
 /// A stream to a replica, or why there is none.
 pub(crate) type Connected = io::Result<Box<dyn Stream>>;
 
+#[async_trait]
 pub(crate) trait Discover: Send + Sync + 'static {
     /// The current addresses, one for each replica.
-    fn addresses(&self) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>>;
 
-    fn connect(&self, address: SocketAddr) -> impl Future<Output = Connected> + Send;
+    async fn connect(&self, address: SocketAddr) -> Connected;
 
     /// The scheme and authority of requests.
     fn origin(&self) -> Uri;
@@ -37,6 +39,7 @@ pub(crate) trait Discover: Send + Sync + 'static {
 /// A single replica, whose streams this function opens.
 pub(crate) struct Single<C>(pub(crate) C);
 
+#[async_trait]
 impl<C, F> Discover for Single<C>
 where
     C: Fn() -> F + Send + Sync + 'static,
@@ -104,6 +107,7 @@ fn parse(address: &str, scheme: &str) -> Option<(String, u16, Uri)> {
     Some((host, port, origin))
 }
 
+#[async_trait]
 impl Discover for DnsTarget {
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         Ok(lookup_host((&*self.host, self.port)).await?.collect())

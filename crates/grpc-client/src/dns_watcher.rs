@@ -17,8 +17,7 @@ pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(2);
 /// domain; a shorter timeout might never see an answer.
 pub(crate) const RESOLVE_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(crate) async fn run(service: ServiceInfo, discovery: impl Discover, set: Arc<ReplicaSet>) {
-    let discovery = Arc::new(discovery);
+pub(crate) async fn run(service: ServiceInfo, discovery: Arc<dyn Discover>, set: Arc<ReplicaSet>) {
     // The monitors, which end when they are dropped.
     let mut running: HashMap<SocketAddr, JoinSet<()>> = HashMap::new();
     loop {

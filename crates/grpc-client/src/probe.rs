@@ -22,7 +22,7 @@ pub(crate) async fn probe(
     step: &str,
     service: ServiceInfo,
     url: &str,
-    target: impl Discover,
+    target: Arc<dyn Discover>,
 ) {
     let name = format!("{} at {url}", service.program);
     let resolved = timeout(RESOLVE_TIMEOUT, target.addresses()).await;
@@ -31,7 +31,6 @@ pub(crate) async fn probe(
         Ok(addresses) => addresses,
         Err(error) => return doctor.fail(step, format!("{name} is not found: {error}")),
     };
-    let target = Arc::new(target);
     for replica in addresses {
         let is_named = url.contains(&replica.to_string());
         let name = if is_named { name.clone() } else { format!("{name} ({replica})") };
@@ -53,10 +52,10 @@ pub(crate) async fn probe(
 }
 
 /// Whether a replica serves, or why it cannot be reached.
-async fn ask_health<D: Discover>(
+async fn ask_health(
     service: ServiceInfo,
     replica: SocketAddr,
-    target: &Arc<D>,
+    target: &Arc<dyn Discover>,
 ) -> Result<bool, String> {
     let monitor = Monitor::new(service, replica, target, &Arc::default());
     let is_encrypted = monitor.is_encrypted();

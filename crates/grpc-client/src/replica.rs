@@ -35,10 +35,10 @@ const FAILURE_TIMEOUT: Duration = Duration::from_millis(100);
 /// end at once with a line about a setting.
 const START_PATIENCE: Duration = Duration::from_secs(5);
 
-pub(crate) struct Monitor<D> {
+pub(crate) struct Monitor {
     service: ServiceInfo,
     address: SocketAddr,
-    discovery: Arc<D>,
+    discovery: Arc<dyn Discover>,
     pub(crate) calls: Arc<Calls>,
     /// Learns each state. While the replica is down, it ends the pause before the next attempt.
     set: Arc<ReplicaSet>,
@@ -47,11 +47,11 @@ pub(crate) struct Monitor<D> {
 /// The last status, and the stream of the next ones.
 type Health = (HealthCheckResponse, Streaming<HealthCheckResponse>);
 
-impl<D: Discover> Monitor<D> {
+impl Monitor {
     pub(crate) fn new(
         service: ServiceInfo,
         address: SocketAddr,
-        discovery: &Arc<D>,
+        discovery: &Arc<dyn Discover>,
         set: &Arc<ReplicaSet>,
     ) -> Self {
         let (discovery, set) = (Arc::clone(discovery), Arc::clone(set));

@@ -4,7 +4,7 @@ use crate::{
     BalancedChannel, ClientTls, Identity, ServiceInfo, discovery::DnsTarget, probe::probe,
 };
 use rolegate_program::{doctor::Doctor, settings::SettingError};
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 /// The files of TLS connections, set by `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl ClientTlsFiles {
                 .map_err(|error| SettingError::new(self.url_setting, error))
         });
         match target {
-            Ok(target) => probe(doctor, step, service, url, target).await,
+            Ok(target) => probe(doctor, step, service, url, Arc::new(target)).await,
             Err(error) => doctor.fail(step, error),
         }
     }

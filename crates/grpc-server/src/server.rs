@@ -6,6 +6,7 @@ use crate::{
     connection::{self, Connection, MAX_CONNECTIONS, PREFACE_TIMEOUT},
     message_limits::MAX_MESSAGE,
 };
+use futures_util::future::BoxFuture;
 use rolegate_http_server::{listener::Listener, readiness::Readiness};
 use rolegate_program::{
     cidr_set::CidrSet,
@@ -15,7 +16,7 @@ use rolegate_program::{
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
 use rolegate_sql_store::Store;
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 use tokio::{io::DuplexStream, sync::mpsc};
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{service::Routes, transport::Server};
@@ -52,78 +53,85 @@ impl GrpcServer {
     ///
     /// Accepts request ids, client addresses and traces from callers in the networks `trusted`. Callers
     /// in this process and callers with a verified certificate are always trusted.
-    pub async fn new(
+    #[must_use]
+    pub fn new(
         service: Routes,
         name: &'static str,
         descriptors: &'static [u8],
         trusted: CidrSet,
         store: Arc<dyn Store>,
-    ) -> Self {
-        let (reporter, health) = tonic_health::server::health_reporter();
-        let health = health.max_decoding_message_size(MAX_MESSAGE);
-        let reflection = || {
-            tonic_reflection::server::Builder::configure()
-                .register_encoded_file_descriptor_set(descriptors)
-                .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-                // The details of every error: google.rpc.ErrorInfo and RetryInfo.
-                .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
-        };
-        let mut routes = service.add_service(health);
-        // Clients ask for the version that was current when they were built.
-        if let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) {
-            routes = routes
-                .add_service(v1.max_decoding_message_size(MAX_MESSAGE))
-                .add_service(v1alpha.max_decoding_message_size(MAX_MESSAGE));
-        } else {
-            tracing::error!("reflection is off: the descriptors are malformed");
-        }
-        call_layer::register_metrics();
-        IGNORED.register_metric();
-        let (health_names, trusted) = (["", name], Arc::new(trusted));
-        let server = Self { routes, health: reporter, health_names, trusted, store };
-        server.set_serving(false).await;
-        server
+    ) -> BoxFuture<'static, Self> {
+        Box::pin(async move {
+            let (reporter, health) = tonic_health::server::health_reporter();
+            let health = health.max_decoding_message_size(MAX_MESSAGE);
+            let reflection = || {
+                tonic_reflection::server::Builder::configure()
+                    .register_encoded_file_descriptor_set(descriptors)
+                    .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+                    // The details of every error: google.rpc.ErrorInfo and RetryInfo.
+                    .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+            };
+            let mut routes = service.add_service(health);
+            // Clients ask for the version that was current when they were built.
+            if let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) {
+                routes = routes
+                    .add_service(v1.max_decoding_message_size(MAX_MESSAGE))
+                    .add_service(v1alpha.max_decoding_message_size(MAX_MESSAGE));
+            } else {
+                tracing::error!("reflection is off: the descriptors are malformed");
+            }
+            call_layer::register_metrics();
+            IGNORED.register_metric();
+            let (health_names, trusted) = (["", name], Arc::new(trusted));
+            let server = Self { routes, health: reporter, health_names, trusted, store };
+            server.set_serving(false).await;
+            server
+        })
     }
 
     /// Serves `tcp` until `shutdown` and `in_memory` until its own shutdown, which must not come
     /// earlier; then closes the store. Until then `readiness` and `grpc.health.v1` follow the store.
-    pub async fn serve(
-        &self,
+    #[must_use]
+    pub fn serve<'a>(
+        &'a self,
         tcp: Option<Listener>,
         in_memory: Option<(InMemoryStreams, Shutdown)>,
         readiness: Readiness,
-        shutdown: &Shutdown,
-    ) -> Result<(), Failure> {
-        let last = in_memory.as_ref().map_or(shutdown, |(_, last)| last).clone();
-        let over_tcp = async {
-            let Some(listener) = tcp else { return Ok(()) };
-            let address = listener.address();
-            if !listener.has_tls() && !address.ip().to_canonical().is_loopback() {
-                tracing::warn!(
-                    %address,
-                    "gRPC is not encrypted here: the network can read passwords and tokens"
-                );
-            }
-            let accepted = connection::accept(listener, PREFACE_TIMEOUT, shutdown.stopping());
-            self.serve_connections(accepted, shutdown).await
-        };
-        let over_memory = async {
-            let Some((streams, shutdown)) = in_memory else { return Ok(()) };
-            let streams = ReceiverStream::new(streams);
-            let connections = streams.map(|stream| stream.map(Connection::in_memory));
-            self.serve_connections(connections, &shutdown).await
-        };
-        let (tcp, memory, ()) =
-            tokio::join!(over_tcp, over_memory, self.monitor_store(readiness, shutdown, &last));
-        self.store.close().await;
-        tcp.and(memory)
+        shutdown: &'a Shutdown,
+    ) -> BoxFuture<'a, Result<(), Failure>> {
+        // Boxed: each crate that awaits an `async fn` compiles it anew, with all of tonic and hyper.
+        Box::pin(async move {
+            let last = in_memory.as_ref().map_or(shutdown, |(_, last)| last).clone();
+            let over_tcp = async {
+                let Some(listener) = tcp else { return Ok(()) };
+                let address = listener.address();
+                if !listener.has_tls() && !address.ip().to_canonical().is_loopback() {
+                    tracing::warn!(
+                        %address,
+                        "gRPC is not encrypted here: the network can read passwords and tokens"
+                    );
+                }
+                let accepted = connection::accept(listener, PREFACE_TIMEOUT, shutdown.stopping());
+                self.serve_connections(Box::pin(accepted), shutdown).await
+            };
+            let over_memory = async {
+                let Some((streams, shutdown)) = in_memory else { return Ok(()) };
+                let streams = ReceiverStream::new(streams);
+                let connections = streams.map(|stream| stream.map(Connection::in_memory));
+                self.serve_connections(Box::pin(connections), &shutdown).await
+            };
+            let (tcp, memory, ()) =
+                tokio::join!(over_tcp, over_memory, self.monitor_store(readiness, shutdown, &last));
+            self.store.close().await;
+            tcp.and(memory)
+        })
     }
 
     /// Serves calls until `shutdown` stops the server, then finishes open calls within
     /// [`DRAIN_TIMEOUT`].
     async fn serve_connections(
         &self,
-        connections: impl Stream<Item = io::Result<Connection>>,
+        connections: Pin<Box<dyn Stream<Item = io::Result<Connection>> + Send>>,
         shutdown: &Shutdown,
     ) -> Result<(), Failure> {
         let trusted = Arc::clone(&self.trusted);

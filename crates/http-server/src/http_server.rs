@@ -7,6 +7,7 @@ use crate::{
     open_connections::{Activity, OpenConnections},
 };
 use axum::{Router, extract::ConnectInfo};
+use futures_util::future::BoxFuture;
 use http::{HeaderValue, Request, header::CONNECTION};
 use http_body_util::BodyExt as _;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -44,38 +45,42 @@ pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, Setti
 /// the limit, a newcomer replaces the connection that has been idle longest, never one with a request or
 /// a part of its head. The router checks [`host_header`](crate::host_header). Handlers find the address
 /// of the peer as `ConnectInfo<SocketAddr>`.
-pub async fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) {
-    let address = listener.address();
-    let graceful = GracefulShutdown::new();
-    let mut stopping = std::pin::pin!(shutdown.stopping());
-    let mut open = OpenConnections::default();
-    let mut ticks = tokio::time::interval(TICK);
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept(|| open.close_longest_idle()) => accepted,
-            _ = ticks.tick() => {
-                open.tick();
-                continue;
-            }
-            () = &mut stopping => break,
-        };
-        let (peer, activity) = (accepted.peer, open.open());
-        let (router, shutdown) = (router.clone(), shutdown.clone());
-        let (watcher, observed) = (graceful.watcher(), Arc::clone(&activity));
-        let task = tokio::spawn(async move {
-            let handshake = accepted.handshake(Instant::now() + HEAD_TIMEOUT);
-            let Some((stream, _permit)) = handshake.await else { return };
-            let connection = connection(stream, peer, router, shutdown, observed);
-            if let Err(error) = watcher.watch(connection).await {
-                tracing::debug!(%peer, %error, "connection ended early");
-            }
-        });
-        activity.set_task(task.abort_handle());
-    }
-    drop(listener);
-    if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
-        tracing::warn!(%address, "drain timeout: open connections were closed");
-    }
+#[must_use]
+pub fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) -> BoxFuture<'static, ()> {
+    // Boxed: each crate that awaits an `async fn` compiles it anew, with all of hyper.
+    Box::pin(async move {
+        let address = listener.address();
+        let graceful = GracefulShutdown::new();
+        let mut stopping = std::pin::pin!(shutdown.stopping());
+        let mut open = OpenConnections::default();
+        let mut ticks = tokio::time::interval(TICK);
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept(|| open.close_longest_idle()) => accepted,
+                _ = ticks.tick() => {
+                    open.tick();
+                    continue;
+                }
+                () = &mut stopping => break,
+            };
+            let (peer, activity) = (accepted.peer, open.open());
+            let (router, shutdown) = (router.clone(), shutdown.clone());
+            let (watcher, observed) = (graceful.watcher(), Arc::clone(&activity));
+            let task = tokio::spawn(async move {
+                let handshake = accepted.handshake(Instant::now() + HEAD_TIMEOUT);
+                let Some((stream, _permit)) = handshake.await else { return };
+                let connection = connection(stream, peer, router, shutdown, observed);
+                if let Err(error) = watcher.watch(connection).await {
+                    tracing::debug!(%peer, %error, "connection ended early");
+                }
+            });
+            activity.set_task(task.abort_handle());
+        }
+        drop(listener);
+        if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
+            tracing::warn!(%address, "drain timeout: open connections were closed");
+        }
+    })
 }
 
 fn connection(

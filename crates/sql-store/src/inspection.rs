@@ -5,6 +5,7 @@ use crate::{
     DatabaseTarget, DatabaseUrl, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, postgres,
     retry::within, sqlite, statement::Connection,
 };
+use futures_util::future::LocalBoxFuture;
 use rolegate_program::{doctor::Doctor, program::Failure};
 use sqlx::Connection as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -45,13 +46,16 @@ impl DatabaseUrl {
     /// Inspects the database within [`STATEMENT_TIMEOUT`], and runs `probe` if its tables exist. Does
     /// not create an SQLite file. A schema of another program is an error, as in
     /// [`DatabaseUrl::open`].
-    pub async fn inspect(
-        &self,
-        tables: &Tables,
+    #[must_use]
+    pub fn inspect<'a>(
+        &'a self,
+        tables: &'a Tables,
         probe: Option<Probe>,
-    ) -> Result<Inspection, Failure> {
-        let inspected = within("", STATEMENT_TIMEOUT, self.try_inspect(tables, probe)).await;
-        inspected.map_err(|failure| self.failure(failure))
+    ) -> LocalBoxFuture<'a, Result<Inspection, Failure>> {
+        Box::pin(async move {
+            let inspected = within("", STATEMENT_TIMEOUT, self.try_inspect(tables, probe)).await;
+            inspected.map_err(|failure| self.failure(failure))
+        })
     }
 
     async fn try_inspect(

@@ -12,6 +12,7 @@ use crate::{
     sqlite,
     url::READS,
 };
+use futures_util::future::LocalBoxFuture;
 use rolegate_program::{program::Failure, settings::SettingError};
 
 impl DatabaseUrl {
@@ -21,37 +22,41 @@ impl DatabaseUrl {
     ///
     /// With `advances_clock` the tables include `clock` in SQLite, whose clock is started. A service advances it
     /// to the time of the system; a command must not, because a service may be running.
-    pub async fn open(
-        &self,
-        tables: &Tables,
+    #[must_use]
+    pub fn open<'a>(
+        &'a self,
+        tables: &'a Tables,
         advances_clock: Option<bool>,
-    ) -> Result<Database, Failure> {
-        let store = self.target();
-        let mut backoff = Backoff::default();
-        let mut migration_timeout = postgres::MIGRATION_TIMEOUT;
-        loop {
-            let opened = match store {
-                DatabaseTarget::Postgres(servers) => {
-                    // On the heap: the migrator's future is large.
-                    let opened =
-                        postgres::open(servers, tables, self.reads, &mut migration_timeout);
-                    Box::pin(opened).await.map(Engine::Postgres)
+    ) -> LocalBoxFuture<'a, Result<Database, Failure>> {
+        // Boxed: each crate that awaits an `async fn` compiles it anew, with all of sqlx.
+        Box::pin(async move {
+            let store = self.target();
+            let mut backoff = Backoff::default();
+            let mut migration_timeout = postgres::MIGRATION_TIMEOUT;
+            loop {
+                let opened = match store {
+                    DatabaseTarget::Postgres(servers) => {
+                        // On the heap: the migrator's future is large.
+                        let opened =
+                            postgres::open(servers, tables, self.reads, &mut migration_timeout);
+                        Box::pin(opened).await.map(Engine::Postgres)
+                    }
+                    DatabaseTarget::Sqlite(file) => {
+                        let opened = sqlite::open(file, tables, advances_clock);
+                        Box::pin(opened).await.map(Engine::Sqlite)
+                    }
+                };
+                match opened {
+                    Ok(engine) => return Ok(Database::new(engine, tables)),
+                    Err(OpenFailure::Failed(error)) if may_recover(store, &error) => {
+                        let error = explain(&error);
+                        tracing::warn!(%store, error, "waiting for the database");
+                    }
+                    Err(failure) => return Err(self.failure(failure)),
                 }
-                DatabaseTarget::Sqlite(file) => {
-                    let opened = sqlite::open(file, tables, advances_clock);
-                    Box::pin(opened).await.map(Engine::Sqlite)
-                }
-            };
-            match opened {
-                Ok(engine) => return Ok(Database::new(engine, tables)),
-                Err(OpenFailure::Failed(error)) if may_recover(store, &error) => {
-                    let error = explain(&error);
-                    tracing::warn!(%store, error, "waiting for the database");
-                }
-                Err(failure) => return Err(self.failure(failure)),
+                backoff.wait().await;
             }
-            backoff.wait().await;
-        }
+        })
     }
 
     /// Names the setting or the database in one line, and tells a wrong setting, with which a retry does

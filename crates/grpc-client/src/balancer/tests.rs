@@ -11,6 +11,7 @@ use crate::{
     replica::HEALTH_TIMEOUT,
     replica_set::{Known, Replica, ReplicaSet},
 };
+use async_trait::async_trait;
 use fake_replica::{replica, serving, severable_replica};
 use http::Uri;
 use rolegate_proto::{
@@ -155,6 +156,7 @@ async fn call_waits_no_longer_than_the_health_timeout() {
 /// One replica that answers, and one that hangs.
 struct HalfDead(Mutex<Option<DuplexStream>>);
 
+#[async_trait]
 impl Discover for HalfDead {
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         Ok(vec![address(1), address(2)])
@@ -175,7 +177,7 @@ impl Discover for HalfDead {
 
 #[tokio::test]
 async fn replica_that_hangs_delays_no_call() {
-    let discovery = HalfDead(Mutex::new(Some(replica())));
+    let discovery = Arc::new(HalfDead(Mutex::new(Some(replica()))));
     let channel = BalancedChannel::discover(SERVICE, discovery);
     for _ in 0..10 {
         // Shorter than the timeout of an attempt to connect.
@@ -216,7 +218,7 @@ async fn call_waits_while_the_only_replica_reconnects() {
 #[tokio::test(start_paused = true)]
 async fn states_of_replicas_arrive_while_the_resolver_is_silent() {
     let resolver = SilentResolver::default();
-    let channel = BalancedChannel::discover(SERVICE, resolver.clone());
+    let channel = BalancedChannel::discover(SERVICE, Arc::new(resolver.clone()));
     assert!(is_answered(&channel).await);
     sleep(RESOLVE_INTERVAL + Duration::from_secs(1)).await;
     assert_eq!(resolver.resolutions.load(Ordering::SeqCst), 2, "the second one hangs");
@@ -228,7 +230,7 @@ async fn states_of_replicas_arrive_while_the_resolver_is_silent() {
 #[tokio::test(start_paused = true)]
 async fn resolution_that_hangs_times_out_and_the_next_one_finds_new_replicas() {
     let resolver = SilentResolver::default();
-    let channel = BalancedChannel::discover(SERVICE, resolver.clone());
+    let channel = BalancedChannel::discover(SERVICE, Arc::new(resolver.clone()));
     assert!(channel.pick().await.is_ok(), "the first serves");
     sleep(RESOLVE_TIMEOUT + 3 * RESOLVE_INTERVAL).await;
     let connections = [1, 2].map(|last| resolver.connections_to(address(last)));
@@ -238,6 +240,7 @@ async fn resolution_that_hangs_times_out_and_the_next_one_finds_new_replicas() {
 /// The first attempt to connect to its only replica panics.
 struct Panicking(AtomicUsize);
 
+#[async_trait]
 impl Discover for Panicking {
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         Ok(vec![address(1)])
@@ -255,7 +258,7 @@ impl Discover for Panicking {
 
 #[tokio::test(start_paused = true)]
 async fn replica_whose_monitor_panicked_is_found_by_the_next_resolution() {
-    let channel = BalancedChannel::discover(SERVICE, Panicking(AtomicUsize::new(0)));
+    let channel = BalancedChannel::discover(SERVICE, Arc::new(Panicking(AtomicUsize::new(0))));
     sleep(RESOLVE_INTERVAL + Duration::from_secs(1)).await;
     let answered = timeout(HEALTH_TIMEOUT, is_answered(&channel)).await;
     assert!(answered.expect("at once"), "another monitor");

@@ -7,7 +7,7 @@ use crate::{
     READ_TIMEOUT,
     balancer::BalancedChannel,
     connection::Stream,
-    discovery::Single,
+    discovery::{Discover, Single},
     hedge::{MAX_DELAY, ReadOnly},
     replica::{Monitor, PROBE_TIMEOUT},
     replica_set::{ReplicaSet, ReplicaState},
@@ -27,12 +27,12 @@ use tonic::{Code, Request, Status};
 pub(super) async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sender<bool> {
     let (near, freeze) = freezable_replica();
     let near = std::sync::Mutex::new(Some(near));
-    let replica = Single(move || {
+    let replica: Arc<dyn Discover> = Arc::new(Single(move || {
         let near = near.lock().expect("no panic").take().expect("one connection");
         async { Ok(Box::new(near) as Box<dyn Stream>) }
-    });
+    }));
     let address = address(last);
-    let monitor = Monitor::new(SERVICE, address, &Arc::new(replica), set);
+    let monitor = Monitor::new(SERVICE, address, &replica, set);
     set.change(|states| drop(states.insert(address, (None, Arc::clone(&monitor.calls)))));
     tokio::spawn(monitor.run());
     settle().await;

@@ -2,6 +2,7 @@
 
 use super::{address, fake_replica::severable_replica};
 use crate::{connection::Stream, discovery::Discover};
+use async_trait::async_trait;
 use http::Uri;
 use std::{
     io,
@@ -27,6 +28,7 @@ impl SilentResolver {
     }
 }
 
+#[async_trait]
 impl Discover for SilentResolver {
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         match self.resolutions.fetch_add(1, Ordering::SeqCst) {
