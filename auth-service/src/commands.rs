@@ -68,7 +68,7 @@ impl Program for Settings {
         let open = AuthService::open(self.service.config(database, self.keys()?, trusted)?);
         Box::pin(program.run(
             open,
-            AuthService::server,
+            |auth| &auth.server,
             reload_signal,
             AuthService::reload,
             shutdown,

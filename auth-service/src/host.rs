@@ -55,7 +55,8 @@ pub struct Config {
 
 /// The service: its database is migrated, its admin exists.
 pub struct AuthService {
-    server: GrpcServer,
+    /// Serves the service and closes its store.
+    pub server: GrpcServer,
     keys: KeySource,
     tokens: Tokens,
     blocklist: Option<BlocklistFile>,
@@ -118,12 +119,6 @@ impl AuthService {
                 GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
             Ok(Self { server, keys: config.keys, tokens, blocklist })
         })
-    }
-
-    /// Serves the service and closes its store.
-    #[must_use]
-    pub fn server(&self) -> &GrpcServer {
-        &self.server
     }
 
     /// Reads the files again: the keys of access tokens at once, the passwords that are refused in the

@@ -13,7 +13,8 @@ use tokio::{
 const BUFFER_SIZE: usize = 256 * 1024;
 
 /// A client of auth-service, and its connections for the server.
-pub(crate) fn auth() -> (AuthClient, InMemoryStreams) {
+#[must_use]
+pub fn auth() -> (AuthClient, InMemoryStreams) {
     let (sender, incoming) = channel(1);
     let channel = || {
         let sender = sender.clone();

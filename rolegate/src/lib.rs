@@ -11,6 +11,6 @@ mod banner;
 mod commands;
 mod data_dir;
 mod databases;
-mod in_memory;
+pub mod in_memory;
 mod serve;
 pub mod settings;

@@ -119,7 +119,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         auth_shutdown.stop_now();
         outcome
     };
-    let serve_auth = auth.server().serve(auth_grpc, auth_in_memory, readiness, &shutdown);
+    let serve_auth = auth.server.serve(auth_grpc, auth_in_memory, readiness, &shutdown);
     let serve_all = async { tokio::join!(serve_auth, serve_posts, serve_gateway) };
     let reload = || {
         auth.reload();

@@ -9,6 +9,7 @@
 //! - [`DECISIONS`], [`USERNAMES`] (feature `metrics`): the sizes of batches.
 //! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect the endpoints of an axum
 //!   service; `ApiError` is an error as an HTTP response.
+//! - [`testing`] (feature `testing`): the real services, for tests.
 
 mod acting_client;
 mod api_key;
@@ -19,6 +20,8 @@ mod client;
 mod session;
 #[cfg(feature = "settings")]
 pub mod settings;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod user;
 
 pub use acting_client::ActingClient;

@@ -39,7 +39,8 @@ pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, Setti
 
 /// A gRPC service on an open store.
 pub struct GrpcServer {
-    routes: Routes,
+    /// What it serves.
+    pub routes: Routes,
     pub(crate) health: HealthReporter,
     /// The server as a whole, and the service by name (grpc.health.v1).
     pub(crate) health_names: [&'static str; 2],

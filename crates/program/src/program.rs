@@ -99,7 +99,8 @@ pub fn run<P: Program>(adjust: impl FnOnce(&mut P)) -> ExitCode {
 }
 
 /// Prints the error and its sources in one line on stderr.
-fn exit(failure: &Failure) -> ExitCode {
+#[must_use]
+pub fn exit(failure: &Failure) -> ExitCode {
     let _ = writeln!(io::stderr(), "{}", error_chain(&**failure));
     if failure.is::<SettingError>() {
         // `EX_USAGE` of sysexits.h.

@@ -31,7 +31,8 @@ impl From<FileError> for SettingError {
 }
 
 /// The message of clap has several lines and quotes the value, which may be a secret.
-pub(crate) fn one_line(error: &clap::Error) -> SettingError {
+#[must_use]
+pub fn one_line(error: &clap::Error) -> SettingError {
     let argument = arguments(error, ContextKind::InvalidArg).first().map_or("", String::as_str);
     let problem = match error.kind() {
         ErrorKind::ValueValidation => std::error::Error::source(error)

@@ -39,6 +39,12 @@ pub(crate) async fn open(
     tables: &Tables,
     advances_clock: Option<bool>,
 ) -> Result<Pools, OpenFailure> {
+    // A URI, which no setting can be.
+    if cfg!(feature = "test-server") && file.starts_with("file:") {
+        let pools = open_pools(file, tables, false).await?;
+        pools.start_clock(true).await?;
+        return Ok(pools);
+    }
     let exists = || file_exists(file).map_err(OpenFailure::Setting);
     exists()?;
     let lock = lock_exclusive(file).await?;
@@ -48,7 +54,7 @@ pub(crate) async fn open(
         connection.close().await?;
     }
     private_file(file)?;
-    let pools = open_pools(file, tables).await?;
+    let pools = open_pools(file, tables, true).await?;
     drop(lock);
     if let Some(is_service) = advances_clock {
         pools.start_clock(is_service).await?;
@@ -56,7 +62,7 @@ pub(crate) async fn open(
     Ok(pools)
 }
 
-async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
+async fn open_pools(file: &Path, tables: &Tables, is_file: bool) -> sqlx::Result<Pools> {
     let options = SqliteConnectOptions::new()
         .filename(file)
         .journal_mode(SqliteJournalMode::Wal)
@@ -86,7 +92,7 @@ async fn open_pools(file: &Path, tables: &Tables) -> sqlx::Result<Pools> {
     });
     let writer = writer.connect_with(options.clone()).await?;
     tables.sqlite().run(&writer).await?;
-    files.remember(file)?;
+    is_file.then(|| files.remember(file)).transpose()?;
     let readers = pool().max_connections(READERS).test_before_acquire(false);
     let readers = readers.connect_with(options.read_only(true)).await?;
     let health = WriteHealth::new(format!("SQLite in {}", file.display()), "the disk may hang");

@@ -1,5 +1,7 @@
 //! The time since the boot of the system, and how statements for SQLite read their clock by it.
 
+#[cfg(feature = "test-server")]
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::{
     fs,
     sync::LazyLock,
@@ -26,16 +28,30 @@ fn boot_offset(offsets: &str) -> Option<i64> {
     Some(seconds * 1000 + nanoseconds / 1_000_000)
 }
 
+/// How far tests have moved the clock, in milliseconds, and a text that shows in a program where they can.
+#[cfg(feature = "test-server")]
+#[used]
+static MOVED: (AtomicI64, [u8; 19]) = (AtomicI64::new(0), *b"rolegate-test-clock");
+
+/// Moves the clock of every database of this process, for `rolegate-test-server`.
+#[cfg(feature = "test-server")]
+pub fn advance_clock(seconds: u32) {
+    MOVED.0.fetch_add(i64::from(seconds) * 1000, Relaxed);
+}
+
 /// Milliseconds since the boot, also those of a suspended machine. In one unit for all processes that
 /// share a file, whether or not they can tell the boot.
 pub(crate) fn uptime() -> i64 {
     #[cfg(target_os = "linux")]
-    {
+    let time = {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         time.tv_sec * 1000 + time.tv_nsec / 1_000_000 - *BOOT_OFFSET
-    }
+    };
     #[cfg(not(target_os = "linux"))]
-    unix_millis()
+    let time = unix_millis();
+    #[cfg(feature = "test-server")]
+    let time = time + MOVED.0.load(Relaxed);
+    time
 }
 
 /// The clock of the machine: milliseconds since 1970-01-01T00:00:00Z, without leap seconds.

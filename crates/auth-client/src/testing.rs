@@ -1,0 +1,89 @@
+//! Starts `rolegate-test-server`: the real services, in memory, for one test.
+
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    env,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+};
+
+/// What a test server can be told: `{"command": "clock", "advance_seconds": 1800}`, and so on.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "the names of the fields say it")]
+pub enum Control {
+    /// Moves the clock by which access tokens (30 minutes) and sessions expire.
+    Clock { advance_seconds: u32 },
+    /// auth-service answers no call: 503.
+    Outage {},
+    /// Each call of auth-service takes so much longer; beyond the deadline of its caller: 504.
+    Slow { milliseconds: u32 },
+    /// Ends every access token and session of a user of the flags.
+    Revoked { username: String },
+    /// Ends `Outage` and `Slow`, which also end each other.
+    Reset {},
+}
+
+/// A server with users of its own. It ends when this is dropped, at the latest with this process.
+#[derive(Debug)]
+pub struct TestServer {
+    /// URLs by name: `bearer`, `basic`, `forward_auth`, `grpc`, `control`; and `admin_password`.
+    pub addresses: BTreeMap<String, String>,
+    process: Child,
+}
+
+impl TestServer {
+    /// The program in `ROLEGATE_TEST_SERVER`, or in `PATH`.
+    #[must_use]
+    pub fn program() -> Command {
+        let path = env::var_os("ROLEGATE_TEST_SERVER");
+        Command::new(path.unwrap_or("rolegate-test-server".into()))
+    }
+
+    /// Starts a server: `TestServer::start(TestServer::program().args(["--user", "ada:a password:author"]))`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such program, or it refuses a flag.
+    #[must_use]
+    pub fn start(program: &mut Command) -> Self {
+        let mut process = program.stdout(Stdio::piped()).spawn().unwrap_or_else(|error| {
+            panic!(
+                "cannot start {:?}: {error}; install it from a checkout of Rolegate with `cargo install \
+                 --locked --path crates/test-server`, or set ROLEGATE_TEST_SERVER to its path",
+                program.get_program()
+            )
+        });
+        let mut line = String::new();
+        let mut stdout = BufReader::new(process.stdout.as_mut().expect("it is piped"));
+        stdout.read_line(&mut line).expect("its line");
+        let addresses = serde_json::from_str(&line);
+        let addresses = addresses.expect("addresses; on stderr it says why there are none");
+        Self { addresses, process }
+    }
+
+    /// Moves the clock, begins a failure or ends it.
+    ///
+    /// # Panics
+    ///
+    /// If the server refuses it.
+    pub fn control(&self, control: &Control) {
+        let body = serde_json::to_string(control).expect("JSON");
+        let host = self.addresses["control"].trim_start_matches("http://");
+        let mut stream = TcpStream::connect(host).expect("it runs");
+        let head = format!("POST / HTTP/1.0\r\nHost: {host}\r\nContent-Length: {}", body.len());
+        write!(stream, "{head}\r\n\r\n{body}").expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        assert!(answer.starts_with("HTTP/1.0 200 "), "{control:?}: {answer}");
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

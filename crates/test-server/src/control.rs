@@ -1,0 +1,101 @@
+//! The address where tests move the clock and cause failures: `POST /` with a [`Control`] in JSON.
+
+use axum::{
+    Json, Router,
+    body::{Body, Bytes},
+    extract::{Request, State},
+    middleware::{Next, from_fn_with_state},
+    response::Response,
+    routing::post,
+};
+use http::{HeaderMap, StatusCode, header};
+use parking_lot::Mutex;
+use rolegate_auth_client::{ActingClient, AuthClient, CallContext, CallError, testing::Control};
+use rolegate_program::program::Failure;
+use rolegate_sql_store::advance_clock;
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tonic::{Status, service::Routes};
+
+/// The message of the status during an outage.
+pub(crate) const OUTAGE: &str = "rolegate-test-outage";
+
+/// The last failure, or its end.
+pub(crate) type Failures = Arc<Mutex<Option<Control>>>;
+
+/// Puts the failures before every call but those of health: clients must notice at once when one ends.
+pub(crate) fn fail(failures: &Failures, calls: Routes) -> Routes {
+    calls.into_axum_router().layer(from_fn_with_state(failures.clone(), fail_call)).into()
+}
+
+async fn fail_call(State(failures): State<Failures>, call: Request, next: Next) -> Response {
+    let is_health = call.uri().path().starts_with("/grpc.");
+    let failure = failures.lock().clone().filter(|_| !is_health);
+    match failure {
+        // Like a lost connection, this decides nothing.
+        Some(Control::Outage {}) => return Status::unavailable(OUTAGE).into_http::<Body>(),
+        Some(Control::Slow { milliseconds }) => {
+            tokio::time::sleep(Duration::from_millis(milliseconds.into())).await;
+        }
+        _ => {}
+    }
+    next.run(call).await
+}
+
+/// What the address needs.
+pub(crate) struct Controlled {
+    pub(crate) auth: AuthClient,
+    pub(crate) admin_password: SecretString,
+    pub(crate) failures: Failures,
+    /// The ids of the users of the flags.
+    pub(crate) users: HashMap<String, i64>,
+    pub(crate) host: String,
+}
+
+impl Controlled {
+    async fn run(&self, body: &[u8]) -> Result<(), Failure> {
+        match serde_json::from_slice(body)? {
+            Control::Clock { advance_seconds } => advance_clock(advance_seconds),
+            Control::Revoked { username } => {
+                let id = self.users.get(&username);
+                let id = id.ok_or_else(|| format!("no --user is {username:?}"))?;
+                let admin = admin(&self.auth, &self.admin_password).await?;
+                admin.revoke_tokens(Some(*id)).await?;
+            }
+            failure => *self.failures.lock() = Some(failure),
+        }
+        Ok(())
+    }
+}
+
+/// The user `admin`, with a token that the clock has not ended.
+pub(crate) async fn admin(
+    auth: &AuthClient,
+    password: &SecretString,
+) -> Result<ActingClient, CallError> {
+    let (token, _) = auth.login("admin", password, CallContext::default()).await?;
+    Ok(auth.clone().acting_for(token, CallContext::default()))
+}
+
+pub(crate) fn router(controlled: Controlled) -> Router {
+    Router::new().route("/", post(answer)).with_state(Arc::new(controlled))
+}
+
+/// Refuses what a page in a browser could send: requests with an `Origin`, or for another host.
+async fn answer(
+    State(controlled): State<Arc<Controlled>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, Json<Value>) {
+    let is_own = headers.get(header::HOST).is_some_and(|host| *host == controlled.host);
+    let outcome = if headers.contains_key(header::ORIGIN) || !is_own {
+        Err("only for programs on this machine".into())
+    } else {
+        controlled.run(&body).await
+    };
+    match outcome {
+        Ok(()) => (StatusCode::OK, Json(json!({}))),
+        Err(error) => (StatusCode::BAD_REQUEST, Json(json!({ "detail": error.to_string() }))),
+    }
+}

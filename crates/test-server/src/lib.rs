@@ -1,0 +1,117 @@
+//! Rolegate for the tests of applications: gateway and auth-service as they are released, on a database in
+//! memory, on free ports of loopback, with cheap password hashes.
+//!
+//! - `settings`: flags, and users from them.
+//! - `control`: the address where tests move the clock and cause failures.
+//!
+//! The database in memory and its clock are in `rolegate-sql-store`, behind its feature `test-server`, which only
+//! this package enables.
+
+mod control;
+mod settings;
+
+use control::{Controlled, Failures, admin, fail, router};
+use rolegate::in_memory;
+use rolegate_auth_service::AuthService;
+use rolegate_gateway::Gateway;
+use rolegate_http_server::{http_server, readiness::Readiness};
+use rolegate_program::{
+    cidr_set::CidrSet,
+    program::{Failure, exit, print},
+    settings::SettingError,
+    shutdown::{Shutdown, termination_signal},
+};
+use rolegate_sql_store::DatabaseUrl;
+use rolegate_telemetry::{Telemetry, TelemetrySettings};
+use rustix::process::{Pid, getppid};
+use secrecy::ExposeSecret as _;
+use serde_json::json;
+use settings::{NewUser, Settings};
+use std::{collections::HashMap, net::SocketAddr, process::ExitCode, time::Duration};
+use tokio::{runtime::Runtime, select, time::interval};
+
+/// Bytes of this program that no released one has: those of the clock that moves, and of the failures.
+pub const MARKERS: [&str; 2] = ["rolegate-test-clock", control::OUTAGE];
+
+/// Runs the program with the flags of this process.
+#[must_use]
+pub fn run() -> ExitCode {
+    let parent = getppid();
+    let outcome = Settings::from_flags().and_then(|settings| {
+        let runtime = Runtime::new()?;
+        let outcome = runtime.block_on(serve(settings, parent));
+        // Nothing remains that could be saved.
+        runtime.shutdown_background();
+        outcome
+    });
+    outcome.map_or_else(|failure| exit(&failure), |()| ExitCode::SUCCESS)
+}
+
+/// Serves until a signal, or the end of the parent, also by SIGKILL: then this process has another one. Stdin
+/// may be no pipe, and `PR_SET_PDEATHSIG` tells the end of a thread.
+async fn serve(settings: Settings, parent: Option<Pid>) -> Result<(), Failure> {
+    let (terminated, mut ticks) = (termination_signal(), interval(Duration::from_millis(100)));
+    let orphaned = async {
+        while getppid() == parent {
+            ticks.tick().await;
+        }
+    };
+    select! {
+        outcome = start(settings) => outcome,
+        () = terminated => Ok(()),
+        () = orphaned => Ok(()),
+    }
+}
+
+async fn start(settings: Settings) -> Result<(), Failure> {
+    if let Some(rust_log) = settings.log.clone() {
+        let telemetry = TelemetrySettings { rust_log, ..TelemetrySettings::default() };
+        Telemetry::start("test-server", env!("CARGO_PKG_VERSION"), &telemetry)?;
+    }
+    let (users, flags) = (settings.users()?, settings.service);
+    let keys = flags.key_source(|| Err(SettingError::new("SIGNING_SECRET", "is required")))?;
+    // Shared by the connections of this process, and gone with it.
+    let database = DatabaseUrl::from_file("DATABASE_URL", "file:/users?vfs=memdb".into());
+    let mut service = AuthService::open(flags.config(database, keys, CidrSet::default())?).await?;
+    let failures = Failures::default();
+    service.server.routes = fail(&failures, service.server.routes);
+
+    let (shutdown, free) = (Shutdown::new(), SocketAddr::from(([127, 0, 0, 1], 0)));
+    let grpc = rolegate_grpc_server::bind("AUTH_LISTEN_ADDR", free).await?.with_tls(flags.tls()?);
+    let listener = http_server::bind("CONTROL", free).await?;
+    let (public, sign_in) = (settings.public, flags.sign_in.read()?);
+    let gateway = Gateway::bind(&public, sign_in, public.forward_auth_tls()?).await?;
+    let (auth, streams) = in_memory::auth();
+    let admin_password = flags.default_admin_password.unwrap_or_default();
+    let url = |address: Option<SocketAddr>| address.map(|address| format!("http://{address}"));
+    let addresses = json!({
+        "bearer": url(gateway.bearer_address()),
+        "basic": url(gateway.basic_address()),
+        "forward_auth": url(gateway.forward_auth_address()),
+        "grpc": grpc.url(),
+        "control": url(Some(listener.address())),
+        "admin_password": admin_password.expose_secret(),
+    });
+    let (client, host) = (auth.clone(), listener.address().to_string());
+    let ready = async {
+        let (admin, mut users_by_name) = (admin(&client, &admin_password).await?, HashMap::new());
+        for NewUser { username, password, role } in users {
+            let role = role.as_deref().unwrap_or("user").parse().ok();
+            let user = admin.create_user(&username, &password, role).await;
+            let invalid = |error| SettingError::new("--user", format!("{username:?}: {error}"));
+            users_by_name.insert(username.clone(), user.map_err(invalid)?.id);
+        }
+        print(&addresses.to_string());
+        let users = users_by_name;
+        let controlled = Controlled { auth: client, admin_password, failures, users, host };
+        http_server::serve(listener, router(controlled), shutdown.clone()).await;
+        Ok(())
+    };
+    let readiness = Readiness::new(&shutdown);
+    let streams = Some((streams, shutdown.clone()));
+    select! {
+        outcome = ready => outcome,
+        outcome = service.server.serve(Some(grpc), streams, readiness, &shutdown) => outcome,
+        () = gateway.serve(auth, None, shutdown.clone()) => Ok(()),
+    }
+}

@@ -1,0 +1,5 @@
+//! The program `rolegate-test-server`.
+
+fn main() -> std::process::ExitCode {
+    rolegate_test_server::run()
+}

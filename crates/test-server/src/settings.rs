@@ -1,0 +1,85 @@
+//! Flags. Variables of the environment, which may be of another deployment, are not read.
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use rolegate_auth_service::{secret_generation, settings::ServiceSettings};
+use rolegate_gateway::settings::PublicSettings;
+use rolegate_program::{
+    program::Failure,
+    settings::{SettingError, one_line},
+};
+use rolegate_telemetry::logs::LogFilter;
+use secrecy::SecretString;
+use serde::Deserialize;
+use std::{fmt::Display, fs, path::PathBuf};
+
+/// Rolegate for tests: in memory, on free ports of loopback, with cheap password hashes
+#[derive(Debug, Parser)]
+#[command(name = "rolegate-test-server", version)]
+pub(crate) struct Settings {
+    /// A user, as NAME:PASSWORD or NAME:PASSWORD:ROLE; repeatable
+    #[arg(long = "user", value_name = "NAME:PASSWORD:ROLE", value_parser = user)]
+    flags: Vec<NewUser>,
+    /// File with one user a line, as {"username": "ada", "password": "a password", "role": "author"}
+    #[arg(long = "users", value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Log to stderr, such as debug
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log: Option<LogFilter>,
+    #[command(flatten)]
+    pub(crate) public: PublicSettings,
+    #[command(flatten)]
+    pub(crate) service: ServiceSettings,
+}
+
+/// A user to create. auth-service checks it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewUser {
+    pub(crate) username: String,
+    pub(crate) password: SecretString,
+    pub(crate) role: Option<String>,
+}
+
+fn user(text: &str) -> Result<NewUser, &'static str> {
+    let (username, rest) = text.split_once(':').ok_or(
+        "must be NAME:PASSWORD or NAME:PASSWORD:ROLE; with a role, the password may have colons",
+    )?;
+    let with_role = |(password, role): (_, &str)| (password, Some(role.to_owned()));
+    let (password, role) = rest.rsplit_once(':').map_or((rest, None), with_role);
+    Ok(NewUser { username: username.to_owned(), password: password.into(), role })
+}
+
+impl Settings {
+    /// The flags of this process. Prints the help or the version, and ends the process, if they ask for it.
+    pub(crate) fn from_flags() -> Result<Self, Failure> {
+        let mut command = Self::command().mut_args(|flag| flag.env(None));
+        for address in ["bearer_listen_addr", "basic_listen_addr", "forward_auth_listen_addr"] {
+            command = command.mut_arg(address, |flag| flag.default_value("127.0.0.1:0"));
+        }
+        let parsed = command.try_get_matches().and_then(|flags| Self::from_arg_matches(&flags));
+        let mut settings = parsed.map_err(|error| match error.use_stderr() {
+            true => one_line(&error),
+            false => error.exit(),
+        })?;
+        let service = &mut settings.service;
+        service.default_admin_password.get_or_insert("admin-password".into());
+        service.signing_secret.get_or_insert(secret_generation::signing_secret()?);
+        // The lowest of bcrypt: about a millisecond.
+        service.bcrypt_cost = 4;
+        Ok(settings)
+    }
+
+    /// The users of the flags and of the file.
+    pub(crate) fn users(&self) -> Result<Vec<NewUser>, SettingError> {
+        let mut users = self.flags.clone();
+        let Some(path) = &self.file else { return Ok(users) };
+        let name = path.display();
+        let invalid =
+            |error: &dyn Display| SettingError::new("--users", format!("{name}: {error}"));
+        let text = fs::read_to_string(path).map_err(|error| invalid(&error))?;
+        for user in serde_json::Deserializer::from_str(&text).into_iter() {
+            users.push(user.map_err(|error: serde_json::Error| invalid(&error))?);
+        }
+        Ok(users)
+    }
+}
