@@ -70,12 +70,6 @@ impl Gateway {
         self.basic.as_ref().map(Listener::address)
     }
 
-    /// The address of proxies; `None` if it is off.
-    #[must_use]
-    pub fn forward_auth_address(&self) -> Option<SocketAddr> {
-        self.forward_auth.as_ref().map(Listener::address)
-    }
-
     /// Adds the addresses, and where their documents are.
     #[must_use]
     pub fn announce(&self, notice: Notice) -> Notice {

@@ -1,10 +1,11 @@
 //! Starts `rolegate-test-server`: the real services, in memory, for one test.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::{
     collections::BTreeMap,
     env,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{self, BufRead as _, BufReader, Write as _},
     net::TcpStream,
     process::{Child, Command, Stdio},
 };
@@ -29,7 +30,7 @@ pub enum Control {
 /// A server with users of its own. It ends when this is dropped, at the latest with this process.
 #[derive(Debug)]
 pub struct TestServer {
-    /// URLs by name: `bearer`, `basic`, `forward_auth`, `grpc`, `control`; and `admin_password`.
+    /// URLs by name: `bearer`, `basic`, `forward`, `grpc` and `control`.
     pub addresses: BTreeMap<String, String>,
     process: Child,
 }
@@ -51,16 +52,16 @@ impl TestServer {
     pub fn start(program: &mut Command) -> Self {
         let mut process = program.stdout(Stdio::piped()).spawn().unwrap_or_else(|error| {
             panic!(
-                "cannot start {:?}: {error}; install it from a checkout of Rolegate with `cargo install \
+                "cannot start {}: {error}; install it from a checkout of Rolegate with `cargo install \
                  --locked --path crates/test-server`, or set ROLEGATE_TEST_SERVER to its path",
-                program.get_program()
+                program.get_program().display()
             )
         });
         let mut line = String::new();
         let mut stdout = BufReader::new(process.stdout.as_mut().expect("it is piped"));
         stdout.read_line(&mut line).expect("its line");
-        let addresses = serde_json::from_str(&line);
-        let addresses = addresses.expect("addresses; on stderr it says why there are none");
+        let notice: Value = serde_json::from_str(&line).expect("a notice; stderr says why not");
+        let addresses = serde_json::from_value(notice["listeners"].clone()).expect("addresses");
         Self { addresses, process }
     }
 
@@ -75,15 +76,13 @@ impl TestServer {
         let mut stream = TcpStream::connect(host).expect("it runs");
         let head = format!("POST / HTTP/1.0\r\nHost: {host}\r\nContent-Length: {}", body.len());
         write!(stream, "{head}\r\n\r\n{body}").expect("it reads");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
+        let answer = io::read_to_string(stream).expect("it answers");
         assert!(answer.starts_with("HTTP/1.0 200 "), "{control:?}: {answer}");
     }
 }
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let _ = self.process.kill().and_then(|()| self.process.wait());
     }
 }

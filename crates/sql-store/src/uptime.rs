@@ -1,7 +1,5 @@
 //! The time since the boot of the system, and how statements for SQLite read their clock by it.
 
-#[cfg(feature = "test-server")]
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::{
     fs,
     sync::LazyLock,
@@ -31,12 +29,13 @@ fn boot_offset(offsets: &str) -> Option<i64> {
 /// How far tests have moved the clock, in milliseconds, and a text that shows in a program where they can.
 #[cfg(feature = "test-server")]
 #[used]
-static MOVED: (AtomicI64, [u8; 19]) = (AtomicI64::new(0), *b"rolegate-test-clock");
+static MOVED: (parking_lot::Mutex<i64>, [u8; 19]) =
+    (parking_lot::Mutex::new(0), *b"rolegate-test-clock");
 
 /// Moves the clock of every database of this process, for `rolegate-test-server`.
 #[cfg(feature = "test-server")]
 pub fn advance_clock(seconds: u32) {
-    MOVED.0.fetch_add(i64::from(seconds) * 1000, Relaxed);
+    *MOVED.0.lock() += i64::from(seconds) * 1000;
 }
 
 /// Milliseconds since the boot, also those of a suspended machine. In one unit for all processes that
@@ -50,7 +49,7 @@ pub(crate) fn uptime() -> i64 {
     #[cfg(not(target_os = "linux"))]
     let time = unix_millis();
     #[cfg(feature = "test-server")]
-    let time = time + MOVED.0.load(Relaxed);
+    let time = time + *MOVED.0.lock();
     time
 }
 

@@ -2,10 +2,8 @@
 //! memory, on free ports of loopback, with cheap password hashes.
 //!
 //! - `settings`: flags, and users from them.
-//! - `control`: the address where tests move the clock and cause failures.
-//!
-//! The database in memory and its clock are in `rolegate-sql-store`, behind its feature `test-server`, which only
-//! this package enables.
+//! - `control`: the address where tests move the clock and cause failures. The database in memory and its clock
+//!   are in `rolegate-sql-store`, behind its feature `test-server`, which only this package enables.
 
 mod control;
 mod settings;
@@ -17,15 +15,14 @@ use rolegate_gateway::Gateway;
 use rolegate_http_server::{http_server, readiness::Readiness};
 use rolegate_program::{
     cidr_set::CidrSet,
-    program::{Failure, exit, print},
+    notice::Notice,
+    program::{Failure, exit},
     settings::SettingError,
     shutdown::{Shutdown, termination_signal},
 };
 use rolegate_sql_store::DatabaseUrl;
-use rolegate_telemetry::{Telemetry, TelemetrySettings};
+use rolegate_telemetry::{Telemetry, TelemetrySettings, logs::LogFormat};
 use rustix::process::{Pid, getppid};
-use secrecy::ExposeSecret as _;
-use serde_json::json;
 use settings::{NewUser, Settings};
 use std::{collections::HashMap, net::SocketAddr, process::ExitCode, time::Duration};
 use tokio::{runtime::Runtime, select, time::interval};
@@ -51,24 +48,11 @@ pub fn run() -> ExitCode {
 /// may be no pipe, and `PR_SET_PDEATHSIG` tells the end of a thread.
 async fn serve(settings: Settings, parent: Option<Pid>) -> Result<(), Failure> {
     let (terminated, mut ticks) = (termination_signal(), interval(Duration::from_millis(100)));
-    let orphaned = async {
-        while getppid() == parent {
-            ticks.tick().await;
-        }
-    };
-    select! {
-        outcome = start(settings) => outcome,
-        () = terminated => Ok(()),
-        () = orphaned => Ok(()),
-    }
-}
-
-async fn start(settings: Settings) -> Result<(), Failure> {
     if let Some(rust_log) = settings.log.clone() {
         let telemetry = TelemetrySettings { rust_log, ..TelemetrySettings::default() };
         Telemetry::start("test-server", env!("CARGO_PKG_VERSION"), &telemetry)?;
     }
-    let (users, flags) = (settings.users()?, settings.service);
+    let (new_users, flags) = (settings.users()?, settings.service);
     let keys = flags.key_source(|| Err(SettingError::new("SIGNING_SECRET", "is required")))?;
     // Shared by the connections of this process, and gone with it.
     let database = DatabaseUrl::from_file("DATABASE_URL", "file:/users?vfs=memdb".into());
@@ -83,29 +67,26 @@ async fn start(settings: Settings) -> Result<(), Failure> {
     let gateway = Gateway::bind(&public, sign_in, public.forward_auth_tls()?).await?;
     let (auth, streams) = in_memory::auth();
     let admin_password = flags.default_admin_password.unwrap_or_default();
-    let url = |address: Option<SocketAddr>| address.map(|address| format!("http://{address}"));
-    let addresses = json!({
-        "bearer": url(gateway.bearer_address()),
-        "basic": url(gateway.basic_address()),
-        "forward_auth": url(gateway.forward_auth_address()),
-        "grpc": grpc.url(),
-        "control": url(Some(listener.address())),
-        "admin_password": admin_password.expose_secret(),
-    });
+    let notice = gateway.announce(Notice::new("Rolegate for tests"));
+    let notice = notice.listener("grpc", grpc.url(), "").listener("control", listener.url(), "");
     let (client, host) = (auth.clone(), listener.address().to_string());
     let ready = async {
-        let (admin, mut users_by_name) = (admin(&client, &admin_password).await?, HashMap::new());
-        for NewUser { username, password, role } in users {
+        let (admin, mut users) = (admin(&client, &admin_password).await?, HashMap::new());
+        for NewUser { username, password, role } in new_users {
             let role = role.as_deref().unwrap_or("user").parse().ok();
             let user = admin.create_user(&username, &password, role).await;
             let invalid = |error| SettingError::new("--user", format!("{username:?}: {error}"));
-            users_by_name.insert(username.clone(), user.map_err(invalid)?.id);
+            users.insert(username.clone(), user.map_err(invalid)?.id);
         }
-        print(&addresses.to_string());
-        let users = users_by_name;
+        notice.print(LogFormat::Json);
         let controlled = Controlled { auth: client, admin_password, failures, users, host };
         http_server::serve(listener, router(controlled), shutdown.clone()).await;
         Ok(())
+    };
+    let orphaned = async {
+        while getppid() == parent {
+            ticks.tick().await;
+        }
     };
     let readiness = Readiness::new(&shutdown);
     let streams = Some((streams, shutdown.clone()));
@@ -113,5 +94,7 @@ async fn start(settings: Settings) -> Result<(), Failure> {
         outcome = ready => outcome,
         outcome = service.server.serve(Some(grpc), streams, readiness, &shutdown) => outcome,
         () = gateway.serve(auth, None, shutdown.clone()) => Ok(()),
+        () = terminated => Ok(()),
+        () = orphaned => Ok(()),
     }
 }

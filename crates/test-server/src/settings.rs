@@ -57,10 +57,9 @@ impl Settings {
             command = command.mut_arg(address, |flag| flag.default_value("127.0.0.1:0"));
         }
         let parsed = command.try_get_matches().and_then(|flags| Self::from_arg_matches(&flags));
-        let mut settings = parsed.map_err(|error| match error.use_stderr() {
-            true => one_line(&error),
-            false => error.exit(),
-        })?;
+        let line =
+            |error: clap::Error| if error.use_stderr() { one_line(&error) } else { error.exit() };
+        let mut settings = parsed.map_err(line)?;
         let service = &mut settings.service;
         service.default_admin_password.get_or_insert("admin-password".into());
         service.signing_secret.get_or_insert(secret_generation::signing_secret()?);

@@ -5,7 +5,10 @@ mod flags;
 mod released;
 
 use reqwest::{Client, Response, StatusCode};
-use rolegate_auth_client::testing::{Control, TestServer};
+use rolegate_auth_client::{
+    AuthClient, CallContext,
+    testing::{Control, TestServer},
+};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -61,18 +64,17 @@ async fn users_of_the_flags_log_in_at_every_address() {
     assert_eq!(status(&server, "/author", &ada).await, 200);
     assert_eq!(status(&server, "/author", &bob).await, 403);
     assert_eq!(status(&server, "/public", "").await, 200);
-    let admin = login(&server, "admin", &server.addresses["admin_password"]).await;
+    let admin = login(&server, "admin", "admin-password").await;
     assert_eq!(status(&server, "/users", &admin).await, 200);
     let basic = Client::new().get(format!("{}/protected", server.addresses["basic"]));
     let basic = basic.basic_auth("ada", Some("a password")).send().await.expect("an answer");
     assert_eq!(basic.status(), 200);
     let decision =
-        Client::new().get(format!("{}/authorize?roles=author", server.addresses["forward_auth"]));
+        Client::new().get(format!("{}/authorize?roles=author", server.addresses["forward"]));
     let decision = decision.bearer_auth(&ada).send().await.expect("an answer");
     assert_eq!(decision.status(), 200);
-    let client =
-        rolegate_auth_client::AuthClient::connect_lazy(&server.addresses["grpc"]).expect("a URL");
-    let login = client.login("ada", &"a password".into(), Default::default()).await;
+    let client = AuthClient::connect_lazy(&server.addresses["grpc"]).expect("a URL");
+    let login = client.login("ada", &"a password".into(), CallContext::default()).await;
     assert_eq!(login.expect("a login").1.role.as_str(), "author");
 }
 
@@ -97,11 +99,10 @@ fn server_is_ready_soon_and_says_so_in_one_line() {
     stdout.read_line(&mut line).expect("a line");
     assert!(started.elapsed() < START_TIME, "{:?}", started.elapsed());
     let notice: Value = serde_json::from_str(&line).expect("JSON");
-    for name in ["bearer", "basic", "forward_auth", "grpc", "control"] {
-        let url = notice[name].as_str().expect(name);
+    for name in ["bearer", "basic", "forward", "grpc", "control"] {
+        let url = notice["listeners"][name].as_str().expect(name);
         TcpStream::connect(url.trim_start_matches("http://")).expect(name);
     }
-    assert_eq!(notice["admin_password"], json!("admin-password"));
     let id = server.id().to_string();
     assert!(Command::new("kill").arg(id).status().expect("a signal").success());
     let mut rest = (String::new(), String::new());
@@ -123,7 +124,8 @@ fn server_ends_with_its_parent_and_leaves_nothing_behind() {
     let mut line = String::new();
     stdout.read_line(&mut line).expect("a line");
     let notice: Value = serde_json::from_str(&line).expect("JSON");
-    let address = notice["bearer"].as_str().expect("a URL").trim_start_matches("http://");
+    let address =
+        notice["listeners"]["bearer"].as_str().expect("a URL").trim_start_matches("http://");
     TcpStream::connect(address).expect("it serves");
     // SIGKILL.
     parent.kill().expect("killed");

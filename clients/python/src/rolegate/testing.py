@@ -1,0 +1,99 @@
+"""Starts ``rolegate-test-server``: the real services, in memory, for one test."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from http.client import HTTPConnection
+from typing import Any
+
+_MISSING = (
+    "cannot start {}: {}; install it from a checkout of Rolegate with "
+    "`cargo install --locked --path crates/test-server`, or set ROLEGATE_TEST_SERVER to its path"
+)
+
+
+class RolegateServer:
+    """A server with users of its own: ``RolegateServer("--user", "ada:a password:author")``.
+
+    It ends with its ``with`` block, at the latest with this process. The password of ``admin`` is
+    ``admin-password``.
+    """
+
+    def __init__(self, *flags: str) -> None:
+        program = os.environ.get("ROLEGATE_TEST_SERVER", "rolegate-test-server")
+        try:
+            self._process = subprocess.Popen([program, *flags], stdout=subprocess.PIPE)
+        except OSError as error:
+            raise RuntimeError(_MISSING.format(program, error.strerror)) from None
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            status = self._process.wait()
+            raise RuntimeError(f"{program} ended with {status}; on stderr it says why")
+        addresses = json.loads(line)["listeners"]
+        #: URL of the variant with access tokens.
+        self.bearer: str = addresses["bearer"]
+        #: URL of the variant with HTTP Basic.
+        self.basic: str = addresses["basic"]
+        #: URL for proxies.
+        self.forward_auth: str = addresses["forward"]
+        #: URL for clients, as in ``AUTH_SERVICE_URL``.
+        self.grpc: str = addresses["grpc"]
+        #: URL of the clock and the failures.
+        self.control: str = addresses["control"]
+
+    def login(self, username: str, password: str) -> str:
+        """An access token."""
+        answer = _post(self.bearer, "/login", {"username": username, "password": password})
+        token: str = answer["access_token"]
+        return token
+
+    def advance(self, seconds: int) -> None:
+        """Moves the clock by which access tokens (30 minutes) and sessions expire."""
+        self._command("clock", advance_seconds=seconds)
+
+    def outage(self) -> None:
+        """Makes auth-service answer no call until ``reset()``: 503."""
+        self._command("outage")
+
+    def slow(self, seconds: float) -> None:
+        """Makes each call of auth-service take so much longer until ``reset()``."""
+        self._command("slow", milliseconds=round(seconds * 1000))
+
+    def revoke(self, username: str) -> None:
+        """Ends every access token and session of a user of the flags."""
+        self._command("revoked", username=username)
+
+    def reset(self) -> None:
+        """Ends ``outage()`` and ``slow()``."""
+        self._command("reset")
+
+    def close(self) -> None:
+        """Ends the server."""
+        self._process.kill()
+        self._process.communicate()
+
+    def __enter__(self) -> RolegateServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _command(self, command: str, **fields: object) -> None:
+        _post(self.control, "/", {"command": command, **fields})
+
+
+def _post(url: str, path: str, body: dict[str, object]) -> Any:
+    # Without the proxies of the environment.
+    connection = HTTPConnection(url.split("://")[1], timeout=30)
+    try:
+        connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        answer = json.loads(response.read())
+    finally:
+        connection.close()
+    if response.status != 200:
+        raise RuntimeError(f"{url}: {answer['detail']}")
+    return answer

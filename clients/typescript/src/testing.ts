@@ -1,0 +1,107 @@
+/** Starts `rolegate-test-server`: the real services, in memory, for one test. */
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { createInterface } from "node:readline";
+
+const INSTALL =
+  "install it from a checkout of Rolegate with `cargo install --locked --path crates/test-server`, " +
+  "or set ROLEGATE_TEST_SERVER to its path";
+
+/** What the program prints. */
+interface Notice {
+  readonly listeners: Readonly<Record<"bearer" | "basic" | "forward" | "grpc" | "control", string>>;
+}
+
+/**
+ * A server with users of its own. It ends with `stop()`, at the latest with this process. The password of `admin`
+ * is `admin-password`.
+ */
+export class RolegateServer {
+  readonly #process: ChildProcess;
+  /** URL of the variant with access tokens. */
+  readonly bearer: string;
+  /** URL of the variant with HTTP Basic. */
+  readonly basic: string;
+  /** URL for proxies. */
+  readonly forwardAuth: string;
+  /** URL for clients, as in `AUTH_SERVICE_URL`. */
+  readonly grpc: string;
+  /** URL of the clock and the failures. */
+  readonly control: string;
+
+  private constructor(process: ChildProcess, { listeners }: Notice) {
+    this.#process = process;
+    this.bearer = listeners.bearer;
+    this.basic = listeners.basic;
+    this.forwardAuth = listeners.forward;
+    this.grpc = listeners.grpc;
+    this.control = listeners.control;
+  }
+
+  /** Starts a server with these flags: `RolegateServer.start("--user", "ada:a password:author")`. */
+  static async start(...flags: string[]): Promise<RolegateServer> {
+    const program = process.env["ROLEGATE_TEST_SERVER"] ?? "rolegate-test-server";
+    const child = spawn(program, flags, { stdio: ["ignore", "pipe", "inherit"] });
+    const lines = createInterface({ input: child.stdout });
+    const ended = once(child, "exit").then(([status]) => {
+      throw new Error(`${program} ended with ${status}; on stderr it says why`);
+    });
+    ended.catch(() => {});
+    const line = await Promise.race([once(lines, "line"), ended]).catch((error: NodeJS.ErrnoException) => {
+      throw error.syscall === undefined ? error : new Error(`cannot ${error.message}; ${INSTALL}`);
+    });
+    // A test that forgets `stop()` ends nevertheless.
+    child.unref();
+    (child.stdout as Socket).unref();
+    return new RolegateServer(child, JSON.parse(line[0] as string) as Notice);
+  }
+
+  /** An access token. */
+  async login(username: string, password: string): Promise<string> {
+    const answer = await post(`${this.bearer}/login`, { username, password });
+    return answer["access_token"] as string;
+  }
+
+  /** Moves the clock by which access tokens (30 minutes) and sessions expire. */
+  async advance(seconds: number): Promise<void> {
+    await this.#command({ command: "clock", advance_seconds: seconds });
+  }
+
+  /** Makes auth-service answer no call until `reset()`: 503. */
+  async outage(): Promise<void> {
+    await this.#command({ command: "outage" });
+  }
+
+  /** Makes each call of auth-service take so much longer until `reset()`. */
+  async slow(milliseconds: number): Promise<void> {
+    await this.#command({ command: "slow", milliseconds });
+  }
+
+  /** Ends every access token and session of a user of the flags. */
+  async revoke(username: string): Promise<void> {
+    await this.#command({ command: "revoked", username });
+  }
+
+  /** Ends `outage()` and `slow()`. */
+  async reset(): Promise<void> {
+    await this.#command({ command: "reset" });
+  }
+
+  stop(): void {
+    this.#process.kill();
+  }
+
+  async #command(command: Record<string, unknown>): Promise<void> {
+    await post(this.control, command);
+  }
+}
+
+async function post(url: string, body: Record<string, unknown>): Promise<Record<string, unknown>> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  const answer = (await response.json()) as Record<string, unknown>;
+  if (!response.ok) throw new Error(`${url}: ${answer["detail"]}`);
+  return answer;
+}
