@@ -100,12 +100,15 @@ fn settings(help: &str) -> Vec<Setting> {
 }
 
 #[test]
-fn operations_shows_the_configuration_that_the_failover_tests_use() {
+fn the_guide_shows_the_configuration_that_the_failover_tests_use() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |file: &str| std::fs::read_to_string(root.join(file)).expect(file);
-    let document = read("../docs/operations.md");
+    let document = read("../docs/scaling-and-availability.md");
     for file in ["long/patroni/patroni.yml", "long/patroni/haproxy.cfg"] {
-        assert!(document.contains(read(file).trim_end()), "docs/operations.md differs from {file}");
+        assert!(
+            document.contains(read(file).trim_end()),
+            "docs/scaling-and-availability.md differs from {file}"
+        );
     }
 }
 

@@ -35,7 +35,13 @@ fn secrets_are_made_where_git_ignores_them() {
     }
     assert!(read(".dockerignore").lines().any(|line| line == "secrets"));
     let mut seen = 0;
-    for name in ["README.md", "docs/operations.md", "docs/tls.md", "docs/key-rotation.md"] {
+    for name in [
+        "README.md",
+        "docs/deployment.md",
+        "docs/backup-and-recovery.md",
+        "docs/tls.md",
+        "docs/key-rotation.md",
+    ] {
         for example in examples(&read(name)) {
             // `&& mv` and the like are of the same example.
             if example.starts_with("cd /etc/rolegate/auth-service\n") {
@@ -55,7 +61,7 @@ fn secrets_are_made_where_git_ignores_them() {
 /// Dumps contain password hashes, and secrets of others must not be readable by other local users.
 #[test]
 fn directories_of_secrets_and_dumps_are_private() {
-    for name in ["README.md", "docs/operations.md", "docs/tls.md"] {
+    for name in ["README.md", "docs/deployment.md", "docs/backup-and-recovery.md", "docs/tls.md"] {
         let document = read(name);
         assert!(!document.contains("mkdir -p secrets"), "{name} makes it readable by others");
         for line in

@@ -64,7 +64,7 @@ fn unit_has_a_low_exposure() {
 #[tokio::test]
 async fn documented_environment_files_have_settings_of_their_programs() {
     let folder = tempfile::tempdir().expect("a folder");
-    let document = read("docs/operations.md");
+    let document = read("docs/deployment.md");
     let mut seen = 0;
     for program in [Program::AuthService, Program::PostsService, Program::Gateway] {
         let start = format!("cat > /etc/rolegate/{}.env <<'END'\n", program.name());
@@ -84,7 +84,7 @@ async fn documented_environment_files_have_settings_of_their_programs() {
 
 #[test]
 fn gateway_has_no_secret_and_posts_service_only_that_of_the_database() {
-    let document = read("docs/operations.md");
+    let document = read("docs/deployment.md");
     let files = |program: &str| -> Vec<String> {
         let start = format!("cat > /etc/rolegate/{program}.env <<'END'\n");
         let (_, rest) = document.split_once(&start).expect("an environment file");
@@ -100,7 +100,7 @@ fn gateway_has_no_secret_and_posts_service_only_that_of_the_database() {
 
 #[test]
 fn documented_signals_reach_every_process() {
-    for name in ["docs/key-rotation.md", "docs/tls.md", "docs/operations.md"] {
+    for name in ["docs/key-rotation.md", "docs/tls.md", "docs/deployment.md"] {
         // With quotes, several process ids would be one argument.
         assert!(!read(name).contains("\"$(pidof"), "{name}");
     }

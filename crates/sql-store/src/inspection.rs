@@ -175,7 +175,7 @@ fn check_clock(now: f64, database: f64) -> Result<&'static str, String> {
     }
     let direction = if skew > 0.0 { "ahead of" } else { "behind" };
     let seconds = skew.abs();
-    let advice = "synchronize both; for an SQLite file see Clocks in docs/operations.md";
+    let advice = "synchronize both; for an SQLite file see Clocks in docs/backup-and-recovery.md";
     Err(format!("{seconds:.0} seconds {direction} the clock of the database; {advice}"))
 }
 

@@ -71,7 +71,7 @@ impl Timeline {
                     tracing::warn!(
                         error,
                         "the server tells no timeline, so a primary that was superseded and returns \
-                         is not recognized; see Managed PostgreSQL in docs/operations.md"
+                         is not recognized; see Managed PostgreSQL in docs/scaling-and-availability.md"
                     );
                 });
                 require_no_recovery(connection).await.map(|()| None)

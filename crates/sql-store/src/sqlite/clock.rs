@@ -68,7 +68,7 @@ impl Pools {
         if is_service && behind < -AHEAD {
             tracing::warn!(
                 "the clock of the SQLite file is {} seconds ahead of this machine's; if that of the machine \
-                 is right, see Clocks in docs/operations.md",
+                 is right, see Clocks in docs/backup-and-recovery.md",
                 -behind / 1000
             );
         }
