@@ -2,6 +2,7 @@
 
 mod backup;
 mod blocklist;
+mod commands_doc;
 mod completions;
 mod compose_engine;
 mod compose_file;

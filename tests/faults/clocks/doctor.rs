@@ -14,7 +14,10 @@ async fn reported(machine: &Machine) -> Option<u64> {
     line.map(|line| {
         let problem = line.strip_prefix("FAILED clock").expect("it fails").trim_start();
         let (seconds, advice) = problem.split_once(" seconds behind ").expect(line);
-        assert!(advice.ends_with("for an SQLite file see Clocks in docs/backup-and-recovery.md"), "{line}");
+        assert!(
+            advice.ends_with("for an SQLite file see Clocks in docs/backup-and-recovery.md"),
+            "{line}"
+        );
         seconds.parse().expect(line)
     })
 }

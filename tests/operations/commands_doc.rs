@@ -1,0 +1,55 @@
+//! `docs/commands.md` against `--help` of the programs.
+
+use e2e::{Process, Program};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+/// A command with its groups, such as `user create`.
+type Commands = BTreeSet<String>;
+
+#[tokio::test]
+async fn reference_lists_exactly_the_commands_in_help() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/commands.md");
+    let document = std::fs::read_to_string(document).expect("the document");
+    let (_, block) = document.split_once("```sh\n").expect("the commands");
+    let (block, _) = block.split_once("```").expect("their end");
+    let (auth, rolegate) =
+        (commands(Program::AuthService).await, commands(Program::Rolegate).await);
+    assert_eq!(documented(block, "auth-service "), auth);
+    assert_eq!(documented(block, "rolegate "), &rolegate - &auth);
+    for (program, own) in [(Program::PostsService, Some("migrate")), (Program::Gateway, None)] {
+        let shared = ["doctor", "healthcheck", "serve"].into_iter().chain(own);
+        assert_eq!(commands(program).await, shared.map(str::to_owned).collect());
+    }
+}
+
+/// The words in lower case behind the name of the program.
+fn documented(block: &str, program: &str) -> Commands {
+    let is_word = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
+    let command = |line: &str| {
+        let line = line.strip_prefix("(umask 077; ").unwrap_or(line).strip_prefix(program)?;
+        Some(line.split(' ').take_while(is_word).collect::<Vec<_>>().join(" "))
+    };
+    block.lines().filter_map(command).collect()
+}
+
+/// Those that `--help` lists, with the commands of groups.
+async fn commands(program: Program) -> Commands {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut commands, mut groups) = (Commands::new(), vec![String::new()]);
+    while let Some(group) = groups.pop() {
+        let arguments: Vec<&str> = group.split_whitespace().chain(["--help"]).collect();
+        let exit = Process::run(program, &arguments, &BTreeMap::new(), folder.path(), "").await;
+        let Some((_, list)) = exit.stdout.split_once("Commands:\n") else {
+            commands.insert(group);
+            continue;
+        };
+        let names = list.lines().take_while(|line| !line.is_empty());
+        let names = names.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+        let names = names.filter(|name| !matches!(*name, "" | "help"));
+        groups.extend(names.map(|name| format!("{group} {name}").trim().to_owned()));
+    }
+    commands
+}
