@@ -7,25 +7,23 @@ use std::fs;
 
 /// Registers the metrics; a system without `/proc` has none.
 pub(super) fn register() {
-    let Some(now) = Stat::read() else { return };
-    let start = gauge(
-        "process_start_time_seconds",
-        "Start time of the process since unix epoch in seconds.",
-    );
-    start.set(boot_time().map_or(0, |boot| boot + now.start_time));
-    let cpu =
-        counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.");
+    let Some([.., after_boot]) = stat() else { return };
+    let help = "Start time of the process since unix epoch in seconds.";
+    let start = gauge("process_start_time_seconds", help);
+    start.set(boot_time().map_or(0, |boot| boot + after_boot));
+    let help = "Total user and system CPU time spent in seconds.";
+    let cpu_total = counter("process_cpu_seconds_total", help);
     let virtual_memory = gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.");
     let resident_memory = gauge("process_resident_memory_bytes", "Resident memory size in bytes.");
     let threads = gauge("process_threads", "Number of OS threads in the process.");
     let open_fds = gauge("process_open_fds", "Number of open file descriptors.");
     let max_fds = gauge("process_max_fds", "Maximum number of open file descriptors.");
     before_scrape("process", move || {
-        if let Some(stat) = Stat::read() {
-            advance_to(&cpu, stat.cpu_time.cast_unsigned());
-            virtual_memory.set(stat.virtual_memory);
-            resident_memory.set(stat.resident_memory);
-            threads.set(stat.threads);
+        if let Some([cpu, count, in_use, resident, _]) = stat() {
+            advance_to(&cpu_total, cpu.cast_unsigned());
+            threads.set(count);
+            virtual_memory.set(in_use);
+            resident_memory.set(resident);
         }
         if let Ok(entries) = fs::read_dir("/proc/self/fd") {
             set_count(&open_fds, entries.count());
@@ -36,39 +34,23 @@ pub(super) fn register() {
     });
 }
 
-/// Fields of `/proc/self/stat`, in seconds and bytes.
-#[derive(Debug, PartialEq)]
-struct Stat {
-    cpu_time: i64,
-    threads: i64,
-    /// Since the boot.
-    start_time: i64,
-    virtual_memory: i64,
-    resident_memory: i64,
+fn stat() -> Option<[i64; 5]> {
+    // The name of the program need not be UTF-8.
+    let text = fs::read("/proc/self/stat").ok()?;
+    let (ticks, page) = (clock_ticks_per_second().cast_signed(), page_size() as u64);
+    parse(&String::from_utf8_lossy(&text), ticks, page.cast_signed())
 }
 
-impl Stat {
-    fn read() -> Option<Self> {
-        // The name of the program need not be UTF-8.
-        let text = fs::read("/proc/self/stat").ok()?;
-        let ticks = clock_ticks_per_second().cast_signed();
-        Self::parse(&String::from_utf8_lossy(&text), ticks, (page_size() as u64).cast_signed())
-    }
-
-    fn parse(text: &str, ticks: i64, page: i64) -> Option<Self> {
-        // The second field, the name in parentheses, may contain both. The last ones exceed 63 bits.
-        let (_, fields) = text.rsplit_once(") ")?;
-        let fields = fields.split(' ').skip(1).take(21).map(str::parse);
-        let fields = fields.collect::<Result<Vec<i64>, _>>().ok()?;
-        let field = |number: usize| fields.get(number - 4).copied();
-        Some(Self {
-            cpu_time: (field(14)? + field(15)?) / ticks,
-            threads: field(20)?,
-            start_time: field(22)? / ticks,
-            virtual_memory: field(23)?,
-            resident_memory: field(24)? * page,
-        })
-    }
+/// Of `/proc/self/stat`: seconds of CPU time, threads, bytes of virtual and of resident memory, and the start
+/// in seconds after the boot.
+fn parse(text: &str, ticks: i64, page: i64) -> Option<[i64; 5]> {
+    // The second field, the name in parentheses, may contain both. The last ones exceed 63 bits.
+    let (_, fields) = text.rsplit_once(") ")?;
+    let fields = fields.split(' ').skip(1).take(21).map(str::parse);
+    let fields = fields.collect::<Result<Vec<i64>, _>>().ok()?;
+    let field = |number: usize| fields.get(number - 4).copied();
+    let cpu = (field(14)? + field(15)?) / ticks;
+    Some([cpu, field(20)?, field(23)?, field(24)? * page, field(22)? / ticks])
 }
 
 /// In seconds since 1970.
@@ -79,23 +61,15 @@ fn boot_time() -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::Stat;
+    use super::parse;
 
     #[test]
     fn the_name_of_a_program_may_look_like_other_fields() {
         let text = "7 (a) R 1 (b)) S 1 7 7 0 -1 4194560 1 0 0 0 450 151 0 0 20 0 3 0 9200 8192 5 \
                     18446744073709551615 1 1\n";
-        let stat = Stat::parse(text, 100, 4096).expect("valid");
-        let expected = Stat {
-            cpu_time: 6,
-            threads: 3,
-            start_time: 92,
-            virtual_memory: 8192,
-            resident_memory: 20480,
-        };
-        assert_eq!(stat, expected);
+        assert_eq!(parse(text, 100, 4096), Some([6, 3, 8192, 20480, 92]));
         for invalid in ["", "7 (a) S 1 7", "7 (a", &text.replace("9200", "?")] {
-            assert_eq!(Stat::parse(invalid, 100, 4096), None, "{invalid}");
+            assert_eq!(parse(invalid, 100, 4096), None, "{invalid}");
         }
     }
 }
