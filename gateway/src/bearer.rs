@@ -5,7 +5,10 @@ use crate::{
     endpoints::{access, accounts, api_keys, of_any_user, passwords, posts, sessions, users},
     memory::MemoryBudgets,
     middleware,
-    openapi::{Variant, docs_ui, document, guard::Guard},
+    openapi::{
+        Variant, docs_ui, document,
+        guard::{Guard, signed_in},
+    },
     pages,
     settings::PublicSettings,
     sign_in,
@@ -16,7 +19,10 @@ use posts::PostsState;
 use rolegate_auth_client::{AuthClient, Role};
 use rolegate_posts_client::PostsClient;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder};
-use utoipa_axum::{router::OpenApiRouter, routes};
+use utoipa_axum::{
+    router::{OpenApiRouter, UtoipaMethodRouter},
+    routes,
+};
 
 fn variant() -> Variant {
     Variant {
@@ -45,11 +51,6 @@ fn routes(
 ) -> OpenApiRouter<GatewayState> {
     let authors = Guard::any_of(auth, &[Role::AUTHOR, Role::ADMIN]);
     let admins = Guard::any_of(auth, &[Role::ADMIN]);
-    let all_keys = routes!(api_keys::create_api_key, api_keys::list_keys, api_keys::delete_keys);
-    let all_keys = of_any_user(all_keys);
-    let one_key = of_any_user(routes!(api_keys::get_key, api_keys::delete_key));
-    let all_sessions = of_any_user(routes!(sessions::list_sessions, sessions::end_sessions));
-    let one_session = of_any_user(routes!(sessions::end_session));
     let routes = OpenApiRouter::default()
         // public
         .routes(routes!(access::bearer_index))
@@ -58,15 +59,14 @@ fn routes(
         .routes(routes!(sessions::create_session))
         .routes(routes!(access::public))
         // any user: the handlers extract `CurrentUser` or `ActingClient`
-        .routes(routes!(accounts::profile))
-        .routes(routes!(accounts::me))
-        .routes(routes!(access::bearer_protected))
-        .routes(routes!(passwords::change_password))
-        .routes(routes!(accounts::logout))
-        .routes(routes!(api_keys::create_api_key, api_keys::list_keys, api_keys::delete_keys))
-        .routes(routes!(api_keys::get_key, api_keys::delete_key))
-        .routes(routes!(sessions::list_sessions, sessions::end_sessions))
-        .routes(routes!(sessions::end_session))
+        .routes(signed_in(routes!(accounts::profile)))
+        .routes(signed_in(routes!(accounts::me)))
+        .routes(signed_in(routes!(access::bearer_protected)))
+        .routes(signed_in(routes!(passwords::change_password)))
+        .routes(signed_in(routes!(accounts::logout)));
+    let routes =
+        own_credentials().into_iter().fold(routes, |routes, own| routes.routes(signed_in(own)));
+    let routes = routes
         // by role
         .routes(authors.protect(routes!(access::author)))
         .routes(admins.protect(routes!(access::admin)))
@@ -75,11 +75,10 @@ fn routes(
         .routes(admins.protect(routes!(users::set_user_role)))
         .routes(admins.protect(routes!(passwords::set_password)))
         .routes(admins.protect(routes!(users::revoke_tokens)))
-        .routes(admins.protect(routes!(users::list_roles)))
-        .routes(admins.protect(all_keys))
-        .routes(admins.protect(one_key))
-        .routes(admins.protect(all_sessions))
-        .routes(admins.protect(one_session));
+        .routes(admins.protect(routes!(users::list_roles)));
+    let routes = own_credentials()
+        .into_iter()
+        .fold(routes, |routes, own| routes.routes(admins.protect(of_any_user(own))));
     let Some(posts) = posts else { return routes };
     let posts = OpenApiRouter::default()
         // public
@@ -90,6 +89,16 @@ fn routes(
         .routes(authors.protect(routes!(posts::update_post, posts::delete_post)))
         .with_state(PostsState { posts, memory: memory.responses.clone() });
     routes.merge(posts)
+}
+
+/// The keys and sessions of the current user; admins have the same for any user.
+fn own_credentials() -> [UtoipaMethodRouter<GatewayState>; 4] {
+    [
+        routes!(api_keys::create_api_key, api_keys::list_own_keys, api_keys::delete_own_keys),
+        routes!(api_keys::get_own_key, api_keys::delete_own_key),
+        routes!(sessions::list_own_sessions, sessions::end_own_sessions),
+        routes!(sessions::end_own_session),
+    ]
 }
 
 /// The variant with its middleware. Without posts-service, it has no routes of posts.

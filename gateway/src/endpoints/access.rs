@@ -67,7 +67,6 @@ pub(crate) async fn admin() -> Json<Message> {
     get,
     path = "/protected",
     operation_id = "bearer",
-    security(("bearer" = [])),
     responses((status = 200, body = Message, example = "Welcome ada!"))
 )]
 pub(crate) async fn bearer_protected(CurrentUser(user): CurrentUser) -> Json<Message> {

@@ -104,7 +104,6 @@ pub(crate) async fn login(
 #[utoipa::path(
     post,
     path = "/logout",
-    security(("bearer" = [])),
     responses((status = 200, body = Message, example = "Logged out."), AccessTokenNeeded)
 )]
 pub(crate) async fn logout(client: ActingClient) -> Answer<Message> {
@@ -122,12 +121,7 @@ pub(crate) struct Profile {
 }
 
 /// Get the current user's profile
-#[utoipa::path(
-    get,
-    path = "/profile",
-    security(("bearer" = [])),
-    responses((status = 200, body = Profile))
-)]
+#[utoipa::path(get, path = "/profile", responses((status = 200, body = Profile)))]
 pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
     let role = user.unknown_role.unwrap_or(user.role).to_string();
     Json(Profile { message: format!("Welcome {}!", user.username), role })
@@ -157,12 +151,7 @@ pub(crate) struct Credential {
 }
 
 /// Get the current user and what the credential is
-#[utoipa::path(
-    get,
-    path = "/me",
-    security(("bearer" = [])),
-    responses((status = 200, body = Me))
-)]
+#[utoipa::path(get, path = "/me", responses((status = 200, body = Me)))]
 pub(crate) async fn me(client: ActingClient) -> Answer<Me> {
     let Bearer { user, kind, expires_at } = client.current_user().await?;
     let kind = kind.as_str_name().trim_start_matches("CREDENTIAL_KIND_").to_ascii_lowercase();

@@ -104,7 +104,6 @@ pub(crate) struct ApiKeyCreationRequest {
 #[utoipa::path(
     post,
     path = "/profile/keys",
-    security(("bearer" = [])),
     request_body = ApiKeyCreationRequest,
     responses(
         (status = 201, description = "The new API key.",
@@ -145,14 +144,8 @@ pub(crate) async fn create_api_key(
 }
 
 /// List the API keys of the current user
-#[utoipa::path(
-    get,
-    path = "/profile/keys",
-    operation_id = "list_own_keys",
-    security(("bearer" = [])),
-    responses((status = 200, body = ApiKeysResponse))
-)]
-pub(crate) async fn list_keys(client: ActingClient, ids: PathIds) -> Answer<ApiKeysResponse> {
+#[utoipa::path(get, path = "/profile/keys", responses((status = 200, body = ApiKeysResponse)))]
+pub(crate) async fn list_own_keys(client: ActingClient, ids: PathIds) -> Answer<ApiKeysResponse> {
     let keys = client.list_api_keys(ids.get("user_id")).await?;
     Ok(Json(ApiKeysResponse { keys: keys.into_iter().map(Into::into).collect() }))
 }
@@ -161,11 +154,9 @@ pub(crate) async fn list_keys(client: ActingClient, ids: PathIds) -> Answer<ApiK
 #[utoipa::path(
     get,
     path = "/profile/keys/{key_id}",
-    operation_id = "get_own_key",
-    security(("bearer" = [])),
     responses((status = 200, body = ApiKeyResponse))
 )]
-pub(crate) async fn get_key(
+pub(crate) async fn get_own_key(
     // Rejects an invalid token before the path is checked.
     _: CurrentUser,
     client: ActingClient,
@@ -180,8 +171,6 @@ pub(crate) async fn get_key(
 #[utoipa::path(
     delete,
     path = "/profile/keys/{key_id}",
-    operation_id = "delete_own_key",
-    security(("bearer" = [])),
     responses(
         (status = 200, body = Message, example = "API key deleted."),
         (status = 403, description = "The caller presented another API key. Any `user`, `author` \
@@ -189,7 +178,7 @@ pub(crate) async fn get_key(
             body = ErrorBody, example = "Insufficient privileges.")
     )
 )]
-pub(crate) async fn delete_key(
+pub(crate) async fn delete_own_key(
     _: CurrentUser,
     client: ActingClient,
     ids: PathIds,
@@ -203,11 +192,9 @@ pub(crate) async fn delete_key(
 #[utoipa::path(
     delete,
     path = "/profile/keys",
-    operation_id = "delete_own_keys",
-    security(("bearer" = [])),
     responses((status = 200, body = Message, example = "API keys deleted."), AccessTokenNeeded)
 )]
-pub(crate) async fn delete_keys(client: ActingClient, ids: PathIds) -> Answer<Message> {
+pub(crate) async fn delete_own_keys(client: ActingClient, ids: PathIds) -> Answer<Message> {
     client.delete_api_keys(ids.get("user_id"), None).await?;
     Ok(message("API keys deleted."))
 }

@@ -31,7 +31,6 @@ pub(crate) struct PasswordChangeRequest {
 #[utoipa::path(
     put,
     path = "/profile/password",
-    security(("bearer" = [])),
     request_body = PasswordChangeRequest,
     responses(
         (status = 200, body = Message, example = "Password updated successfully."),

@@ -150,14 +150,11 @@ pub(crate) fn user_agent(headers: &HeaderMap) -> Option<Cow<'_, str>> {
 }
 
 /// List the sessions of the current user
-#[utoipa::path(
-    get,
-    path = "/profile/sessions",
-    operation_id = "list_own_sessions",
-    security(("bearer" = [])),
-    responses((status = 200, body = SessionsResponse))
-)]
-pub(crate) async fn list_sessions(client: ActingClient, ids: PathIds) -> Answer<SessionsResponse> {
+#[utoipa::path(get, path = "/profile/sessions", responses((status = 200, body = SessionsResponse)))]
+pub(crate) async fn list_own_sessions(
+    client: ActingClient,
+    ids: PathIds,
+) -> Answer<SessionsResponse> {
     let sessions = client.list_sessions(ids.get("user_id")).await?;
     Ok(Json(SessionsResponse { sessions: sessions.into_iter().map(Into::into).collect() }))
 }
@@ -166,11 +163,9 @@ pub(crate) async fn list_sessions(client: ActingClient, ids: PathIds) -> Answer<
 #[utoipa::path(
     delete,
     path = "/profile/sessions/{session_id}",
-    operation_id = "end_own_session",
-    security(("bearer" = [])),
     responses((status = 200, body = Message, example = "Session ended."), AccessTokenNeeded)
 )]
-pub(crate) async fn end_session(
+pub(crate) async fn end_own_session(
     // Rejects an invalid token before the path is checked.
     _: CurrentUser,
     client: ActingClient,
@@ -187,11 +182,9 @@ pub(crate) async fn end_session(
 #[utoipa::path(
     delete,
     path = "/profile/sessions",
-    operation_id = "end_own_sessions",
-    security(("bearer" = [])),
     responses((status = 200, body = Message, example = "Sessions ended."), AccessTokenNeeded)
 )]
-pub(crate) async fn end_sessions(client: ActingClient, ids: PathIds) -> Answer<Message> {
+pub(crate) async fn end_own_sessions(client: ActingClient, ids: PathIds) -> Answer<Message> {
     client.delete_sessions(ids.get("user_id"), None).await?;
     Ok(message("Sessions ended."))
 }

@@ -27,14 +27,22 @@ impl Guard {
     where
         S: Clone + Send + Sync + 'static,
     {
-        let (schemas, mut paths, methods) =
-            route.map(|methods| methods.route_layer(self.layer.clone()));
+        let route = route.map(|methods| methods.route_layer(self.layer.clone()));
+        let (schemas, mut paths, methods) = signed_in(route);
         for operation in paths.paths.values_mut().flat_map(operations) {
-            let bearer = SecurityRequirement::new("bearer", [""; 0]);
-            operation.security = Some(vec![bearer]);
             let description = format!("The user's stored role is not {}.", self.role_names);
             add_response(operation, 403, &description, &["Insufficient privileges."]);
         }
         (schemas, paths, methods)
     }
+}
+
+/// Documents that `route` needs a bearer token, which its handlers check.
+pub(crate) fn signed_in<S>(
+    (schemas, mut paths, methods): UtoipaMethodRouter<S>,
+) -> UtoipaMethodRouter<S> {
+    for operation in paths.paths.values_mut().flat_map(operations) {
+        operation.security = Some(vec![SecurityRequirement::new("bearer", [""; 0])]);
+    }
+    (schemas, paths, methods)
 }
