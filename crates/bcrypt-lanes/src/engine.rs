@@ -49,7 +49,6 @@ impl Engine {
             threads: settings.threads.max(1),
             lanes: settings.lanes.clamp(1, MAX_LANES),
             queue: settings.queue.max(1),
-            ..settings
         };
         let (sender, measurements) = mpsc::channel();
         let mut engine = Self {
@@ -62,9 +61,8 @@ impl Engine {
             let (shared, sender) = (Arc::clone(&engine.shared), sender.clone());
             let thread = thread::Builder::new().name(format!("bcrypt-{worker}"));
             engine.threads.push(thread.spawn(move || {
-                let lowered = if settings.low_priority { lower_priority() } else { Ok(()) };
                 // The engine is gone if a later thread could not be created.
-                let _ = sender.send((lowered, calibrate(settings.lanes)));
+                let _ = sender.send((lower_priority(), calibrate(settings.lanes)));
                 drop(sender);
                 shared.work(worker);
             })?);
@@ -83,7 +81,6 @@ impl Engine {
     }
 
     /// A snapshot of the statistics.
-    #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.stats()
     }

@@ -85,8 +85,6 @@ impl LaneGroup {
                     ran: now.saturating_duration_since(started),
                 };
                 ended.completed += 1;
-                ended.waited += answer.waited;
-                ended.ran += answer.ran;
                 job.answer(Ok(answer));
                 continue;
             }

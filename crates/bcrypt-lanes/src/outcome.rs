@@ -29,7 +29,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// Whether the password matches.
-    #[must_use]
     pub const fn is_match(self) -> bool {
         matches!(self, Self::Match { .. })
     }
@@ -79,10 +78,6 @@ pub struct Stats {
     pub dropped: u64,
     /// Counter: worker panics. A worker that panics loses the jobs in its lanes and restarts.
     pub panics: u64,
-    /// Counter: total time that completed jobs waited for a lane.
-    pub waited: Duration,
-    /// Counter: total time that completed jobs spent in a lane.
-    pub ran: Duration,
     /// Estimated throughput of all lanes together, in iterations per second (cost c takes 2^c).
     pub iterations_per_second: u64,
 }

@@ -259,8 +259,6 @@ impl Scheduler {
         self.counters.expired += ended.expired;
         self.counters.dropped += ended.dropped;
         self.counters.panics += ended.panics;
-        self.counters.waited += ended.waited;
-        self.counters.ran += ended.ran;
     }
 
     pub(crate) fn stats(&self) -> Stats {

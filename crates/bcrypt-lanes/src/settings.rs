@@ -2,7 +2,7 @@
 
 use std::thread;
 
-/// Size and priority of an engine.
+/// The size of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Worker threads, at least 1. Default: one for each core available to the process.
@@ -12,17 +12,11 @@ pub struct Settings {
     pub lanes: usize,
     /// Maximum number of queued jobs, at least 1. Default: 1024. Deadlines usually limit it first.
     pub queue: usize,
-    /// Whether workers run at low priority (Linux only). Default: yes.
-    pub low_priority: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            threads: thread::available_parallelism().map_or(1, Into::into),
-            lanes: 6,
-            queue: 1024,
-            low_priority: true,
-        }
+        let threads = thread::available_parallelism().map_or(1, Into::into);
+        Self { threads, lanes: 6, queue: 1024 }
     }
 }

