@@ -59,13 +59,11 @@ impl Gateway {
     }
 
     /// The address of the bearer-token variant; `None` if it is off.
-    #[must_use]
     pub fn bearer_address(&self) -> Option<SocketAddr> {
         self.bearer.as_ref().map(Listener::address)
     }
 
     /// The address of the HTTP Basic variant; `None` if it is off.
-    #[must_use]
     pub fn basic_address(&self) -> Option<SocketAddr> {
         self.basic.as_ref().map(Listener::address)
     }

@@ -138,7 +138,6 @@ pub struct PublicSettings {
 
 impl PublicSettings {
     /// The listeners that are on, with their settings.
-    #[must_use]
     pub fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
         [
             ("BEARER_LISTEN_ADDR", self.bearer_listen_addr),

@@ -13,7 +13,6 @@ impl InitialPassword {
     pub const NAME: &str = "initial-admin-password";
 
     /// The file, which need not exist.
-    #[must_use]
     pub fn in_file(path: PathBuf) -> Self {
         Self(Some(Arc::new(path)))
     }

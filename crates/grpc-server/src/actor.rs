@@ -5,7 +5,6 @@ use tonic::metadata::MetadataMap;
 
 /// The token of `authorization: Bearer <token>` (RFC 6750, section 2.1). Anything else yields the empty
 /// token, which is rejected as any invalid token is.
-#[must_use]
 pub fn token(metadata: &MetadataMap) -> &str {
     let mut values = metadata.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return "" };
@@ -13,7 +12,6 @@ pub fn token(metadata: &MetadataMap) -> &str {
 }
 
 /// [`token`] for calls that allow anonymous actors: `None` only without `authorization`.
-#[must_use]
 pub fn optional_token(metadata: &MetadataMap) -> Option<&str> {
     metadata.contains_key(AUTHORIZATION).then(|| token(metadata))
 }

@@ -29,7 +29,6 @@ pub(crate) struct Caller {
 
 /// Whether the caller of the call with these extensions may report client address, request id and
 /// trace: it has an address in a trusted network, a verified certificate, or is in this process.
-#[must_use]
 pub fn is_trusted_caller(extensions: &Extensions, trusted: &CidrSet) -> bool {
     match extensions.get() {
         Some(Peer::InProcess) => true,

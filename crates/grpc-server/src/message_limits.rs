@@ -14,7 +14,6 @@ pub const MAX_LONG_MESSAGE: usize = 1400 * 1024;
 
 /// Adds `service` once more to these routes, for the methods at these paths, such as
 /// `/rolegate.auth.v1.AuthService/BatchAuthorize`: with a limit of its own.
-#[must_use]
 pub fn with_methods<S>(mut routes: Routes, service: &S, paths: &[&str]) -> Routes
 where
     S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,

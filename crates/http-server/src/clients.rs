@@ -18,7 +18,6 @@ pub const MAX_LOGINS_PER_CLIENT: u32 = 32;
 
 /// The client with this address: an IPv4 address, or an IPv6 /64, which is commonly one subscriber.
 /// Clients with an unknown address are one client.
-#[must_use]
 pub fn client_key(address: Option<IpAddr>) -> IpAddr {
     match address.unwrap_or(Ipv6Addr::UNSPECIFIED.into()).to_canonical() {
         IpAddr::V6(v6) => network(v6, 64).into(),
@@ -27,7 +26,6 @@ pub fn client_key(address: Option<IpAddr>) -> IpAddr {
 }
 
 /// The network of this prefix length that an address is in.
-#[must_use]
 pub fn network(address: Ipv6Addr, prefix: u32) -> Ipv6Addr {
     let mask = u128::MAX.checked_shl(128 - prefix.min(128)).unwrap_or(0);
     Ipv6Addr::from_bits(address.to_bits() & mask)
@@ -52,13 +50,11 @@ struct Clients {
 
 impl ClientSlots {
     /// Each client has `max` slots.
-    #[must_use]
     pub fn new(max: u32) -> Self {
         Self { max, clients: Arc::default() }
     }
 
     /// The free slots of this client.
-    #[must_use]
     pub fn of(&self, client: IpAddr) -> Arc<Semaphore> {
         let mut clients = self.clients.lock();
         if clients.slots.len() >= clients.limit.max(MIN_CLIENTS) {
@@ -70,7 +66,6 @@ impl ClientSlots {
     }
 
     /// Takes a slot; `None` if the client has no slot left.
-    #[must_use]
     pub fn acquire(&self, client: IpAddr) -> Option<ClientSlot> {
         self.of(client).try_acquire_owned().ok()
     }
@@ -88,7 +83,6 @@ pub struct AddressLimit {
 
 impl AddressLimit {
     /// At most `max` connections from one IPv4 address or IPv6 /64, and any number from `exempt`.
-    #[must_use]
     pub fn new(max: u32, exempt: CidrSet) -> Self {
         Self { slots: ClientSlots::new(max), exempt }
     }

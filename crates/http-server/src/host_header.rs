@@ -50,7 +50,6 @@ pub(crate) async fn require(request: Request, next: Next) -> Response {
 }
 
 /// 400 if a request may not be served. Its body is not read, so the connection closes.
-#[must_use]
 pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     const BODY: &str = r#"{"detail":"Host header is missing, repeated or malformed."}"#;
     if is_valid(request.version(), request.headers()) {

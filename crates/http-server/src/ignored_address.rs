@@ -37,7 +37,6 @@ pub struct AddressHeader {
 
 impl AddressHeader {
     /// Describes a header.
-    #[must_use]
     pub const fn new(name: &'static str, setting: &'static str, sender: &'static str) -> Self {
         Self { name, setting, sender, lines: LogOnce::at_most(2, Duration::MAX) }
     }
@@ -95,7 +94,6 @@ impl AddressHeader {
 }
 
 /// Whether strangers on the Internet cannot have this address.
-#[must_use]
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),

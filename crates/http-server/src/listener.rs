@@ -114,20 +114,17 @@ impl Listener {
     }
 
     /// Whether it requires TLS.
-    #[must_use]
     pub fn has_tls(&self) -> bool {
         self.tls.is_some()
     }
 
     /// Its URL.
-    #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.has_tls() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
     }
 
     /// The bound address, with the real port if the setting has port 0.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -68,7 +68,6 @@ pub struct Reservation {
 
 impl MemoryBudget {
     /// A budget of `bytes`, with this name in metrics. Requests wait for `wait_timeout`.
-    #[must_use]
     pub fn new(name: &'static str, bytes: usize, wait_timeout: Duration) -> Self {
         let size = (bytes / KIB).min(Semaphore::MAX_PERMITS);
         let share = u32::try_from(size / 2).unwrap_or(u32::MAX);
@@ -183,7 +182,6 @@ impl Reservation {
     }
 
     /// The same bytes, which hold the reservation until the last reference to them is dropped.
-    #[must_use]
     pub fn hold(self: &Arc<Self>, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Held { bytes, _reservation: Arc::clone(self) })
     }

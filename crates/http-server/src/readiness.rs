@@ -22,7 +22,6 @@ pub struct Readiness {
 
 impl Readiness {
     /// Not ready until [`Self::set_healthy`], and never after `shutdown` has begun.
-    #[must_use]
     pub fn new(shutdown: &Shutdown) -> Self {
         Self {
             healthy: Arc::default(),
@@ -60,7 +59,6 @@ impl Readiness {
     }
 
     /// Whether load balancers should send new requests.
-    #[must_use]
     pub fn is_ready(&self) -> bool {
         self.obstacle().is_none()
     }

@@ -13,7 +13,6 @@ pub struct CidrSet(Vec<IpNet>);
 impl CidrSet {
     /// Whether a network contains the address. An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`, as
     /// dual-stack sockets report) counts as the IPv4 address.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))

@@ -28,7 +28,6 @@ pub(crate) fn divide(listeners: usize) {
 }
 
 /// How many connections of clients each listener may have, as far as open files limit it.
-#[must_use]
 pub fn per_listener() -> usize {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let clients = usize::try_from(limit.saturating_sub(RESERVE)).unwrap_or(usize::MAX);

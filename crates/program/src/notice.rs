@@ -19,7 +19,6 @@ pub struct Notice {
 
 impl Notice {
     /// `headline`: the program, its version, and what it depends on.
-    #[must_use]
     pub fn new(headline: impl Into<String>) -> Self {
         Self { headline: headline.into(), listeners: Vec::new(), remarks: Vec::new() }
     }

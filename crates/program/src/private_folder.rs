@@ -50,7 +50,6 @@ pub fn check(folder: &Path, files: &[&str]) -> Result<(), String> {
 }
 
 /// The effective user of this process.
-#[must_use]
 pub fn current_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }

@@ -17,7 +17,6 @@ impl ReloadSignal {
     /// # Panics
     ///
     /// If the process cannot handle signals, and outside a tokio runtime.
-    #[must_use]
     pub fn listen() -> Self {
         Self(signal(SignalKind::hangup()).expect("SIGHUP can be handled"))
     }

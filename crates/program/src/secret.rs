@@ -16,7 +16,6 @@ use zeroize::Zeroizing;
 const MAX_FILE_KIB: u64 = 64;
 
 /// Parses a secret, as a `value_parser` of clap. Infallible, so that clap never quotes the value.
-#[must_use]
 pub fn parse(text: &str) -> Result<SecretString, std::convert::Infallible> {
     Ok(SecretString::from(text))
 }
@@ -56,19 +55,16 @@ impl SecretSource {
     }
 
     /// The secret in this file; errors name the setting `variable`.
-    #[must_use]
     pub fn from_file(variable: &str, path: &Path) -> Self {
         Self { variable: variable.to_owned(), location: SecretLocation::File(path.to_owned()) }
     }
 
     /// Whether a reload may yield another secret.
-    #[must_use]
     pub fn is_file(&self) -> bool {
         matches!(self.location, SecretLocation::File(_))
     }
 
     /// The setting and its file, for log lines about a reload.
-    #[must_use]
     pub fn describe(&self) -> String {
         match &self.location {
             SecretLocation::Value(_) => {
@@ -90,7 +86,6 @@ impl SecretSource {
     }
 
     /// The error for an invalid secret: `problem` continues "the secret …".
-    #[must_use]
     pub fn invalid(&self, problem: &str) -> SettingError {
         match &self.location {
             SecretLocation::Value(_) => SettingError::new(self.variable.as_str(), problem),

@@ -138,7 +138,6 @@ pub fn socket_address<const PORT: u16>(text: &str) -> Result<SocketAddr, String>
 }
 
 /// `on` or `off`.
-#[must_use]
 pub fn switch() -> impl TypedValueParser<Value = bool> {
     PossibleValuesParser::new(["on", "off"]).map(|value| value == "on")
 }

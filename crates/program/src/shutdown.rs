@@ -20,7 +20,6 @@ pub struct Shutdown {
 
 impl Shutdown {
     /// Running, until [`Self::begin`] or [`Self::stop_now`].
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -39,7 +38,6 @@ impl Shutdown {
     }
 
     /// Whether the shutdown has begun.
-    #[must_use]
     pub fn is_lame_duck(&self) -> bool {
         self.lame_duck.is_cancelled()
     }

@@ -29,26 +29,22 @@ pub enum CookieError {
 
 impl<'a> Cookie<'a> {
     /// That of applications on the host that sets it. `is_plain`: over plain HTTP, on loopback.
-    #[must_use]
     pub const fn of_host(is_plain: bool) -> Self {
         Self { name: if is_plain { "rolegate" } else { "__Host-rolegate" }, domain: None }
     }
 
     /// That of applications on all hosts of a domain.
-    #[must_use]
     pub const fn of_domain(domain: &'a str) -> Self {
         Self { name: "__Secure-rolegate", domain: Some(domain) }
     }
 
     /// That of the console. `is_plain`: over plain HTTP, on loopback.
-    #[must_use]
     pub const fn of_console(is_plain: bool) -> Self {
         let name = if is_plain { "rolegate-console" } else { "__Host-rolegate-console" };
         Self { name, domain: None }
     }
 
     /// Whether its session is for a domain, and thus no bearer token.
-    #[must_use]
     pub const fn is_for_domain(&self) -> bool {
         self.domain.is_some()
     }
@@ -82,7 +78,6 @@ impl<'a> Cookie<'a> {
 
     /// `Set-Cookie` with this session, for so many seconds. The session must have no character but those of
     /// base64url.
-    #[must_use]
     pub fn set(&self, session: &SecretString, seconds: u64) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&self.line(session.expose_secret(), seconds)).ok()?;
         value.set_sensitive(true);
@@ -90,7 +85,6 @@ impl<'a> Cookie<'a> {
     }
 
     /// `Set-Cookie` that removes it.
-    #[must_use]
     pub fn remove(&self) -> String {
         self.line("", 0)
     }

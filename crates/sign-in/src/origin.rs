@@ -10,7 +10,6 @@ pub struct Origin(Url);
 
 impl Origin {
     /// The origin of a URL with this scheme, `http` or `https`, and this `Host`; `None` if it has none.
-    #[must_use]
     pub fn new(scheme: &str, host: &str) -> Option<Self> {
         let is_authority = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]_".contains(&byte);
         let is_valid = matches!(scheme, "http" | "https") && host.bytes().all(is_authority);
@@ -20,32 +19,27 @@ impl Origin {
 
     /// That of the request: `Host`, and the scheme in `X-Forwarded-Proto`. That header may be forged, but not
     /// by a page of another origin.
-    #[must_use]
     pub fn of_request(headers: &HeaderMap) -> Option<Self> {
         let scheme = only(headers, HeaderName::from_static("x-forwarded-proto")).unwrap_or("http");
         Self::new(scheme, only(headers, header::HOST)?)
     }
 
     /// The root of the origin.
-    #[must_use]
     pub fn url(&self) -> &Url {
         &self.0
     }
 
     /// As in the header `Origin`.
-    #[must_use]
     pub fn serialized(&self) -> String {
         self.0.origin().ascii_serialization()
     }
 
     /// Whether passwords cannot be read on the way: encrypted, or on this host.
-    #[must_use]
     pub fn is_safe(&self) -> bool {
         is_safe(&self.0)
     }
 
     /// Whether it is this host itself over plain HTTP, which needs no encryption.
-    #[must_use]
     pub fn is_plain_loopback(&self) -> bool {
         self.0.scheme() == "http" && is_loopback(&self.0)
     }
@@ -61,7 +55,6 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// The value of a header that is given exactly once.
-#[must_use]
 pub fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none())?.to_str().ok()
@@ -79,7 +72,6 @@ pub struct ReturnOrigins(Vec<(Url, bool)>);
 
 impl ReturnOrigins {
     /// Whether one of them is the origin.
-    #[must_use]
     pub fn contains(&self, Origin(url): &Origin) -> bool {
         self.0.iter().any(|(it, is_parent)| {
             let (host, known) =

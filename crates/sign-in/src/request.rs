@@ -43,7 +43,6 @@ pub struct BrowserRequest<'a> {
 
 impl<'a> BrowserRequest<'a> {
     /// As proxies describe it in headers of the request for a decision.
-    #[must_use]
     pub fn forwarded(headers: &'a HeaderMap) -> Self {
         let forwarded = |name| only(headers, HeaderName::from_static(name));
         Self {
@@ -78,7 +77,6 @@ impl<'a> BrowserRequest<'a> {
 }
 
 /// Whether a script or an element of a page made the request, rather than a person.
-#[must_use]
 pub fn is_by_page(headers: &HeaderMap) -> bool {
     fetch_mode(headers).is_some_and(|mode| mode != "navigate")
 }
@@ -90,7 +88,6 @@ fn fetch_mode(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Whether the browser says that a page of this origin made the request.
-#[must_use]
 pub fn is_same_origin(headers: &HeaderMap, own: Option<&Origin>) -> bool {
     if headers.contains_key(FETCH_SITE) {
         return only(headers, FETCH_SITE) == Some("same-origin");
@@ -127,7 +124,6 @@ impl SignIn {
     /// Where a person signs in who has no good credential; `None` for requests of programs, and for the page
     /// itself, which the proxy should have passed. A proxy that does not say the method was configured before
     /// there was a page: nginx would answer 500 to its visitors if they were led there.
-    #[must_use]
     pub fn redirect(&self, request: BrowserRequest<'_>) -> Option<String> {
         if request.method.is_none() || !request.is_navigation() {
             return None;

@@ -60,7 +60,6 @@ pub struct SignIn {
 
 impl SignIn {
     /// The cookie of an application with this origin.
-    #[must_use]
     pub fn cookie(&self, origin: Option<&Origin>) -> Cookie<'_> {
         match &self.cookie_domain {
             _ if origin.is_some_and(Origin::is_plain_loopback) => Cookie::of_host(true),

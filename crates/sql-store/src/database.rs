@@ -39,7 +39,6 @@ impl Database {
     }
 
     /// Whether it is on a PostgreSQL server.
-    #[must_use]
     pub fn is_postgres(&self) -> bool {
         matches!(self.engine, Engine::Postgres(_))
     }

@@ -33,7 +33,6 @@ pub enum StoreError {
 impl StoreError {
     /// Whether one value of the statement, or of the rows that it found, is the reason. The same
     /// statement may succeed without it.
-    #[must_use]
     pub fn is_of_data(&self) -> bool {
         let Self::Failed(error) = self else { return false };
         match &**error {
@@ -53,7 +52,6 @@ impl StoreError {
     }
 
     /// The reason of the contract.
-    #[must_use]
     pub fn reason(&self) -> Reason {
         match self {
             Self::Unavailable(_) | Self::TimedOut => Reason::StoreUnavailable,
@@ -64,13 +62,11 @@ impl StoreError {
     }
 
     /// Whether the write may be done nevertheless.
-    #[must_use]
     pub fn is_outcome_unknown(&self) -> bool {
         matches!(self, Self::OutcomeUnknown(..))
     }
 
     /// Whether a retry may succeed.
-    #[must_use]
     pub fn is_transient(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }

@@ -78,7 +78,6 @@ impl Database {
 
 impl LongTransaction {
     /// Whether it is on a PostgreSQL server.
-    #[must_use]
     pub fn is_postgres(&self) -> bool {
         matches!(self.0, Open::Postgres(_))
     }

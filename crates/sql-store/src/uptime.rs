@@ -54,7 +54,6 @@ pub(crate) fn uptime() -> i64 {
 }
 
 /// The clock of the machine: milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
-#[must_use]
 #[expect(clippy::disallowed_methods, reason = "where a clock begins")]
 pub fn unix_millis() -> i64 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -24,7 +24,6 @@ pub struct EventLog {
 
 impl EventLog {
     /// Counts events for this log line.
-    #[must_use]
     pub const fn new(log: fn(&str)) -> Self {
         Self { log, counts: Mutex::new(None) }
     }

@@ -27,14 +27,12 @@ struct Written<K> {
 impl<K: Clone + Ord> LogOnce<K> {
     /// At most `max_lines` in a `period`; further keys are silent. For keys that strangers choose, who
     /// could fill the log.
-    #[must_use]
     pub const fn at_most(max_lines: usize, period: Duration) -> Self {
         Self::new(max_lines, period, false)
     }
 
     /// Remembers `max_keys`; beyond it, the oldest is forgotten and may be repeated sooner. For lines
     /// that must not be lost.
-    #[must_use]
     pub const fn evicting(max_keys: usize, period: Duration) -> Self {
         Self::new(max_keys, period, true)
     }

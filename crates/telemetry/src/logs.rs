@@ -27,7 +27,6 @@ pub const AUDIT: &str = "audit";
 const OWN_TARGETS: &str = "rolegate";
 
 /// An error and its sources, separated by colons.
-#[must_use]
 pub fn error_chain(error: &dyn Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {}", error_chain(source)),

@@ -29,37 +29,31 @@ type Collector = Box<dyn Fn() + Send + Sync>;
 static COLLECTORS: Mutex<BTreeMap<String, Collector>> = Mutex::new(BTreeMap::new());
 
 /// Registers a counter; its name ends in `_total`.
-#[must_use]
 pub fn counter(name: &str, help: &str) -> IntCounter {
     register_int_counter!(name, help).expect(REGISTERED)
 }
 
 /// Registers a counter with labels.
-#[must_use]
 pub fn counter_vec(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
     register_int_counter_vec!(name, help, labels).expect(REGISTERED)
 }
 
 /// Registers a gauge.
-#[must_use]
 pub fn gauge(name: &str, help: &str) -> IntGauge {
     register_int_gauge!(name, help).expect(REGISTERED)
 }
 
 /// Registers a gauge with labels.
-#[must_use]
 pub fn gauge_vec(name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
     register_int_gauge_vec!(name, help, labels).expect(REGISTERED)
 }
 
 /// Registers a histogram.
-#[must_use]
 pub fn histogram(name: &str, help: &str, buckets: &[f64]) -> Histogram {
     register_histogram!(name, help, buckets.to_vec()).expect(REGISTERED)
 }
 
 /// Registers a histogram with labels.
-#[must_use]
 pub fn histogram_vec(name: &str, help: &str, labels: &[&str], buckets: &[f64]) -> HistogramVec {
     register_histogram_vec!(name, help, labels, buckets.to_vec()).expect(REGISTERED)
 }
@@ -88,7 +82,6 @@ pub fn before_scrape(name: impl Into<String>, collect: impl Fn() + Send + Sync +
 }
 
 /// All metrics, as `text/plain; version=0.0.4`.
-#[must_use]
 pub fn text() -> String {
     for collect in COLLECTORS.lock().values() {
         collect();

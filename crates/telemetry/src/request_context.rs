@@ -37,7 +37,6 @@ impl RequestContext {
     }
 
     /// The client address in the context of the current task.
-    #[must_use]
     pub fn client_address() -> Option<IpAddr> {
         Self::with_current(|current| current.client_address).flatten()
     }

@@ -121,7 +121,6 @@ impl Pool {
     }
 
     /// The state of the pool, and of the last write.
-    #[must_use]
     pub fn status(&self) -> StoreStatus {
         let status = self.connections.status();
         let (open, idle) = (status.size, status.available);
