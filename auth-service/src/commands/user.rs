@@ -2,7 +2,6 @@
 //! to the database is the authorization.
 
 mod change;
-mod create_key;
 mod import;
 mod keys;
 mod new_password;
@@ -12,8 +11,8 @@ mod user_line;
 
 use crate::settings::ServiceSettings;
 use clap::{Args, Subcommand};
-use create_key::NewKey;
 use import::ImportArguments;
+use keys::NewKey;
 use operator::Operator;
 use rolegate_program::{
     program::Failure,
@@ -134,7 +133,7 @@ pub fn run(
                 operator.reset_password(&username, new_password_file, settings).await
             }
             UserCommand::RevokeTokens(Name { username }) => operator.revoke_tokens(&username).await,
-            UserCommand::CreateKey(new) => create_key::run(&operator, new, role).await,
+            UserCommand::CreateKey(new) => operator.create_key(new, role).await,
             UserCommand::Keys(Name { username }) => operator.keys(&username).await,
             UserCommand::DeleteKey { username, id } => operator.delete_key(&username, id).await,
             UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
