@@ -5,18 +5,17 @@ use std::{net::IpAddr, time::Instant};
 
 /// The client address and the deadline of a call.
 #[derive(Clone, Copy, Debug)]
-pub struct CallOrigin {
+pub(crate) struct CallOrigin {
     /// The address of the end user, if known.
-    pub client_address: Option<IpAddr>,
+    pub(crate) client_address: Option<IpAddr>,
     /// When the caller stops waiting.
-    pub deadline: Instant,
+    pub(crate) deadline: Instant,
 }
 
 impl CallOrigin {
     /// Identifies the client to rate limits and the fairness of the password engine, as
     /// [`client_key`] does.
-    #[must_use]
-    pub fn client_key(&self) -> IpAddr {
+    pub(crate) fn client_key(&self) -> IpAddr {
         client_key(self.client_address)
     }
 }

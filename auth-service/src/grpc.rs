@@ -11,7 +11,7 @@ mod message;
 mod opaque_tokens;
 
 use crate::{
-    accounts::{AccountError, Accounts, Bearer},
+    accounts::{AccountError, Accounts, Bearer, Requirement},
     metrics,
     opaque_token::TokenKind,
 };
@@ -32,7 +32,7 @@ use tonic::{Request, Response, Status};
 
 /// `rolegate.auth.v1.AuthService`, and the authorization service of Envoy.
 #[derive(Clone)]
-pub struct AuthGrpc {
+pub(crate) struct AuthGrpc {
     accounts: Accounts,
     /// Callers that may report a client address.
     trusted: Arc<CidrSet>,
@@ -41,9 +41,7 @@ pub struct AuthGrpc {
 }
 
 impl AuthGrpc {
-    /// The calls of these accounts.
-    #[must_use]
-    pub fn new(accounts: Accounts, trusted: CidrSet, sign_in: Option<SignIn>) -> Self {
+    pub(crate) fn new(accounts: Accounts, trusted: CidrSet, sign_in: Option<SignIn>) -> Self {
         Self { accounts, trusted: Arc::new(trusted), sign_in: sign_in.map(Arc::new) }
     }
 }
@@ -275,7 +273,8 @@ impl AuthService for AuthGrpc {
         &self,
         request: Request<wire::GetCurrentUserRequest>,
     ) -> RpcResult<wire::GetCurrentUserResponse> {
-        let actor = self.accounts.current_user(actor::token(request.metadata())).await?;
+        let (token, any) = (actor::token(request.metadata()), Requirement::AnyAuthenticated);
+        let actor = self.accounts.authorize(token, &any).await?;
         Ok(Response::new(actor.into()))
     }
 

@@ -29,28 +29,23 @@ const BATCH_AUTHORIZE: &str = "/rolegate.auth.v1.AuthService/BatchAuthorize";
 
 /// The configuration of the service.
 pub struct Config {
-    /// The database of the users.
-    pub database: DatabaseUrl,
-    /// The keys of access tokens.
-    pub keys: KeySource,
+    pub(crate) database: DatabaseUrl,
+    pub(crate) keys: KeySource,
     /// The source of the password of the seeded admin.
     pub admin_password: AdminPassword,
     /// The file of a generated one, removed when `admin` gets another password.
     pub initial_password: InitialPassword,
     /// Cost of new password hashes: base-2 logarithm of the rounds.
-    pub bcrypt_cost: u32,
-    /// The secrets that go into password hashes.
-    pub peppers: Peppers,
-    /// Threads and lanes of the password engine.
-    pub engine: rolegate_bcrypt_lanes::Settings,
-    /// Limits and switches of the use cases.
-    pub policy: Policy,
+    pub(crate) bcrypt_cost: u32,
+    pub(crate) peppers: Peppers,
+    pub(crate) engine: rolegate_bcrypt_lanes::Settings,
+    pub(crate) policy: Policy,
     /// The file of passwords that may not be chosen.
-    pub blocklist: Option<PathBuf>,
+    pub(crate) blocklist: Option<PathBuf>,
     /// Callers whose request ids, client addresses and traces are accepted.
-    pub trusted_gateways: CidrSet,
+    pub(crate) trusted_gateways: CidrSet,
     /// How people sign in whose requests Envoy asks about; `None` if they cannot.
-    pub sign_in: Option<SignIn>,
+    pub(crate) sign_in: Option<SignIn>,
 }
 
 /// The service: its database is migrated, its admin exists.

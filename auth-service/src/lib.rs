@@ -5,27 +5,27 @@
 //! - [`commands`]: the program and its commands, also for rolegate; [`host`]: the service for other
 //!   programs.
 //! - [`settings`]: flags and environment.
-//! - [`grpc`]: maps messages to use cases, and outcomes to statuses.
+//! - `grpc`: maps messages to use cases, and outcomes to statuses.
 //! - [`accounts`]: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: the trait and its two engines.
 //! - [`opaque_token`]: the keys of programs and the sessions of people.
-//! - [`password`]: hashing and verifying; [`token`]: issuing and verifying access tokens;
+//! - `password`: hashing and verifying; [`token`]: issuing and verifying access tokens;
 //!   [`secret_generation`]: random secrets.
 //! - `actor`: who acts; `audit`: the audit log; `metrics`: the metrics.
-//! - [`call_origin`]: client address and deadline of a call; [`user`]: the user types; [`roles`]: the roles
+//! - `call_origin`: client address and deadline of a call; [`user`]: the user types; `roles`: the roles
 //!   that exist.
 
 pub mod accounts;
 mod actor;
 mod audit;
-pub mod call_origin;
+mod call_origin;
 pub mod commands;
-pub mod grpc;
+mod grpc;
 pub mod host;
 mod metrics;
 pub mod opaque_token;
-pub mod password;
-pub mod roles;
+mod password;
+mod roles;
 pub mod secret_generation;
 mod secret_list;
 pub mod settings;

@@ -94,7 +94,6 @@ pub(crate) fn authorization(refusal: Option<Reason>) {
     }
 }
 
-/// Counts an API key that was presented.
 pub(crate) fn api_key_presented(is_accepted: bool) {
     if is_accepted { ACCEPTED.inc() } else { REFUSED.inc() }
 }

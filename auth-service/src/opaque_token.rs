@@ -96,8 +96,7 @@ pub struct NewToken {
 
 impl TokenKind {
     /// The kind of a credential by its first characters, good or not; `None` for an access token.
-    #[must_use]
-    pub fn of(credential: &str) -> Option<Self> {
+    pub(crate) fn of(credential: &str) -> Option<Self> {
         split(credential).map(|(kind, _)| kind)
     }
 
@@ -149,8 +148,7 @@ impl NewToken {
 }
 
 /// The digest by which a token is found, in hex; `None` if it is malformed.
-#[must_use]
-pub fn digest(token: &str) -> Option<String> {
+pub(crate) fn digest(token: &str) -> Option<String> {
     let (_, encoded) = split(token)?;
     let mut random = [0_u8; RANDOM_BYTES + 1];
     let decoded = URL_SAFE_NO_PAD.decode_slice(encoded, &mut random);
@@ -163,38 +161,31 @@ fn split(token: &str) -> Option<(TokenKind, &str)> {
 }
 
 impl OpaqueToken {
-    /// What it is.
-    #[must_use]
-    pub fn kind(&self) -> TokenKind {
+    pub(crate) fn kind(&self) -> TokenKind {
         if self.not_before.is_some() { TokenKind::Session } else { TokenKind::ApiKey }
     }
 
     /// When a session ends unless it is used, of which `idle` is the limit in seconds.
-    #[must_use]
-    pub fn idle_expires_at(&self, idle: u64) -> u64 {
+    pub(crate) fn idle_expires_at(&self, idle: u64) -> u64 {
         let end = self.last_used_at.unwrap_or(self.created_at).saturating_add(idle);
         self.expires_at.map_or(end, |expires_at| end.min(expires_at))
     }
 }
 
 impl TokenBearer {
-    /// What it is.
-    #[must_use]
-    pub fn kind(&self) -> TokenKind {
+    pub(crate) fn kind(&self) -> TokenKind {
         if self.not_before.is_some() { TokenKind::Session } else { TokenKind::ApiKey }
     }
 
     /// Whether it is good at this time, in Unix seconds, apart from the idle limit of sessions.
-    #[must_use]
-    pub fn is_good(&self, at: u64) -> bool {
+    pub(crate) fn is_good(&self, at: u64) -> bool {
         !self.user.disabled
             && self.expires_at.is_none_or(|end| at < end)
             && self.not_before.is_none_or(|own| own == self.user.tokens_not_before)
     }
 
     /// The user with the lower of the stored role and the key's.
-    #[must_use]
-    pub fn into_bounded_user(self) -> User {
+    pub(crate) fn into_bounded_user(self) -> User {
         let role = self.role.map_or(self.user.role, |bound| bound.lower(self.user.role));
         User { role, ..self.user }
     }

@@ -17,11 +17,9 @@ mod pepper;
 mod rejection;
 mod validation;
 
-pub use blocklist::BlocklistFile;
+pub(crate) use blocklist::BlocklistFile;
 pub(crate) use credential_cache::{CacheKey, CredentialCache};
-pub use hasher::{HashError, Hasher, Verification};
+pub(crate) use hasher::{HashError, Hasher, Verification};
 pub(crate) use importable::{HashCounts, HashRules, NO_PASSWORD};
-pub use pepper::{Peppers, UnknownPepper};
-pub use validation::{
-    MAX_PASSWORD_BYTES, Password, PasswordError, PasswordRules, PresentedPassword,
-};
+pub(crate) use pepper::Peppers;
+pub(crate) use validation::{Password, PasswordError, PasswordRules, PresentedPassword};

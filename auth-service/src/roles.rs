@@ -10,22 +10,20 @@ pub struct Roles(Vec<Role>);
 
 impl Roles {
     /// The three that always exist.
-    pub const BUILT_IN: Self = Self(Vec::new());
+    pub(crate) const BUILT_IN: Self = Self(Vec::new());
 
     /// Whether there is this role.
-    #[must_use]
-    pub fn contains(&self, role: &Role) -> bool {
+    pub(crate) fn contains(&self, role: &Role) -> bool {
         Role::BUILT_IN.contains(role) || self.0.contains(role)
     }
 
     /// The three, then the others in the order of the setting.
-    pub fn iter(&self) -> impl Iterator<Item = Role> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Role> {
         Role::BUILT_IN.into_iter().chain(self.0.iter().copied())
     }
 
     /// The role with this name.
-    #[must_use]
-    pub fn named(&self, name: &str) -> Option<Role> {
+    pub(crate) fn named(&self, name: &str) -> Option<Role> {
         name.parse().ok().filter(|role| self.contains(role))
     }
 
@@ -51,8 +49,7 @@ impl Roles {
     }
 
     /// The names, as people read them.
-    #[must_use]
-    pub fn listed(&self) -> String {
+    pub(crate) fn listed(&self) -> String {
         self.iter().map(|role| role.to_string()).collect::<Vec<_>>().join(", ")
     }
 }

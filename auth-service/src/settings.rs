@@ -206,7 +206,7 @@ impl ServiceSettings {
     }
 
     /// When sessions end.
-    pub fn sessions(&self) -> Result<SessionLimits, SettingError> {
+    pub(crate) fn sessions(&self) -> Result<SessionLimits, SettingError> {
         let (idle, max) = (self.session_idle_seconds, self.session_max_seconds);
         let problem = format!("must be at most SESSION_MAX_SECONDS, which is {max}");
         let error = || SettingError::new("SESSION_IDLE_SECONDS", problem);
@@ -214,7 +214,7 @@ impl ServiceSettings {
     }
 
     /// The database with the reads of `DATABASE_READS`.
-    pub fn with_reads(&self, database: DatabaseUrl) -> Result<DatabaseUrl, SettingError> {
+    pub(crate) fn with_reads(&self, database: DatabaseUrl) -> Result<DatabaseUrl, SettingError> {
         let is_quorum = self.database_reads == "quorum";
         database.with_reads(if is_quorum { Reads::Quorum } else { Reads::Primary })
     }
@@ -231,7 +231,7 @@ impl ServiceSettings {
     }
 
     /// The secrets that go into password hashes.
-    pub fn peppers(&self) -> Result<Peppers, SettingError> {
+    pub(crate) fn peppers(&self) -> Result<Peppers, SettingError> {
         let file = self.password_pepper_file.as_deref();
         let source =
             SecretSource::from_setting("PASSWORD_PEPPER", self.password_pepper.clone(), file)?;
@@ -239,15 +239,14 @@ impl ServiceSettings {
     }
 
     /// The rules for new passwords. Reads the blocklist.
-    pub fn password_rules(&self) -> Result<PasswordRules, SettingError> {
+    pub(crate) fn password_rules(&self) -> Result<PasswordRules, SettingError> {
         let file = self.password_blocklist_file.as_deref();
         let blocklist = file.map(BlocklistFile::load).transpose()?;
         Ok(PasswordRules { min_length: self.password_min_length, blocklist })
     }
 
     /// Threads and lanes of the password engine.
-    #[must_use]
-    pub fn engine(&self) -> rolegate_bcrypt_lanes::Settings {
+    pub(crate) fn engine(&self) -> rolegate_bcrypt_lanes::Settings {
         let defaults = rolegate_bcrypt_lanes::Settings::default();
         let threads = self.bcrypt_threads.unwrap_or(defaults.threads);
         rolegate_bcrypt_lanes::Settings { threads, lanes: self.bcrypt_lanes, ..defaults }

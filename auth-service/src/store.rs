@@ -16,7 +16,7 @@ mod sql;
 mod tables;
 mod transfer;
 
-pub use batched_reads::BatchedReads;
+pub(crate) use batched_reads::BatchedReads;
 pub use opaque_tokens::{TokenSelection, TokenStore, Used};
 pub use rolegate_sql_store::StoreError;
 pub use sql::open;

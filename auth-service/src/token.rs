@@ -15,7 +15,8 @@ mod keyring;
 
 pub use hs256::PROVIDER;
 pub use key_source::KeySource;
-pub use keyring::{Keyring, TooShort, self_test};
+pub(crate) use keyring::self_test;
+pub use keyring::{Keyring, TooShort};
 
 use crate::user::{MAX_LEAD_SECONDS, User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -40,14 +41,15 @@ pub struct Tokens {
 
 /// The content of a token with a good signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VerifiedToken {
+pub(crate) struct VerifiedToken {
     /// The id in `sub`; that of no user for an integer outside the range of user ids.
-    pub user_id: i64,
+    pub(crate) user_id: i64,
     /// The time of issue in Unix seconds, derived from `exp`.
-    pub issued: u64,
+    pub(crate) issued: u64,
     /// [`User::tokens_marked_until`] at that time, if it was later; otherwise 0.
-    pub mark: u64,
-    exp: u64,
+    pub(crate) mark: u64,
+    /// The claim `exp`, in Unix seconds.
+    pub(crate) exp: u64,
     nbf: Option<u64>,
 }
 
@@ -91,13 +93,12 @@ fn is_present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool,
 
 impl Tokens {
     /// Signs with the first key of the ring and verifies with all of them.
-    #[must_use]
     pub fn new(keyring: Keyring) -> Self {
         Self { keyring: Arc::new(RwLock::new(keyring)) }
     }
 
     /// Replaces the keys of this and all clones.
-    pub fn replace_keys(&self, keyring: Keyring) {
+    pub(crate) fn replace_keys(&self, keyring: Keyring) {
         let (signs, accepts) = (keyring.signing_kid(), keyring.kids().collect::<Vec<_>>());
         tracing::info!(signs, ?accepts, "reloaded the keys of access tokens");
         let old = self.keyring.read();
@@ -118,8 +119,7 @@ impl Tokens {
 
     /// How many seconds after `now` a token may be issued for the user: none, except after many
     /// revocations in a row, or by a clock that was ahead.
-    #[must_use]
-    pub fn seconds_until_issue(user: &User, now: u64) -> u64 {
+    pub(crate) fn seconds_until_issue(user: &User, now: u64) -> u64 {
         user.tokens_not_before.saturating_sub(now.saturating_add(MAX_LEAD_SECONDS))
     }
 
@@ -139,8 +139,7 @@ impl Tokens {
 
     /// Verifies the signature and `sub`; `None` for a token that is malformed, forged, or not like those that
     /// this service issues. The caller reads the user, whose time decides about the rest.
-    #[must_use]
-    pub fn verify(&self, token: &str) -> Option<VerifiedToken> {
+    pub(crate) fn verify(&self, token: &str) -> Option<VerifiedToken> {
         if token.len() > MAX_TOKEN_LEN {
             return None;
         }
@@ -174,21 +173,13 @@ impl Tokens {
 impl VerifiedToken {
     /// Whether it is valid at this time, in Unix seconds: `exp` and `nbf`. A later `exp` than any that
     /// is issued is of another program, or of a clock that was ahead.
-    #[must_use]
-    pub fn is_valid_at(&self, now: u64) -> bool {
+    pub(crate) fn is_valid_at(&self, now: u64) -> bool {
         let latest = now.saturating_add(TOKEN_TTL_SECONDS + MAX_EXTRA_SECONDS);
         now < self.exp && self.exp <= latest && self.nbf.is_none_or(|nbf| nbf <= now)
     }
 
-    /// The claim `exp`, in Unix seconds.
-    #[must_use]
-    pub fn expires_at(&self) -> u64 {
-        self.exp
-    }
-
     /// Whether it has ended before its time, by the user as stored.
-    #[must_use]
-    pub fn is_revoked(&self, user: &User) -> bool {
+    pub(crate) fn is_revoked(&self, user: &User) -> bool {
         let until = user.tokens_marked_until;
         self.issued < user.tokens_not_before || (self.issued < until && self.mark != until)
     }

@@ -27,15 +27,14 @@ const FREE: usize = 4 * 1024;
 
 /// `rolegate.posts.v1.PostService` over the use cases.
 #[derive(Clone)]
-pub struct PostsGrpc {
+pub(crate) struct PostsGrpc {
     posts: Posts,
     memory: MemoryBudget,
 }
 
 impl PostsGrpc {
     /// Serves these use cases. Responses take at most `memory`.
-    #[must_use]
-    pub fn new(posts: Posts, memory: MemoryBudget) -> Self {
+    pub(crate) fn new(posts: Posts, memory: MemoryBudget) -> Self {
         Self { posts, memory }
     }
 

@@ -5,15 +5,15 @@
 //!
 //! - [`commands`]: the program and its commands; [`host`]: the service for other programs.
 //! - [`settings`]: flags and environment.
-//! - [`grpc`]: maps messages to use cases, and outcomes to statuses.
-//! - [`posts`]: the use cases and their rules; knows neither tonic nor SQL.
+//! - `grpc`: maps messages to use cases, and outcomes to statuses.
+//! - `posts`: the use cases and their rules; knows neither tonic nor SQL.
 //! - [`store`]: posts in SQL, on two engines.
-//! - [`post`]: a stored post, and the content of one to write.
+//! - `post`: a stored post, and the content of one to write.
 
 pub mod commands;
-pub mod grpc;
+mod grpc;
 pub mod host;
-pub mod post;
-pub mod posts;
+mod post;
+mod posts;
 pub mod settings;
 pub mod store;

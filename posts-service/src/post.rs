@@ -7,40 +7,39 @@ use rolegate_proto::{
 
 /// A post. It holds only the id of its author: auth-service owns usernames.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Post {
+pub(crate) struct Post {
     /// Assigned by the database, at least 1, never reused.
-    pub id: i64,
+    pub(crate) id: i64,
     /// Never changes.
-    pub author_id: i64,
+    pub(crate) author_id: i64,
     /// As written.
-    pub title: String,
+    pub(crate) title: String,
     /// As written.
-    pub content: String,
+    pub(crate) content: String,
     /// Time of creation, in milliseconds since 1970-01-01T00:00:00Z.
-    pub created_at: i64,
+    pub(crate) created_at: i64,
     /// Time of the last update, in milliseconds likewise; increases with every update.
-    pub updated_at: i64,
+    pub(crate) updated_at: i64,
 }
 
 /// A post with the current username of its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PostWithAuthor {
-    /// The post.
-    pub post: Post,
+pub(crate) struct PostWithAuthor {
+    pub(crate) post: Post,
     /// `None` if the author was deleted.
-    pub author: Option<String>,
+    pub(crate) author: Option<String>,
 }
 
 /// A valid title and content, both exactly as sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PostContent {
+pub(crate) struct PostContent {
     pub(crate) title: String,
     pub(crate) content: String,
 }
 
 impl PostContent {
     /// Validates the title, then the content. The error is the `detail` text of the API.
-    pub fn new(title: String, content: String) -> Result<Self, &'static str> {
+    pub(crate) fn new(title: String, content: String) -> Result<Self, &'static str> {
         if !is_length_valid(&title, MAX_TITLE_CHARS) {
             Err("Title must have 1 to 200 characters.")
         } else if title.chars().any(char::is_control) {

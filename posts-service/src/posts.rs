@@ -4,7 +4,7 @@ mod error;
 mod reads;
 mod writes;
 
-pub use error::PostError;
+pub(crate) use error::PostError;
 
 use crate::{post::Post, store};
 use rolegate_auth_client::{AuthClient, CallContext};
@@ -14,17 +14,16 @@ use std::sync::Arc;
 
 /// The use cases over one store. Clones share everything.
 #[derive(Clone)]
-pub struct Posts {
+pub(crate) struct Posts {
     store: Arc<Database>,
     /// Concurrent lookups of single posts share a statement.
-    reads: BatchedReads<Database, i64, Post>,
+    reads: Arc<BatchedReads<Database, i64, Post>>,
     auth: AuthClient,
 }
 
 impl Posts {
     /// The posts of `store`; `auth` authorizes writes.
-    #[must_use]
-    pub fn new(store: Arc<Database>, auth: AuthClient) -> Self {
+    pub(crate) fn new(store: Arc<Database>, auth: AuthClient) -> Self {
         let reads = BatchedReads::new(
             (store::NAME, "id"),
             &store,
@@ -36,7 +35,7 @@ impl Posts {
             },
             |post: &Post| post.id,
         );
-        Self { store, reads, auth }
+        Self { store, reads: Arc::new(reads), auth }
     }
 }
 

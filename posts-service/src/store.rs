@@ -11,24 +11,21 @@ pub(crate) const NAME: &str = "posts";
 
 /// Selects the post to write. The statement that writes checks both conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PostSelector {
-    /// The id.
-    pub id: i64,
+pub(crate) struct PostSelector {
+    pub(crate) id: i64,
     /// The author; `None` for any.
-    pub author_id: Option<i64>,
+    pub(crate) author_id: Option<i64>,
 }
 
-/// Selects a page of posts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PostFilter {
+pub(crate) struct PostFilter {
     /// Only greater ids.
-    pub after: i64,
+    pub(crate) after: i64,
     /// Only this author's; `None` for all.
-    pub author_id: Option<i64>,
-    /// At most this many.
-    pub limit: i64,
+    pub(crate) author_id: Option<i64>,
+    pub(crate) limit: i64,
     /// The page ends after the post whose content reaches this total, in bytes.
-    pub content_bytes: i64,
+    pub(crate) content_bytes: i64,
 }
 
 /// The tables of posts-service, in a schema of their own in PostgreSQL, because users may be in the

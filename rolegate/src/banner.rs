@@ -25,7 +25,7 @@ pub(crate) enum AdminPasswordHint<'a> {
 pub(crate) fn reset_password(data_dir: &Path, users: &DatabaseUrl, is_in_data_dir: bool) -> String {
     let absolute = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let program = current_exe().unwrap_or_else(|_| "rolegate".into());
-    let database = match users.target() {
+    let database = match &users.target {
         _ if is_in_data_dir => format!(" --data-dir {}", quote(&absolute(data_dir))),
         DatabaseTarget::Sqlite(file) => {
             format!(" --database-url sqlite://{}", quote(&absolute(file)))

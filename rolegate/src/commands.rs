@@ -128,7 +128,7 @@ async fn check_databases(
 ) {
     let data_dir = &settings.data_dir;
     let is_new = |database: &DatabaseUrl| {
-        let DatabaseTarget::Sqlite(file) = database.target() else { return false };
+        let DatabaseTarget::Sqlite(file) = &database.target else { return false };
         file.parent() == Some(data_dir) && !data_dir.exists()
     };
     // An unset password is generated.

@@ -26,7 +26,7 @@ impl Databases {
         if !settings.posts {
             return Ok(Self { users, posts: None });
         }
-        let posts = posts.unwrap_or_else(|| match users.target() {
+        let posts = posts.unwrap_or_else(|| match &users.target {
             DatabaseTarget::Postgres(_) => users.clone(),
             DatabaseTarget::Sqlite(_) => in_data_dir(data_dir::POSTS),
         });

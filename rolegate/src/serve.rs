@@ -84,7 +84,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         .announce(Notice::new(headline))
         .listener("grpc", url(&auth_grpc), SERVICE_NAME)
         .listener("posts", url(&posts_grpc), posts_name)
-        .http("ops", Some(admin.address()), "/livez /readyz /metrics")
+        .http("ops", Some(admin.address), "/livez /readyz /metrics")
         .remark(match posts {
             Some(_) => "Posts: on, in this process",
             None => "Posts: off, because POSTS is off",

@@ -16,7 +16,7 @@ use std::{mem, net::IpAddr};
 
 /// The roles that may pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Requirement {
+pub(crate) enum Requirement {
     /// Every user with a valid token.
     AnyAuthenticated,
     /// Users whose stored role is listed.
@@ -25,8 +25,7 @@ pub enum Requirement {
 
 impl Requirement {
     /// Whether a user with this role may pass.
-    #[must_use]
-    pub fn admits(&self, role: Role) -> bool {
+    pub(crate) fn admits(&self, role: Role) -> bool {
         match self {
             Self::AnyAuthenticated => true,
             Self::Roles(roles) => roles.contains(&role),
@@ -41,15 +40,14 @@ impl Requirement {
 
 /// One authorization of a batch.
 #[derive(Clone, Debug)]
-pub struct Bearer {
+pub(crate) struct Bearer {
     /// The access token, the session or the API key.
-    pub access_token: String,
-    /// The roles that may pass.
-    pub requirement: Requirement,
+    pub(crate) access_token: String,
+    pub(crate) requirement: Requirement,
     /// Of the end user, for the audit log; `None` for that of the call.
-    pub client_address: Option<IpAddr>,
+    pub(crate) client_address: Option<IpAddr>,
     /// Whether the token is from a cookie, which may hold a session and nothing else.
-    pub from_cookie: bool,
+    pub(crate) from_cookie: bool,
 }
 
 /// A credential that may be good, except for a malformed opaque token.
@@ -170,7 +168,7 @@ impl Accounts {
         if token.is_revoked(&user) {
             return Err(Reason::TokenInvalid.into());
         }
-        let (token, expires_at) = (None, Some(token.expires_at()));
+        let (token, expires_at) = (None, Some(token.exp));
         self.check(Actor { user, unknown_role: None, token, expires_at, at }, requirement)
     }
 

@@ -28,7 +28,6 @@ pub(super) struct Presented<'a> {
 /// Credentials whose password was correct.
 pub(super) struct Checked {
     pub(super) credentials: Credentials,
-    /// Whether the hash is to be replaced.
     pub(super) needs_rehash: bool,
 }
 

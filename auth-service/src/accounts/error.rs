@@ -10,27 +10,22 @@ use std::{borrow::Cow, error::Error, time::Duration};
 
 /// A use case failed, for a reason of the contract.
 #[derive(Debug, thiserror::Error)]
-pub enum AccountError {
-    /// Refused.
+pub(crate) enum AccountError {
     #[error("{}", text(*.0))]
     Refused(Reason),
     /// An argument breaks this rule.
     #[error("{1}")]
     Invalid(Reason, Cow<'static, str>),
-    /// The password breaks this rule.
     #[error("{0}")]
     PasswordInvalid(#[from] PasswordError),
     /// Refused for now.
     #[error("{}", text(*.reason))]
     Later {
-        /// Why.
         reason: Reason,
-        /// When to retry.
         retry_after: Duration,
         /// What else is refused until then.
         scope: Option<RefusalScope>,
     },
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A bug or a failure of the system.
@@ -73,9 +68,7 @@ impl AccountError {
         Self::Invalid(Reason::RequestInvalid, rule.into())
     }
 
-    /// The reason of the contract.
-    #[must_use]
-    pub fn reason(&self) -> Reason {
+    pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::Refused(reason) | Self::Invalid(reason, _) | Self::Later { reason, .. } => {
                 *reason
@@ -125,7 +118,7 @@ impl From<HashError> for AccountError {
             HashError::Overloaded { retry_after, scope } => {
                 Self::Later { reason: Reason::Overloaded, retry_after, scope }
             }
-            HashError::UnknownPepper(cause) => Self::internal(cause),
+            HashError::UnknownPepper => Self::internal(error),
             HashError::Failed(cause) => Self::internal(cause),
         }
     }

@@ -24,7 +24,7 @@ static CLOCK_BEHIND: LogOnce<()> = LogOnce::at_most(1, Duration::from_secs(10));
 impl Accounts {
     /// Issues an access token to the user of this name, if the password is correct. Always runs
     /// bcrypt; the credential cache is for HTTP Basic only.
-    pub async fn login(
+    pub(crate) async fn login(
         &self,
         username: &str,
         password: SecretString,

@@ -17,24 +17,24 @@ use std::sync::Arc;
 /// 10000-01-01T00:00:00Z, the first time that RFC 3339 cannot write.
 const MAX_TIME: u64 = 253_402_300_800;
 
-/// A key to create.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ApiKeyRequest {
+pub(crate) struct ApiKeyRequest {
     /// The user who acts by it; `None` for the actor.
-    pub user_id: Option<i64>,
+    pub(crate) user_id: Option<i64>,
     /// As its user named it.
-    pub name: String,
+    pub(crate) name: String,
     /// The highest role that it grants: `None` for the user's, `Some(None)` for a malformed one.
-    pub role: Option<Option<Role>>,
+    #[expect(clippy::option_option, reason = "absent and malformed are not the same")]
+    pub(crate) role: Option<Option<Role>>,
     /// When it ends, in Unix seconds; `None` for never.
-    pub expires_at: Option<i64>,
+    pub(crate) expires_at: Option<i64>,
 }
 
 impl Accounts {
     /// Creates a key of the actor, or for an admin one of another user, and returns the key itself with what
     /// is stored of it. A leaked key cannot make keys that outlive it, nor can a credential that is
     /// revoked meanwhile.
-    pub async fn create_api_key(
+    pub(crate) async fn create_api_key(
         &self,
         credential: &str,
         request: ApiKeyRequest,
@@ -101,7 +101,7 @@ impl Accounts {
 
     /// Deletes the token with this id, or without one all but that of the actor, of the actor, or of the user
     /// with this id, for an admin. A leaked key can, of its own user's tokens, only delete itself.
-    pub async fn delete_tokens(
+    pub(crate) async fn delete_tokens(
         &self,
         kind: TokenKind,
         credential: &str,

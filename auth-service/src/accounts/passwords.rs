@@ -23,7 +23,7 @@ impl Accounts {
     /// tokens and sessions, but a session that is the bearer's. The rules of the new password are checked first, because that needs no hash. A check
     /// of the current password counts as a login attempt, so that a stolen token does not bypass the
     /// rate limit. An API key cannot: it acts for a program, which has no password.
-    pub async fn change_password(
+    pub(crate) async fn change_password(
         &self,
         access_token: &str,
         current: SecretString,
@@ -53,7 +53,7 @@ impl Accounts {
 
     /// Replaces the password of another user and revokes the user's tokens. The contract fixes the order
     /// of the checks: the actor's token, the actor's role, the user, the password.
-    pub async fn set_password(
+    pub(crate) async fn set_password(
         &self,
         access_token: &str,
         user_id: i64,

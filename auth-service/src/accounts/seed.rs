@@ -18,8 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The username of the first admin.
-pub const ADMIN_USERNAME: &str = "admin";
+pub(crate) const ADMIN_USERNAME: &str = "admin";
 
 /// Enough for one hash of the highest cost on a slow machine.
 const SEED_TIMEOUT: Duration = Duration::from_mins(2);
@@ -39,19 +38,12 @@ pub enum AdminPassword {
 
 /// The first admin could not be created.
 #[derive(Debug, thiserror::Error)]
-pub enum SeedError {
+pub(crate) enum SeedError {
     /// What is wrong with the setting of the password.
     #[error("{0}")]
     Password(String),
-    /// The generated password cannot be written.
     #[error("the generated admin password cannot be written to {}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// The store or the hasher failed.
+    File { path: PathBuf, source: io::Error },
     #[error("the user admin cannot be created")]
     Account(#[from] AccountError),
 }
@@ -59,7 +51,7 @@ pub enum SeedError {
 impl Accounts {
     /// Creates the user `admin` with the role `admin` unless it exists. Safe when several replicas
     /// start at the same time. Removes the file with the initial password if it is outdated.
-    pub async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
+    pub(crate) async fn seed_admin(&self, password: &AdminPassword) -> Result<(), SeedError> {
         let found = self.reads.credentials.get(ADMIN_USERNAME.to_owned()).await;
         let exists = found.map_err(AccountError::from)?.value.is_some();
         if exists || !self.insert_admin(password).await? {

@@ -11,39 +11,36 @@ use std::{sync::Arc, time::Duration};
 
 /// The settings of the operator.
 #[derive(Clone)]
-pub struct Policy {
+pub(crate) struct Policy {
     /// For new passwords.
-    pub passwords: PasswordRules,
+    pub(crate) passwords: PasswordRules,
     /// Login failures per minute for a username at an address; 15 times that for an address; 0 for
     /// no limit.
-    pub login_failure_limit: u32,
+    pub(crate) login_failure_limit: u32,
     /// TTL of successful checks of HTTP Basic credentials; zero turns the cache off.
-    pub basic_cache_ttl: Duration,
-    /// Whether users may register.
-    pub registration_open: bool,
+    pub(crate) basic_cache_ttl: Duration,
+    pub(crate) registration_open: bool,
     /// Registrations per minute from an address; 0 for no limit.
-    pub registration_limit: u32,
-    /// The roles that users can have.
-    pub roles: Roles,
-    /// When sessions end.
-    pub sessions: SessionLimits,
+    pub(crate) registration_limit: u32,
+    pub(crate) roles: Roles,
+    pub(crate) sessions: SessionLimits,
 }
 
 /// When sessions end, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionLimits {
+pub(crate) struct SessionLimits {
     /// Without use; at most `max`.
-    pub idle: u64,
+    pub(crate) idle: u64,
     /// After creation, in any case.
-    pub max: u64,
+    pub(crate) max: u64,
 }
 
 /// The use cases. Clones share all state.
 #[derive(Clone)]
-pub struct Accounts {
+pub(crate) struct Accounts {
     pub(super) store: Arc<dyn UserStore>,
     /// Lookups of one user, which share statements.
-    pub(super) reads: BatchedReads,
+    pub(super) reads: Arc<BatchedReads>,
     pub(super) hasher: Hasher,
     pub(super) cache: CredentialCache,
     pub(super) tokens: Tokens,
@@ -56,14 +53,14 @@ pub struct Accounts {
 
 impl Accounts {
     /// Fails only without system randomness.
-    pub fn new(
+    pub(crate) fn new(
         store: Arc<dyn UserStore>,
         hasher: Hasher,
         tokens: Tokens,
         policy: Policy,
         initial_password: InitialPassword,
     ) -> Result<Self, getrandom::Error> {
-        let reads = BatchedReads::new(&store);
+        let reads = Arc::new(BatchedReads::new(&store));
         let cache = CredentialCache::new(policy.basic_cache_ttl)?;
         let logins = RateLimiter::for_logins(policy.login_failure_limit);
         let registrations = RateLimiter::for_registrations(policy.registration_limit);

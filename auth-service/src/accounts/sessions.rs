@@ -1,8 +1,7 @@
 //! Sessions: made by a password, and ended by time.
 
 use super::{
-    authorize::Requirement, credentials::Presented, error::AccountError, opaque_tokens::check_name,
-    service::Accounts,
+    credentials::Presented, error::AccountError, opaque_tokens::check_name, service::Accounts,
 };
 use crate::{
     actor::Actor,
@@ -27,15 +26,13 @@ const MAX_USER_AGENT: usize = 256;
 /// How long a decision waits for the end of an idle session.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// A session to make.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionRequest {
+pub(crate) struct SessionRequest {
     /// As the client named it.
-    pub name: Option<String>,
-    /// The `User-Agent` of the client.
-    pub user_agent: String,
+    pub(crate) name: Option<String>,
+    pub(crate) user_agent: String,
     /// Whether it is for the cookie of a domain, and good nowhere else.
-    pub for_domain: bool,
+    pub(crate) for_domain: bool,
 }
 
 /// The id of a session without use for too long, and why it could not be ended.
@@ -43,7 +40,7 @@ pub(super) type IdleSession = (i64, Option<StoreError>);
 
 impl Accounts {
     /// Makes a session of the user of this name, if the password is correct, with the checks of a login.
-    pub async fn create_session(
+    pub(crate) async fn create_session(
         &self,
         username: &str,
         password: SecretString,
@@ -112,11 +109,6 @@ impl Accounts {
     /// When a session ends unless it is used, in Unix seconds.
     pub(crate) fn idle_expires_at(&self, session: &OpaqueToken) -> u64 {
         session.idle_expires_at(self.policy.sessions.idle)
-    }
-
-    /// The bearer of a credential.
-    pub(crate) async fn current_user(&self, credential: &str) -> Result<Actor, AccountError> {
-        self.authorize(credential, &Requirement::AnyAuthenticated).await
     }
 
     /// Deletes the sessions among these tokens that were not used for too long, so that they do not live again,

@@ -22,7 +22,7 @@ use std::{sync::Arc, time::Instant};
 
 impl Accounts {
     /// Creates a user with the role `user`.
-    pub async fn register(
+    pub(crate) async fn register(
         &self,
         username: &str,
         password: SecretString,
@@ -43,7 +43,7 @@ impl Accounts {
     /// Creates a user with a role; the actor must be an admin. Works while registration is disabled,
     /// and counts towards no limit. The contract fixes the order of the checks: the actor's token, the
     /// actor's role, the username, the password, the role (`None` for an unknown one).
-    pub async fn create_user(
+    pub(crate) async fn create_user(
         &self,
         actor: &str,
         username: &str,
@@ -84,7 +84,7 @@ impl Accounts {
 
     /// Replaces the role of a user. The contract fixes the order of the checks: the actor's token,
     /// the actor's role, the user, the role (`None` for an unknown one).
-    pub async fn set_user_role(
+    pub(crate) async fn set_user_role(
         &self,
         actor: &str,
         user_id: i64,
@@ -102,7 +102,7 @@ impl Accounts {
     /// Disables or enables a user; the actor must be an admin. Every read of the user sees it, so each
     /// credential is refused from the next request on. Tokens issued before stay revoked when the user
     /// is enabled again: a thief may still have one.
-    pub async fn set_user_disabled(
+    pub(crate) async fn set_user_disabled(
         &self,
         actor: &str,
         user_id: i64,
@@ -118,7 +118,11 @@ impl Accounts {
 
     /// Deletes a user and returns it; the actor must be an admin. Admins cannot delete themselves,
     /// so one always remains, nor the user named `admin`, whom the next start would create again.
-    pub async fn delete_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
+    pub(crate) async fn delete_user(
+        &self,
+        actor: &str,
+        user_id: i64,
+    ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
         actor.may_change(user_id)?;
         let user = self.find(user_id).await?;
@@ -139,7 +143,7 @@ impl Accounts {
     }
 
     /// Ends the session in a cookie of the sign-in page.
-    pub async fn end_cookie_session(&self, token: &str) -> Result<User, AccountError> {
+    pub(crate) async fn end_cookie_session(&self, token: &str) -> Result<User, AccountError> {
         let actor = self.authorize_from(true, token, &Requirement::AnyAuthenticated).await?;
         let session = actor.session_id().ok_or(Reason::TokenInvalid)?;
         self.end_session(actor, session).await
@@ -157,7 +161,7 @@ impl Accounts {
     /// every access token, and ends every session. Tokens of
     /// logins that were answered before this call are refused once it is answered, on every replica;
     /// those of later logins are good. API keys stay, and cannot log their user out.
-    pub async fn revoke_tokens(
+    pub(crate) async fn revoke_tokens(
         &self,
         access_token: &str,
         user_id: Option<i64>,

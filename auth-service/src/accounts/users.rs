@@ -16,30 +16,29 @@ use std::{
     time::Duration,
 };
 
-/// A request for a page of users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PageRequest {
+pub(crate) struct PageRequest {
     /// The `page_size` of the contract.
-    pub size: i32,
+    pub(crate) size: i32,
     /// Only greater ids; 0 for the first page.
-    pub after: i64,
+    pub(crate) after: i64,
     /// Only usernames that start with this, taken literally.
-    pub username_prefix: String,
+    pub(crate) username_prefix: String,
     /// Only this role; `Some(None)` for an unknown one.
-    pub role: Option<Option<Role>>,
+    #[expect(clippy::option_option, reason = "absent and malformed are not the same")]
+    pub(crate) role: Option<Option<Role>>,
     /// Only users who are, or are not, disabled.
-    pub disabled: Option<bool>,
+    pub(crate) disabled: Option<bool>,
     /// Only usernames that contain this, whatever the case of its letters.
-    pub search: String,
+    pub(crate) search: String,
 }
 
-/// A page of users.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserPage {
+pub(crate) struct UserPage {
     /// By ascending id.
-    pub users: Vec<ListedUser>,
+    pub(crate) users: Vec<ListedUser>,
     /// The `after` of the next page; `None` on the last.
-    pub next_after: Option<i64>,
+    pub(crate) next_after: Option<i64>,
 }
 
 /// The last search of each admin, by id: alive while it runs.
@@ -47,13 +46,13 @@ pub(super) type Searches = Arc<Mutex<HashMap<i64, Weak<()>>>>;
 
 impl Accounts {
     /// The roles of this service; the actor must be an admin.
-    pub async fn list_roles(&self, actor: &str) -> Result<Vec<Role>, AccountError> {
+    pub(crate) async fn list_roles(&self, actor: &str) -> Result<Vec<Role>, AccountError> {
         self.authorize_admin(actor).await?;
         Ok(self.policy.roles.iter().collect())
     }
 
     /// The user with this id; the actor must be an admin.
-    pub async fn get_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
+    pub(crate) async fn get_user(&self, actor: &str, user_id: i64) -> Result<User, AccountError> {
         self.authorize_admin(actor).await?;
         self.find(user_id).await
     }
@@ -63,7 +62,7 @@ impl Accounts {
     }
 
     /// Lists users by ascending id; the actor must be an admin.
-    pub async fn list_users(
+    pub(crate) async fn list_users(
         &self,
         actor: &str,
         request: PageRequest,
@@ -100,7 +99,7 @@ impl Accounts {
 
     /// The users with these ids, by ascending id, without duplicates and unknown ids. Needs no actor,
     /// because callers see only usernames; an actor that is sent must be valid.
-    pub async fn usernames(
+    pub(crate) async fn usernames(
         &self,
         actor: Option<&str>,
         mut ids: Vec<i64>,

@@ -16,7 +16,7 @@ impl Accounts {
     /// it. Every call reads the stored hash; a success
     /// that is cached for this client runs no bcrypt and does not count as an attempt. The limit
     /// is asked first: a cached success must not tell a guesser over the limit which guess is right.
-    pub async fn verify_credentials(
+    pub(crate) async fn verify_credentials(
         &self,
         username: &str,
         password: SecretString,

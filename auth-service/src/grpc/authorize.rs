@@ -40,7 +40,6 @@ fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountErro
     }
 }
 
-/// The roles with these names.
 pub(super) fn roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
     let roles = names.iter().map(|name| name.parse()).collect::<Result<_, _>>();
     roles.map_err(|_| AccountError::request(MALFORMED))

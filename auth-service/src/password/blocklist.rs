@@ -59,7 +59,7 @@ impl Blocklist {
 
 /// The passwords in a file. Clones share them.
 #[derive(Clone)]
-pub struct BlocklistFile(Arc<Shared>);
+pub(crate) struct BlocklistFile(Arc<Shared>);
 
 struct Shared {
     path: PathBuf,
@@ -70,14 +70,14 @@ struct Shared {
 
 impl BlocklistFile {
     /// Reads the file. Blocks: 10 million lines take seconds.
-    pub fn load(path: &Path) -> Result<Self, SettingError> {
+    pub(crate) fn load(path: &Path) -> Result<Self, SettingError> {
         let current = RwLock::new(read(path)?);
         let shared = Shared { path: path.to_owned(), current, reload: Mutex::default() };
         Ok(Self(Arc::new(shared)))
     }
 
     /// Reads the file again. On an error the old passwords stay. Blocks.
-    pub fn reload(&self) {
+    pub(crate) fn reload(&self) {
         let _turn = self.0.reload.lock();
         match read(&self.0.path) {
             Ok(new) => {
@@ -97,8 +97,7 @@ impl BlocklistFile {
     }
 
     /// Lines with a password or a digest.
-    #[must_use]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.current.read().0.len()
     }
 

@@ -1,8 +1,8 @@
 //! Hashes and verifies passwords with `rolegate_bcrypt_lanes`.
 
 use super::{
-    NO_PASSWORD, Password, Peppers, PresentedPassword, UnknownPepper,
-    foreign_checks::ForeignChecks, foreign_hash::ForeignHash,
+    NO_PASSWORD, Password, Peppers, PresentedPassword, foreign_checks::ForeignChecks,
+    foreign_hash::ForeignHash,
 };
 use crate::{call_origin::CallOrigin, metrics};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
@@ -15,7 +15,7 @@ use tokio::time::timeout_at;
 
 /// Hashes and verifies passwords. Clones share the engine.
 #[derive(Clone)]
-pub struct Hasher {
+pub(crate) struct Hasher {
     engine: Arc<Engine>,
     foreign: Arc<ForeignChecks>,
     cost: Cost,
@@ -24,31 +24,27 @@ pub struct Hasher {
     peppers: Arc<Peppers>,
 }
 
-/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verification {
-    /// Whether the password matches.
-    pub is_match: bool,
+pub(crate) struct Verification {
+    pub(crate) is_match: bool,
     /// Whether it matches a hash of another algorithm, cost or pepper than new hashes have, and bcrypt
     /// reads all of the password.
-    pub needs_rehash: bool,
+    pub(crate) needs_rehash: bool,
 }
 
 /// A password was neither hashed nor verified.
 #[derive(Debug, thiserror::Error)]
-pub enum HashError {
+pub(crate) enum HashError {
     /// The engine has no capacity before the deadline.
     #[error("too many passwords are waiting to be hashed")]
     Overloaded {
-        /// When to retry.
         retry_after: Duration,
         /// What else is refused until then.
         scope: Option<RefusalScope>,
     },
     /// A hash cannot be verified without its pepper.
-    #[error(transparent)]
-    UnknownPepper(#[from] UnknownPepper),
-    /// The engine failed.
+    #[error("the pepper of a stored password hash is not in PASSWORD_PEPPER")]
+    UnknownPepper,
     #[error("a password could not be hashed")]
     Failed(#[source] EngineError),
 }
@@ -61,7 +57,7 @@ const NO_SLOT: HashError = HashError::Overloaded {
 
 impl Hasher {
     /// Checks the engine against known answers and starts it.
-    pub fn start(
+    pub(crate) fn start(
         cost: u32,
         engine: rolegate_bcrypt_lanes::Settings,
         peppers: Peppers,
@@ -84,8 +80,7 @@ impl Hasher {
     }
 
     /// The counters of the engine and of checks by other algorithms.
-    #[must_use]
-    pub fn stats(&self) -> rolegate_bcrypt_lanes::Stats {
+    pub(crate) fn stats(&self) -> rolegate_bcrypt_lanes::Stats {
         let mut stats = self.engine.stats();
         self.foreign.add_to(&mut stats);
         stats
@@ -93,7 +88,7 @@ impl Hasher {
 
     /// A client's place for one check, or a refusal if a password would be refused now. Called before
     /// other work of a request, so that refusals under load are cheap and do not depend on the user.
-    pub async fn admit(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
+    pub(crate) async fn admit(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
         let slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
         self.engine.check_admission(self.cost, client.into(), origin.deadline).await?;
@@ -102,7 +97,10 @@ impl Hasher {
 
     /// A client's place for a registration. One beyond the client's share waits for its turn: a form that
     /// many people use at a time may have one address.
-    pub async fn admit_registration(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
+    pub(crate) async fn admit_registration(
+        &self,
+        origin: CallOrigin,
+    ) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
         let turn = timeout_at(origin.deadline.into(), self.slots.of(client).acquire_owned());
         let slot = turn.await.ok().and_then(Result::ok).ok_or(NO_SLOT)?;
@@ -111,14 +109,14 @@ impl Hasher {
     }
 
     /// Makes failed checks take as long as one of a stored hash of this cost.
-    pub fn note_stored_cost(&self, cost: u32) {
+    pub(crate) fn note_stored_cost(&self, cost: u32) {
         if let Some(cost) = Cost::new(cost) {
             self.engine.note_stored_cost(cost);
         }
     }
 
     /// Hashes a new password: `$2b$` with a random salt, after the name of the pepper if there is one.
-    pub async fn hash(
+    pub(crate) async fn hash(
         &self,
         password: &Password,
         origin: CallOrigin,
@@ -131,7 +129,7 @@ impl Hasher {
     }
 
     /// Verifies a password. `None` for either argument never matches, at the same cost.
-    pub async fn verify(
+    pub(crate) async fn verify(
         &self,
         password: Option<&PresentedPassword>,
         stored: Option<&SecretString>,
@@ -155,7 +153,7 @@ impl Hasher {
         let verdict = self.engine.verify(text, hash, self.cost, client, origin.deadline).await?;
         let verdict = observe(verdict);
         if let Some(unknown) = unknown {
-            return Err(unknown.into());
+            return Err(unknown);
         }
         if verdict == Verdict::Malformed {
             tracing::error!("a stored password hash is malformed, so its user cannot log in");

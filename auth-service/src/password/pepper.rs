@@ -8,7 +8,7 @@
 //! Hashes of WordPress since 6.8: `$wp$2y$…` is bcrypt of base64(HMAC-SHA-384), with a public key, of the
 //! trimmed password.
 
-use super::validation::Password;
+use super::{HashError, validation::Password};
 use crate::secret_list;
 use base64::{
     Engine as _,
@@ -32,7 +32,7 @@ const SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
 
 /// The configured peppers, newest first; none without the setting.
 #[derive(Clone, Default)]
-pub struct Peppers {
+pub(crate) struct Peppers {
     all: Vec<Pepper>,
     /// Whether new hashes have none: replicas accept a pepper before any uses it, and after.
     only_accepts: bool,
@@ -46,7 +46,6 @@ struct Pepper {
 
 /// A stored hash, and what goes into bcrypt to verify it.
 pub(super) struct Peppered<'h> {
-    /// The bcrypt hash.
     pub(super) hash: &'h str,
     pub(super) input: Zeroizing<String>,
     /// Whether a new hash would use another pepper, or none.
@@ -56,27 +55,20 @@ pub(super) struct Peppered<'h> {
     pub(super) is_of_bytes: bool,
 }
 
-/// The pepper of a stored hash is not configured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the pepper of a stored password hash is not in PASSWORD_PEPPER")]
-pub struct UnknownPepper;
-
 impl Peppers {
     /// These secrets, newest first. New hashes have the first.
-    #[must_use]
-    pub fn new(secrets: &[SecretString]) -> Self {
+    pub(crate) fn new(secrets: &[SecretString]) -> Self {
         let pepper = |secret: &SecretString| Pepper::new(secret.expose_secret().as_bytes());
         Self { all: secrets.iter().map(pepper).collect(), only_accepts: false }
     }
 
     /// The same for stored hashes; new ones are plain bcrypt.
-    #[must_use]
-    pub fn only_accepting(secrets: &[SecretString]) -> Self {
+    pub(crate) fn only_accepting(secrets: &[SecretString]) -> Self {
         Self { only_accepts: true, ..Self::new(secrets) }
     }
 
     /// Reads `PASSWORD_PEPPER`.
-    pub fn read(source: &SecretSource) -> Result<Self, SettingError> {
+    pub(crate) fn read(source: &SecretSource) -> Result<Self, SettingError> {
         let text = source.read()?;
         let text = text.expose_secret();
         if text == NO_PEPPER {
@@ -96,9 +88,7 @@ impl Peppers {
         Ok(peppers)
     }
 
-    /// The number of peppers.
-    #[must_use]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
 
@@ -128,7 +118,7 @@ impl Peppers {
         &self,
         stored: &'h str,
         password: &Password,
-    ) -> Result<Peppered<'h>, UnknownPepper> {
+    ) -> Result<Peppered<'h>, HashError> {
         if let Some(hash) = stored.strip_prefix(WORDPRESS) {
             let trimmed = password.expose().trim_matches(SPACE);
             let is_of_bytes = trimmed.len() == password.expose().len();
@@ -143,7 +133,8 @@ impl Peppers {
             let is_outdated = current.is_some();
             return Ok(Peppered { hash: stored, input, is_outdated, is_of_bytes: true });
         };
-        let pepper = self.all.iter().find(|pepper| pepper.id == id).ok_or(UnknownPepper)?;
+        let pepper =
+            self.all.iter().find(|pepper| pepper.id == id).ok_or(HashError::UnknownPepper)?;
         let is_outdated = current != Some(id);
         Ok(Peppered { hash, input: pepper.apply(password), is_outdated, is_of_bytes: true })
     }

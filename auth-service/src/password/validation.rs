@@ -4,18 +4,18 @@ use super::blocklist::BlocklistFile;
 use secrecy::{ExposeSecret, SecretString};
 
 /// bcrypt ignores further bytes.
-pub const MAX_PASSWORD_BYTES: usize = 72;
+const MAX_PASSWORD_BYTES: usize = 72;
 
 /// Of a password that is checked: hashes of other algorithms read more than bcrypt.
 const MAX_PRESENTED_BYTES: usize = 1024;
 
 /// A valid password: 1 to 72 bytes without NUL, unchanged.
 #[derive(Clone, Debug)]
-pub struct Password(SecretString);
+pub(crate) struct Password(SecretString);
 
 /// The rule that a password breaks. Displayed to the client; never quotes the password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PasswordError {
+pub(crate) enum PasswordError {
     /// Fewer bytes than the setting `PASSWORD_MIN_LENGTH`.
     #[error("Password must have at least {least} byte{}.", if *.least == 1 { "" } else { "s" })]
     TooShort {
@@ -35,16 +35,16 @@ pub enum PasswordError {
 
 /// The rules of the operator for new passwords.
 #[derive(Clone)]
-pub struct PasswordRules {
+pub(crate) struct PasswordRules {
     /// In bytes.
-    pub min_length: usize,
+    pub(crate) min_length: usize,
     /// Passwords that are refused.
-    pub blocklist: Option<BlocklistFile>,
+    pub(crate) blocklist: Option<BlocklistFile>,
 }
 
 impl PasswordRules {
     /// Checks a new password.
-    pub fn check(&self, text: SecretString) -> Result<Password, PasswordError> {
+    pub(crate) fn check(&self, text: SecretString) -> Result<Password, PasswordError> {
         let password = Password::new(text, self.min_length)?;
         match &self.blocklist {
             Some(list) if list.contains(password.expose()) => Err(PasswordError::TooCommon),
@@ -55,7 +55,7 @@ impl PasswordRules {
 
 impl Password {
     /// Checks the rules, with a minimum length of `least` bytes.
-    pub fn new(text: SecretString, least: usize) -> Result<Self, PasswordError> {
+    pub(crate) fn new(text: SecretString, least: usize) -> Result<Self, PasswordError> {
         let bytes = text.expose_secret().as_bytes();
         if bytes.len() < least.max(1) {
             Err(PasswordError::TooShort { least: least.max(1) })
@@ -75,7 +75,7 @@ impl Password {
 
 /// A password to check. Users whose hashes were imported may have longer ones than bcrypt reads.
 #[derive(Clone, Debug)]
-pub enum PresentedPassword {
+pub(crate) enum PresentedPassword {
     /// One that a new user could have.
     Valid(Password),
     /// 73 to 1,024 bytes without NUL; matches hashes of other algorithms only, and is never rehashed.
@@ -84,7 +84,7 @@ pub enum PresentedPassword {
 
 impl PresentedPassword {
     /// Checks the rules, except for `PASSWORD_MIN_LENGTH`: passwords set before it was raised stay valid.
-    pub fn new(text: SecretString) -> Result<Self, PasswordError> {
+    pub(crate) fn new(text: SecretString) -> Result<Self, PasswordError> {
         let bytes = text.expose_secret().as_bytes();
         let is_long = (MAX_PASSWORD_BYTES + 1..=MAX_PRESENTED_BYTES).contains(&bytes.len());
         if is_long && !bytes.contains(&0) {
@@ -94,8 +94,7 @@ impl PresentedPassword {
     }
 
     /// The password, if bcrypt reads all of it.
-    #[must_use]
-    pub fn valid(&self) -> Option<&Password> {
+    pub(crate) fn valid(&self) -> Option<&Password> {
         if let Self::Valid(password) = self { Some(password) } else { None }
     }
 

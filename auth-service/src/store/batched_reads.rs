@@ -8,20 +8,19 @@ use crate::{
 use rolegate_sql_store::BatchedReads as Reads;
 use std::sync::Arc;
 
-/// Reads of users and opaque tokens by their keys. Clones share their statements.
-#[derive(Clone)]
-pub struct BatchedReads {
+/// Reads of users and opaque tokens by their keys.
+pub(crate) struct BatchedReads {
     /// Users by id.
-    pub users: Reads<dyn UserStore, i64, User>,
+    pub(crate) users: Reads<dyn UserStore, i64, User>,
     /// Users by name, with the stored hash.
-    pub credentials: Reads<dyn UserStore, String, Credentials>,
+    pub(crate) credentials: Reads<dyn UserStore, String, Credentials>,
     /// API keys and sessions by digest, each with its user.
-    pub tokens: Reads<dyn UserStore, String, TokenBearer>,
+    pub(crate) tokens: Reads<dyn UserStore, String, TokenBearer>,
 }
 
 impl BatchedReads {
     /// Reads from this store.
-    pub fn new(store: &Arc<dyn UserStore>) -> Self {
+    pub(crate) fn new(store: &Arc<dyn UserStore>) -> Self {
         let users = Reads::new(
             (NAME, "id"),
             store,

@@ -9,28 +9,26 @@ use secrecy::ExposeSecret as _;
 #[derive(Clone, Debug)]
 pub struct KeySource {
     /// Signs.
-    pub signing: SecretSource,
+    pub(crate) signing: SecretSource,
     /// Further secrets, separated by commas or newlines.
-    pub accepted: Option<SecretSource>,
+    pub(crate) accepted: Option<SecretSource>,
 }
 
 impl KeySource {
     /// Whether a reload can change the keys: a file can change, an environment variable cannot.
-    #[must_use]
-    pub fn is_reloadable(&self) -> bool {
+    pub(crate) fn is_reloadable(&self) -> bool {
         self.signing.is_file() || self.accepted.as_ref().is_some_and(SecretSource::is_file)
     }
 
     /// The settings and their files, for log lines about a reload.
-    #[must_use]
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let sources = [Some(&self.signing), self.accepted.as_ref()].into_iter().flatten();
         sources.map(SecretSource::describe).collect::<Vec<_>>().join(" ")
     }
 
     /// Reads all keys. One invalid secret fails the whole ring: a partial one would refuse valid
     /// tokens.
-    pub fn read(&self) -> Result<Keyring, SettingError> {
+    pub(crate) fn read(&self) -> Result<Keyring, SettingError> {
         let signing = self.signing.read()?;
         let accepted = match &self.accepted {
             Some(source) => secret_list::split(source, source.read()?.expose_secret())?,

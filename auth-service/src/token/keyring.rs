@@ -43,13 +43,12 @@ impl Keyring {
     }
 
     /// The `kid` of the signing key.
-    #[must_use]
-    pub fn signing_kid(&self) -> &str {
+    pub(crate) fn signing_kid(&self) -> &str {
         &self.signing().id
     }
 
     /// The `kid` of every accepted key, the signing one first.
-    pub fn kids(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn kids(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|key| key.id.as_str())
     }
 
@@ -107,8 +106,7 @@ impl Key {
 }
 
 /// Checks HS256 against the example of RFC 7515, appendix A.1. On `false` no token may be signed.
-#[must_use]
-pub fn self_test() -> bool {
+pub(crate) fn self_test() -> bool {
     const KEY: &str =
         "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow";
     const MESSAGE: &str = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\

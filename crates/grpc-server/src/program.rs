@@ -66,7 +66,7 @@ impl ServiceProgram {
         let grpc = bind(variable, address.resolve(variable)?).await?.with_tls(tls.clone());
         Notice::new(headline)
             .listener("grpc", grpc.url(), name)
-            .http("ops", Some(admin.address()), "/livez /readyz /metrics")
+            .http("ops", Some(admin.address), "/livez /readyz /metrics")
             .print(self.log_format);
         let reload = || {
             reload(&service);

@@ -21,7 +21,8 @@ const MAX_CONNECTIONS: usize = 8;
 /// database or drains does not look dead.
 #[derive(Debug)]
 pub struct AdminServer {
-    address: SocketAddr,
+    /// The bound address, with the real port if the setting has port 0.
+    pub address: SocketAddr,
     shutdown: Shutdown,
     serving: JoinHandle<()>,
 }
@@ -35,12 +36,6 @@ impl AdminServer {
         let serving =
             tokio::spawn(http_server::serve(listener, router(readiness), shutdown.clone()));
         Ok(Self { address, shutdown, serving })
-    }
-
-    /// The bound address, with the real port if the setting has port 0.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
     }
 
     /// Finishes open requests and stops.

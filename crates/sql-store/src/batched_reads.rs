@@ -25,7 +25,7 @@ const LIMITS: Limits = Limits {
 /// unreadable rows leaves connections to others.
 const MAX_PARTS_IN_FLIGHT: usize = 8;
 
-/// Reads of rows `R` of a store `S` by unique keys `K`. Clones share their statements.
+/// Reads of rows `R` of a store `S` by unique keys `K`.
 pub struct BatchedReads<S: ?Sized, K, R> {
     batcher: Batcher<K, Result<Timed<Option<R>>, StoreError>>,
     reader: Arc<Reader<S, K, R>>,
@@ -144,12 +144,6 @@ where
 
     fn by_key(&self, rows: Vec<R>) -> impl Iterator<Item = (K, Result<R, StoreError>)> {
         rows.into_iter().map(|row| ((self.key_of)(&row), Ok(row)))
-    }
-}
-
-impl<S: ?Sized, K, R> Clone for BatchedReads<S, K, R> {
-    fn clone(&self) -> Self {
-        Self { batcher: self.batcher.clone(), reader: Arc::clone(&self.reader) }
     }
 }
 

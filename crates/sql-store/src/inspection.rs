@@ -63,7 +63,7 @@ impl DatabaseUrl {
         tables: &Tables,
         probe: Option<Probe>,
     ) -> Result<Inspection, OpenFailure> {
-        match self.target() {
+        match &self.target {
             DatabaseTarget::Postgres(servers) => {
                 let mut connection = postgres::connect(servers, self.reads).await?;
                 let takes_writes = "SELECT NOT pg_is_in_recovery()";

@@ -30,7 +30,7 @@ impl DatabaseUrl {
     ) -> LocalBoxFuture<'a, Result<Database, Failure>> {
         // Boxed: each crate that awaits an `async fn` compiles it anew, with all of sqlx.
         Box::pin(async move {
-            let store = self.target();
+            let store = &self.target;
             let mut backoff = Backoff::default();
             let mut migration_timeout = postgres::MIGRATION_TIMEOUT;
             loop {
@@ -62,7 +62,7 @@ impl DatabaseUrl {
     /// Names the setting or the database in one line, and tells a wrong setting, with which a retry does
     /// not help, from a failure of the machine, the network or the server.
     pub(crate) fn failure(&self, failure: OpenFailure) -> Failure {
-        let target = self.target();
+        let target = &self.target;
         let problem = match failure {
             OpenFailure::Setting(problem) => problem,
             OpenFailure::Reads(problem) => return SettingError::new(READS, problem).into(),

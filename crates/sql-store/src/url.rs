@@ -38,7 +38,8 @@ impl DatabaseSettings {
 #[derive(Clone, Debug)]
 pub struct DatabaseUrl {
     setting: &'static str,
-    target: DatabaseTarget,
+    /// The location.
+    pub target: DatabaseTarget,
     /// The reads that count.
     pub(crate) reads: Reads,
 }
@@ -81,7 +82,6 @@ impl DatabaseUrl {
     }
 
     /// An SQLite file that `setting` names other than by a URL.
-    #[must_use]
     pub fn from_file(setting: &'static str, file: PathBuf) -> Self {
         Self { setting, target: DatabaseTarget::Sqlite(file), reads: Reads::default() }
     }
@@ -95,14 +95,7 @@ impl DatabaseUrl {
         Ok(Self { reads, ..self })
     }
 
-    /// The location.
-    #[must_use]
-    pub fn target(&self) -> &DatabaseTarget {
-        &self.target
-    }
-
     /// Whether both are the same SQLite file, by any path. Neither need exist.
-    #[must_use]
     pub fn is_same_file_as(&self, other: &Self) -> bool {
         match (&self.target, &other.target) {
             (DatabaseTarget::Sqlite(one), DatabaseTarget::Sqlite(other)) => same_file(one, other),
@@ -111,7 +104,6 @@ impl DatabaseUrl {
     }
 
     /// An error of the setting; `problem` follows its name.
-    #[must_use]
     pub fn invalid(&self, problem: impl fmt::Display) -> SettingError {
         SettingError::new(self.setting, problem)
     }

@@ -4,9 +4,8 @@ use rolegate_auth_client::{CallError, Reason};
 use rolegate_sql_store::StoreError;
 use std::borrow::Cow;
 
-/// Why a use case failed.
 #[derive(Debug, thiserror::Error)]
-pub enum PostError {
+pub(crate) enum PostError {
     /// Refused, for a reason of the contract. The text is for callers.
     #[error("{1}")]
     Refused(Reason, Cow<'static, str>),
@@ -16,7 +15,6 @@ pub enum PostError {
     /// auth-service returned an unexpected error.
     #[error("auth-service failed")]
     AuthFailed(#[source] CallError),
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -38,9 +36,7 @@ impl PostError {
         refused(Reason::RequestInvalid, rule)
     }
 
-    /// The reason of the contract.
-    #[must_use]
-    pub fn reason(&self) -> Reason {
+    pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::Refused(reason, _) => *reason,
             Self::AuthUnavailable(_) => Reason::AuthUnavailable,

@@ -9,13 +9,13 @@ use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BATCH, page_size};
 
 impl Posts {
     /// The post with this id.
-    pub async fn read(&self, id: i64) -> Result<PostWithAuthor, PostError> {
+    pub(crate) async fn read(&self, id: i64) -> Result<PostWithAuthor, PostError> {
         let post = self.reads.get(id).await?.value.ok_or(PostError::NOT_FOUND)?;
         self.with_author(post).await
     }
 
     /// Bytes of the text of the existing posts among these ids.
-    pub async fn size_of_all(&self, ids: &[i64]) -> Result<usize, PostError> {
+    pub(crate) async fn size_of_all(&self, ids: &[i64]) -> Result<usize, PostError> {
         if ids.len() > MAX_POST_BATCH {
             return Err(PostError::request("a batch has at most 64 posts"));
         }
@@ -27,7 +27,7 @@ impl Posts {
     }
 
     /// The existing posts among these ids, each once, in no particular order.
-    pub async fn read_all(&self, ids: &[i64]) -> Result<Vec<PostWithAuthor>, PostError> {
+    pub(crate) async fn read_all(&self, ids: &[i64]) -> Result<Vec<PostWithAuthor>, PostError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -37,7 +37,7 @@ impl Posts {
     /// Lists the posts behind the id `after`, 0 for the first page, of this author or of all, by ascending
     /// id. `size` is the `page_size` of the contract. Also returns the `after` of the next page; `None` on
     /// the last page.
-    pub async fn list(
+    pub(crate) async fn list(
         &self,
         size: i32,
         after: i64,

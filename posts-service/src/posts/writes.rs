@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 impl Posts {
     /// Creates a post of the actor.
-    pub async fn create(
+    pub(crate) async fn create(
         &self,
         actor: &SecretString,
         title: String,
@@ -30,7 +30,7 @@ impl Posts {
     }
 
     /// Replaces title and content; the author does not change.
-    pub async fn update(
+    pub(crate) async fn update(
         &self,
         actor: &SecretString,
         id: i64,
@@ -67,7 +67,7 @@ impl Posts {
     }
 
     /// Deletes a post permanently.
-    pub async fn delete(&self, actor: &SecretString, id: i64) -> Result<(), PostError> {
+    pub(crate) async fn delete(&self, actor: &SecretString, id: i64) -> Result<(), PostError> {
         let writer = self.require_writer(actor).await?;
         let selector = writable_by(&writer, id);
         let database = Arc::clone(&self.store);

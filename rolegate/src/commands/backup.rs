@@ -125,7 +125,7 @@ fn posts_file(file: &Path) -> PathBuf {
 }
 
 fn sqlite_file(url: &DatabaseUrl) -> Result<&Path, SettingError> {
-    match url.target() {
+    match &url.target {
         DatabaseTarget::Sqlite(file) => Ok(file),
         DatabaseTarget::Postgres(_) => Err(url.invalid(format!(
             "{url} is not an SQLite file; back it up with pg_dump, restore it with pg_restore"

@@ -2,7 +2,7 @@
 
 use super::{NOW, SESSIONS, sessions::app};
 use crate::{
-    accounts::{ApiKeyRequest, SessionRequest},
+    accounts::{ApiKeyRequest, Requirement, SessionRequest},
     store::UserStore as _,
 };
 use secrecy::ExposeSecret as _;
@@ -35,7 +35,10 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_no
         assert_eq!(app.is_good_from(true, credential).await, in_cookie, "{credential}");
     }
     // No call of an actor takes it, and its user sees and ends it as any other.
-    assert_err!(app.accounts.current_user(&domain).await, TokenInvalid);
+    assert_err!(
+        app.accounts.authorize(&domain, &Requirement::AnyAuthenticated).await,
+        TokenInvalid
+    );
     assert_err!(app.accounts.revoke_tokens(&domain, None).await, TokenInvalid);
     assert_eq!(app.ids(&session).await.len(), 2);
     for (made, user) in [(&domain, &ann), (&session, &ann)] {

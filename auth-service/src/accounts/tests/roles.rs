@@ -86,7 +86,11 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
         ("user", "user"),
     ] {
         app.store.set_role(None, ann.id, role(stored)).await.expect("set");
-        let actor = app.accounts.current_user(key.expose_secret()).await.expect("good");
+        let actor = app
+            .accounts
+            .authorize(key.expose_secret(), &Requirement::AnyAuthenticated)
+            .await
+            .expect("good");
         assert_eq!(actor.user.role, role(acts_as), "{stored}");
     }
 }

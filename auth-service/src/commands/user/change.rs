@@ -67,7 +67,7 @@ impl Operator {
         // The file of rolegate's generated password beside this database. It is not deleted here: nothing
         // proves that it belongs to this database.
         if username == ADMIN_USERNAME
-            && let DatabaseTarget::Sqlite(database) = self.database.target()
+            && let DatabaseTarget::Sqlite(database) = &self.database.target
             && let file = database.with_file_name(InitialPassword::NAME)
             && file.is_file()
         {

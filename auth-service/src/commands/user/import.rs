@@ -135,7 +135,7 @@ impl Importer<'_> {
                     (report.imported, report.hashes) = before;
                     return Err(error.into());
                 }
-                if matches!(self.operator.database.target(), DatabaseTarget::Sqlite(_)) {
+                if matches!(self.operator.database.target, DatabaseTarget::Sqlite(_)) {
                     // One writer at a time: the service gets as much time as the import.
                     tokio::time::sleep(began.elapsed()).await;
                 }

@@ -28,7 +28,7 @@ impl Operator {
             Err(url.invalid(format!("{url}: {problem}")).into())
         };
         // An error otherwise, if its folder is missing too.
-        if let DatabaseTarget::Sqlite(file) = url.target()
+        if let DatabaseTarget::Sqlite(file) = &url.target
             && file.try_exists().is_ok_and(|exists| !exists)
         {
             return missing();

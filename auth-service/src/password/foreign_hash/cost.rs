@@ -25,7 +25,6 @@ const ARGON2: [(u64, u64); 5] = [(47_104, 1), (19_456, 2), (12_288, 3), (9_216, 
 /// OWASP's KiB (128 bytes × N × r) and parallelism of scrypt.
 const SCRYPT: [(u64, u64); 5] = [(131_072, 1), (65_536, 2), (32_768, 3), (16_384, 5), (8_192, 10)];
 
-/// The cost of a check.
 pub(in crate::password) struct Cost {
     /// As iterations of bcrypt, at least 1.
     pub(in crate::password) work: u64,

@@ -22,7 +22,6 @@ const DIGEST_BYTES: std::ops::RangeInclusive<usize> = 16..=64;
 
 const MALFORMED: HashRejection = HashRejection::Malformed("PBKDF2");
 
-/// The pseudorandom function.
 pub(super) struct Prf {
     /// Before a hash in the form of passlib.
     prefix: &'static str,
@@ -51,7 +50,6 @@ pub(super) static SHA512: Prf = Prf {
     compute: pbkdf2_hmac::<Sha512>,
 };
 
-/// A parsed hash.
 pub(super) struct Pbkdf2 {
     pub(super) prf: &'static Prf,
     /// At least 1.

@@ -85,7 +85,7 @@ async fn peppered_hash_needs_its_pepper_and_is_replaced_when_there_is_a_newer_on
         let hasher = with_peppers(4, peppers);
         let presented = PresentedPassword::Valid(sesame.clone());
         let unknown = hasher.verify(Some(&presented), Some(&first), origin()).await;
-        assert!(matches!(unknown, Err(HashError::UnknownPepper(_))), "{unknown:?}");
+        assert!(matches!(unknown, Err(HashError::UnknownPepper)), "{unknown:?}");
     }
 }
 

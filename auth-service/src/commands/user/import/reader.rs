@@ -103,7 +103,6 @@ impl Reader {
         Ok(Some(batch))
     }
 
-    /// The user of this line.
     fn user(&mut self, format: &LineReader) -> Result<UserRecord, String> {
         if self.line.len() > MAX_LINE_BYTES {
             return Err("has more than 16 KiB".to_owned());

@@ -30,7 +30,7 @@ async fn ids_are_kept_and_later_ones_are_greater(target: Target) {
     assert!(Some(target.register("later").await) > id("none").as_i64());
 
     // An export and an import into the other store give the same users.
-    let other = if matches!(target.url.target(), rolegate_sql_store::DatabaseTarget::Sqlite(_)) {
+    let other = if matches!(target.url.target, rolegate_sql_store::DatabaseTarget::Sqlite(_)) {
         Target::postgres().await
     } else {
         Target::sqlite().await
