@@ -22,7 +22,6 @@ impl Roles {
         Role::BUILT_IN.into_iter().chain(self.0.iter().copied())
     }
 
-    /// The role with this name.
     pub(crate) fn named(&self, name: &str) -> Option<Role> {
         name.parse().ok().filter(|role| self.contains(role))
     }

@@ -188,7 +188,6 @@ fn body_errors(operation: &mut Operation) {
     add_response(operation, 415, "The request body has another media type.", &other_type);
 }
 
-/// The operations of a path.
 pub(crate) fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, patch, .. } = path;
     [get, put, post, delete, patch].into_iter().flatten()

@@ -43,7 +43,6 @@ pub(crate) struct PasswordRules {
 }
 
 impl PasswordRules {
-    /// Checks a new password.
     pub(crate) fn check(&self, text: SecretString) -> Result<Password, PasswordError> {
         let password = Password::new(text, self.min_length)?;
         match &self.blocklist {

@@ -19,7 +19,6 @@ pub(crate) struct BatchedReads {
 }
 
 impl BatchedReads {
-    /// Reads from this store.
     pub(crate) fn new(store: &Arc<dyn UserStore>) -> Self {
         let users = Reads::new(
             (NAME, "id"),

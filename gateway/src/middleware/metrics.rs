@@ -111,7 +111,6 @@ pub(super) fn start_span(
     span
 }
 
-/// Records the response on the current span.
 pub(super) fn finish_span(response: &Response) {
     let span = Span::current();
     span.record("http.response.status_code", response.status().as_u16());

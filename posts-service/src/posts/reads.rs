@@ -8,7 +8,6 @@ use crate::{
 use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BATCH, page_size};
 
 impl Posts {
-    /// The post with this id.
     pub(crate) async fn read(&self, id: i64) -> Result<PostWithAuthor, PostError> {
         let post = self.reads.get(id).await?.value.ok_or(PostError::NOT_FOUND)?;
         self.with_author(post).await

@@ -5,7 +5,7 @@ use crate::store::Used;
 use parking_lot::Mutex;
 use rolegate_sql_store::{Database, StoreError};
 use rolegate_telemetry::logs::error_chain;
-use serde::Serialize;
+use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -101,17 +101,12 @@ impl TokenUsage {
         // By ascending id, as other writes, none of which should lose a deadlock.
         let ids: Vec<i64> = uses.iter().map(|(id, _)| *id).collect();
         let lock = database.statement(lock).push_any(&ids).push(" ORDER BY id");
-        let row = |&(used_id, at)| Use { used_id, used_at: super::seconds_to_store(at) };
+        let row =
+            |(id, at): &(i64, _)| json!({ "used_id": id, "used_at": super::seconds_to_store(*at) });
         let rows: Vec<_> = uses.iter().map(row).collect();
         let update = database.statement(update);
         let update = update.push_rows(&[("used_id", "bigint"), ("used_at", "bigint")], &rows);
         let (update, check) = (update.push(condition), |_: &[(i64,)]| Ok::<_, StoreError>(()));
         database.write_if::<_, (i64,), _>(lock, check, update, Vec::new()).await.map(drop)
     }
-}
-
-#[derive(Serialize)]
-struct Use {
-    used_id: i64,
-    used_at: i64,
 }
