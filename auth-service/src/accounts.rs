@@ -1,6 +1,6 @@
-//! The use cases. They depend on neither tonic nor SQL and fail with [`AccountError`].
+//! The use cases. They depend on neither tonic nor SQL and fail with `AccountError`.
 //!
-//! - [`Accounts`]: what they share.
+//! - `Accounts`: what they share.
 //! - `authorize`: access tokens, sessions and API keys.
 //! - `login`, `verify_credentials`: passwords, with `credentials`, the check that they share, and
 //!   `rate_limit`.

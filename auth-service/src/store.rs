@@ -7,7 +7,7 @@
 //!   `tables`: its schema.
 //! - [`TokenStore`]: the part about API keys and sessions.
 //! - `transfer`: all users at once, for the commands that import and export them.
-//! - [`BatchedReads`]: concurrent reads of single users or tokens share statements.
+//! - `BatchedReads`: concurrent reads of single users or tokens share statements.
 
 mod batched_reads;
 mod list_query;
@@ -154,7 +154,7 @@ pub struct UserFilter {
 
 /// A database of users.
 ///
-/// Reads by key take many keys, for [`BatchedReads`]; they return rows in any order and omit unknown
+/// Reads by key take many keys, for `BatchedReads`; they return rows in any order and omit unknown
 /// keys. Writes fail with [`WriteError::UserNotFound`] without the user to change.
 #[async_trait]
 pub trait UserStore: TokenStore {

@@ -48,8 +48,14 @@ impl FromStr for LogFilter {
         let filter = Self(text.to_owned());
         let problem = "must be a level or targets with levels, such as debug or info,h2=debug; \
                        levels are off, error, warn, info, debug and trace";
-        let is_known = |word: &str| {
-            word.is_empty() || word.contains('=') || word.parse::<LevelFilter>().is_ok()
+        // `=trace` would be of every crate.
+        let is_target = |target: &str| {
+            let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-:".contains(&byte);
+            !target.is_empty() && target.bytes().all(is_part)
+        };
+        let is_known = |word: &str| match word.split_once('=') {
+            Some((target, level)) => is_target(target) && !level.is_empty(),
+            None => word.is_empty() || word.parse::<LevelFilter>().is_ok(),
         };
         let is_valid = text.split(',').map(str::trim).all(is_known) && filter.directives().is_ok();
         if is_valid { Ok(filter) } else { Err(problem.to_owned()) }
@@ -131,7 +137,10 @@ mod tests {
 
     #[test]
     fn invalid_directives_are_rejected() {
-        for text in ["a=b=c", "info,h2=loud", "[", "warn,auth_service=9x", "warning", "info,h2"] {
+        for text in ["a=b=c", "info,h2=loud", "[", "warn,auth_service=9x", "warning", "info,h2"]
+            .into_iter()
+            .chain(["=trace", "h2=", "*=debug", "a[=debug", "a[x]=debug"])
+        {
             assert!(text.parse::<LogFilter>().is_err(), "{text}");
         }
     }

@@ -1,7 +1,7 @@
 //! Measures whether the time of a rejected login reveals that its username exists.
 //!
 //! ```sh
-//! cargo build --release --workspace --bins
+//! cargo build --release -p auth-service -p gateway -p e2e
 //! cargo run --release -p e2e --bin login-timing -- 1000
 //! ```
 //!

@@ -73,7 +73,9 @@ class RolegateServer:
     def close(self) -> None:
         """Ends the server."""
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
     def __enter__(self) -> RolegateServer:
         return self
