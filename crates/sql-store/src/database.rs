@@ -4,7 +4,7 @@ use crate::{
     QueryFuture, Reads, Store, StoreError, StoreStatus, Tables, Timed,
     postgres::{Pool, fetch_from_primary},
     sqlite::Pools,
-    statement::{Connection, Statement, TableRow},
+    statement::{Connection, Rows, Statement, TableRow},
 };
 use async_trait::async_trait;
 use sqlx::Connection as _;
@@ -50,10 +50,11 @@ impl Database {
 
     /// The rows of a `SELECT`. In PostgreSQL only a primary answers.
     pub async fn read<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        match &self.engine {
-            Engine::Postgres(_) => Ok(self.read_timed(statement).await?.value),
-            Engine::Sqlite(pools) => pools.read(statement).await,
-        }
+        let rows = match &self.engine {
+            Engine::Postgres(pool) => read_from_primary(pool, statement).await?.value,
+            Engine::Sqlite(pools) => pools.read(statement).await?,
+        };
+        Ok(rows.decode()?)
     }
 
     /// The same, with the time. SQLite needs the clock of [`crate::DatabaseUrl::open`].
@@ -61,47 +62,24 @@ impl Database {
         &self,
         statement: Statement,
     ) -> Result<Timed<Vec<R>>, StoreError> {
-        let pool = match &self.engine {
-            Engine::Postgres(pool) => pool,
+        let Timed { at, value: rows } = match &self.engine {
+            Engine::Postgres(pool) => read_from_primary(pool, statement).await?,
             Engine::Sqlite(pools) => {
-                let at = pools.now()?;
-                return Ok(Timed { at, value: pools.read(statement).await? });
+                Timed { at: pools.now()?, value: pools.read(statement).await? }
             }
         };
-        let reads = pool.reads();
-        if reads == Reads::Primary {
-            return pool
-                .run(|connection| Box::pin(fetch_from_primary(statement, connection, reads)))
-                .await;
-        }
-        // Its commit waits for the standby like that of a write, perhaps without an end.
-        let read = pool.write(move |connection, commit| {
-            Box::pin(async move {
-                commit.send()?;
-                fetch_from_primary(statement, connection, reads).await
-            })
-        });
-        read.await.map_err(StoreError::of_read)
+        Ok(Timed { at, value: rows.decode()? })
     }
 
     /// The rows of a statement that writes.
     pub async fn write<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        if let Engine::Postgres(pool) = &self.engine
-            && pool.reads() == Reads::Primary
-        {
-            let write = pool.write(|connection, commit| {
-                Box::pin(async move {
-                    // The server commits a lone statement with its execution.
-                    commit.send()?;
-                    statement.fetch(&mut Connection::Postgres(connection)).await
-                })
-            });
-            return write.await;
-        }
-        let write = self.transaction(|mut connection| {
-            Box::pin(async move { statement.fetch(&mut connection).await })
-        });
-        write.await
+        let written = match &self.engine {
+            Engine::Postgres(pool) if pool.reads() == Reads::Primary => {
+                write_alone(pool, statement).await
+            }
+            _ => self.write_rows(statement, Vec::new()).await,
+        };
+        Ok(written?.decode()?)
     }
 
     /// The rows of `write`. If there are any, the statements `then` follow in the same transaction.
@@ -110,7 +88,11 @@ impl Database {
         write: Statement,
         then: Vec<Statement>,
     ) -> Result<Vec<R>, StoreError> {
-        let written = self.transaction(|mut connection| {
+        Ok(self.write_rows(write, then).await?.decode()?)
+    }
+
+    async fn write_rows(&self, write: Statement, then: Vec<Statement>) -> Result<Rows, StoreError> {
+        let written = self.transaction(move |mut connection| {
             Box::pin(async move { fetch_all(write, then, &mut connection).await })
         });
         written.await
@@ -124,10 +106,22 @@ impl Database {
         write: Statement,
         then: Vec<Statement>,
     ) -> Result<Vec<R>, E> {
-        let written = self.transaction(|mut connection| {
+        let accept =
+            Box::new(move |locked: Rows| -> sqlx::Result<_> { Ok(check(&locked.decode()?)) });
+        let written = self.write_rows_if(lock, accept, write, then).await?;
+        Ok(written.decode().map_err(StoreError::from)?)
+    }
+
+    async fn write_rows_if<E: From<StoreError> + Send + 'static>(
+        &self,
+        lock: Statement,
+        accept: Box<dyn FnOnce(Rows) -> sqlx::Result<Result<(), E>> + Send>,
+        write: Statement,
+        then: Vec<Statement>,
+    ) -> Result<Rows, E> {
+        let written = self.transaction(move |mut connection| {
             Box::pin(async move {
-                let locked = lock.lock(&mut connection).await?;
-                Ok(match check(&locked) {
+                Ok(match accept(lock.lock(&mut connection).await?)? {
                     Ok(()) => Ok(fetch_all(write, then, &mut connection).await?),
                     Err(refused) => Err(refused),
                 })
@@ -164,16 +158,44 @@ impl Database {
     }
 }
 
+async fn read_from_primary(pool: &Pool, statement: Statement) -> Result<Timed<Rows>, StoreError> {
+    let reads = pool.reads();
+    if reads == Reads::Primary {
+        return pool
+            .run(|connection| Box::pin(fetch_from_primary(statement, connection, reads)))
+            .await;
+    }
+    // Its commit waits for the standby like that of a write, perhaps without an end.
+    let read = pool.write(move |connection, commit| {
+        Box::pin(async move {
+            commit.send()?;
+            fetch_from_primary(statement, connection, reads).await
+        })
+    });
+    read.await.map_err(StoreError::of_read)
+}
+
+async fn write_alone(pool: &Pool, statement: Statement) -> Result<Rows, StoreError> {
+    let write = pool.write(|connection, commit| {
+        Box::pin(async move {
+            // The server commits a lone statement with its execution.
+            commit.send()?;
+            statement.fetch(&mut Connection::Postgres(connection)).await
+        })
+    });
+    write.await
+}
+
 /// The rows of the first statement. The others run if there are any.
-async fn fetch_all<R: TableRow>(
+async fn fetch_all(
     write: Statement,
     then: Vec<Statement>,
     connection: &mut Connection<'_>,
-) -> sqlx::Result<Vec<R>> {
+) -> sqlx::Result<Rows> {
     let rows = write.fetch(connection).await?;
     let then = if rows.is_empty() { Vec::new() } else { then };
     for statement in then {
-        statement.fetch::<(i64,)>(connection).await?;
+        statement.fetch(connection).await?;
     }
     Ok(rows)
 }

@@ -116,7 +116,7 @@ async fn inspect(
     if !found.schema.has_migrations() {
         return Ok(found);
     }
-    found.uses = connection.statement(probe.uses).fetch(connection).await?;
+    found.uses = connection.statement(probe.uses).fetch(connection).await?.decode()?;
     if let Some(clock) = clock {
         let count = connection.statement(probe.count).bind(clock as i64);
         found.count = Some(count.fetch_one::<(i64,)>(connection).await?.0);

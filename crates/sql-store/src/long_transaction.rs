@@ -93,7 +93,7 @@ impl LongTransaction {
             Open::Postgres(connection) => ("postgresql", Connection::Postgres(connection)),
             Open::Sqlite(transaction, _) => ("sqlite", Connection::Sqlite(transaction)),
         };
-        step(system, statement.fetch(&mut connection)).await
+        Ok(step(system, statement.fetch(&mut connection)).await?.decode()?)
     }
 
     /// Commits. Without an answer the outcome is unknown.

@@ -148,7 +148,7 @@ impl Schema {
             let sql = format!(
                 "SELECT version, description, success, checksum FROM {history} ORDER BY version"
             );
-            applied = connection.statement(&sql).fetch(connection).await?;
+            applied = connection.statement(&sql).fetch(connection).await?.decode()?;
         }
         let found = Found { applied, has_marker, has_others, can_create };
         compare(tables, &ours, &found)

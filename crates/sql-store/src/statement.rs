@@ -10,7 +10,7 @@ use sqlx::{
     SqliteConnection, Type,
     error::BoxDynError,
     postgres::{PgArguments, PgRow},
-    query_as_with,
+    query_with,
     sqlite::{SqliteArguments, SqliteRow},
 };
 use std::{collections::BTreeSet, fmt::Write as _};
@@ -35,6 +35,29 @@ pub trait TableRow:
 impl<R> TableRow for R where
     R: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
 {
+}
+
+/// The rows of a statement, decoded by who asked for them: what runs statements is compiled once, not for
+/// each type of rows.
+pub(crate) enum Rows {
+    Postgres(Vec<PgRow>),
+    Sqlite(Vec<SqliteRow>),
+}
+
+impl Rows {
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Postgres(rows) => rows.is_empty(),
+            Self::Sqlite(rows) => rows.is_empty(),
+        }
+    }
+
+    pub(crate) fn decode<R: TableRow>(&self) -> sqlx::Result<Vec<R>> {
+        match self {
+            Self::Postgres(rows) => rows.iter().map(R::from_row).collect(),
+            Self::Sqlite(rows) => rows.iter().map(R::from_row).collect(),
+        }
+    }
 }
 
 /// A connection in a transaction.
@@ -190,28 +213,22 @@ impl Statement {
         self,
         connection: &mut Connection<'_>,
     ) -> sqlx::Result<R> {
-        self.fetch(connection).await?.pop().ok_or(sqlx::Error::RowNotFound)
+        self.fetch(connection).await?.decode()?.pop().ok_or(sqlx::Error::RowNotFound)
     }
 
     /// The rows of a `SELECT`, locked for a later statement of its transaction. SQLite needs no lock,
     /// because it has one writer. The span of a transaction is about what it writes.
-    pub(crate) async fn lock<R: TableRow>(
-        self,
-        connection: &mut Connection<'_>,
-    ) -> sqlx::Result<Vec<R>> {
+    pub(crate) async fn lock(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         let lock = if self.is_postgres() { " FOR UPDATE" } else { "" };
         self.push(lock).run(connection).await
     }
 
-    pub(crate) async fn fetch<R: TableRow>(
-        self,
-        connection: &mut Connection<'_>,
-    ) -> sqlx::Result<Vec<R>> {
+    pub(crate) async fn fetch(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         describe(&self.sql);
         self.run(connection).await
     }
 
-    async fn run<R: TableRow>(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Vec<R>> {
+    async fn run(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         if self.sql.contains(UPTIME) {
             self.sql = self.sql.replace(UPTIME, &format!("${}", self.next_placeholder()));
             self = self.bind(uptime());
@@ -219,15 +236,15 @@ impl Statement {
         self.encoded.map_err(sqlx::Error::Encode)?;
         let sql = AssertSqlSafe(self.sql);
         // All rows are read, because SQLite commits a write only then: see `sqlite`.
-        match (connection, self.values) {
+        Ok(match (connection, self.values) {
             (Connection::Postgres(connection), Values::Postgres(values)) => {
-                query_as_with(sql, values).fetch_all(&mut **connection).await
+                Rows::Postgres(query_with(sql, values).fetch_all(&mut **connection).await?)
             }
             (Connection::Sqlite(connection), Values::Sqlite(values)) => {
-                query_as_with(sql, values).fetch_all(&mut **connection).await
+                Rows::Sqlite(query_with(sql, values).fetch_all(&mut **connection).await?)
             }
-            _ => Err(other_engine()),
-        }
+            _ => return Err(other_engine()),
+        })
     }
 }
 

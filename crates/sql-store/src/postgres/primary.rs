@@ -11,7 +11,7 @@ use crate::{
     error::OpenFailure,
     span::describe,
     sql_error::postgres_code,
-    statement::{Statement, TableRow},
+    statement::{Rows, Statement},
 };
 use sqlx::{AssertSqlSafe, Error, PgConnection, Row as _, postgres::PgRow, query_with};
 use std::{
@@ -151,15 +151,15 @@ pub(super) async fn require_synchronous(connection: &mut PgConnection) -> Result
 }
 
 /// The rows of a `SELECT`, if they count.
-pub(crate) async fn fetch_from_primary<R: TableRow>(
+pub(crate) async fn fetch_from_primary(
     statement: Statement,
     connection: &mut PgConnection,
     reads: Reads,
-) -> sqlx::Result<Timed<Vec<R>>> {
+) -> sqlx::Result<Timed<Rows>> {
     let (sql, values) = statement.into_postgres()?;
     describe(&sql);
     let sql = AssertSqlSafe(with_obstacle(&sql, reads));
-    rows_that_count(&query_with(sql, values).fetch_all(connection).await?)
+    rows_that_count(query_with(sql, values).fetch_all(connection).await?)
 }
 
 /// The statement with two more columns: the obstacle if there is one, and the time. It returns at least
@@ -175,7 +175,7 @@ fn with_obstacle(select: &str, reads: Reads) -> String {
 }
 
 /// The rows of a statement of [`with_obstacle`].
-fn rows_that_count<R: TableRow>(rows: &[PgRow]) -> sqlx::Result<Timed<Vec<R>>> {
+fn rows_that_count(rows: Vec<PgRow>) -> sqlx::Result<Timed<Rows>> {
     let first = rows.first().ok_or(Error::RowNotFound)?;
     match first.try_get(first.len() - 2)? {
         None => {}
@@ -185,10 +185,8 @@ fn rows_that_count<R: TableRow>(rows: &[PgRow]) -> sqlx::Result<Timed<Vec<R>>> {
     let seconds: i64 = first.try_get(first.len() - 1)?;
     let at = seconds.try_into().map_err(|error| Error::Decode(Box::new(error)))?;
     let is_row: Option<bool> = first.try_get(first.len() - 3)?;
-    if is_row.is_none() {
-        return Ok(Timed { at, value: Vec::new() });
-    }
-    Ok(Timed { at, value: rows.iter().map(R::from_row).collect::<sqlx::Result<_>>()? })
+    let rows = if is_row.is_none() { Vec::new() } else { rows };
+    Ok(Timed { at, value: Rows::Postgres(rows) })
 }
 
 impl From<Obstacle> for Error {

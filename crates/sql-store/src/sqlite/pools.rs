@@ -2,9 +2,9 @@
 
 use super::file::OpenFiles;
 use crate::{
-    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus, TableRow,
+    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus,
     span::traced,
-    statement::Connection,
+    statement::{Connection, Rows},
     write::{self, Commit, WriteHealth},
 };
 use sqlx::{AssertSqlSafe, SqliteConnection, SqlitePool};
@@ -83,10 +83,7 @@ impl Pools {
     }
 
     /// The rows of a `SELECT`.
-    pub(crate) async fn read<R: TableRow>(
-        &self,
-        statement: Statement,
-    ) -> Result<Vec<R>, StoreError> {
+    pub(crate) async fn read(&self, statement: Statement) -> Result<Rows, StoreError> {
         let read = async {
             self.files.last_check()?;
             let mut reader = self.readers.acquire().await?;
