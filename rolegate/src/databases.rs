@@ -12,6 +12,12 @@ pub(crate) struct Databases {
 }
 
 impl Databases {
+    /// Whether one is a file, which replicas cannot share.
+    pub(crate) fn is_embedded(&self) -> bool {
+        let is_file = |url: &DatabaseUrl| matches!(url.target, DatabaseTarget::Sqlite(_));
+        is_file(&self.users) || self.posts.as_ref().is_some_and(is_file)
+    }
+
     /// Reads the settings. A PostgreSQL database can hold both, in separate schemas; an SQLite file
     /// cannot, and is rejected.
     pub(crate) fn from_settings(settings: &Settings) -> Result<Self, SettingError> {

@@ -32,7 +32,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     settings.public.validate()?;
     let databases = Databases::from_settings(&settings)?;
     let data_dir = DataDir::open(&settings.data_dir)?;
-    let _serving = data_dir.mark_served();
+    let _serving = databases.is_embedded().then(|| data_dir.mark_served());
     let (auth_tls, posts_tls) = (settings.service.tls()?, settings.posts_tls.load()?);
     let forward_auth_tls = settings.public.forward_auth_tls()?;
     let has_own_database = settings.database_url.is_none() && settings.database_url_file.is_none();

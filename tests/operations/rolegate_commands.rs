@@ -157,6 +157,17 @@ async fn the_command_of_a_start_sets_the_password_of_admin(store: Store) {
 }
 
 #[tokio::test]
+async fn replicas_on_postgres_may_share_a_data_dir() {
+    let (settings, _database) = settings(Store::Postgres).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let start = || Process::start(Program::FastHashRolegate, &settings, folder.path()).ready();
+    for mut replica in [start().await, start().await] {
+        assert!(!replica.stderr().contains("another rolegate"), "{}", replica.stderr());
+        replica.kill().await;
+    }
+}
+
+#[tokio::test]
 async fn a_second_rolegate_on_one_data_dir_warns_and_commands_do_not() {
     let (settings, _database) = settings(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");

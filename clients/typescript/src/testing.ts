@@ -55,7 +55,12 @@ export class RolegateServer {
     // A test that forgets `stop()` ends nevertheless.
     child.unref();
     (child.stdout as Socket).unref();
-    return new RolegateServer(child, JSON.parse(line[0] as string) as Notice);
+    try {
+      return new RolegateServer(child, JSON.parse(line[0] as string) as Notice);
+    } catch (error) {
+      child.kill();
+      throw error;
+    }
   }
 
   /** An access token. */

@@ -17,7 +17,7 @@ use std::{
 pub enum Control {
     /// Moves the clock by which access tokens (30 minutes) and sessions expire.
     Clock { advance_seconds: u32 },
-    /// auth-service answers no call: 503.
+    /// auth-service answers no call, that of `Revoked` included: 503.
     Outage {},
     /// Each call of auth-service takes so much longer; beyond the deadline of its caller: 504.
     Slow { milliseconds: u32 },
@@ -50,19 +50,22 @@ impl TestServer {
     /// If there is no such program, or it refuses a flag.
     #[must_use]
     pub fn start(program: &mut Command) -> Self {
-        let mut process = program.stdout(Stdio::piped()).spawn().unwrap_or_else(|error| {
+        let process = program.stdout(Stdio::piped()).spawn().unwrap_or_else(|error| {
             panic!(
                 "cannot start {}: {error}; install it from a checkout of Rolegate with `cargo install \
                  --locked --path crates/test-server`, or set ROLEGATE_TEST_SERVER to its path",
                 program.get_program().display()
             )
         });
+        // Also if it fails below, the process ends.
+        let mut server = Self { addresses: BTreeMap::new(), process };
         let mut line = String::new();
-        let mut stdout = BufReader::new(process.stdout.as_mut().expect("it is piped"));
+        let mut stdout = BufReader::new(server.process.stdout.as_mut().expect("it is piped"));
         stdout.read_line(&mut line).expect("its line");
         let notice: Value = serde_json::from_str(&line).expect("a notice; stderr says why not");
-        let addresses = serde_json::from_value(notice["listeners"].clone()).expect("addresses");
-        Self { addresses, process }
+        let addresses = notice["listeners"].clone();
+        server.addresses = serde_json::from_value(addresses).expect("addresses");
+        server
     }
 
     /// Moves the clock, begins a failure or ends it.

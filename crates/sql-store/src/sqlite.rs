@@ -39,7 +39,7 @@ pub(crate) async fn open(
     tables: &Tables,
     advances_clock: Option<bool>,
 ) -> Result<Pools, OpenFailure> {
-    // A URI, which no setting can be.
+    // The URI of the test server, which has no `DATA_DIR`.
     if cfg!(feature = "test-server") && file.starts_with("file:") {
         let pools = open_pools(file, tables, false).await?;
         pools.start_clock(true).await?;

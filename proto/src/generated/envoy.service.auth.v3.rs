@@ -167,8 +167,7 @@ pub struct HeaderValueOption {
     /// The header.
     #[prost(message, optional, tag = "1")]
     pub header: ::core::option::Option<HeaderValue>,
-    /// Deprecated, but Envoy reads it before `append_action`, and older ones nothing else: unset appends,
-    /// false replaces.
+    /// Deprecated, but Envoy reads it before `append_action`, and older ones nothing else. False replaces.
     #[prost(message, optional, tag = "2")]
     pub append: ::core::option::Option<bool>,
 }

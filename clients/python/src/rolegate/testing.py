@@ -27,12 +27,11 @@ class RolegateServer:
             self._process = subprocess.Popen([program, *flags], stdout=subprocess.PIPE)
         except OSError as error:
             raise RuntimeError(_MISSING.format(program, error.strerror)) from None
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            status = self._process.wait()
-            raise RuntimeError(f"{program} ended with {status}; on stderr it says why")
-        addresses = json.loads(line)["listeners"]
+        try:
+            addresses = self._addresses(program)
+        except BaseException:
+            self.close()
+            raise
         #: URL of the variant with access tokens.
         self.bearer: str = addresses["bearer"]
         #: URL of the variant with HTTP Basic.
@@ -43,6 +42,15 @@ class RolegateServer:
         self.grpc: str = addresses["grpc"]
         #: URL of the clock and the failures.
         self.control: str = addresses["control"]
+
+    def _addresses(self, program: str) -> dict[str, str]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            status = self._process.wait()
+            raise RuntimeError(f"{program} ended with {status}; on stderr it says why")
+        addresses: dict[str, str] = json.loads(line)["listeners"]
+        return addresses
 
     def login(self, username: str, password: str) -> str:
         """An access token."""
