@@ -1,10 +1,11 @@
 //! The gRPC transport: converts messages, calls the use cases, converts results and errors.
 //!
-//! `authorize` reads what is asked of a decision, `ext_authz` is the call of Envoy; `message` converts
+//! `authorize` reads what is asked of a decision, `basic` a batch of credentials, `ext_authz` is the call of Envoy; `message` converts
 //! results and errors, `opaque_tokens` are the calls about API keys and sessions, `call_origin` reads the
 //! client address and the deadline.
 
 mod authorize;
+mod basic;
 mod call_origin;
 mod ext_authz;
 mod message;
@@ -75,7 +76,7 @@ impl AuthService for AuthGrpc {
         request: Request<wire::VerifyCredentialsRequest>,
     ) -> RpcResult<wire::VerifyCredentialsResponse> {
         let origin = origin_of(&request);
-        let wire::VerifyCredentialsRequest { username, password, role_names } =
+        let wire::VerifyCredentialsRequest { username, password, role_names, .. } =
             request.into_inner();
         let outcome = self.accounts.verify_credentials(&username, password.into(), origin).await;
         metrics::login("basic", outcome.as_ref().err().map(AccountError::reason));
@@ -83,6 +84,15 @@ impl AuthService for AuthGrpc {
         self.accounts.expect_known(&roles(&role_names)?)?;
         let user = Some(message::decided(user, unknown_role));
         Ok(Response::new(wire::VerifyCredentialsResponse { user }))
+    }
+
+    async fn batch_verify_credentials(
+        &self,
+        request: Request<wire::BatchVerifyCredentialsRequest>,
+    ) -> RpcResult<wire::BatchVerifyCredentialsResponse> {
+        let origin = origin_of(&request);
+        let (_, call, wire::BatchVerifyCredentialsRequest { items }) = request.into_parts();
+        Ok(Response::new(self.recall(items, &call, origin).await?))
     }
 
     async fn authorize(

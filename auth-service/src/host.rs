@@ -24,8 +24,11 @@ use std::{path::PathBuf, pin::Pin, sync::Arc, thread};
 use tokio::task::spawn_blocking;
 use tonic::service::Routes;
 
-/// The only method with long messages.
-const BATCH_AUTHORIZE: &str = "/rolegate.auth.v1.AuthService/BatchAuthorize";
+/// The methods with long messages.
+const BATCHES: [&str; 2] = [
+    "/rolegate.auth.v1.AuthService/BatchAuthorize",
+    "/rolegate.auth.v1.AuthService/BatchVerifyCredentials",
+];
 
 /// The configuration of the service.
 pub struct Config {
@@ -106,7 +109,7 @@ impl AuthService {
             let grpc =
                 |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
             let routes = Routes::new(grpc(MAX_MESSAGE));
-            let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &[BATCH_AUTHORIZE]);
+            let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &BATCHES);
             let ext_authz = AuthorizationServer::new(calls.clone());
             // All headers of a request are in a message, some of them several times.
             let routes = routes.add_service(ext_authz.max_decoding_message_size(MAX_LONG_MESSAGE));

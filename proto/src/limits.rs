@@ -4,6 +4,10 @@
 /// roles too, one of 1.3 MiB.
 pub const MAX_AUTHORIZE_BATCH: usize = 256;
 
+/// Items of a `BatchVerifyCredentials`. With the longest credentials that are remembered and the longest lists
+/// of roles, that is a message of 0.7 MiB.
+pub const MAX_CREDENTIALS_BATCH: usize = 256;
+
 /// Names of roles in a requirement: as many as a service can have.
 pub const MAX_ROLES: usize = 35;
 

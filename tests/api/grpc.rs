@@ -1,6 +1,7 @@
 //! The gRPC API of auth-service, with the generated client.
 
 mod api_keys;
+mod credentials;
 mod decisions;
 mod users;
 
@@ -56,7 +57,7 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     assert_eq!(login.user, Some(ann.clone()));
     assert_eq!(token::claims(&login.access_token)["sub"], ann.id.to_string());
 
-    let request = VerifyCredentialsRequest { username, password, role_names: vec![] };
+    let request = VerifyCredentialsRequest { username, password, ..Default::default() };
     let verified = client.verify_credentials(request).await.expect("verified").into_inner();
     assert_eq!(verified.user, Some(ann.clone()));
 
@@ -103,7 +104,7 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
         let request = LoginRequest { username: username.clone(), password: password.clone() };
         let login = client.login(request).await;
         let status = expect_error(login, Code::Unauthenticated, "CREDENTIALS_INVALID");
-        let request = VerifyCredentialsRequest { username, password, role_names: vec![] };
+        let request = VerifyCredentialsRequest { username, password, ..Default::default() };
         let verified = client.verify_credentials(request).await;
         let same = expect_error(verified, Code::Unauthenticated, "CREDENTIALS_INVALID");
         assert_eq!(status.message(), same.message());

@@ -1,11 +1,13 @@
 //! Guesses of passwords by one client, seen beside the requests of others.
 
+use crate::metrics::{scrape, value};
 use e2e::{ADMIN_PASSWORD, TestApp, TestResponse, TestSetup, eventually, for_two_deployments};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 for_two_deployments!(
     a_guesser_over_the_limit_is_refused_even_with_a_password_that_basic_remembers,
+    requests_that_share_calls_are_counted_and_limited_as_if_alone,
     a_remembered_password_is_audited_once_for_each_address,
     a_refused_client_stays_refused_and_others_do_not,
 );
@@ -42,6 +44,55 @@ async fn a_guesser_over_the_limit_is_refused_even_with_a_password_that_basic_rem
         basic(&app, HOME, ADMIN_PASSWORD).await.expect(200);
     }
     log_in(&app, GUESSER, "admin", ADMIN_PASSWORD).await.expect(429);
+}
+
+async fn requests_that_share_calls_are_counted_and_limited_as_if_alone(setup: TestSetup) {
+    let app = start(setup).await;
+    let all = async |requests: &[(&'static str, &'static str)]| {
+        let requests = requests.iter().map(|&(from, password)| basic(&app, from, password));
+        futures_util::future::join_all(requests).await
+    };
+    for from in [HOME, GUESSER] {
+        basic(&app, from, ADMIN_PASSWORD).await.expect(200);
+    }
+    let mut accepted = 2.0;
+    let calls = r#"{code="OK",method="BatchVerifyCredentials",service="#;
+    while !scrape(app.auth()).await.contains(calls) {
+        for response in all(&[(HOME, ADMIN_PASSWORD); 16]).await {
+            response.expect_message("Welcome admin!");
+            accepted += 1.0;
+        }
+    }
+    // The same guess twice would be one attempt.
+    let guesses = [(HOME, ADMIN_PASSWORD), (GUESSER, "wrong"), (GUESSER, "guess")];
+    for (response, status) in all(&guesses).await.iter().zip([200, 401, 401]) {
+        response.expect(status);
+    }
+    for (index, response) in all(&[(HOME, ADMIN_PASSWORD), (GUESSER, ADMIN_PASSWORD)].repeat(16))
+        .await
+        .iter()
+        .enumerate()
+    {
+        if index % 2 == 0 {
+            response.expect(200);
+        } else {
+            response.expect_detail(429, "Too many attempts, try again later.").expect_retry_after();
+        }
+    }
+    accepted += 17.0;
+    let metrics = scrape(app.auth()).await;
+    for (series, expected) in [
+        (r#"rolegate_logins_total{method="basic",outcome="OK"}"#, accepted),
+        (r#"rolegate_logins_total{method="basic",outcome="CREDENTIALS_INVALID"}"#, 2.0),
+        (r#"rolegate_logins_total{method="basic",outcome="TOO_MANY_ATTEMPTS"}"#, 16.0),
+        (r#"rolegate_limit_refusals_total{limit="login"}"#, 16.0),
+        ("rolegate_basic_cache_hits_total", accepted - 2.0),
+    ] {
+        assert!(
+            (value(&metrics, series) - expected).abs() < 0.1,
+            "{series}: {expected}\n{metrics}"
+        );
+    }
 }
 
 async fn a_remembered_password_is_audited_once_for_each_address(setup: TestSetup) {

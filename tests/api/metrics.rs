@@ -19,7 +19,7 @@ for_two_deployments!(post_operations_are_counted, no_label_holds_client_input);
 /// If set, the test fails without promtool instead of skipping.
 const DEMANDED: &str = "PROMTOOL";
 
-async fn scrape(process: &Process) -> String {
+pub(crate) async fn scrape(process: &Process) -> String {
     let response = Api::at(&process.address("ops")).get("/metrics").await;
     let content_type = response.expect(200).header("content-type").unwrap_or_default();
     assert!(content_type.starts_with("text/plain; version=0.0.4"), "{response}");
@@ -28,7 +28,7 @@ async fn scrape(process: &Process) -> String {
 
 /// The value of a series, written as in the exposition format.
 #[track_caller]
-fn value(metrics: &str, series: &str) -> f64 {
+pub(crate) fn value(metrics: &str, series: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {series} in\n{metrics}")).parse().expect("a number")
 }

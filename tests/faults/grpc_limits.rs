@@ -8,7 +8,8 @@ use e2e::{
 use h2::client::{ResponseFuture, SendRequest};
 use rolegate_proto::{
     auth_v1::{
-        AllowedRoles, AnyAuthenticated, AuthorizeRequest, BatchAuthorizeRequest, authorize_request,
+        AllowedRoles, AnyAuthenticated, AuthorizeRequest, BatchAuthorizeRequest,
+        BatchVerifyCredentialsRequest, VerifyCredentialsRequest, authorize_request,
     },
     posts_v1::{
         BatchGetPostsRequest, CreatePostRequest, UpdatePostRequest,
@@ -57,6 +58,18 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
         };
         let items = vec![item; 256];
         let outcome = client.batch_authorize(BatchAuthorizeRequest { items }).await;
+        assert_eq!(outcome.err().map(|status| status.code()), code, "{size} bytes");
+    }
+    // The longest credentials that are remembered.
+    for (size, code) in [(1_024, None), (5_000, Some(Code::OutOfRange))] {
+        let item = VerifyCredentialsRequest {
+            username: "u".repeat(255),
+            password: "x".repeat(size),
+            role_names: vec!["r".repeat(32); 35],
+            client_address: client_address.clone(),
+        };
+        let batch = BatchVerifyCredentialsRequest { items: vec![item; 256] };
+        let outcome = client.batch_verify_credentials(batch).await;
         assert_eq!(outcome.err().map(|status| status.code()), code, "{size} bytes");
     }
     let mut posts = PostServiceClient::new(channel(&app.posts_address()).await);

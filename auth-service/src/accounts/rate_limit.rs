@@ -92,6 +92,15 @@ impl RateLimiter {
         windows.refusal(&counts, now).map_or(Ok(()), Err)
     }
 
+    /// Whether [`Self::check`] would refuse, which it then notes and this does not.
+    pub(crate) fn is_full(&self, username: &str, client: IpAddr) -> bool {
+        let limit = self.limit.filter(|_| self.may_refuse.load(Ordering::Relaxed));
+        limit.is_some_and(|limit| {
+            let counts = self.counts(digest(username), client, limit.get());
+            self.windows.lock().are_full(&counts, Instant::now())
+        })
+    }
+
     /// Counts an attempt, or refuses it.
     pub(crate) fn acquire(
         self: &Arc<Self>,

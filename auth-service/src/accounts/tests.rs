@@ -107,6 +107,7 @@ macro_rules! assert_err {
 // After the macro, which they use.
 mod api_keys;
 mod domain_sessions;
+mod recall;
 mod revoked_tokens;
 mod roles;
 mod seed;

@@ -87,6 +87,12 @@ impl CredentialCache {
         Some(Hit { is_first_in_minute: now > last && swap().is_ok() })
     }
 
+    /// Whether this is a hit that [`Self::get`] would not call the first of its minute.
+    pub(crate) fn is_audited(&self, key: &CacheKey, deadline: Instant) -> bool {
+        let audited = self.entries.as_ref().and_then(|entries| entries.get(key));
+        audited.is_some_and(|last| last.load(Ordering::Relaxed) >= self.minute(deadline))
+    }
+
     pub(crate) fn insert(&self, key: CacheKey, deadline: Instant) {
         if let Some(entries) = &self.entries {
             entries.insert(key, Arc::new(self.minute(deadline).into()));

@@ -366,6 +366,7 @@ def test_both_clients_have_every_call():
     contract = Path(os.environ["CONTRACT"]).read_text()
     calls = {sub("(?<!^)(?=[A-Z])", "_", name).lower() for name in findall(r"rpc (\w+)", contract)}
     calls -= {"batch_get_users", "delete_api_keys", "delete_sessions"}
+    calls -= {"batch_verify_credentials"}  # Gateways save calls by it.
     calls |= {"get_usernames", "delete_api_key", "delete_all_api_keys"}
     calls |= {"delete_session", "delete_all_sessions"}
     for kind in (Client, AsyncClient):

@@ -2,6 +2,7 @@
 
 use crate::{
     batchers::{Client, authorize_batcher, authorize_request, get_usernames, username_batcher},
+    credential_checks::CredentialChecks,
     session::Session,
     user::{Requirement, User},
 };
@@ -13,7 +14,7 @@ use rolegate_proto::{
     Role,
     auth_v1::{
         AuthorizeRequest, CreateSessionRequest, LoginRequest, RegisterRequest,
-        VerifyCredentialsRequest, auth_service_server::SERVICE_NAME,
+        auth_service_server::SERVICE_NAME,
     },
     limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
@@ -32,6 +33,7 @@ struct Parts {
     passwords: BalancedChannel,
     decisions: CallBatcher<AuthorizeRequest, User>,
     usernames: CallBatcher<i64, Option<String>>,
+    checks: CredentialChecks,
 }
 
 impl AuthClient {
@@ -60,7 +62,8 @@ impl AuthClient {
         let client = Client::new(channel);
         let decisions = authorize_batcher(client.clone());
         let usernames = username_batcher(client.clone());
-        Self(Arc::new(Parts { client, passwords, decisions, usernames }))
+        let checks = CredentialChecks::new(passwords.clone());
+        Self(Arc::new(Parts { client, passwords, decisions, usernames, checks }))
     }
 
     /// For calls that check the password of this username. All clients send them to one replica, because
@@ -136,6 +139,7 @@ impl AuthClient {
 
     /// Checks a username and a password, for HTTP Basic (RFC 7617). The caller compares the user's role with
     /// `roles`, which are sent so that one that does not exist is an error.
+    /// Concurrent checks share calls as far as auth-service remembers their outcome.
     pub async fn verify_credentials(
         &self,
         username: &str,
@@ -143,13 +147,7 @@ impl AuthClient {
         roles: &[Role],
         context: CallContext,
     ) -> Result<User, CallError> {
-        let client = self.checks_of(username);
-        let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
-        let role_names = roles.iter().map(Role::to_string).collect();
-        let request = VerifyCredentialsRequest { username, password, role_names };
-        let request = context.request(request);
-        let response = call(PASSWORD_TIMEOUT, &client, request, Client::verify_credentials).await?;
-        User::try_from_response(response.user)
+        self.0.checks.verify(username, password, roles, context).await
     }
 
     /// Decides whether the bearer of an access token meets a requirement, by the role stored now.

@@ -13,7 +13,7 @@ use std::{
 
 /// The hash of a key, such as a username, or of a replica's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Affinity(u64);
+pub(crate) struct Affinity(pub(crate) u64);
 
 impl Affinity {
     pub(crate) fn of_key(key: &str) -> Self {

@@ -120,6 +120,12 @@ impl BalancedChannel {
         Self { affinity: Some(Affinity::of_key(key)), ..self.clone() }
     }
 
+    /// Identifies the replica that calls about `key` go to now; `None` while none is up.
+    pub(crate) fn replica_of(&self, key: &str) -> Option<u64> {
+        let available = self.shared.set.available.borrow();
+        available.as_ref()?.of_key(Affinity::of_key(key)).map(|replica| replica.affinity.0)
+    }
+
     async fn pick(&self) -> Result<Pick, Status> {
         match self.choose() {
             Some(pick) => Ok(pick),
@@ -148,7 +154,7 @@ impl BalancedChannel {
         let available = self.shared.set.available.borrow();
         let choice = available.as_ref()?;
         let replica = match self.affinity {
-            Some(affinity) => choice.of_key(affinity),
+            Some(affinity) => choice.of_key(affinity).cloned(),
             None => self.least_loaded_of(&choice.first),
         };
         Some(Pick { replica: replica?, has_others: choice.again.len() > 1 })

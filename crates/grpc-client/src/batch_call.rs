@@ -3,7 +3,7 @@
 use crate::{
     CallError,
     call_context::id_list,
-    deadline::{READ_TIMEOUT, retry_until},
+    deadline::{READ_TIMEOUT, call, retry_until},
 };
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_proto::{RequestId, metadata::REQUEST_ID};
@@ -21,7 +21,7 @@ const MAX_IN_FLIGHT_STALLED: usize = 16;
 /// Batches requests `R`, which change nothing, into calls. Each request has its own deadline of
 /// [`READ_TIMEOUT`]. By the rule of [`rolegate_batcher`], a request joins only a call that has not been
 /// sent, so its answer `A` is never older than the request.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CallBatcher<R, A> {
     batcher: Batcher<Member<R>, Result<A, CallError>>,
 }
@@ -95,13 +95,26 @@ impl BatchCall {
         message: M,
         method: impl AsyncFn(&mut C, Request<M>) -> Result<Response<A>, Status>,
     ) -> Result<A, CallError> {
-        let request = || {
-            let mut request = Request::new(message.clone());
-            if let Some(ids) = &self.request_ids {
-                request.metadata_mut().insert(REQUEST_ID, ids.clone());
-            }
-            request
-        };
+        let request = || self.request(message.clone());
         retry_until(self.deadline, client, request, method).await
+    }
+
+    /// Calls a method once, for an answer that no other replica has.
+    pub async fn send_once<C: Clone, M, A>(
+        &self,
+        client: &C,
+        message: M,
+        method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
+    ) -> Result<A, CallError> {
+        let time = self.deadline.saturating_duration_since(Instant::now());
+        call(time, client, self.request(message), method).await
+    }
+
+    fn request<M>(&self, message: M) -> Request<M> {
+        let mut request = Request::new(message);
+        if let Some(ids) = &self.request_ids {
+            request.metadata_mut().insert(REQUEST_ID, ids.clone());
+        }
+        request
     }
 }

@@ -6,7 +6,7 @@
 //! - [`ServiceInfo`]: what the channel must know about the service it calls.
 //! - [`call`], [`read`], [`retry_until`]: deadlines that this side enforces; calls that change nothing
 //!   are also sent to another replica (`hedge`) and retried.
-//! - [`CallBatcher`], [`BatchCall`]: concurrent requests share calls.
+//! - [`CallBatcher`], [`BatchCall`]: concurrent requests share calls; [`ReplicaBatchers`]: by replica.
 //! - [`CallContext`], [`authenticated_request`]: the metadata of a call.
 //! - [`CallError`]: why a call failed, by the reasons of the contracts.
 //! - [`ClientTls`]: TLS from files; [`settings`] (feature `settings`) reads their settings, and
@@ -27,6 +27,7 @@ mod hedge;
 #[cfg(feature = "settings")]
 mod probe;
 mod replica;
+mod replica_batchers;
 mod replica_set;
 #[cfg(feature = "settings")]
 pub mod settings;
@@ -38,4 +39,5 @@ pub use connection::Stream;
 pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, read, retry_until};
 pub use discovery::{InvalidAddress, ServiceInfo};
 pub use error::{CallError, ServiceError};
+pub use replica_batchers::ReplicaBatchers;
 pub use rolegate_grpc_tls::{ClientTls, FileError, Identity};

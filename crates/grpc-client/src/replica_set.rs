@@ -57,10 +57,10 @@ pub(crate) struct Choice {
 impl Choice {
     /// The replica for calls about a key. One whose connection just broke is the last choice, also
     /// before its monitor notices.
-    pub(crate) fn of_key(&self, key: Affinity) -> Option<Replica> {
+    pub(crate) fn of_key(&self, key: Affinity) -> Option<&Replica> {
         let rank =
             |replica: &&Replica| (!replica.connection.is_closed(), key.weight(replica.affinity));
-        self.first.iter().max_by_key(rank).cloned()
+        self.first.iter().max_by_key(rank)
     }
 }
 

@@ -93,10 +93,22 @@ impl AuthService for FakeAuth {
         request: Request<v1::VerifyCredentialsRequest>,
     ) -> Answer<v1::VerifyCredentialsResponse> {
         self.record(&request, "verify_credentials");
-        let v1::VerifyCredentialsRequest { username, password, role_names } = request.into_inner();
+        let v1::VerifyCredentialsRequest { username, password, role_names, .. } =
+            request.into_inner();
         let user = Some(verify(&username, &password)?);
         expect_roles(&role_names).map_err(|reason| error(reason, ""))?;
         Ok(Response::new(v1::VerifyCredentialsResponse { user }))
+    }
+
+    async fn batch_verify_credentials(
+        &self,
+        request: Request<v1::BatchVerifyCredentialsRequest>,
+    ) -> Answer<v1::BatchVerifyCredentialsResponse> {
+        self.record(&request, "batch_verify_credentials");
+        // It remembers nobody.
+        let outcomes =
+            vec![v1::VerifyCredentialsResponse::default(); request.get_ref().items.len()];
+        Ok(Response::new(v1::BatchVerifyCredentialsResponse { outcomes }))
     }
 
     async fn authorize(

@@ -179,6 +179,9 @@ pub struct VerifyCredentialsRequest {
     /// The roles to which the caller will compare the user's, so that it learns of one that does not exist.
     #[prost(string, repeated, tag = "3")]
     pub role_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// In a batch, the address of the end user who presented them; ignored if malformed.
+    #[prost(string, optional, tag = "4")]
+    pub client_address: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// The credentials are valid.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -186,6 +189,20 @@ pub struct VerifyCredentialsResponse {
     /// Their user.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
+}
+/// Many credentials to check.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BatchVerifyCredentialsRequest {
+    /// At most 256.
+    #[prost(message, repeated, tag = "1")]
+    pub items: ::prost::alloc::vec::Vec<VerifyCredentialsRequest>,
+}
+/// What is remembered of many credentials.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BatchVerifyCredentialsResponse {
+    /// One for each item, in the order of the items; without a user where VerifyCredentials must be asked.
+    #[prost(message, repeated, tag = "1")]
+    pub outcomes: ::prost::alloc::vec::Vec<VerifyCredentialsResponse>,
 }
 /// Requests a decision.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -931,6 +948,40 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        /// Answers those of many VerifyCredentials that need no hash, because the service remembers that the same
+        /// client presented the same credentials. The others have no user in their outcome: nothing was counted, and the
+        /// caller must send each as a VerifyCredentials. To callers that are not trusted, all are such.
+        ///
+        /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE.
+        pub async fn batch_verify_credentials(
+            &mut self,
+            request: impl tonic::IntoRequest<super::BatchVerifyCredentialsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::BatchVerifyCredentialsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/BatchVerifyCredentials",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "rolegate.auth.v1.AuthService",
+                        "BatchVerifyCredentials",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         /// Decides whether the bearer of an access token meets a requirement. The decision uses the role stored for
         /// the user when the request arrives, not the role claim of the token.
         ///
@@ -1557,6 +1608,18 @@ pub mod auth_service_server {
             tonic::Response<super::VerifyCredentialsResponse>,
             tonic::Status,
         >;
+        /// Answers those of many VerifyCredentials that need no hash, because the service remembers that the same
+        /// client presented the same credentials. The others have no user in their outcome: nothing was counted, and the
+        /// caller must send each as a VerifyCredentials. To callers that are not trusted, all are such.
+        ///
+        /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE.
+        async fn batch_verify_credentials(
+            &self,
+            request: tonic::Request<super::BatchVerifyCredentialsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::BatchVerifyCredentialsResponse>,
+            tonic::Status,
+        >;
         /// Decides whether the bearer of an access token meets a requirement. The decision uses the role stored for
         /// the user when the request arrives, not the role claim of the token.
         ///
@@ -2042,6 +2105,55 @@ pub mod auth_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = VerifyCredentialsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/BatchVerifyCredentials" => {
+                    #[allow(non_camel_case_types)]
+                    struct BatchVerifyCredentialsSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::BatchVerifyCredentialsRequest>
+                    for BatchVerifyCredentialsSvc<T> {
+                        type Response = super::BatchVerifyCredentialsResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::BatchVerifyCredentialsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::batch_verify_credentials(
+                                        &inner,
+                                        request,
+                                    )
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = BatchVerifyCredentialsSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -73,6 +73,21 @@ fn a_check_refuses_what_an_attempt_would_and_counts_nothing() {
 }
 
 #[test]
+fn asking_whether_a_limit_is_full_leaves_the_first_refusal_to_the_check() {
+    let limiter = RateLimiter::for_logins(1);
+    let is_full = |name, from| limiter.is_full(name, client(from));
+    assert!(!is_full("ada", "192.0.2.1"));
+    assert!(fail(&limiter, "ada", "192.0.2.1", Instant::now()).is_ok());
+    for _ in 0..3 {
+        assert!(is_full("ada", "192.0.2.1"));
+    }
+    assert!(!is_full("ben", "192.0.2.1") && !is_full("ada", "192.0.2.2"));
+    let first = limiter.check("ada", client("192.0.2.1")).expect_err("full");
+    assert!(first.first_in_window);
+    assert!(!RateLimiter::for_logins(0).is_full("ada", client("192.0.2.1")));
+}
+
+#[test]
 fn address_has_fifteen_times_the_limit_over_all_usernames() {
     let limiter = RateLimiter::for_logins(2);
     let now = Instant::now();

@@ -64,6 +64,14 @@ impl Windows {
         self.full_until.is_some_and(|until| now < until)
     }
 
+    /// Whether one of these windows has no room for an attempt.
+    pub(super) fn are_full(&self, counts: &[Count], now: Instant) -> bool {
+        counts.iter().any(|count| {
+            let window = self.open.get(&count.key).filter(|window| window.is_open(now));
+            window.is_some_and(|window| window.attempts >= count.limit)
+        })
+    }
+
     /// The refusal of an attempt that one of these windows has no room for.
     pub(super) fn refusal(&mut self, counts: &[Count], now: Instant) -> Option<LimitExceeded> {
         let mut first_in_window = false;

@@ -58,6 +58,19 @@ fn deadlines_in_turn_before_and_after_a_minute_mark_one_hit() {
 }
 
 #[test]
+fn a_hit_without_its_line_of_the_minute_is_not_audited_until_another_is() {
+    let cache = cache(Duration::from_mins(5));
+    let (key, now) = (cache.key("ada", Some("hash"), "sesame", HERE), Instant::now());
+    assert!(!cache.is_audited(&key, now));
+    cache.insert(key, now);
+    let later = now + Duration::from_mins(1);
+    assert!(cache.is_audited(&key, now) && !cache.is_audited(&key, later));
+    assert!(!cache.is_audited(&key, later), "asking marks nothing");
+    assert!(cache.get(&key, later).expect("cached").is_first_in_minute);
+    assert!(cache.is_audited(&key, later));
+}
+
+#[test]
 fn number_of_entries_is_bounded() {
     let cache = cache(Duration::from_mins(5));
     for name in 0..MAX_ENTRIES * 5 / 4 {

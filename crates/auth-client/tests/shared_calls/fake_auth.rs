@@ -10,9 +10,11 @@ use rolegate_proto::auth_v1::{
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, atomic::AtomicI32, atomic::Ordering},
+    time::Duration,
 };
 use tokio::sync::Semaphore;
 use tonic::{Request, Response, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
 
 /// Answers when the test allows it. A token is the id of its user; others are invalid.
 #[derive(Clone, Default)]
@@ -22,6 +24,27 @@ pub(crate) struct FakeAuth {
     /// The number of items of each call; 0 for an `Authorize`.
     pub(crate) calls: Arc<Mutex<Vec<usize>>>,
     pub(crate) outages: Arc<AtomicI32>,
+    pub(crate) credentials: Arc<Credentials>,
+}
+
+/// How credentials are checked. The password `right` is right and remembered, `slow` is when the test allows it.
+#[derive(Default)]
+pub(crate) struct Credentials {
+    pub(crate) memory: Mutex<Memory>,
+    may_hash: Gate,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(crate) enum Memory {
+    #[default]
+    Remembers,
+    Forgets,
+    /// Forgets, and refuses for seven seconds.
+    Refuses,
+    /// Has no batches.
+    IsOld,
+    /// Forgets outcomes.
+    IsBroken,
 }
 
 struct Gate(Semaphore);
@@ -43,6 +66,16 @@ impl FakeAuth {
         }
     }
 
+    fn user_of(credentials: &VerifyCredentialsRequest) -> Option<proto::User> {
+        let username = credentials.username.clone();
+        let user = proto::User { id: 1, username, role: 1, ..proto::User::default() };
+        ["right", "slow"].contains(&&*credentials.password).then_some(user)
+    }
+
+    fn memory(&self) -> Memory {
+        *self.credentials.memory.lock().expect("no panic")
+    }
+
     /// Reads the role when the call arrives, as a query would.
     async fn call(&self, size: usize) -> Result<i32, Status> {
         let role = self.role.load(Ordering::SeqCst);
@@ -55,6 +88,11 @@ impl FakeAuth {
     }
 }
 
+fn refused(reason: &str) -> Status {
+    let info = ErrorDetails::with_error_info(reason, "rolegate", HashMap::new());
+    Status::with_error_details(tonic::Code::Unauthenticated, "no", info)
+}
+
 #[tonic::async_trait]
 impl AuthService for FakeAuth {
     async fn authorize(
@@ -64,12 +102,7 @@ impl AuthService for FakeAuth {
         let role = self.call(0).await?;
         match Self::decide(&request.into_inner().access_token, role) {
             Outcome::User(user) => Ok(Response::new(AuthorizeResponse { user: Some(user) })),
-            Outcome::RefusalReason(reason) => {
-                use tonic_types::StatusExt as _;
-                let info =
-                    tonic_types::ErrorDetails::with_error_info(reason, "rolegate", HashMap::new());
-                Err(Status::with_error_details(tonic::Code::Unauthenticated, "no", info))
-            }
+            Outcome::RefusalReason(reason) => Err(refused(&reason)),
         }
     }
 
@@ -99,9 +132,44 @@ impl AuthService for FakeAuth {
 
     async fn verify_credentials(
         &self,
-        _: Request<VerifyCredentialsRequest>,
+        request: Request<VerifyCredentialsRequest>,
     ) -> Result<Response<VerifyCredentialsResponse>, Status> {
-        Err(Status::unimplemented("not used by these tests"))
+        let memory = self.memory();
+        self.calls.lock().expect("no panic").push(0);
+        assert_eq!(request.get_ref().client_address, None, "it is in the metadata");
+        if request.get_ref().password == "slow" {
+            self.credentials.may_hash.0.acquire().await.expect("open").forget();
+        }
+        match Self::user_of(request.get_ref()) {
+            _ if memory == Memory::Refuses => {
+                let reason = "TOO_MANY_ATTEMPTS";
+                let mut details = ErrorDetails::with_error_info(reason, "rolegate", HashMap::new());
+                details.set_retry_info(Some(Duration::from_secs(7)));
+                Err(Status::with_error_details(tonic::Code::ResourceExhausted, "no", details))
+            }
+            None => Err(refused("CREDENTIALS_INVALID")),
+            user => Ok(Response::new(VerifyCredentialsResponse { user })),
+        }
+    }
+
+    async fn batch_verify_credentials(
+        &self,
+        request: Request<proto::BatchVerifyCredentialsRequest>,
+    ) -> Result<Response<proto::BatchVerifyCredentialsResponse>, Status> {
+        if self.memory() == Memory::IsOld {
+            return Err(Status::unimplemented(""));
+        }
+        let items = request.into_inner().items;
+        self.call(items.len()).await?;
+        let memory = self.memory();
+        let is_known = |item: &&VerifyCredentialsRequest| {
+            assert_eq!(item.client_address.as_deref(), Some("192.0.2.1"));
+            item.password == "right" && memory == Memory::Remembers
+        };
+        let user = |item| Some(item).filter(is_known).and_then(Self::user_of);
+        let outcomes = items.iter().map(|item| VerifyCredentialsResponse { user: user(item) });
+        let outcomes = outcomes.skip((memory == Memory::IsBroken).into()).collect();
+        Ok(Response::new(proto::BatchVerifyCredentialsResponse { outcomes }))
     }
 
     async fn create_user(
@@ -241,6 +309,14 @@ impl FakeAuth {
             }
             tokio::task::yield_now().await;
         }
+    }
+
+    pub(crate) fn set_memory(&self, memory: Memory) {
+        *self.credentials.memory.lock().expect("no panic") = memory;
+    }
+
+    pub(crate) fn hash(&self, passwords: usize) {
+        self.credentials.may_hash.0.add_permits(passwords);
     }
 
     pub(crate) fn answer(&self, calls: usize) {

@@ -1,5 +1,6 @@
-//! Concurrent role decisions share calls and do not affect each other.
+//! Concurrent role decisions, and checks of remembered credentials, share calls and do not affect each other.
 
+mod credentials;
 mod fake_auth;
 
 use fake_auth::FakeAuth;

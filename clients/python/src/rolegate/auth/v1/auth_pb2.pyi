@@ -544,10 +544,13 @@ class VerifyCredentialsRequest(_message.Message):
     USERNAME_FIELD_NUMBER: _builtins.int
     PASSWORD_FIELD_NUMBER: _builtins.int
     ROLE_NAMES_FIELD_NUMBER: _builtins.int
+    CLIENT_ADDRESS_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """The username as registered."""
     password: _builtins.str
     """The password as registered."""
+    client_address: _builtins.str
+    """In a batch, the address of the end user who presented them; ignored if malformed."""
     @_builtins.property
     def role_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The roles to which the caller will compare the user's, so that it learns of one that does not exist."""
@@ -558,12 +561,15 @@ class VerifyCredentialsRequest(_message.Message):
         username: _builtins.str = ...,
         password: _builtins.str = ...,
         role_names: _abc.Iterable[_builtins.str] | None = ...,
+        client_address: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "client_address", b"client_address"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["password", b"password", "role_names", b"role_names", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "client_address", b"client_address", "password", b"password", "role_names", b"role_names", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__client_address: _TypeAlias = _typing.Literal["client_address"]  # noqa: Y015
+    _WhichOneofArgType__client_address: _TypeAlias = _typing.Literal["_client_address", b"_client_address"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__client_address) -> _WhichOneofReturnType__client_address | None: ...
 
 Global___VerifyCredentialsRequest: _TypeAlias = VerifyCredentialsRequest  # noqa: Y015
 
@@ -590,6 +596,54 @@ class VerifyCredentialsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___VerifyCredentialsResponse: _TypeAlias = VerifyCredentialsResponse  # noqa: Y015
+
+@_typing.final
+class BatchVerifyCredentialsRequest(_message.Message):
+    """Many credentials to check."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ITEMS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___VerifyCredentialsRequest]:
+        """At most 256."""
+
+    def __init__(
+        self,
+        *,
+        items: _abc.Iterable[Global___VerifyCredentialsRequest] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["items", b"items"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchVerifyCredentialsRequest: _TypeAlias = BatchVerifyCredentialsRequest  # noqa: Y015
+
+@_typing.final
+class BatchVerifyCredentialsResponse(_message.Message):
+    """What is remembered of many credentials."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTCOMES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def outcomes(self) -> _containers.RepeatedCompositeFieldContainer[Global___VerifyCredentialsResponse]:
+        """One for each item, in the order of the items; without a user where VerifyCredentials must be asked."""
+
+    def __init__(
+        self,
+        *,
+        outcomes: _abc.Iterable[Global___VerifyCredentialsResponse] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["outcomes", b"outcomes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchVerifyCredentialsResponse: _TypeAlias = BatchVerifyCredentialsResponse  # noqa: Y015
 
 @_typing.final
 class AuthorizeRequest(_message.Message):

@@ -245,12 +245,26 @@ export interface VerifyCredentialsRequest {
   password: string;
   /** The roles to which the caller will compare the user's, so that it learns of one that does not exist. */
   roleNames: string[];
+  /** In a batch, the address of the end user who presented them; ignored if malformed. */
+  clientAddress?: string | undefined;
 }
 
 /** The credentials are valid. */
 export interface VerifyCredentialsResponse {
   /** Their user. */
   user?: User | undefined;
+}
+
+/** Many credentials to check. */
+export interface BatchVerifyCredentialsRequest {
+  /** At most 256. */
+  items: VerifyCredentialsRequest[];
+}
+
+/** What is remembered of many credentials. */
+export interface BatchVerifyCredentialsResponse {
+  /** One for each item, in the order of the items; without a user where VerifyCredentials must be asked. */
+  outcomes: VerifyCredentialsResponse[];
 }
 
 /** Requests a decision. */
@@ -1529,7 +1543,7 @@ export const Session: MessageFns<Session> = {
 };
 
 function createBaseVerifyCredentialsRequest(): VerifyCredentialsRequest {
-  return { username: "", password: "", roleNames: [] };
+  return { username: "", password: "", roleNames: [], clientAddress: undefined };
 }
 
 export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
@@ -1542,6 +1556,9 @@ export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
     }
     for (const v of message.roleNames) {
       writer.uint32(26).string(v!);
+    }
+    if (message.clientAddress !== undefined) {
+      writer.uint32(34).string(message.clientAddress);
     }
     return writer;
   },
@@ -1581,6 +1598,14 @@ export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
             }
 
             message.roleNames.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.clientAddress = reader.string();
             continue;
           }
         }
@@ -1627,6 +1652,98 @@ export const VerifyCredentialsResponse: MessageFns<VerifyCredentialsResponse> = 
             }
 
             message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseBatchVerifyCredentialsRequest(): BatchVerifyCredentialsRequest {
+  return { items: [] };
+}
+
+export const BatchVerifyCredentialsRequest: MessageFns<BatchVerifyCredentialsRequest> = {
+  encode(message: BatchVerifyCredentialsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.items) {
+      VerifyCredentialsRequest.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BatchVerifyCredentialsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBatchVerifyCredentialsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.items.push(VerifyCredentialsRequest.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseBatchVerifyCredentialsResponse(): BatchVerifyCredentialsResponse {
+  return { outcomes: [] };
+}
+
+export const BatchVerifyCredentialsResponse: MessageFns<BatchVerifyCredentialsResponse> = {
+  encode(message: BatchVerifyCredentialsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.outcomes) {
+      VerifyCredentialsResponse.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BatchVerifyCredentialsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBatchVerifyCredentialsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.outcomes.push(VerifyCredentialsResponse.decode(reader, reader.uint32()));
             continue;
           }
         }

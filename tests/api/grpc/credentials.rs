@@ -1,0 +1,84 @@
+//! `BatchVerifyCredentials`.
+
+use super::client;
+use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments, grpc::expect_error};
+use rolegate_proto::{
+    auth_v1::{BatchVerifyCredentialsRequest, VerifyCredentialsRequest},
+    metadata::CLIENT_ADDRESS,
+};
+use tonic::{Code, Request, metadata::MetadataValue};
+
+for_all_deployments!(
+    a_batch_has_the_users_that_their_own_clients_made_known_to_trusted_callers_only
+);
+
+fn item(username: &str, password: &str, client: Option<&str>) -> VerifyCredentialsRequest {
+    VerifyCredentialsRequest {
+        username: username.to_owned(),
+        password: password.to_owned(),
+        role_names: vec!["user".to_owned()],
+        client_address: client.map(str::to_owned),
+    }
+}
+
+async fn a_batch_has_the_users_that_their_own_clients_made_known_to_trusted_callers_only(
+    setup: TestSetup,
+) {
+    for is_trusted in [true, false] {
+        let network = if is_trusted { "127.0.0.0/8" } else { "198.51.100.0/24" };
+        // `rolegate` trusts its own gateway only.
+        let is_trusted = is_trusted && !setup.is_all_in_one();
+        let app = setup.clone().with("TRUSTED_GATEWAYS", network).start().await;
+        let (ann, bob) = (app.user("ann").await, app.user("bob").await);
+        let (ann, bob) = (&*ann.password, &*bob.password);
+        let mut client = client(&app).await;
+        for (username, password, address) in [
+            ("ann", ann, Some("192.0.2.1")),
+            ("bob", bob, Some("2001:db8::1")),
+            ("admin", ADMIN_PASSWORD, None),
+        ] {
+            let mut request = Request::new(item(username, password, None));
+            if let Some(address) = address {
+                let value = MetadataValue::from_static(address);
+                request.metadata_mut().insert(CLIENT_ADDRESS, value);
+            }
+            client.verify_credentials(request).await.expect("verified");
+        }
+        let unknown_role = VerifyCredentialsRequest {
+            role_names: vec!["user".to_owned(), "planted".to_owned()],
+            ..item("ann", ann, Some("192.0.2.1"))
+        };
+        let (home, long) = (Some("192.0.2.1"), "x".repeat(2000));
+        let items = vec![
+            item("ann", ann, home),
+            item("ann", "wrong", home),
+            item("stranger", ann, home),
+            item("bob", bob, home),
+            item("bob", bob, Some("2001:db8::2")),
+            item(&long, &long, home),
+            item("", "\0", home),
+            item("a\0", ann, home),
+            unknown_role,
+            item("ann", ann, Some("192.0.2.1:80")),
+            item("ann", ann, None),
+            item("admin", ADMIN_PASSWORD, None),
+            item("admin", ADMIN_PASSWORD, Some("\n")),
+        ];
+        let expected = ["ann", "", "", "", "bob", "", "", "", "", "", "", "admin", "admin"];
+        let request = BatchVerifyCredentialsRequest { items: items.clone() };
+        let recalled = client.batch_verify_credentials(request).await.expect("read").into_inner();
+        let names = recalled.outcomes.into_iter().map(|it| it.user.unwrap_or_default().username);
+        let expected = expected.map(|name| if is_trusted { name } else { "" });
+        assert_eq!(names.collect::<Vec<_>>(), expected, "{network}");
+
+        for count in [0, 256] {
+            let items = vec![items[0].clone(); count];
+            let request = BatchVerifyCredentialsRequest { items };
+            let recalled = client.batch_verify_credentials(request).await.expect("read");
+            assert_eq!(recalled.into_inner().outcomes.len(), count);
+        }
+        let items = vec![items[0].clone(); 257];
+        let outcome = client.batch_verify_credentials(BatchVerifyCredentialsRequest { items });
+        expect_error(outcome.await, Code::InvalidArgument, "REQUEST_INVALID");
+    }
+}
