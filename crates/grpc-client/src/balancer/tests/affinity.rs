@@ -7,6 +7,8 @@ use super::{
     manual_channel, settle,
 };
 use crate::{
+    CallBatcher, CallError, ReplicaBatchers,
+    affinity::Affinity,
     balancer::BalancedChannel,
     connection::open,
     hedge::MAX_DELAY,
@@ -75,6 +77,45 @@ async fn keys_leave_a_broken_connection_before_its_monitor_notices() {
     link.abort();
     settle().await;
     assert_eq!(homes(&channel, &set).await, [address(1); 12]);
+}
+
+/// Answers batches with their sizes, except those at the first replica.
+fn hanging_at_the_first(channel: BalancedChannel) -> CallBatcher<&'static str, usize> {
+    CallBatcher::new(100, move |keys: Vec<&'static str>, _| {
+        let replicas: Vec<_> = keys.iter().map(|key| channel.replica_of(key)).collect();
+        async move {
+            assert!(replicas.iter().all(|replica| *replica == replicas[0]));
+            if replicas[0] == Some(Affinity::of_replica(address(1)).0) {
+                std::future::pending::<()>().await;
+            }
+            vec![Ok(keys.len()); keys.len()]
+        }
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_share_calls_with_those_of_their_replica_and_wait_for_no_other() {
+    let (channel, set) = manual_channel().await;
+    let batchers = ReplicaBatchers::new(channel.clone(), hanging_at_the_first);
+    assert!(batchers.of_key("ada").is_none(), "no replica is up");
+    for last in [1, 2] {
+        add_serving(&set, address(last)).await;
+    }
+    let answers = KEYS.map(|key| {
+        let batcher = batchers.of_key(key).expect("one is up");
+        tokio::spawn(async move { batcher.submit(key, None).await })
+    });
+    let homes = homes(&channel, &set).await;
+    let at_second = homes.iter().filter(|home| **home == address(2)).count();
+    assert!((3..12).contains(&at_second), "{homes:?}");
+    for (answer, home) in answers.into_iter().zip(homes) {
+        let answer = answer.await.expect("no panic");
+        if home == address(1) {
+            assert_eq!(answer, Err(CallError::DeadlineExceeded));
+        } else {
+            assert!(answer.is_ok_and(|size| size < KEYS.len()));
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
