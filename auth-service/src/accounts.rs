@@ -39,4 +39,3 @@ pub(crate) use service::{Accounts, Policy, SessionLimits};
 pub(crate) use sessions::SessionRequest;
 pub(crate) use username::check_new_username;
 pub(crate) use users::{PageRequest, UserPage};
-pub(crate) use verify_credentials::BasicCheck;

@@ -89,7 +89,7 @@ impl RateLimiter {
         let counts = self.counts(digest(username), client, limit.get());
         let mut windows = self.windows.lock();
         self.may_refuse.store(windows.may_refuse(now), Ordering::Relaxed);
-        windows.refusal(&counts, now).map_or(Ok(()), Err)
+        windows.refusal(&counts, now, true).map_or(Ok(()), Err)
     }
 
     /// Whether [`Self::check`] would refuse, which it then notes and this does not.
@@ -97,7 +97,7 @@ impl RateLimiter {
         let limit = self.limit.filter(|_| self.may_refuse.load(Ordering::Relaxed));
         limit.is_some_and(|limit| {
             let counts = self.counts(digest(username), client, limit.get());
-            self.windows.lock().are_full(&counts, Instant::now())
+            self.windows.lock().refusal(&counts, Instant::now(), false).is_some()
         })
     }
 
@@ -113,7 +113,7 @@ impl RateLimiter {
         if let Some(limit) = self.limit {
             let counts = self.counts(place.0, client, limit.get());
             let mut windows = self.windows.lock();
-            if let Some(exceeded) = windows.refusal(&counts, now) {
+            if let Some(exceeded) = windows.refusal(&counts, now, true) {
                 return Err(exceeded);
             }
             counted = windows.count(&counts, now);

@@ -7,18 +7,14 @@ use crate::{
     audit,
     call_origin::CallOrigin,
     metrics,
-    password::{CacheKey, PresentedPassword},
+    password::CacheKey,
     user::{Credentials, User},
 };
 use rolegate_proto::{Reason, Role};
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// Credentials of a batch, and who presents them.
-pub(crate) struct BasicCheck {
-    pub(crate) username: String,
-    pub(crate) password: SecretString,
-    pub(crate) origin: CallOrigin,
-}
+/// A username and a password of a batch, and who presents them.
+pub(crate) type BasicCheck = (String, SecretString, CallOrigin);
 
 /// The user, and the stored role if this service does not have it.
 type Verified = (User, Option<Role>);
@@ -38,8 +34,11 @@ impl Accounts {
         self.check_limit(&presented).await?;
         let stored = self.load(&presented).await?;
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);
-        let password = presented.password.as_ref().map(PresentedPassword::secret);
-        let key = password.map(|password| self.key(username, active, password, origin));
+        let hash = active.map(|stored| stored.password_hash.expose_secret());
+        let key = presented.password.as_ref().map(|password| {
+            let password = password.secret().expose_secret();
+            self.cache.key(username, hash, password, origin.client_key())
+        });
         let mut user = if let (Some(key), Some(stored)) = (&key, active)
             && let Some(hit) = self.cache.get(key, origin.deadline)
         {
@@ -62,17 +61,20 @@ impl Accounts {
         &self,
         checks: Vec<Option<BasicCheck>>,
     ) -> Result<Vec<Option<Verified>>, AccountError> {
-        let is_allowed = |BasicCheck { username, origin, .. }: &BasicCheck| {
+        let is_allowed = |(username, _, origin): &BasicCheck| {
             check_username(username).is_ok() && !self.logins.is_full(username, origin.client_key())
         };
         let checks: Vec<_> = checks.into_iter().map(|check| check.filter(is_allowed)).collect();
-        let usernames = checks.iter().flatten().map(|check| check.username.clone()).collect();
+        let usernames = checks.iter().flatten().map(|(username, ..)| username.clone()).collect();
         let stored = self.reads.credentials.get_all(usernames).await?.value;
         let recall = |check: Option<BasicCheck>| {
-            let BasicCheck { username, password, origin } = check?;
+            let (username, password, origin) = check?;
             let stored = stored.get(&username).and_then(|stored| stored.as_ref().ok());
             let active = stored.filter(|stored| !stored.user.disabled);
-            let key = self.key(&username, active, &password, origin);
+            // For an unknown name too: it costs as much as another.
+            let hash = active.map(|stored| stored.password_hash.expose_secret());
+            let client = origin.client_key();
+            let key = self.cache.key(&username, hash, password.expose_secret(), client);
             let is_hit = self.cache.is_audited(&key, origin.deadline);
             let mut user = active.filter(|_| is_hit)?.user.clone();
             metrics::BASIC_CACHE_HITS.inc();
@@ -80,18 +82,6 @@ impl Accounts {
             Some((user, unknown_role))
         };
         Ok(checks.into_iter().map(recall).collect())
-    }
-
-    /// Of a check in the cache. An unknown name costs as much as another.
-    fn key(
-        &self,
-        username: &str,
-        stored: Option<&Credentials>,
-        password: &SecretString,
-        origin: CallOrigin,
-    ) -> CacheKey {
-        let hash = stored.map(|stored| stored.password_hash.expose_secret());
-        self.cache.key(username, hash, password.expose_secret(), origin.client_key())
     }
 
     /// Identical checks at the same time are one attempt: together they learn one result.

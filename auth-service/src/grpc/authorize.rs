@@ -1,8 +1,9 @@
-//! The arguments of `Authorize`, and the batch of them.
+//! The arguments of `Authorize`, and the batches of them and of credentials.
 
-use super::AuthGrpc;
+use super::{AuthGrpc, message::decided};
 use crate::{
     accounts::{AccountError, Bearer, Requirement},
+    call_origin::CallOrigin,
     metrics,
 };
 use rolegate_grpc_server::is_trusted_caller;
@@ -10,9 +11,10 @@ use rolegate_proto::{
     Role,
     auth_v1::{
         AllowedRoles, AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeResponse,
+        BatchVerifyCredentialsResponse, VerifyCredentialsRequest, VerifyCredentialsResponse,
         authorize_outcome::Outcome, authorize_request::Requirement as WireRequirement,
     },
-    limits::MAX_AUTHORIZE_BATCH,
+    limits::{MAX_AUTHORIZE_BATCH, MAX_CREDENTIALS_BATCH},
 };
 use tonic::Extensions;
 
@@ -81,6 +83,37 @@ impl AuthGrpc {
             .map(|outcome| AuthorizeOutcome { outcome: Some(outcome) })
             .collect();
         Ok(BatchAuthorizeResponse { outcomes })
+    }
+
+    /// The users of the credentials that are remembered, in the order of the items.
+    pub(super) async fn recall(
+        &self,
+        items: Vec<VerifyCredentialsRequest>,
+        call: &Extensions,
+        origin: CallOrigin,
+    ) -> Result<BatchVerifyCredentialsResponse, AccountError> {
+        if items.len() > MAX_CREDENTIALS_BATCH {
+            return Err(AccountError::request("a batch has at most 256 items"));
+        }
+        // A stranger could guess what is remembered, and no guess would count.
+        let is_trusted = is_trusted_caller(call, &self.trusted);
+        let check = |item: VerifyCredentialsRequest| {
+            // An unknown role is an error after the check of the credentials.
+            let roles = roles(&item.role_names).ok().filter(|_| is_trusted)?;
+            self.accounts.expect_known(&roles).ok()?;
+            let reported = item.client_address.and_then(|address| address.parse().ok());
+            let client_address = reported.or(origin.client_address);
+            let origin = CallOrigin { client_address, ..origin };
+            Some((item.username, item.password.into(), origin))
+        };
+        let recalled = self.accounts.recall(items.into_iter().map(check).collect()).await?;
+        let outcome = |(user, unknown_role)| {
+            metrics::login("basic", None);
+            decided(user, unknown_role)
+        };
+        let outcomes = recalled.into_iter().map(|user| user.map(outcome));
+        let outcomes = outcomes.map(|user| VerifyCredentialsResponse { user }).collect();
+        Ok(BatchVerifyCredentialsResponse { outcomes })
     }
 }
 

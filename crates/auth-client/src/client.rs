@@ -1,17 +1,18 @@
 //! The typed calls of `rolegate.auth.v1.AuthService` that need no actor.
 
+mod credential_checks;
+
 use crate::{
     batchers::{Client, authorize_batcher, authorize_request, get_usernames, username_batcher},
-    credential_checks::CredentialChecks,
     session::Session,
     user::{Requirement, User},
 };
+use credential_checks::CredentialChecks;
 use rolegate_grpc_client::{
     BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,
     PASSWORD_TIMEOUT, ServiceInfo, call,
 };
 use rolegate_proto::{
-    Role,
     auth_v1::{
         AuthorizeRequest, CreateSessionRequest, LoginRequest, RegisterRequest,
         auth_service_server::SERVICE_NAME,
@@ -135,19 +136,6 @@ impl AuthClient {
         let prefix = if for_domain { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
         let token = Some(response.token).filter(|token| token.starts_with(prefix));
         Ok((token.ok_or(CallError::Malformed)?.into(), session))
-    }
-
-    /// Checks a username and a password, for HTTP Basic (RFC 7617). The caller compares the user's role with
-    /// `roles`, which are sent so that one that does not exist is an error.
-    /// Concurrent checks share calls as far as auth-service remembers their outcome.
-    pub async fn verify_credentials(
-        &self,
-        username: &str,
-        password: &SecretString,
-        roles: &[Role],
-        context: CallContext,
-    ) -> Result<User, CallError> {
-        self.0.checks.verify(username, password, roles, context).await
     }
 
     /// Decides whether the bearer of an access token meets a requirement, by the role stored now.

@@ -17,7 +17,6 @@ mod api_key;
 pub mod axum;
 mod batchers;
 mod client;
-mod credential_checks;
 mod session;
 #[cfg(feature = "settings")]
 pub mod settings;

@@ -3,7 +3,7 @@
 use crate::{
     CallError,
     call_context::id_list,
-    deadline::{READ_TIMEOUT, call, retry_until},
+    deadline::{READ_TIMEOUT, retry_until},
 };
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_proto::{RequestId, metadata::REQUEST_ID};
@@ -99,18 +99,8 @@ impl BatchCall {
         retry_until(self.deadline, client, request, method).await
     }
 
-    /// Calls a method once, for an answer that no other replica has.
-    pub async fn send_once<C: Clone, M, A>(
-        &self,
-        client: &C,
-        message: M,
-        method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
-    ) -> Result<A, CallError> {
-        let time = self.deadline.saturating_duration_since(Instant::now());
-        call(time, client, self.request(message), method).await
-    }
-
-    fn request<M>(&self, message: M) -> Request<M> {
+    /// A request with the ids.
+    pub fn request<M>(&self, message: M) -> Request<M> {
         let mut request = Request::new(message);
         if let Some(ids) = &self.request_ids {
             request.metadata_mut().insert(REQUEST_ID, ids.clone());

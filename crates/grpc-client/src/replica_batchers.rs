@@ -2,12 +2,13 @@
 
 use crate::{balancer::BalancedChannel, batch_call::CallBatcher};
 use parking_lot::Mutex;
-use std::{collections::HashMap, fmt};
+use std::collections::HashMap;
 
 /// Replicas come and go; a batcher that is forgotten still answers those who wait.
 const MAX_BATCHERS: usize = 64;
 
 /// One batcher for each replica, because one that hangs must not delay the requests of others.
+#[derive(Debug)]
 pub struct ReplicaBatchers<R, A> {
     channel: BalancedChannel,
     start: fn(BalancedChannel) -> CallBatcher<R, A>,
@@ -30,11 +31,5 @@ impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
         }
         let start = || (self.start)(self.channel.clone());
         Some(by_replica.entry(replica).or_insert_with(start).clone())
-    }
-}
-
-impl<R, A> fmt::Debug for ReplicaBatchers<R, A> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ReplicaBatchers").finish_non_exhaustive()
     }
 }

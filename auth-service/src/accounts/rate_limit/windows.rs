@@ -4,7 +4,6 @@ use rolegate_http_server::clients::network;
 use rolegate_proto::RefusalScope;
 use std::{
     collections::HashMap,
-    mem,
     net::IpAddr,
     time::{Duration, Instant},
 };
@@ -64,21 +63,20 @@ impl Windows {
         self.full_until.is_some_and(|until| now < until)
     }
 
-    /// Whether one of these windows has no room for an attempt.
-    pub(super) fn are_full(&self, counts: &[Count], now: Instant) -> bool {
-        counts.iter().any(|count| {
-            let window = self.open.get(&count.key).filter(|window| window.is_open(now));
-            window.is_some_and(|window| window.attempts >= count.limit)
-        })
-    }
-
-    /// The refusal of an attempt that one of these windows has no room for.
-    pub(super) fn refusal(&mut self, counts: &[Count], now: Instant) -> Option<LimitExceeded> {
+    /// The refusal of an attempt that one of these windows has no room for. If it `is_made`, the next is not the
+    /// first.
+    pub(super) fn refusal(
+        &mut self,
+        counts: &[Count],
+        now: Instant,
+        is_made: bool,
+    ) -> Option<LimitExceeded> {
         let mut first_in_window = false;
         let full = counts.iter().filter_map(|&Count { key, limit, scope }| {
             let window = self.open.get_mut(&key).filter(|window| window.is_open(now))?;
             (window.attempts >= limit).then(|| {
-                first_in_window |= !mem::replace(&mut window.has_refused, true);
+                first_in_window |= !window.has_refused;
+                window.has_refused |= is_made;
                 let is_settled = window.attempts - window.pending >= limit;
                 let rest = WINDOW.saturating_sub(now - window.opened);
                 if is_settled { (rest, Some(scope)) } else { (rest.min(PENDING_RETRY), None) }

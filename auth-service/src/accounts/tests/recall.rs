@@ -2,15 +2,14 @@
 
 use super::{ADMIN_USERNAME, App, POLICY, origin};
 use crate::{
-    accounts::BasicCheck,
+    accounts::verify_credentials::BasicCheck,
     store::{NewUser, UserStore as _},
 };
 use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
 use rolegate_proto::Role;
 
 fn check(username: &str, password: &str, host: u8) -> BasicCheck {
-    let (username, password) = (username.to_owned(), password.into());
-    BasicCheck { username, password, origin: origin(host) }
+    (username.to_owned(), password.into(), origin(host))
 }
 
 impl App {

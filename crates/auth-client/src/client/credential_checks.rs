@@ -1,15 +1,18 @@
 //! Checks of HTTP Basic. Those at the same time share calls to the replica of their usernames, which answers
 //! what it remembers; the others are a call each.
 
+use super::AuthClient;
 use crate::{batchers::Client, user::User};
+use parking_lot::Mutex;
 use rolegate_grpc_client::{
     BalancedChannel, BatchCall, CallBatcher, CallContext, CallError, PASSWORD_TIMEOUT,
-    ReplicaBatchers, call,
+    READ_TIMEOUT, ReplicaBatchers, call,
 };
 use rolegate_proto::{
     Role,
     auth_v1::{
         BatchVerifyCredentialsRequest, BatchVerifyCredentialsResponse, VerifyCredentialsRequest,
+        VerifyCredentialsResponse,
     },
     limits::{MAX_CREDENTIALS_BATCH, MAX_ROLES},
 };
@@ -17,7 +20,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::{
     collections::HashSet,
     hash::{BuildHasher as _, RandomState},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Instant,
 };
 use tonic::{Code, Response};
@@ -26,8 +29,7 @@ use tonic::{Code, Response};
 const MAX_KNOWN: usize = 65_536;
 
 #[derive(Debug)]
-pub(crate) struct CredentialChecks {
-    passwords: BalancedChannel,
+pub(super) struct CredentialChecks {
     /// With `None` for what the replica does not remember.
     batchers: ReplicaBatchers<VerifyCredentialsRequest, Option<User>>,
     /// Digests of what the replica may remember. Only that is batched: a guess is one call, which counts it.
@@ -38,24 +40,30 @@ pub(crate) struct CredentialChecks {
 }
 
 impl CredentialChecks {
-    pub(crate) fn new(passwords: BalancedChannel) -> Self {
-        let batchers = ReplicaBatchers::new(passwords.clone(), |passwords| {
+    pub(super) fn new(passwords: BalancedChannel) -> Self {
+        let batchers = ReplicaBatchers::new(passwords, |passwords| {
             let send = move |items, call| recall(passwords.clone(), items, call);
             CallBatcher::new(MAX_CREDENTIALS_BATCH, send)
         });
         let (known, hash, in_progress) = Default::default();
-        Self { passwords, batchers, known, hash, in_progress }
+        Self { batchers, known, hash, in_progress }
     }
+}
 
-    pub(crate) async fn verify(
+impl AuthClient {
+    /// Checks a username and a password, for HTTP Basic (RFC 7617). The caller compares the user's role with
+    /// `roles`, which are sent so that one that does not exist is an error. Concurrent checks share calls as
+    /// far as auth-service remembers their outcome.
+    pub async fn verify_credentials(
         &self,
         username: &str,
         password: &SecretString,
         roles: &[Role],
         context: CallContext,
     ) -> Result<User, CallError> {
+        let checks = &self.0.checks;
         let deadline = Instant::now() + PASSWORD_TIMEOUT;
-        let _in_progress = Arc::clone(&self.in_progress);
+        let _in_progress = Arc::clone(&checks.in_progress);
         let password = password.expose_secret();
         let message = |client_address| VerifyCredentialsRequest {
             username: username.to_owned(),
@@ -63,12 +71,12 @@ impl CredentialChecks {
             role_names: roles.iter().map(Role::to_string).collect(),
             client_address,
         };
-        let digest = self.hash.hash_one((username, password, context.client_address));
+        let digest = checks.hash.hash_one((username, password, context.client_address));
         // A lone check has nobody to share with.
-        let may_share = Arc::strong_count(&self.in_progress) > 2
+        let may_share = Arc::strong_count(&checks.in_progress) > 2
             && roles.len() <= MAX_ROLES
-            && self.known().contains(&digest);
-        if may_share && let Some(batcher) = self.batchers.of_key(username) {
+            && checks.known.lock().contains(&digest);
+        if may_share && let Some(batcher) = checks.batchers.of_key(username) {
             let item = message(context.client_address.map(|address| address.to_string()));
             match batcher.submit(item, context.request_id).await {
                 Ok(Some(user)) => return Ok(user),
@@ -78,10 +86,10 @@ impl CredentialChecks {
             }
         }
         let time = deadline.saturating_duration_since(Instant::now());
-        let client = Client::new(self.passwords.for_key(username));
+        let client = self.checks_of(username);
         let request = context.request(message(None));
         let response = call(time, &client, request, Client::verify_credentials).await;
-        let mut known = self.known();
+        let mut known = checks.known.lock();
         // What was not remembered this time is not asked for the next time, as a replica may remember nothing.
         if may_share || response.is_err() {
             known.remove(&digest);
@@ -93,32 +101,30 @@ impl CredentialChecks {
         drop(known);
         User::try_from_response(response?.user)
     }
-
-    fn known(&self) -> MutexGuard<'_, HashSet<u64>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 async fn recall(
     passwords: BalancedChannel,
     items: Vec<VerifyCredentialsRequest>,
-    call: BatchCall,
+    batch_call: BatchCall,
 ) -> Vec<Result<Option<User>, CallError>> {
     let size = items.len();
     // All have the same replica. If it is lost meanwhile, another one remembers less.
     let username = items.first().map(|item| &*item.username).unwrap_or_default();
     let client = Client::new(passwords.for_key(username));
     let batch = BatchVerifyCredentialsRequest { items };
-    let response = call.send_once(&client, batch, async |client, batch| {
-        let response = client.batch_verify_credentials(batch).await;
-        // The version before.
-        let is_old = response.as_ref().is_err_and(|error| error.code() == Code::Unimplemented);
-        if is_old { Ok(Response::new(BatchVerifyCredentialsResponse::default())) } else { response }
+    // Once, because no other replica remembers the same.
+    let response = call(READ_TIMEOUT, &client, batch_call.request(batch), async |client, batch| {
+        match client.batch_verify_credentials(batch).await {
+            // The version before.
+            Err(error) if error.code() == Code::Unimplemented => {
+                let outcomes = vec![VerifyCredentialsResponse::default(); size];
+                Ok(Response::new(BatchVerifyCredentialsResponse { outcomes }))
+            }
+            response => response,
+        }
     });
     match response.await {
-        Ok(BatchVerifyCredentialsResponse { outcomes }) if outcomes.is_empty() => {
-            vec![Ok(None); size]
-        }
         // Outcomes belong to items by their order: with one missing, users would get another's.
         Ok(BatchVerifyCredentialsResponse { outcomes }) if outcomes.len() == size => {
             let user = |user: Option<_>| user.map(User::try_from).transpose();
