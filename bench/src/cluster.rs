@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use postgres_cluster::StartError;
+use std::path::PathBuf;
 
 pub(crate) use postgres_cluster::Cluster;
 
@@ -14,12 +15,22 @@ pub(crate) fn start() -> Result<Cluster, Failure> {
     Cluster::start(&[SETTINGS]).map_err(explain)
 }
 
+/// The same with one more setting.
+pub(crate) fn start_with(setting: &str) -> Result<Cluster, Failure> {
+    Cluster::start(&[SETTINGS, setting]).map_err(explain)
+}
+
 /// Creates and starts a cluster whose commits wait for the second one, its standby.
 pub(crate) fn start_synchronous() -> Result<(Cluster, Cluster), Failure> {
     let primary = Cluster::start(&[SETTINGS, "synchronous_standby_names=standby"]);
     let primary = primary.map_err(explain)?;
     let standby = primary.start_standby(&[SETTINGS]).map_err(explain)?;
     Ok((primary, standby))
+}
+
+/// The folder of PostgreSQL's programs.
+pub(crate) fn programs() -> Result<PathBuf, Failure> {
+    postgres_cluster::programs::folder().ok_or_else(|| explain(StartError::NotInstalled))
 }
 
 fn explain(error: StartError) -> Failure {

@@ -57,12 +57,22 @@ impl Connection {
         password: &str,
         client_address: &str,
     ) -> Result<Response, Failure> {
-        let body = serde_json::json!({ "username": username, "password": password }).to_string();
-        let request = Request::post("/login")
+        let body = serde_json::json!({ "username": username, "password": password });
+        self.post("/login", &body, client_address).await
+    }
+
+    /// `POST` with a JSON body, as from a proxy.
+    pub(crate) async fn post(
+        &mut self,
+        path: &str,
+        body: &Value,
+        client_address: &str,
+    ) -> Result<Response, Failure> {
+        let request = Request::post(path)
             .header(HOST, &self.host)
             .header(CONTENT_TYPE, "application/json")
             .header("x-forwarded-for", client_address);
-        self.send(request.body(body)?).await
+        self.send(request.body(body.to_string())?).await
     }
 
     async fn send(&mut self, request: Request<String>) -> Result<Response, Failure> {

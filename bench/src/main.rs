@@ -6,12 +6,13 @@
 //!   [`flood`]: the effect of a login flood on other requests. [`paging`]: pages of a million users.
 //!   [`posts`]: reading posts. [`keys`]: API keys against access tokens. [`ext_authz`]: checks of Envoy.
 //!   [`proxy`]: an application behind nginx. [`import`]: `user import` and `user export`.
+//!   [`peers`]: what others serve. [`scale`]: growth by cores. [`many_users`]: millions of users.
 //! - [`baseline`]: a monolith written for comparison.
 //! - [`target`], [`services`], [`program`], [`nginx`], [`cluster`], [`users`]: the systems under test and
 //!   their data; all of them end with this process.
 //! - [`wrk`], [`pgbench`], [`authorizations`], [`http_client`], [`open_loop`]: load generators;
 //!   [`verify_responses`]: checks that the systems under load respond correctly.
-//! - [`usage`], [`machine`], [`noise`], [`statistics`], [`verdict`], [`report`], [`chart`], [`page`],
+//! - [`cores`], [`usage`], [`machine`], [`noise`], [`statistics`], [`verdict`], [`report`], [`chart`], [`page`],
 //!   [`console`]: measurements and output.
 
 mod authorizations;
@@ -20,22 +21,26 @@ mod chart;
 mod cluster;
 mod compare;
 mod console;
+mod cores;
 mod ext_authz;
 mod flood;
 mod http_client;
 mod import;
 mod keys;
 mod machine;
+mod many_users;
 mod nginx;
 mod noise;
 mod open_loop;
 mod page;
 mod paging;
+mod peers;
 mod pgbench;
 mod posts;
 mod program;
 mod proxy;
 mod report;
+mod scale;
 mod services;
 mod statistics;
 mod target;
@@ -52,9 +57,12 @@ use ext_authz::ExtAuthzOptions;
 use flood::FloodOptions;
 use import::ImportOptions;
 use keys::KeysOptions;
+use many_users::ManyUsersOptions;
 use paging::PagingOptions;
+use peers::PeersOptions;
 use posts::PostsOptions;
 use proxy::ProxyOptions;
+use scale::ScaleOptions;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -93,6 +101,12 @@ enum Command {
     ExtAuthz(ExtAuthzOptions),
     /// An application behind nginx, with and without decisions
     Proxy(ProxyOptions),
+    /// GET /profile with millions of users: index and cache of PostgreSQL
+    ManyUsers(ManyUsersOptions),
+    /// GET /profile with 1, 2, 4 … cores for the services, and others for PostgreSQL and wrk
+    Scale(ScaleOptions),
+    /// The same endpoints on FastAPI and better-auth, which it installs from packages
+    Peers(PeersOptions),
     /// Serve the baseline
     #[command(hide = true)]
     Baseline(BaselineOptions),
@@ -112,6 +126,9 @@ async fn main() -> ExitCode {
             Some(Command::Import(options)) => import::import(options).await,
             Some(Command::ExtAuthz(options)) => ext_authz::ext_authz(options).await,
             Some(Command::Proxy(options)) => proxy::proxy(options).await,
+            Some(Command::ManyUsers(options)) => many_users::many_users(options).await,
+            Some(Command::Scale(options)) => scale::scale(options).await,
+            Some(Command::Peers(options)) => peers::peers(options).await,
             Some(Command::Baseline(options)) => baseline::serve(options).await,
         }
     };

@@ -41,15 +41,23 @@ pub(crate) fn cpu_of_ended_children() -> Duration {
     Stat::of("self").map_or(Duration::ZERO, |stat| stat.ended_children)
 }
 
-/// The CPU time of a process and its children, such as PostgreSQL's.
+/// The CPU time of a process and its descendants, such as PostgreSQL's.
 pub(crate) fn cpu_of_family(pid: u32) -> Duration {
-    let parent = Stat::of(pid).map_or(Duration::ZERO, |stat| stat.own + stat.ended_children);
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let stats = processes.filter_map(|entry| {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
-        Stat::of(pid)
+        Some((pid, Stat::of(pid)?))
     });
-    parent + stats.filter(|stat| stat.parent == pid).map(|stat| stat.own).sum::<Duration>()
+    let stats: Vec<(u32, Stat)> = stats.collect();
+    let mut family = vec![pid];
+    let mut total = Duration::ZERO;
+    while let Some(member) = family.pop() {
+        let own = stats.iter().filter(|(pid, _)| *pid == member);
+        total += own.map(|(_, stat)| stat.own + stat.ended_children).sum::<Duration>();
+        let children = stats.iter().filter(|(_, stat)| stat.parent == member);
+        family.extend(children.map(|(pid, _)| *pid));
+    }
+    total
 }
 
 /// The CPU time of all processes since boot, without interrupts, and the time stolen by other virtual

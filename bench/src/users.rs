@@ -53,9 +53,15 @@ impl LoadUser {
 
 /// All users, with tokens valid for 30 minutes.
 pub(crate) fn with_tokens() -> Result<Vec<LoadUser>, Failure> {
+    with_tokens_among(COUNT, COUNT)
+}
+
+/// Of the first `all` users `count`, evenly.
+pub(crate) fn with_tokens_among(all: usize, count: usize) -> Result<Vec<LoadUser>, Failure> {
     let keyring = Keyring::new(&SecretString::from(SIGNING_SECRET), &[])?;
     let tokens = Tokens::new(keyring);
-    (FIRST_ID..).take(COUNT).map(|id| with_token(id, &tokens)).collect()
+    let ids = (FIRST_ID..).step_by(all / count).take(count);
+    ids.map(|id| with_token(id, &tokens)).collect()
 }
 
 fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
@@ -95,11 +101,20 @@ pub(crate) fn invalid_tokens() -> Result<Vec<(String, &'static str)>, Failure> {
 
 /// Fills the table created by auth-service.
 pub(crate) async fn insert_into_postgresql(url: &str) -> Result<(), Failure> {
+    insert_range(url, 0, COUNT).await
+}
+
+/// Then inserts more, up to `count`.
+pub(crate) async fn insert_more_into_postgresql(url: &str, count: usize) -> Result<(), Failure> {
+    insert_range(url, COUNT, count).await
+}
+
+async fn insert_range(url: &str, from: usize, to: usize) -> Result<(), Failure> {
     let sql = r#"INSERT INTO "user" (id, username, password, role)
         SELECT n, 'load-user-' || n, $1, CASE WHEN n % 10 = 0 THEN 'author' ELSE 'user' END
         FROM generate_series($2, $3) AS n"#;
     let mut connection = PgConnection::connect(url).await?;
-    let (first, last) = (FIRST_ID, FIRST_ID + i64::try_from(COUNT)? - 1);
+    let (first, last) = (FIRST_ID + i64::try_from(from)?, FIRST_ID + i64::try_from(to)? - 1);
     let insert = sqlx::query(sql).bind(hash()?).bind(first).bind(last);
     insert.execute(&mut connection).await?;
     // Otherwise autovacuum would run during the measurement.

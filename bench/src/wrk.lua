@@ -2,8 +2,16 @@
 -- request without credentials. Lines are picked at random, in the same order in every run.
 local requests = {}
 local count
+local threads = 0
 
+function setup(thread)
+  threads = threads + 1
+  thread:set("number", threads)
+end
+
+-- Threads that pick the same lines at the same time would share rows.
 function init(args)
+  math.randomseed(number)
   for line in io.lines(args[1]) do
     local is_path = line:sub(1, 1) == "/"
     requests[#requests + 1] = is_path and wrk.format("GET", line)

@@ -16,6 +16,7 @@ pub(crate) struct Wrk {
     script: PathBuf,
     headers: PathBuf,
     path: &'static str,
+    threads: usize,
 }
 
 /// Results of wrk.
@@ -41,7 +42,12 @@ impl Wrk {
         std::fs::write(&script, SCRIPT)?;
         let file = folder.join(format!("{}.headers", path.trim_matches('/')));
         std::fs::write(&file, headers.collect::<Vec<_>>().join("\n"))?;
-        Ok(Self { script, headers: file, path })
+        Ok(Self { script, headers: file, path, threads: 1 })
+    }
+
+    /// With more than one thread.
+    pub(crate) fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 
     /// Runs wrk. Fails if any response is not a success.
@@ -53,7 +59,8 @@ impl Wrk {
     ) -> Result<WrkResult, Failure> {
         let before = usage::cpu_of_ended_children();
         let output = Command::new("wrk")
-            .args(["--threads", "1", "--timeout", "10s"])
+            .args(["--timeout", "10s"])
+            .arg(format!("--threads={}", self.threads))
             .arg(format!("--connections={connections}"))
             .arg(format!("--duration={seconds}s"))
             .arg("--script")

@@ -1,0 +1,144 @@
+//! Installs the packages beside this program, once for each set of versions.
+
+use crate::{Failure, console, machine::first_line, report};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    process::{Command as StdCommand, Stdio},
+};
+use tokio::process::Command;
+
+const REQUIREMENTS: &str = include_str!("../../peers/fastapi/requirements.lock");
+const PACKAGES: &str = include_str!("../../peers/better-auth/package-lock.json");
+const FASTAPI: [(&str, &str); 2] =
+    [("main.py", include_str!("../../peers/fastapi/main.py")), ("requirements.lock", REQUIREMENTS)];
+const BETTER_AUTH: [(&str, &str); 3] = [
+    ("server.js", include_str!("../../peers/better-auth/server.js")),
+    ("package.json", include_str!("../../peers/better-auth/package.json")),
+    ("package-lock.json", PACKAGES),
+];
+
+/// Where the packages and the code that uses them are.
+pub(super) struct Packages {
+    /// With a virtual environment in `venv`.
+    pub(super) fastapi: PathBuf,
+    pub(super) better_auth: PathBuf,
+}
+
+/// Fails if Python with venv, Node or npm are missing.
+pub(super) async fn install() -> Result<Packages, Failure> {
+    let needs = [
+        ("python3", &["-c", "import ensurepip, venv"][..], "python3 with python3-venv"),
+        ("node", &["--version"], "node"),
+        ("npm", &["--version"], "npm"),
+    ];
+    for (program, arguments, name) in needs {
+        if run(program, arguments, Path::new(".")).await.is_err() {
+            return Err(format!("bench peers needs {name}, which is not installed").into());
+        }
+    }
+    let folder = std::env::current_exe()?.with_file_name("bench-peers");
+    let (fastapi, better_auth) = (folder.join("fastapi"), folder.join("better-auth"));
+    let venv: &[&[&str]] = &[
+        &["python3", "-m", "venv", "--clear", "venv"],
+        &["venv/bin/pip", "install", "--quiet", "--no-deps", "--requirement", "requirements.lock"],
+    ];
+    install_into(&fastapi, &FASTAPI, REQUIREMENTS, venv).await?;
+    // The packages have what their scripts would build.
+    let npm: &[&[&str]] = &[&["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]];
+    install_into(&better_auth, &BETTER_AUTH, PACKAGES, npm).await?;
+    Ok(Packages { fastapi, better_auth })
+}
+
+async fn install_into(
+    folder: &Path,
+    files: &[(&str, &str)],
+    versions: &str,
+    commands: &[&[&str]],
+) -> Result<(), Failure> {
+    for (name, text) in files {
+        report::write(&folder.join(name), text)?;
+    }
+    let installed = folder.join("installed");
+    if std::fs::read_to_string(&installed).is_ok_and(|installed| installed == versions) {
+        return Ok(());
+    }
+    console::progress(&format!("installing packages into {}", folder.display()));
+    for command in commands {
+        let (program, arguments) = command.split_first().ok_or("an empty command")?;
+        run(program, arguments, folder).await?;
+    }
+    Ok(std::fs::write(installed, versions)?)
+}
+
+/// Runs a command to its end; fails with what it printed.
+pub(super) async fn run(program: &str, arguments: &[&str], folder: &Path) -> Result<(), Failure> {
+    let path = folder.join(program);
+    let program = if path.is_file() { path } else { program.into() };
+    let output = Command::new(&program)
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await;
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said);
+            Err(format!("{} {arguments:?} failed:\n{said}", program.display()).into())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(format!("{} is not installed", program.display()).into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The versions of the packages that count.
+pub(super) fn versions() -> Vec<String> {
+    let of_python = ["fastapi", "uvicorn", "SQLAlchemy", "asyncpg", "PyJWT", "pwdlib", "bcrypt"];
+    let of_python = REQUIREMENTS.lines().filter_map(|line| {
+        let (name, version) = line.split_once("==")?;
+        of_python.contains(&name).then(|| format!("{name} {version}"))
+    });
+    let of_node: serde_json::Value = serde_json::from_str(PACKAGES).unwrap_or_default();
+    let of_node = of_node["packages"][""]["dependencies"].as_object().into_iter().flatten();
+    let of_node =
+        of_node.map(|(name, version)| format!("{name} {}", version.as_str().unwrap_or("")));
+    let runtime = |name: &str| first_line(StdCommand::new(name).arg("--version"));
+    vec![
+        [vec![runtime("python3")], of_python.collect()].concat().join(", "),
+        [vec![format!("Node {}", runtime("node"))], of_node.collect()].concat().join(", "),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{run, versions};
+    use std::path::Path;
+
+    #[tokio::test]
+    async fn a_missing_program_is_named() {
+        let missing = run("no-such-program", &[], Path::new(".")).await;
+        let text = missing.expect_err("it does not exist").to_string();
+        assert_eq!(text, "no-such-program is not installed");
+    }
+
+    #[tokio::test]
+    async fn a_failed_command_shows_what_it_printed() {
+        let failed = run("sh", &["-c", "echo reason; exit 1"], Path::new(".")).await;
+        let text = failed.expect_err("it fails").to_string();
+        assert!(text.ends_with("failed:\nreason\n"), "{text}");
+    }
+
+    #[test]
+    fn the_versions_are_those_of_the_locks() {
+        let [python, node] = &versions()[..] else { panic!("two lines") };
+        for name in ["fastapi ", "pwdlib ", "asyncpg "] {
+            assert!(python.contains(name), "{name} is not in {python}");
+        }
+        assert!(node.contains("better-auth 1."), "{node}");
+    }
+}
