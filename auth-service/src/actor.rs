@@ -18,12 +18,10 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
-    /// The API key by which the user acts.
     pub(crate) fn key_id(&self) -> Option<i64> {
         self.token.filter(|(kind, _)| *kind == TokenKind::ApiKey).map(|(_, id)| id)
     }
 
-    /// The session by which the user acts.
     pub(crate) fn session_id(&self) -> Option<i64> {
         self.token.filter(|(kind, _)| *kind == TokenKind::Session).map(|(_, id)| id)
     }

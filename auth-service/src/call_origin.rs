@@ -3,7 +3,6 @@
 use rolegate_http_server::clients::client_key;
 use std::{net::IpAddr, time::Instant};
 
-/// The client address and the deadline of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallOrigin {
     /// The address of the end user, if known.

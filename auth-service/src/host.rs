@@ -43,7 +43,6 @@ pub struct Config {
     pub(crate) peppers: Peppers,
     pub(crate) engine: rolegate_bcrypt_lanes::Settings,
     pub(crate) policy: Policy,
-    /// The file of passwords that may not be chosen.
     pub(crate) blocklist: Option<PathBuf>,
     /// Callers whose request ids, client addresses and traces are accepted.
     pub(crate) trusted_gateways: CidrSet,

@@ -78,7 +78,6 @@ static HASHING_PANICS: Metric<IntCounter> = Metric::new(|| {
     counter("rolegate_hashing_panics_total", "Hashing threads restarted after a panic.")
 });
 
-/// The outcome of a success.
 const OK: &str = "OK";
 
 /// Counts a password check; `refusal` is `None` for a success.
@@ -98,7 +97,6 @@ pub(crate) fn api_key_presented(is_accepted: bool) {
     if is_accepted { ACCEPTED.inc() } else { REFUSED.inc() }
 }
 
-/// Counts an attempt that a rate limit refused.
 pub(crate) fn limit_exceeded(limit: &str) {
     LIMITS.with_label_values(&[limit]).inc();
 }

@@ -12,7 +12,6 @@ impl Roles {
     /// The three that always exist.
     pub(crate) const BUILT_IN: Self = Self(Vec::new());
 
-    /// Whether there is this role.
     pub(crate) fn contains(&self, role: &Role) -> bool {
         Role::BUILT_IN.contains(role) || self.0.contains(role)
     }
@@ -26,7 +25,6 @@ impl Roles {
         name.parse().ok().filter(|role| self.contains(role))
     }
 
-    /// The length of the longest name.
     pub(crate) fn width(&self) -> usize {
         self.iter().map(|role| role.as_str().len()).max().unwrap_or_default()
     }

@@ -193,7 +193,6 @@ fn decode_object(part: &str) -> Option<Vec<u8>> {
     is_object.then_some(json)
 }
 
-/// An id that no user has.
 const NO_USER: i64 = -1;
 
 /// Parses a `sub` claim. Only the canonical decimal form is valid, so that an id has one spelling.

@@ -33,7 +33,6 @@ pub struct User {
 }
 
 impl User {
-    /// Whether the user may act as an admin.
     pub(crate) fn is_active_admin(&self) -> bool {
         self.role == Role::ADMIN && !self.disabled
     }

@@ -71,7 +71,6 @@ const TAGS: [(&str, &str); 5] = [
     ("Posts", "Posts of authors."),
 ];
 
-/// The group of the operations of a path.
 fn tag(path: &str) -> &'static str {
     let mut segments = path.split('/').skip(1);
     match (segments.next(), segments.any(|segment| segment == "keys")) {

@@ -34,7 +34,6 @@ use url::form_urlencoded::byte_serialize;
 /// Sessions that one request ends: a cookie of a sibling host may stand beside ours.
 const MAX_ENDED: usize = 8;
 
-/// What the handlers share.
 #[derive(Clone)]
 struct Pages {
     gateway: GatewayState,

@@ -22,7 +22,6 @@ pub(crate) struct Post {
     pub(crate) updated_at: i64,
 }
 
-/// A post with the current username of its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PostWithAuthor {
     pub(crate) post: Post,

@@ -59,7 +59,6 @@ fn statement(database: &Database, sql: &'static str) -> Statement {
     database.statement(sql).push(if database.is_postgres() { "posts.post" } else { "post" })
 }
 
-/// Runs a statement that writes at most one post.
 async fn write(database: &Database, statement: Statement) -> Result<Option<Post>, StoreError> {
     Ok(database.write(statement).await?.pop().map(post))
 }

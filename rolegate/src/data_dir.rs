@@ -11,12 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// File name of the embedded database of users.
 pub(crate) const USERS: &str = "rolegate.db";
-/// File name of the embedded database of posts.
 pub(crate) const POSTS: &str = "posts.db";
 
-/// File name of the generated signing secret.
 const SIGNING_SECRET: &str = "signing-secret";
 
 /// The secrets, and the databases with their logs and indexes.
@@ -31,7 +28,6 @@ const OWN_FILES: [&str; 8] = [
     "posts.db-shm",
 ];
 
-/// The existing folder.
 #[derive(Clone, Debug)]
 pub(crate) struct DataDir(PathBuf);
 
@@ -69,7 +65,6 @@ impl DataDir {
         Some(folder)
     }
 
-    /// The file of the generated password of the seeded admin.
     pub(crate) fn initial_admin_password(&self) -> PathBuf {
         self.0.join(InitialPassword::NAME)
     }

@@ -24,7 +24,6 @@ pub(crate) enum Requirement {
 }
 
 impl Requirement {
-    /// Whether a user with this role may pass.
     pub(crate) fn admits(&self, role: Role) -> bool {
         match self {
             Self::AnyAuthenticated => true,
@@ -137,7 +136,6 @@ impl Accounts {
         Ok(outcomes)
     }
 
-    /// The bearer of the credential, who must have the role `admin`.
     pub(super) async fn authorize_admin(&self, access_token: &str) -> Result<Actor, AccountError> {
         self.authorize(access_token, &Requirement::Roles(vec![Role::ADMIN])).await
     }

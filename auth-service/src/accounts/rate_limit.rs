@@ -101,7 +101,6 @@ impl RateLimiter {
         })
     }
 
-    /// Counts an attempt, or refuses it.
     pub(crate) fn acquire(
         self: &Arc<Self>,
         username: &str,

@@ -36,7 +36,6 @@ pub enum AdminPassword {
     Missing,
 }
 
-/// The first admin could not be created.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SeedError {
     /// What is wrong with the setting of the password.

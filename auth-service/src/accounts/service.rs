@@ -12,7 +12,6 @@ use std::{sync::Arc, time::Duration};
 /// The settings of the operator.
 #[derive(Clone)]
 pub(crate) struct Policy {
-    /// For new passwords.
     pub(crate) passwords: PasswordRules,
     /// Login failures per minute for a username at an address; 15 times that for an address; 0 for
     /// no limit.

@@ -136,7 +136,6 @@ impl Accounts {
         Ok(write.run(delete, Write::record_user).await?)
     }
 
-    /// A role that this service has.
     pub(super) fn known(&self, role: Option<Role>) -> Result<Role, AccountError> {
         let known = role.filter(|role| self.policy.roles.contains(role));
         Ok(known.ok_or(Reason::RoleInvalid)?)
@@ -149,7 +148,6 @@ impl Accounts {
         self.end_session(actor, session).await
     }
 
-    /// Ends the session by which the actor acts.
     async fn end_session(&self, actor: Actor, session: i64) -> Result<User, AccountError> {
         let user = actor.user.clone();
         let ended = self.delete_tokens_by(actor, TokenKind::Session, None, Some(session)).await?;

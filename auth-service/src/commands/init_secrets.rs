@@ -12,7 +12,6 @@ use secret_folder::SecretFolder;
 use std::path::PathBuf;
 use url::Url;
 
-/// The arguments of `init-secrets`.
 #[derive(Debug, clap::Args)]
 pub struct InitSecrets {
     /// Folder of the secrets; created with mode 0700 if it does not exist

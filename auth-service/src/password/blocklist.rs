@@ -12,7 +12,6 @@ use std::{
 };
 
 const SETTING: &str = "PASSWORD_BLOCKLIST_FILE";
-/// 1 GiB.
 const MAX_FILE_SIZE: u64 = 1 << 30;
 /// Bytes of a line with its end, far more than a password may have.
 const MAX_LINE: u64 = 4 * 1024;
@@ -91,7 +90,6 @@ impl BlocklistFile {
         }
     }
 
-    /// Says in the log how many passwords are refused.
     pub(crate) fn log(&self) {
         tracing::info!(passwords = self.count(), "loaded the refused passwords");
     }

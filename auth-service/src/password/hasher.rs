@@ -42,7 +42,6 @@ pub(crate) enum HashError {
         /// What else is refused until then.
         scope: Option<RefusalScope>,
     },
-    /// A hash cannot be verified without its pepper.
     #[error("the pepper of a stored password hash is not in PASSWORD_PEPPER")]
     UnknownPepper,
     #[error("a password could not be hashed")]
@@ -206,7 +205,6 @@ fn foreign(stored: &str) -> Option<ForeignHash> {
     if stored.starts_with("$2") { None } else { ForeignHash::parse(stored).ok() }
 }
 
-/// Observes the times of a result in metrics and trace.
 fn observe<T>(done: Timed<T>) -> T {
     traces::record_phases([("password wait", done.waited), ("password hash", done.ran)]);
     metrics::HASHING_WAIT.observe(done.waited.as_secs_f64());

@@ -67,7 +67,6 @@ impl Peppers {
         Self { only_accepts: true, ..Self::new(secrets) }
     }
 
-    /// Reads `PASSWORD_PEPPER`.
     pub(crate) fn read(source: &SecretSource) -> Result<Self, SettingError> {
         let text = source.read()?;
         let text = text.expose_secret();

@@ -38,7 +38,6 @@ pub(crate) enum PasswordError {
 pub(crate) struct PasswordRules {
     /// In bytes.
     pub(crate) min_length: usize,
-    /// Passwords that are refused.
     pub(crate) blocklist: Option<BlocklistFile>,
 }
 

@@ -8,9 +8,7 @@ use crate::{
 use rolegate_sql_store::BatchedReads as Reads;
 use std::sync::Arc;
 
-/// Reads of users and opaque tokens by their keys.
 pub(crate) struct BatchedReads {
-    /// Users by id.
     pub(crate) users: Reads<dyn UserStore, i64, User>,
     /// Users by name, with the stored hash.
     pub(crate) credentials: Reads<dyn UserStore, String, Credentials>,

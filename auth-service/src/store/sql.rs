@@ -65,12 +65,10 @@ fn revoking(update: Statement) -> Statement {
     update.push(" AS latest FROM (SELECT ").push_now().push(" AS now) AS clock) AS revocation")
 }
 
-/// Returns the users that were written.
 fn returning(write: Statement) -> Statement {
     write.push(" RETURNING ").push(COLUMNS)
 }
 
-/// The user that was written.
 fn only(mut rows: Vec<User>) -> Result<User, WriteError> {
     rows.pop().ok_or(WriteError::UserNotFound)
 }
@@ -81,7 +79,6 @@ impl SqlStore {
         Arc::new(Self(database, usage))
     }
 
-    /// Users.
     fn select(&self) -> Statement {
         self.0.statement("SELECT ").push(COLUMNS).push(r#" FROM "user""#)
     }

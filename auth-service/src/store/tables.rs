@@ -7,7 +7,6 @@ use rolegate_sql_store::{DatabaseUrl, Inspection, Probe, Tables};
 pub(super) const COLUMNS: &str =
     "id, username, role, tokens_not_before, disabled, tokens_marked_until";
 
-/// The migrations of an engine.
 macro_rules! migrations {
     ($engine:literal) => {
         migrations!($engine: 1 "user" "0001_user", 2 "tokens not before" "0002_tokens_not_before",

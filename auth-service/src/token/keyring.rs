@@ -42,7 +42,6 @@ impl Keyring {
         Ok(Self { keys })
     }
 
-    /// The `kid` of the signing key.
     pub(crate) fn signing_kid(&self) -> &str {
         &self.signing().id
     }

@@ -49,7 +49,6 @@ pub(crate) fn time(time: Option<Timestamp>) -> Result<SystemTime, CallError> {
     time::from_message(time).ok_or(CallError::Malformed)
 }
 
-/// A time that a response may have.
 pub(crate) fn optional_time(at: Option<Timestamp>) -> Result<Option<SystemTime>, CallError> {
     at.map(|at| time(Some(at))).transpose()
 }

@@ -31,7 +31,6 @@ impl From<IpAddr> for ClientKey {
 /// The digest that a finished job has computed, and whether it equals the expected one.
 pub(crate) type Reply = Result<Timed<(Digest, bool)>, EngineError>;
 
-/// A hash to compute, and the channel for its result.
 pub(crate) struct Job {
     pub(crate) password: ExpandedPassword,
     pub(crate) salt: [u8; 16],

@@ -29,7 +29,6 @@ pub(crate) struct Queue {
 /// Finish tag, then arrival number, which breaks ties first come, first served.
 type Tag = (u64, u64);
 
-/// The position a job would get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueuePosition {
     finish: u64,
@@ -40,7 +39,6 @@ pub(crate) struct QueuePosition {
 }
 
 impl Queue {
-    /// An empty queue for `limit` jobs.
     pub(crate) fn new(limit: usize) -> Self {
         Self { limit, ..Self::default() }
     }
@@ -138,7 +136,6 @@ impl Queue {
         Some(job)
     }
 
-    /// Removes the next job of a client that `is_wanted`.
     pub(crate) fn pop_of(&mut self, is_wanted: impl Fn(ClientKey) -> bool) -> Option<Job> {
         let (&tag, _) = self.jobs.iter().find(|(_, job)| is_wanted(job.client))?;
         self.jobs.remove(&tag)

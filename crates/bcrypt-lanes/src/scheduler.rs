@@ -19,7 +19,6 @@ const FLOOD_SHARE: usize = 4;
 /// Jobs in a short queue, for each lane.
 const SHORT_QUEUE: usize = 4;
 
-/// The queue, the load of each worker, and the counters.
 pub(crate) struct Scheduler {
     pub(crate) throughput: Throughput,
     pub(crate) stopping: bool,
@@ -32,7 +31,6 @@ pub(crate) struct Scheduler {
     counters: Stats,
 }
 
-/// The jobs in the lanes of one worker.
 #[derive(Clone, Default)]
 pub(crate) struct Load {
     pub(crate) clients: Vec<ClientKey>,
@@ -172,7 +170,6 @@ impl Scheduler {
         }
     }
 
-    /// Whether a job waits for a lane.
     pub(crate) fn has_queued(&self) -> bool {
         self.queue.len() > 0
     }
@@ -233,7 +230,6 @@ impl Scheduler {
         self.queue.earliest_deadline().is_none_or(|deadline| now + 2 * time <= deadline)
     }
 
-    /// Counts a job that a worker starts.
     fn occupy(&mut self, worker: usize, job: &Job) {
         let load = &mut self.loads[worker];
         load.work += job.work();

@@ -16,7 +16,6 @@ pub(crate) enum ConnectError {
     Stream(io::Error),
     /// No HTTP/2 on the stream.
     Http2(hyper::Error),
-    /// No health status on the connection.
     Health(Status),
 }
 

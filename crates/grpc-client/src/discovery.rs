@@ -22,7 +22,6 @@ pub struct ServiceInfo {
     pub health_name: &'static str,
 }
 
-/// A stream to a replica, or why there is none.
 pub(crate) type Connected = io::Result<Box<dyn Stream>>;
 
 #[async_trait]

@@ -63,7 +63,6 @@ impl HedgePolicy {
         }
     }
 
-    /// Whether one more call may be sent now.
     pub(crate) fn try_spend(&self) -> bool {
         let spend = |budget: u32| budget.checked_sub(CALLS_PER_HEDGE);
         self.budget.try_update(Relaxed, Relaxed, spend).is_ok()

@@ -51,7 +51,6 @@ pub(crate) async fn probe(
     }
 }
 
-/// Whether a replica serves, or why it cannot be reached.
 async fn ask_health(
     service: ServiceInfo,
     replica: SocketAddr,

@@ -31,7 +31,6 @@ pub(crate) enum ReplicaState {
     },
 }
 
-/// A replica that may be called.
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
     pub(crate) connection: SendRequest<Body>,

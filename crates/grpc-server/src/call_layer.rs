@@ -31,7 +31,6 @@ const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 #[derive(Clone, Debug)]
 pub(crate) struct Observed<S> {
     pub(crate) services: S,
-    /// Callers in these networks are trusted.
     pub(crate) trusted: Arc<CidrSet>,
 }
 

@@ -41,7 +41,6 @@ pub(crate) enum Peer {
     Tcp { address: IpAddr, has_verified_certificate: bool, unfinished: Unfinished },
 }
 
-/// A stream and what bounds it.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: Either<Stream, DuplexStream>,

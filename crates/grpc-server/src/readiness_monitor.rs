@@ -52,7 +52,6 @@ impl GrpcServer {
         }
     }
 
-    /// Sets the status in `grpc.health.v1`.
     pub(crate) async fn set_serving(&self, serving: bool) {
         let status = if serving { ServingStatus::Serving } else { ServingStatus::NotServing };
         for name in self.health_names {

@@ -44,7 +44,6 @@ pub struct GrpcServer {
     pub(crate) health: HealthReporter,
     /// The server as a whole, and the service by name (grpc.health.v1).
     pub(crate) health_names: [&'static str; 2],
-    /// Callers in these networks are trusted.
     trusted: Arc<CidrSet>,
     pub(crate) store: Arc<dyn Store>,
 }

@@ -53,7 +53,6 @@ pub fn explain(error: &io::Error) -> String {
     }
 }
 
-/// A PEM file, and the setting that names it.
 pub(crate) struct PemFile {
     setting: String,
     path: PathBuf,
@@ -83,7 +82,6 @@ impl PemFile {
         }
     }
 
-    /// The CAs that the file has.
     pub(crate) fn authorities(&self) -> Result<RootCertStore, FileError> {
         let mut store = RootCertStore::empty();
         for certificate in self.certificates()? {
@@ -101,7 +99,6 @@ impl fmt::Display for PemFile {
     }
 }
 
-/// The files of an [`Identity`].
 pub(crate) struct IdentityFiles {
     pub(crate) certificate: PemFile,
     pub(crate) key: PemFile,

@@ -12,7 +12,6 @@ type Load<C> = dyn Fn() -> Result<C, FileError> + Send + Sync;
 pub struct Reloadable<C>(Arc<Shared<C>>);
 
 struct Shared<C> {
-    /// The settings and their files.
     source: String,
     load: Box<Load<C>>,
     current: RwLock<Arc<C>>,
@@ -27,7 +26,6 @@ impl<C> Reloadable<C> {
         Ok(Self(Arc::new(Shared { source, load: Box::new(load), current })))
     }
 
-    /// The configuration for a new connection.
     pub(crate) fn current(&self) -> Arc<C> {
         Arc::clone(&self.0.current.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -15,7 +15,6 @@ use tokio::task::AbortHandle;
 
 /// A part of a request head has arrived.
 const RECEIVING: u64 = 0;
-/// A request is served.
 const SERVING: u64 = 1;
 /// All of the response is in the buffers of the connection.
 const SERVED: u64 = 2;
@@ -36,7 +35,6 @@ pub(crate) struct Activity {
     is_blocked: AtomicBool,
     /// Of the response, until its bytes are written.
     memory: Mutex<Weak<Reservation>>,
-    /// Serves the connection.
     task: OnceLock<AbortHandle>,
     ticks: Ticks,
 }
@@ -84,7 +82,6 @@ impl Activity {
         let _ = self.task.set(task);
     }
 
-    /// Notes whether the peer has yet to take some of the response.
     pub(crate) fn set_blocked(&self, is_blocked: bool) {
         self.is_blocked.store(is_blocked, Relaxed);
     }

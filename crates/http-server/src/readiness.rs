@@ -52,7 +52,6 @@ impl Readiness {
         };
     }
 
-    /// Why stores cannot write, one text each.
     pub(crate) fn write_problems(&self) -> Vec<Arc<str>> {
         let problems = self.write_problems.lock();
         problems.values().cloned().collect()

@@ -3,7 +3,6 @@
 use clap::{Arg, FromArgMatches as _, Parser, Subcommand};
 use std::ffi::OsString;
 
-/// The commands of every program, and its own.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command<C: Subcommand> {
     /// Serve; the default without a command
@@ -16,7 +15,6 @@ pub(crate) enum Command<C: Subcommand> {
     Own(C),
 }
 
-/// Parses the arguments and the environment of this process.
 pub(crate) fn parse<S: Parser, C: Subcommand>() -> Result<(S, Command<C>), clap::Error> {
     parse_from(std::env::args_os())
 }

@@ -5,7 +5,6 @@ use rolegate_telemetry::logs::LogFormat;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr};
 
-/// How to stop every program.
 const STOP: &str = "Ctrl-C stops";
 
 /// What a program serves and where.

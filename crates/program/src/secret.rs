@@ -23,7 +23,6 @@ pub fn parse(text: &str) -> Result<SecretString, std::convert::Infallible> {
 /// A secret that can be reloaded.
 #[derive(Clone, Debug)]
 pub struct SecretSource {
-    /// The setting with the value or the path.
     variable: String,
     location: SecretLocation,
 }
@@ -139,7 +138,6 @@ pub fn replace(path: &Path, secret: &SecretString) -> io::Result<()> {
     Ok(())
 }
 
-/// A temporary file in the directory of `path`.
 fn write_beside(path: &Path, secret: &SecretString) -> io::Result<NamedTempFile> {
     let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
     file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;

@@ -15,7 +15,6 @@ use std::sync::Arc;
 pub struct Database {
     /// Its connections.
     pub engine: Engine,
-    /// The statement of a ping.
     ping: Arc<str>,
 }
 

@@ -62,7 +62,6 @@ impl Tables {
         self.schema.map_or_else(|| table.to_owned(), |schema| format!("{schema}.{table}"))
     }
 
-    /// The name of the marker table there.
     pub(crate) fn marker_in_postgres(&self) -> String {
         self.in_postgres(&format!("\"{}\"", self.marker_table))
     }

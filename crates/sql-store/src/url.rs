@@ -40,13 +40,11 @@ pub struct DatabaseUrl {
     setting: &'static str,
     /// The location.
     pub target: DatabaseTarget,
-    /// The reads that count.
     pub(crate) reads: Reads,
 }
 
 const EXAMPLES: &str = "postgres://user:password@host:5432/database or sqlite://path/to/file.db";
 
-/// The setting of [`Reads`].
 pub(crate) const READS: &str = "DATABASE_READS";
 
 /// The location of a database. Prints without its password.

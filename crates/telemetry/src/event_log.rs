@@ -10,7 +10,6 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// At most this many kinds are told apart; further ones are `others`.
 const MAX_KINDS: usize = 64;
 
-/// How often each kind of event happened.
 type Counts = BTreeMap<String, u64>;
 
 /// Counts events by kind.

@@ -8,7 +8,6 @@ use axum::extract::Request;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 
-/// The fields of a form.
 pub(crate) struct Form(QueryParams);
 
 impl Form {

@@ -68,7 +68,6 @@ fn parse_id(segment: &str) -> Option<i64> {
 /// Characters of the name of an unknown parameter or field in an error.
 pub(super) const MAX_SHOWN_NAME: usize = 64;
 
-/// The decoded parameters of a query.
 pub(crate) struct QueryParams(Vec<(String, String)>);
 
 impl<S: Sync> FromRequestParts<S> for QueryParams {
@@ -117,7 +116,6 @@ impl QueryParams {
         self.number(name, |_| true, format_args!("an id, a whole number from 0"))
     }
 
-    /// One of these values.
     pub(crate) fn one_of<const N: usize>(
         &self,
         name: &str,
@@ -149,14 +147,12 @@ fn invalid(detail: impl Into<Cow<'static, str>>) -> ApiError {
     ApiError::http(HttpReason::QueryInvalid, detail)
 }
 
-/// The schema of `limit`.
 pub(crate) fn limit_parameter(description: &str) -> Parameter {
     let limit = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1));
     let limit = limit.maximum(Some(MAX_PAGE_SIZE)).default(Some(DEFAULT_PAGE_SIZE.into()));
     parameter("limit", description, limit.into())
 }
 
-/// The schema of an id.
 pub(crate) fn id_parameter(name: &str, description: &str) -> Parameter {
     let int64 = SchemaFormat::KnownFormat(KnownFormat::Int64);
     let id = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));

@@ -10,10 +10,8 @@ use rolegate_proto::http::REASON_HEADER;
 use std::time::Duration;
 use tower_http::cors::CorsLayer;
 
-/// The methods of the API.
 const METHODS: [Method; 6] =
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
-/// How long browsers may cache a preflight response.
 const MAX_AGE: Duration = Duration::from_mins(10);
 
 /// Answers preflights (any `OPTIONS`) and adds CORS headers to every response; `None` if it is disabled.

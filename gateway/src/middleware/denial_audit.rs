@@ -36,7 +36,6 @@ struct Actor {
     username: String,
 }
 
-/// The token in an `Authorization` header.
 fn credential(authorization: Option<HeaderValue>) -> Option<SecretString> {
     bearer_token(authorization?.as_bytes()).map(SecretString::from)
 }

@@ -18,7 +18,6 @@ pub static IGNORED: AddressHeader =
     AddressHeader::new(X_FORWARDED_FOR, "TRUSTED_PROXIES", "proxy of yours");
 
 pub(crate) struct RequestSource {
-    /// Whether the peer is a trusted proxy.
     pub(crate) is_trusted: bool,
     pub(crate) client_address: Option<IpAddr>,
     pub(crate) request_id: RequestId,

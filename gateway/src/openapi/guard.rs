@@ -15,7 +15,6 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// A guard that any of these roles passes.
     pub(crate) fn any_of(auth: &AuthClient, roles: &[Role]) -> Self {
         let layer = RequireRole::any_of(auth.clone(), roles.iter().copied());
         let names: Vec<_> = roles.iter().map(|role| format!("`{role}`")).collect();

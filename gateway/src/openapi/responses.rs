@@ -22,7 +22,6 @@ pub(crate) struct ErrorBody {
     detail: String,
 }
 
-/// A reason in the header of an error.
 pub(crate) const REASON_SCHEMA: &str = "Reason";
 
 /// Any text, because later versions have more reasons.

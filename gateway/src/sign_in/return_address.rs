@@ -35,12 +35,10 @@ impl ReturnAddress {
         (is_good && address.location.len() <= MAX_RETURN).then_some(address)
     }
 
-    /// The path on the own origin.
     pub(super) fn own(path: &str) -> Self {
         Self { location: path.to_owned(), origin: None }
     }
 
-    /// Whether it is a page of the console.
     pub(super) fn is_of_console(&self) -> bool {
         let path = self.location.split(['?', '#']).next().unwrap_or_default();
         path == "/console" || path.starts_with("/console/")

@@ -26,12 +26,10 @@ impl PostError {
     /// Too many posts are in responses that are not written yet.
     pub(crate) const BUSY: Self = refused(Reason::Overloaded, "too many posts are being read");
 
-    /// The title or the content breaks this rule.
     pub(super) fn invalid(rule: &'static str) -> Self {
         refused(Reason::PostInvalid, rule)
     }
 
-    /// The request breaks this rule.
     pub(super) fn request(rule: &'static str) -> Self {
         refused(Reason::RequestInvalid, rule)
     }

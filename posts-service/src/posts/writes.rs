@@ -13,7 +13,6 @@ use secrecy::SecretString;
 use std::sync::Arc;
 
 impl Posts {
-    /// Creates a post of the actor.
     pub(crate) async fn create(
         &self,
         actor: &SecretString,

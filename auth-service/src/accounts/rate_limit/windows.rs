@@ -32,13 +32,11 @@ pub(super) struct Count {
     pub(super) scope: RefusalScope,
 }
 
-/// An attempt was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LimitExceeded {
     pub(crate) retry_after: Duration,
     /// What is refused until then; `None` if attempts in progress may yet be refunded.
     pub(crate) scope: Option<RefusalScope>,
-    /// Whether this is the first refusal of the window.
     pub(crate) first_in_window: bool,
 }
 

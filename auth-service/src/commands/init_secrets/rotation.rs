@@ -12,7 +12,6 @@ const ACCEPTED: &str = "signing-secrets-accepted";
 const NEXT: &str = "next-signing-secret";
 const PREVIOUS: &str = "previous-signing-secret";
 
-/// A step of a rotation.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Rotation {
     /// Create the next signing secret and accept it too

@@ -22,7 +22,6 @@ use std::{
     time::Instant,
 };
 
-/// Arguments of `user import`.
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct ImportArguments {

@@ -20,7 +20,6 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-/// A key to create.
 #[derive(Debug, Args)]
 pub struct NewKey {
     /// Name of the user, case-sensitive

@@ -59,7 +59,6 @@ fn raw_value(header: &HeaderValue) -> Option<&[u8]> {
     }
 }
 
-/// The address of Envoy's client.
 pub(super) fn source_address(attributes: &AttributeContext) -> Option<IpAddr> {
     let address = attributes.source.as_ref()?.address.as_ref()?;
     let ip: IpAddr = address.socket_address.as_ref()?.address.parse().ok()?;

@@ -13,7 +13,6 @@ use rolegate_proto::{
 };
 use tonic::Code;
 
-/// Why a request may not pass.
 pub(super) enum Refusal {
     /// Without credentials, or with malformed ones.
     NotAuthenticated,

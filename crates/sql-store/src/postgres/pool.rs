@@ -64,7 +64,6 @@ impl Pool {
         self.connector().reads
     }
 
-    /// Opens its connections.
     pub(super) fn connector(&self) -> &Connector {
         self.connections.manager()
     }

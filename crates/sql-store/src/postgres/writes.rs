@@ -31,7 +31,6 @@ const SEARCH_INTERVAL: Duration = Duration::from_millis(500);
 const MAY_WAIT: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1
     AND state = 'active' AND query_start < clock_timestamp() - interval '1 second')";
 
-/// No server process.
 const NOT_CONNECTED: i32 = 0;
 
 impl Pool {

@@ -46,7 +46,6 @@ pub(super) fn folder(file: &Path) -> &Path {
     file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The path with this behind its name.
 pub(super) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(suffix);

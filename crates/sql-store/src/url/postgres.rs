@@ -13,7 +13,6 @@ const MAX_FILE_KIB: u64 = 1024;
 const PARAMETERS: &str = "sslmode, sslrootcert, sslcert, sslkey, application_name, options, host, hostaddr, \
     port, dbname, user, password, target_session_attrs";
 
-/// The parameter of libpq that selects among several hosts.
 const TARGET: &str = "target_session_attrs";
 
 const INVALID: &str =
@@ -25,7 +24,6 @@ const UNENCODED: &str = "is not a valid PostgreSQL URL: percent-encode the passw
 /// Prints what is valid, never the text.
 type Problem = Cow<'static, str>;
 
-/// The options of each host.
 pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
     if has_unencoded_password(url) {
         return Err(UNENCODED.into());

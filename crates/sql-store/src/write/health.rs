@@ -7,7 +7,6 @@ use tokio::sync::watch;
 /// Clones share the state.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteHealth {
-    /// The database, for the log.
     store: Arc<str>,
     /// What to look for while a commit has no answer.
     hint: &'static str,
@@ -16,7 +15,6 @@ pub(crate) struct WriteHealth {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Why writes fail.
     problem: Option<Arc<str>>,
     /// Commits without an answer.
     overdue: usize,
@@ -50,7 +48,6 @@ impl WriteHealth {
         }
     }
 
-    /// A write succeeded.
     pub(crate) fn recover(&self) {
         let recovered = self.state.send_if_modified(|state| {
             let recovers = state.overdue == 0 && state.problem.take().is_some();

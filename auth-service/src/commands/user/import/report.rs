@@ -62,7 +62,6 @@ impl Report {
         }
     }
 
-    /// Says how many users could be imported.
     pub(super) fn finish_dry_run(&self, free: usize) {
         let skipped = self.skipped;
         self.print_counts(format!(
