@@ -3,8 +3,8 @@
 use crate::post::{Post, PostInput, PostPage, PostQuery};
 use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{
-    BalancedChannel, BatchCall, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,
-    READ_TIMEOUT, ServiceInfo, authenticated_request, call, retry_until,
+    BalancedChannel, BatchCall, CallBatcher, CallContext, CallError, READ_TIMEOUT, ServiceInfo,
+    authenticated_request, call, retry_until,
 };
 use rolegate_proto::{
     Reason,
@@ -48,18 +48,6 @@ impl PostsClient {
     /// The service that this client calls.
     pub const SERVICE: ServiceInfo =
         ServiceInfo { program: "posts-service", default_port: 50052, health_name: SERVICE_NAME };
-
-    /// A client of every replica behind `address`, such as `http://posts-service:50052`, in plain text.
-    /// Connects in the background. Needs a tokio runtime.
-    pub fn connect_lazy(address: &str) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy(Self::SERVICE, address, None).map(Self::new)
-    }
-
-    /// Like [`PostsClient::connect_lazy`], with TLS, for an address such as
-    /// `https://posts-service:50052`. The certificate of every replica must be for that host.
-    pub fn connect_lazy_tls(address: &str, tls: ClientTls) -> Result<Self, InvalidAddress> {
-        BalancedChannel::connect_lazy(Self::SERVICE, address, Some(tls)).map(Self::new)
-    }
 
     /// A client over a channel to [`PostsClient::SERVICE`].
     #[must_use]
