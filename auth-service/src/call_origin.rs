@@ -1,7 +1,10 @@
 //! The client address and the deadline of a call.
 
 use rolegate_http_server::clients::client_key;
-use std::{net::IpAddr, time::Instant};
+use std::{
+    net::IpAddr,
+    time::{Duration, Instant},
+};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallOrigin {
@@ -12,6 +15,11 @@ pub(crate) struct CallOrigin {
 }
 
 impl CallOrigin {
+    /// A call of this process itself.
+    pub(crate) fn own(timeout: Duration) -> Self {
+        Self { client_address: None, deadline: Instant::now() + timeout }
+    }
+
     /// Identifies the client to rate limits and the fairness of the password engine, as
     /// [`client_key`] does.
     pub(crate) fn client_key(&self) -> IpAddr {

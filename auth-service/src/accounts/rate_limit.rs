@@ -6,8 +6,6 @@
 //! in, whether the username exists or not, in fixed windows of one minute from the first attempt. A
 //! lockout therefore lasts a minute at most, and does not affect the user at addresses where they
 //! have logged in before. Each replica counts separately.
-//!
-//! - `windows`: the counts, and what an address counts for.
 
 #[cfg(test)]
 mod tests;
@@ -59,21 +57,12 @@ pub(crate) struct Attempt {
 }
 
 impl RateLimiter {
-    /// Limits failed logins: `limit` per minute for a username at an address, 15 times that for an
-    /// address and for a username at addresses where its user never logged in; 0 is no limit.
-    pub(crate) fn for_logins(limit: u32) -> Arc<Self> {
-        Arc::new(Self { limits_names: true, ..Self::new(limit) })
-    }
-
-    /// Limits registrations, per minute and address; 0 is no limit.
-    pub(crate) fn for_registrations(limit: u32) -> Arc<Self> {
-        Arc::new(Self::new(limit))
-    }
-
-    fn new(limit: u32) -> Self {
+    /// `limit` per minute for a username at an address, 15 times that for an address and, if it
+    /// `limits_names`, for a username at addresses where its user never logged in; 0 is no limit.
+    pub(crate) fn new(limit: u32, limits_names: bool) -> Arc<Self> {
         let known = Cache::builder().max_capacity(MAX_KNOWN).time_to_live(KNOWN_TTL).build();
         let (windows, may_refuse) = (Mutex::default(), AtomicBool::new(false));
-        Self { limit: NonZero::new(limit), limits_names: false, windows, may_refuse, known }
+        Arc::new(Self { limit: NonZero::new(limit), limits_names, windows, may_refuse, known })
     }
 
     /// Refuses what [`Self::acquire`] would refuse, and counts nothing.

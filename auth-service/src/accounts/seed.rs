@@ -11,12 +11,7 @@ use rolegate_program::secret;
 use rolegate_proto::Role;
 use rolegate_telemetry::logs::error_chain;
 use secrecy::SecretString;
-use std::{
-    error::Error,
-    io,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{error::Error, io, path::PathBuf, time::Duration};
 
 pub(crate) const ADMIN_USERNAME: &str = "admin";
 
@@ -88,7 +83,7 @@ impl Accounts {
         };
         let checked = self.policy.passwords.check(text);
         let password = checked.map_err(|rule| SeedError::Password(rule.to_string()))?;
-        let hashed = self.hasher.hash(&password, origin(SEED_TIMEOUT)).await;
+        let hashed = self.hasher.hash(&password, CallOrigin::own(SEED_TIMEOUT)).await;
         let password_hash = hashed.map_err(AccountError::from)?;
         let username = ADMIN_USERNAME.to_owned();
         let admin = NewUser { username, password_hash, role: Role::ADMIN };
@@ -112,8 +107,8 @@ impl Accounts {
             let stored = self.reads.credentials.get(ADMIN_USERNAME.to_owned()).await?.value;
             let hash = stored.as_ref().map(|stored| &stored.password_hash);
             let presented = PresentedPassword::new(text).ok();
-            let checked =
-                self.hasher.verify(presented.as_ref(), hash, origin(CHECK_TIMEOUT)).await?;
+            let origin = CallOrigin::own(CHECK_TIMEOUT);
+            let checked = self.hasher.verify(presented.as_ref(), hash, origin).await?;
             Ok::<_, Box<dyn Error + Send + Sync>>(!checked.is_match)
         };
         match is_outdated.await {
@@ -125,8 +120,4 @@ impl Accounts {
             }
         }
     }
-}
-
-fn origin(timeout: Duration) -> CallOrigin {
-    CallOrigin { client_address: None, deadline: Instant::now() + timeout }
 }

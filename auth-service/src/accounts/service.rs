@@ -61,8 +61,8 @@ impl Accounts {
     ) -> Result<Self, getrandom::Error> {
         let reads = Arc::new(BatchedReads::new(&store));
         let cache = CredentialCache::new(policy.basic_cache_ttl)?;
-        let logins = RateLimiter::for_logins(policy.login_failure_limit);
-        let registrations = RateLimiter::for_registrations(policy.registration_limit);
+        let logins = RateLimiter::new(policy.login_failure_limit, true);
+        let registrations = RateLimiter::new(policy.registration_limit, false);
         Ok(Self {
             store,
             reads,

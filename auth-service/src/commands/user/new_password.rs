@@ -5,11 +5,7 @@ use crate::{call_origin::CallOrigin, password::Hasher, settings::ServiceSettings
 use rolegate_program::{program::Failure, secret, settings::SettingError};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use secrecy::{ExposeSecret as _, SecretString};
-use std::{
-    io,
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{io, path::Path, time::Duration};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use zeroize::Zeroizing;
 
@@ -29,9 +25,7 @@ pub(super) async fn hash(
         .check(text)
         .map_err(|error| SettingError::new("new password", error))?;
     let hasher = Hasher::start(settings.bcrypt_cost, settings.engine(), settings.peppers()?);
-    let deadline = Instant::now() + HASH_TIMEOUT;
-    let origin = CallOrigin { client_address: None, deadline };
-    Ok(hasher?.hash(&password, origin).await?)
+    Ok(hasher?.hash(&password, CallOrigin::own(HASH_TIMEOUT)).await?)
 }
 
 /// Reads the new password without its final newline.
