@@ -38,4 +38,4 @@ pub(crate) use seed::{ADMIN_USERNAME, SeedError};
 pub(crate) use service::{Accounts, Policy, SessionLimits};
 pub(crate) use sessions::SessionRequest;
 pub(crate) use username::check_new_username;
-pub(crate) use users::{PageRequest, UserPage};
+pub(crate) use users::PageRequest;

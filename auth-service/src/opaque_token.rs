@@ -36,7 +36,7 @@ pub enum TokenKind {
 }
 
 /// A stored token.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpaqueToken {
     /// Assigned by the database, at least 1, never reused, also not by the other kind.
     pub id: i64,
@@ -126,22 +126,15 @@ impl NewToken {
         let encoded = URL_SAFE_NO_PAD.encode(random);
         let token = SecretString::from(format!("{prefix}{encoded}"));
         let text = token.expose_secret();
-        let shown = text.chars().take(SHOWN_CHARS).collect();
         let malformed = || io::Error::other("a generated token is malformed");
         let digest = digest(text).ok_or_else(malformed)?;
         let stored = OpaqueToken {
-            id: 0,
             user_id,
             name,
-            prefix: shown,
-            role: None,
+            prefix: text.chars().take(SHOWN_CHARS).collect(),
             created_at,
-            expires_at: None,
-            last_used_at: None,
             not_before: (prefix != API_KEY_PREFIX).then_some(0),
-            client_address: None,
-            user_agent: None,
-            created_by: None,
+            ..OpaqueToken::default()
         };
         Ok(Self { token, digest, stored })
     }

@@ -124,7 +124,8 @@ impl Accounts {
         let in_use = at.saturating_add(1).saturating_sub(limit)..at.saturating_add(limit);
         let since = self.store.unwritten_since();
         let is_idle = |token: &&TokenBearer| {
-            let last = self.last_use(token.token_id, token.last_used_at);
+            let noted = self.store.noted_use(Used::Token, token.token_id);
+            let last = noted.map_or(token.last_used_at, |noted| noted.max(token.last_used_at));
             token.kind() == TokenKind::Session
                 && !in_use.contains(&last)
                 && since.is_none_or(|since| last > at || last.saturating_add(limit) <= since)
@@ -141,10 +142,5 @@ impl Accounts {
             Err(_) => Some(StoreError::TimedOut),
         };
         idle.into_iter().map(|id| (id, ended.clone())).collect()
-    }
-
-    /// The last use of a token, stored or noted here.
-    fn last_use(&self, token_id: i64, stored: u64) -> u64 {
-        self.store.noted_use(Used::Token, token_id).map_or(stored, |noted| noted.max(stored))
     }
 }

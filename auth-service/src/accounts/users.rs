@@ -33,14 +33,6 @@ pub(crate) struct PageRequest {
     pub(crate) search: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct UserPage {
-    /// By ascending id.
-    pub(crate) users: Vec<ListedUser>,
-    /// The `after` of the next page; `None` on the last.
-    pub(crate) next_after: Option<i64>,
-}
-
 /// The last search of each admin, by id: alive while it runs.
 pub(super) type Searches = Arc<Mutex<HashMap<i64, Weak<()>>>>;
 
@@ -61,12 +53,13 @@ impl Accounts {
         Ok(self.reads.users.get(user_id).await?.value.ok_or(Reason::UserNotFound)?)
     }
 
-    /// Lists users by ascending id; the actor must be an admin.
+    /// Lists users by ascending id; the actor must be an admin. Also returns the `after` of the next page;
+    /// `None` on the last page.
     pub(crate) async fn list_users(
         &self,
         actor: &str,
         request: PageRequest,
-    ) -> Result<UserPage, AccountError> {
+    ) -> Result<(Vec<ListedUser>, Option<i64>), AccountError> {
         let admin = self.authorize_admin(actor).await?.user.id;
         let filter = self.filter(request)?;
         let is_search = !filter.search.is_empty();
@@ -82,7 +75,7 @@ impl Accounts {
             *last_login_at = (*last_login_at).max(self.store.noted_use(Used::Password, user.id));
         }
         let next_after = users.last().filter(|_| has_next).map(|listed| listed.user.id);
-        Ok(UserPage { users, next_after })
+        Ok((users, next_after))
     }
 
     /// Refuses a second search of an admin while one runs, because it reads all users.

@@ -1,7 +1,7 @@
 //! Converts domain values to messages, and errors of the use cases to statuses.
 
 use crate::{
-    accounts::{AccountError, PageRequest, UserPage},
+    accounts::{AccountError, PageRequest},
     actor::Actor,
     opaque_token::{OpaqueToken, TokenKind},
     user::{ListedUser, User},
@@ -33,15 +33,18 @@ impl From<auth_v1::ListUsersRequest> for PageRequest {
 }
 
 /// A page of users, with their times or without.
-pub(super) fn page(page: UserPage, with_times: bool) -> auth_v1::ListUsersResponse {
+pub(super) fn page(
+    (users, next_after): (Vec<ListedUser>, Option<i64>),
+    with_times: bool,
+) -> auth_v1::ListUsersResponse {
     let times = |listed: &ListedUser| auth_v1::UserTimes {
         created_at: listed.created_at.map(timestamp),
         last_login_at: listed.last_login_at.map(timestamp),
     };
     auth_v1::ListUsersResponse {
-        times: page.users.iter().filter(|_| with_times).map(times).collect(),
-        users: page.users.into_iter().map(|listed| listed.user.into()).collect(),
-        next_after: page.next_after,
+        times: users.iter().filter(|_| with_times).map(times).collect(),
+        users: users.into_iter().map(|listed| listed.user.into()).collect(),
+        next_after,
     }
 }
 

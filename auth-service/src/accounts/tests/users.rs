@@ -11,7 +11,7 @@ use std::time::Duration;
 
 impl App {
     async fn list(&self, request: PageRequest) -> Result<Vec<ListedUser>, AccountError> {
-        self.accounts.list_users(&self.admin, request).await.map(|page| page.users)
+        self.accounts.list_users(&self.admin, request).await.map(|(users, _)| users)
     }
 
     async fn search(&self, text: &str) -> Result<Vec<String>, AccountError> {
