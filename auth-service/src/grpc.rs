@@ -1,8 +1,4 @@
 //! The gRPC transport: converts messages, calls the use cases, converts results and errors.
-//!
-//! `authorize` reads what is asked of a decision, `ext_authz` is the call of Envoy; `message` converts
-//! results and errors, `opaque_tokens` are the calls about API keys and sessions, `call_origin` reads the
-//! client address and the deadline.
 
 mod authorize;
 mod call_origin;

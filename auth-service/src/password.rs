@@ -1,11 +1,4 @@
 //! Passwords and their bcrypt hashes.
-//!
-//! - `validation`: the rules of a password.
-//! - `blocklist`: passwords that everybody knows.
-//! - `hasher`: hashes and verifies on the threads of `rolegate_bcrypt_lanes`.
-//! - `foreign_hash`: hashes of other systems; `foreign_checks`: runs their checks; `importable`: those that may come into the database; `rejection`: why others may not.
-//! - `pepper`: what goes into bcrypt, with secrets outside the database.
-//! - `credential_cache`: successful checks of HTTP Basic.
 
 mod blocklist;
 mod credential_cache;

@@ -5,9 +5,6 @@
 //!
 //! `jsonwebtoken` signs, and verifies signatures. Not its `decode`: it parses headers and claims twice,
 //! which takes 0.8 µs more, and accepts `"crit": null` and arrays.
-//!
-//! - `keyring`: the signing key and the accepted keys; `key_source`: the settings that hold them.
-//! - `hs256`: the cryptography.
 
 mod hs256;
 mod key_source;

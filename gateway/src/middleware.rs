@@ -1,11 +1,4 @@
 //! The middleware around every request of both variants.
-//!
-//! - `request_source`: client address, request id and trace context, as far as the peer is trusted.
-//! - `metrics`: Prometheus and tracing.
-//! - `denial_audit`: 403s in the audit log.
-//! - `refusal_log`: refusals and server errors.
-//! - `drain_body`: every request gets a complete response.
-//! - `cors`: Cross-Origin Resource Sharing.
 
 mod cors;
 mod denial_audit;

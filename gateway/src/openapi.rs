@@ -1,9 +1,5 @@
 //! The OpenAPI document of a variant: the annotations of its endpoints, completed by the responses
 //! that follow from the kind of operation.
-//!
-//! - [`responses`]: error responses.
-//! - [`guard`]: restricts routes to roles and documents that.
-//! - [`docs_ui`]: `/openapi.json`, and Swagger UI at `/docs`.
 
 pub(crate) mod docs_ui;
 pub(crate) mod guard;

@@ -1,8 +1,5 @@
 //! `/sign-in` and `/sign-out`: pages for people who use applications, or the console, with a browser. The
 //! session is in a cookie, which no script reads.
-//!
-//! - `page`: the HTML.
-//! - `return_address`: where the browser goes after the sign-in.
 
 mod page;
 mod return_address;

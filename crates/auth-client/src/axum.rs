@@ -1,10 +1,4 @@
 //! Extractors, a layer and error responses for axum services.
-//!
-//! - [`CurrentUser`]: an extractor for any user with a valid token.
-//! - [`RequireRole`]: a layer that only users with some roles pass.
-//! - [`BearerToken`]: the access token of a request (RFC 6750, section 2.1).
-//! - [`ActingClient`]: as an extractor, the calls on behalf of its bearer.
-//! - [`ApiError`]: an error as a status and `{"detail": …}`.
 
 mod api_error;
 
