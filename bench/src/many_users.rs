@@ -9,7 +9,7 @@ use crate::{
     page,
     report::{self, Block, Table, thousands},
     statistics::{Spread, micros, rate, spread},
-    target, usage,
+    target,
     users::{self, LoadUser},
     wrk::Wrk,
 };
@@ -146,8 +146,11 @@ impl Load<'_> {
 
     /// Of PostgreSQL, and of the services.
     fn cpu(&self) -> (Duration, Duration) {
-        let programs = self.target.programs.iter().map(|program| usage::cpu(program.pid));
-        (usage::cpu_of_family(self.cluster.pid), programs.sum())
+        let cpu = self.target.cpu(&[self.cluster.pid]);
+        let (postgresql, services): (Vec<_>, Vec<_>) =
+            cpu.into_iter().partition(|(name, _)| *name == "PostgreSQL");
+        let sum = |programs: Vec<(_, Duration)>| programs.into_iter().map(|(_, time)| time).sum();
+        (sum(postgresql), sum(services))
     }
 
     /// By a connection of its own: another one would keep its first answer for a while.

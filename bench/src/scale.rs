@@ -10,7 +10,7 @@ use crate::{
     page,
     report::{self, Block, Table, thousands},
     statistics::{millis, rate, spread},
-    target, usage,
+    target,
     users::{self, LoadUser},
     verify_responses::verify_responses,
     wrk::Wrk,
@@ -98,16 +98,12 @@ async fn measure(
     let wrk = wrk.with_threads(layout.generator.len());
     let connections = CONNECTIONS_PER_CORE * layout.services.len();
     wrk.load(target.bearer, connections, 1).await?;
-    let cpu = || {
-        let mut cpu: Vec<_> = target.programs.iter().map(|one| usage::cpu(one.pid)).collect();
-        cpu.push(usage::cpu_of_family(cluster.pid));
-        cpu
-    };
+    let cpu = || target.cpu(&[cluster.pid]).into_iter().map(|(_, time)| time);
     let (mut per_second, mut p99, mut costs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
-        let before = cpu();
+        let before: Vec<_> = cpu().collect();
         let seen = wrk.load(target.bearer, connections, seconds).await?;
-        let used = cpu().into_iter().zip(before).map(|(now, then)| now.saturating_sub(then));
+        let used = cpu().zip(before).map(|(now, then)| now.saturating_sub(then));
         let used = used.chain([seen.own_cpu]);
         per_second.push(rate(seen.requests, seen.time));
         p99.push(millis(seen.p99));

@@ -5,10 +5,10 @@ use crate::{
     baseline::Reading,
     cluster::Cluster,
     program::{Launch, Program},
-    services,
+    services, usage,
     users::{self, SIGNING_SECRET},
 };
-use std::{net::SocketAddr, path::Path};
+use std::{net::SocketAddr, path::Path, time::Duration};
 
 /// A system that serves `GET /profile`.
 #[derive(Debug)]
@@ -21,6 +21,18 @@ pub(crate) struct Target {
     pub(crate) programs: Vec<Program>,
     /// Whether it uses PostgreSQL.
     pub(crate) asks_postgresql: bool,
+}
+
+impl Target {
+    /// CPU time so far by program, PostgreSQL last, whose servers have these process ids.
+    pub(crate) fn cpu(&self, postgresql: &[u32]) -> Vec<(&'static str, Duration)> {
+        let programs = self.programs.iter();
+        let mut cpu: Vec<_> = programs.map(|one| (one.name, usage::cpu(one.pid))).collect();
+        if self.asks_postgresql {
+            cpu.push(("PostgreSQL", postgresql.iter().copied().map(usage::cpu_of_family).sum()));
+        }
+        cpu
+    }
 }
 
 /// The baseline with one query per request.

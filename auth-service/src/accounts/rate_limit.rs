@@ -67,27 +67,26 @@ impl RateLimiter {
 
     /// Refuses what [`Self::acquire`] would refuse, and counts nothing.
     pub(crate) fn check(&self, username: &str, client: IpAddr) -> Result<(), LimitExceeded> {
-        if !self.may_refuse.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.check_at(username, client, Instant::now())
+        self.refusal(username, client, Instant::now, true).map_or(Ok(()), Err)
     }
 
-    fn check_at(&self, username: &str, client: IpAddr, now: Instant) -> Result<(), LimitExceeded> {
-        let Some(limit) = self.limit else { return Ok(()) };
-        let counts = self.counts(digest(username), client, limit.get());
+    /// Whether [`Self::check`] would refuse. The first refusal of a window is left to it.
+    pub(crate) fn is_full(&self, username: &str, client: IpAddr) -> bool {
+        self.refusal(username, client, Instant::now, false).is_some()
+    }
+
+    fn refusal(
+        &self,
+        username: &str,
+        client: IpAddr,
+        now: impl FnOnce() -> Instant,
+        is_made: bool,
+    ) -> Option<LimitExceeded> {
+        let limit = self.limit.filter(|_| self.may_refuse.load(Ordering::Relaxed))?;
+        let (counts, now) = (self.counts(digest(username), client, limit.get()), now());
         let mut windows = self.windows.lock();
         self.may_refuse.store(windows.may_refuse(now), Ordering::Relaxed);
-        windows.refusal(&counts, now, true).map_or(Ok(()), Err)
-    }
-
-    /// Whether [`Self::check`] would refuse, which it then notes and this does not.
-    pub(crate) fn is_full(&self, username: &str, client: IpAddr) -> bool {
-        let limit = self.limit.filter(|_| self.may_refuse.load(Ordering::Relaxed));
-        limit.is_some_and(|limit| {
-            let counts = self.counts(digest(username), client, limit.get());
-            self.windows.lock().refusal(&counts, Instant::now(), false).is_some()
-        })
+        windows.refusal(&counts, now, is_made)
     }
 
     pub(crate) fn acquire(

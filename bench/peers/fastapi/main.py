@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-# A worker of uvicorn would outlive it when it is killed, as the benchmark does in the end.
+# Without this, a worker would survive when the benchmark kills uvicorn.
 PR_SET_PDEATHSIG = 1
 ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -33,7 +33,7 @@ url = os.environ["DATABASE_URL"].replace("postgres://", "postgresql+asyncpg://",
 engine = create_async_engine(url, pool_size=10, max_overflow=0)
 sessions = async_sessionmaker(engine, expire_on_commit=False)
 password_hash = PasswordHash((BcryptHasher(rounds=12),))
-DUMMY_HASH = password_hash.hash("a password of nobody")
+DUMMY_HASH = password_hash.hash("matches no user")
 oauth2_scheme = OAuth2PasswordBearer(tokenUrl="login")
 app = FastAPI()
 
@@ -114,7 +114,7 @@ async def register(credentials: Credentials, session: Session) -> Message:
 @app.post("/login")
 async def login(credentials: Credentials, session: Session) -> Token:
     user = await session.scalar(select(User).where(User.username == credentials.username))
-    # The connection goes back to the pool, for the hash takes long.
+    # Returns the connection to the pool before the slow hash.
     await session.close()
     stored = user.password if user else DUMMY_HASH
     # Its documentation hashes in the event loop, where every other request would wait.

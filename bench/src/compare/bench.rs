@@ -151,17 +151,11 @@ impl Bench {
     }
 
     fn cpu(&self, target: &Target) -> Vec<(&'static str, Duration)> {
-        let programs = target.programs.iter();
-        let mut cpu: Vec<_> = programs.map(|one| (one.name, usage::cpu(one.pid))).collect();
-        if target.asks_postgresql {
-            let pids = if self.by_reads.iter().any(|one| one.name == target.name) {
-                vec![self.synchronous.0.pid, self.synchronous.1.pid]
-            } else {
-                vec![self.cluster.pid]
-            };
-            cpu.push(("PostgreSQL", pids.into_iter().map(usage::cpu_of_family).sum()));
+        if self.by_reads.iter().any(|one| one.name == target.name) {
+            target.cpu(&[self.synchronous.0.pid, self.synchronous.1.pid])
+        } else {
+            target.cpu(&[self.cluster.pid])
         }
-        cpu
     }
 
     fn cpu_since(

@@ -10,10 +10,7 @@ pub(crate) struct CpuUsage(Vec<(&'static str, Duration)>);
 impl CpuUsage {
     /// CPU time so far.
     pub(crate) fn used(cluster: &Cluster, target: &Target) -> Self {
-        let programs = target.programs.iter();
-        let mut used: Vec<_> =
-            programs.map(|program| (program.name, usage::cpu(program.pid))).collect();
-        used.push(("PostgreSQL", usage::cpu_of_family(cluster.pid)));
+        let mut used = target.cpu(&[cluster.pid]);
         used.push(("load generator", usage::own_cpu()));
         Self(used)
     }

@@ -33,7 +33,7 @@ pub(super) async fn install() -> Result<Packages, Failure> {
         ("npm", &["--version"], "npm"),
     ];
     for (program, arguments, name) in needs {
-        if run(program, arguments, Path::new(".")).await.is_err() {
+        if run(Command::new(program).args(arguments)).await.is_err() {
             return Err(format!("bench peers needs {name}, which is not installed").into());
         }
     }
@@ -66,31 +66,26 @@ async fn install_into(
     console::progress(&format!("installing packages into {}", folder.display()));
     for command in commands {
         let (program, arguments) = command.split_first().ok_or("an empty command")?;
-        run(program, arguments, folder).await?;
+        // A path is relative to the folder; a name is looked up in PATH.
+        let path = folder.join(program);
+        let program = if path.is_file() { path } else { program.into() };
+        run(Command::new(program).args(arguments).current_dir(folder)).await?;
     }
     Ok(std::fs::write(installed, versions)?)
 }
 
-/// Runs a command to its end; fails with what it printed.
-pub(super) async fn run(program: &str, arguments: &[&str], folder: &Path) -> Result<(), Failure> {
-    let path = folder.join(program);
-    let program = if path.is_file() { path } else { program.into() };
-    let output = Command::new(&program)
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await;
+/// What a command prints to stdout; fails with all that it printed.
+pub(super) async fn run(command: &mut Command) -> Result<String, Failure> {
+    let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await;
+    let command = command.as_std();
     match output {
-        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) if output.status.success() => Ok(String::from_utf8(output.stdout)?),
         Ok(output) => {
-            let said = [output.stdout, output.stderr].concat();
-            let said = String::from_utf8_lossy(&said);
-            Err(format!("{} {arguments:?} failed:\n{said}", program.display()).into())
+            let printed = [output.stdout, output.stderr].concat();
+            Err(format!("{command:?} failed:\n{}", String::from_utf8_lossy(&printed)).into())
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            Err(format!("{} is not installed", program.display()).into())
+            Err(format!("{} is not installed", command.get_program().display()).into())
         }
         Err(error) => Err(error.into()),
     }
@@ -116,19 +111,18 @@ pub(super) fn versions() -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{run, versions};
-    use std::path::Path;
+    use super::{Command, run, versions};
 
     #[tokio::test]
     async fn a_missing_program_is_named() {
-        let missing = run("no-such-program", &[], Path::new(".")).await;
+        let missing = run(&mut Command::new("no-such-program")).await;
         let text = missing.expect_err("it does not exist").to_string();
         assert_eq!(text, "no-such-program is not installed");
     }
 
     #[tokio::test]
     async fn a_failed_command_shows_what_it_printed() {
-        let failed = run("sh", &["-c", "echo reason; exit 1"], Path::new(".")).await;
+        let failed = run(Command::new("sh").args(["-c", "echo reason; exit 1"])).await;
         let text = failed.expect_err("it fails").to_string();
         assert!(text.ends_with("failed:\nreason\n"), "{text}");
     }

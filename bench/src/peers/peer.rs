@@ -1,6 +1,6 @@
 //! The systems, each with the same users in a database of its own.
 
-use super::install::Packages;
+use super::install::{Packages, run};
 use crate::{
     Failure,
     cluster::Cluster,
@@ -57,7 +57,7 @@ const OURS: Api = Api {
 };
 
 impl Api {
-    /// The body of a registration or login. Nobody refuses the members of the others.
+    /// The body of a registration or login. Each system ignores the members that it does not know.
     pub(super) fn credentials(self, username: &str, password: &str) -> Value {
         if self.username == "username" {
             return json!({ "username": username, "password": password });
@@ -95,7 +95,7 @@ pub(super) async fn fastapi(
     let settings = [("DATABASE_URL", &*database_url), ("SIGNING_SECRET", SIGNING_SECRET)];
     let bin = packages.fastapi.join("venv/bin");
     let main = packages.fastapi.join("main.py");
-    output(Command::new(bin.join("python")).arg(main).envs(settings)).await?;
+    run(Command::new(bin.join("python")).arg(main).envs(settings)).await?;
     users::insert_into_postgresql(&database_url).await?;
     let address = free_address().await?;
     let (port, workers) = (address.port().to_string(), available_parallelism()?.to_string());
@@ -141,7 +141,7 @@ pub(super) async fn better_auth(
     let server = packages.better_auth.join("server.js").display().to_string();
     let count = users::COUNT.to_string();
     let prepare = [&*server, "prepare", &count, PASSWORD];
-    let tokens = output(Command::new("node").args(prepare).envs(settings)).await?;
+    let tokens = run(Command::new("node").args(prepare).envs(settings)).await?;
     let launch = Launch {
         name: "better-auth",
         file: "node".into(),
@@ -168,15 +168,6 @@ async fn create_database(cluster: &Cluster, name: &'static str) -> Result<String
     sqlx::query(create).execute(&mut connection).await?;
     connection.close().await?;
     Ok(cluster.url(name))
-}
-
-/// What a command prints.
-async fn output(command: &mut Command) -> Result<String, Failure> {
-    let output = command.kill_on_drop(true).output().await?;
-    if output.status.success() {
-        return Ok(String::from_utf8(output.stdout)?);
-    }
-    Err(format!("{command:?}:\n{}", String::from_utf8_lossy(&output.stderr)).into())
 }
 
 /// Waits until it refuses a request without a token.

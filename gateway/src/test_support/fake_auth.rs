@@ -105,7 +105,7 @@ impl AuthService for FakeAuth {
         request: Request<v1::BatchVerifyCredentialsRequest>,
     ) -> Answer<v1::BatchVerifyCredentialsResponse> {
         self.record(&request, "batch_verify_credentials");
-        // It remembers nobody.
+        // Its cache of successful checks is always empty.
         let outcomes =
             vec![v1::VerifyCredentialsResponse::default(); request.get_ref().items.len()];
         Ok(Response::new(v1::BatchVerifyCredentialsResponse { outcomes }))

@@ -60,7 +60,10 @@ fn attempts_in_progress_refuse_for_a_second_and_failed_ones_for_the_window() {
 fn a_check_refuses_what_an_attempt_would_and_counts_nothing() {
     let limiter = RateLimiter::new(2, true);
     let start = Instant::now();
-    let check = |now| limiter.check_at("ada", client("192.0.2.1"), now).map_err(|it| it.scope);
+    let check = |now| {
+        let refusal = limiter.refusal("ada", client("192.0.2.1"), || now, true);
+        refusal.map_or(Ok(()), |it| Err(it.scope))
+    };
     for _ in 0..10 {
         assert_eq!(check(start), Ok(()));
     }

@@ -72,7 +72,7 @@ impl AuthClient {
             client_address,
         };
         let digest = checks.hash.hash_one((username, password, context.client_address));
-        // A lone check has nobody to share with.
+        // Without another check in progress there is no call to share.
         let may_share = Arc::strong_count(&checks.in_progress) > 2
             && roles.len() <= MAX_ROLES
             && checks.known.lock().contains(&digest);

@@ -30,7 +30,11 @@ async fn start_with_known() -> (AuthClient, FakeAuth, Check) {
         assert_eq!(outcome(verify(&client, name, "right")).await.as_deref(), Ok(name));
     }
     let slow = verify(&client, "dan", "slow");
-    assert_eq!(auth.wait_for_calls(4).await, [0; 4], "nobody to share with");
+    assert_eq!(
+        auth.wait_for_calls(4).await,
+        [0; 4],
+        "there is no other check to share a call with"
+    );
     (client, auth, slow)
 }
 
