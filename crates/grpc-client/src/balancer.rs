@@ -227,14 +227,13 @@ impl BalancedChannel {
     }
 
     async fn send_to(&self, replica: Replica, mut request: Request<Body>) -> Answer {
-        let Replica { mut connection, calls, .. } = replica;
+        let Replica { connection, calls, .. } = replica;
         let mut target = self.shared.origin.clone().into_parts();
         target.path_and_query = request.uri().path_and_query().cloned();
         *request.uri_mut() =
             Uri::from_parts(target).map_err(|error| Status::internal(error.to_string()))?;
         let span = client_span::start(&mut request);
-        let response = connection.send_request(request).instrument(span.clone()).await;
-        let response = response.map_err(|error| Status::from_error(error.into()));
+        let response = connection.send(request).instrument(span.clone()).await;
         client_span::finish(&span, &response);
         // The call counts as in flight until its response is read or dropped.
         Ok(response?.map(|body| {

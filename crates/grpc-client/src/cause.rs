@@ -15,7 +15,7 @@ pub(crate) enum ConnectError {
     /// No stream: TCP or the TLS handshake failed.
     Stream(io::Error),
     /// No HTTP/2 on the stream.
-    Http2(hyper::Error),
+    Http2(io::Error),
     Health(Status),
 }
 

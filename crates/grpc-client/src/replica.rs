@@ -2,12 +2,11 @@
 
 use crate::{
     cause::{self, ConnectError},
-    connection::open,
+    connection::{Connection, open},
     discovery::{Discover, ServiceInfo},
     replica_set::{Calls, ReplicaSet, ReplicaState},
 };
 use http::{Request, uri::Scheme};
-use hyper::client::conn::http2::SendRequest;
 use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use tokio::{
     select,
@@ -112,7 +111,7 @@ impl Monitor {
         self.discovery.origin().scheme() == Some(&Scheme::HTTPS)
     }
 
-    pub(crate) async fn connect(&self) -> Result<(SendRequest<Body>, Health), ConnectError> {
+    pub(crate) async fn connect(&self) -> Result<(Connection, Health), ConnectError> {
         let stream = self.discovery.connect(self.address).await.map_err(ConnectError::Stream)?;
         let (connection, failure) = open(stream).await.map_err(ConnectError::Http2)?;
         match self.watch_health(&connection).await {
@@ -129,10 +128,9 @@ impl Monitor {
     }
 
     /// Opens a health stream, which begins with the present status.
-    async fn watch_health(&self, connection: &SendRequest<Body>) -> Result<Health, Status> {
+    async fn watch_health(&self, connection: &Connection) -> Result<Health, Status> {
         let transport = connection.clone();
-        let transport =
-            service_fn(move |request: Request<Body>| transport.clone().send_request(request));
+        let transport = service_fn(move |request: Request<Body>| transport.clone().send(request));
         let service = self.service.health_name.to_owned();
         let mut updates = HealthClient::with_origin(transport, self.discovery.origin())
             .watch(HealthCheckRequest { service })
@@ -144,11 +142,7 @@ impl Monitor {
 
     /// Forwards health updates until the stream ends. When a call misses or is slow, asks for the health
     /// anew: a process that is stopped or starved reports nothing.
-    async fn follow_health(
-        &self,
-        connection: &SendRequest<Body>,
-        (mut status, mut updates): Health,
-    ) {
+    async fn follow_health(&self, connection: &Connection, (mut status, mut updates): Health) {
         loop {
             let serving = status.status() == ServingStatus::Serving;
             self.report(ReplicaState::Up { connection: connection.clone(), serving });
@@ -173,7 +167,7 @@ impl Monitor {
     /// The health of a replica, as soon as it reports it. After `patience` it is unresponsive until then.
     async fn wait_for_health(
         &self,
-        connection: &SendRequest<Body>,
+        connection: &Connection,
         patience: Option<Duration>,
     ) -> Result<Health, Status> {
         let mut health = pin!(self.watch_health(connection));

@@ -1,11 +1,9 @@
 //! The known replicas, and which of them may be called.
 
-use crate::affinity::Affinity;
-use hyper::client::conn::http2::SendRequest;
+use crate::{affinity::Affinity, connection::Connection};
 use parking_lot::Mutex;
 use std::{collections::HashMap, net::SocketAddr, sync::Arc};
 use tokio::sync::{Notify, watch};
-use tonic::body::Body;
 
 /// The calls to a replica; each holds a clone.
 #[derive(Debug, Default)]
@@ -22,18 +20,18 @@ pub(crate) enum ReplicaState {
     /// Connected. A replica that is not serving (it starts, stops, or lost its database) is the
     /// second choice.
     Up {
-        connection: SendRequest<Body>,
+        connection: Connection,
         serving: bool,
     },
     /// Connected, but it missed a call and has reported no health since: the last choice.
     Unresponsive {
-        connection: SendRequest<Body>,
+        connection: Connection,
     },
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
-    pub(crate) connection: SendRequest<Body>,
+    pub(crate) connection: Connection,
     /// Each call in flight holds a clone.
     pub(crate) calls: Arc<Calls>,
     /// Of its address.
