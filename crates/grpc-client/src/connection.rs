@@ -14,9 +14,11 @@ use h2::{
 use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::BodyExt as _;
+use parking_lot::Mutex;
 use std::{
-    io,
+    io, mem,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, Waker, ready},
     time::Duration,
 };
@@ -45,7 +47,17 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// Clones share the connection, which closes with the last of them and of its calls.
 #[derive(Clone, Debug)]
-pub(crate) struct Connection(SendRequest<Bytes>);
+pub(crate) struct Connection {
+    sender: SendRequest<Bytes>,
+    ended: Ended,
+}
+
+/// Streams that have ended. Dropping one wakes the task of the connection, and with it a second thread,
+/// just when the caller is to run: the next call drops them, which wakes that task anyway.
+type Ended = Arc<Mutex<Vec<RecvStream>>>;
+
+/// A stream that ends beside so many is dropped at once.
+const MAX_ENDED: usize = 64;
 
 /// Performs the HTTP/2 handshake. The other value is the error that ends the connection, if one does.
 pub(crate) async fn open(
@@ -73,7 +85,7 @@ pub(crate) async fn open(
             let _ = failed.send(error);
         }
     });
-    Ok((Connection(sender), failure))
+    Ok((Connection { sender, ended: Ended::default() }, failure))
 }
 
 /// Ends when the replica does not answer a ping in time.
@@ -93,7 +105,7 @@ async fn missed_ping(pings: Option<PingPong>) {
 impl Connection {
     /// Whether it broke, or the replica takes no more calls on it.
     pub(crate) fn is_closed(&self) -> bool {
-        let polled = self.0.clone().poll_ready(&mut Context::from_waker(Waker::noop()));
+        let polled = self.sender.clone().poll_ready(&mut Context::from_waker(Waker::noop()));
         matches!(polled, Poll::Ready(Err(_)))
     }
 
@@ -103,20 +115,32 @@ impl Connection {
         let message = body.collect().await?.to_bytes();
         let failed = |error: h2::Error| Status::from_error(error.into());
         let (response, mut stream) =
-            self.0.send_request(Request::from_parts(head, ()), false).map_err(failed)?;
-        // Its copy would keep a connection open that nobody else uses.
-        drop(self);
+            self.sender.send_request(Request::from_parts(head, ()), false).map_err(failed)?;
         stream.send_data(message, true).map_err(failed)?;
+        let Self { ended, .. } = self;
+        drop(mem::take(&mut *ended.lock()));
         let response = response.await.map_err(failed)?;
-        Ok(response.map(|stream| Body::new(Received { stream, has_data: true })))
+        let body = |stream| Body::new(Received { stream: Some(stream), has_data: true, ended });
+        Ok(response.map(body))
     }
 }
 
 /// The body of a response.
 struct Received {
-    stream: RecvStream,
-    /// Whether the trailers are still to come.
+    stream: Option<RecvStream>,
     has_data: bool,
+    ended: Ended,
+}
+
+impl Drop for Received {
+    fn drop(&mut self) {
+        if let Some(stream) = self.stream.take_if(|stream| stream.is_end_stream()) {
+            let mut ended = self.ended.lock();
+            if ended.len() < MAX_ENDED {
+                ended.push(stream);
+            }
+        }
+    }
 }
 
 impl http_body::Body for Received {
@@ -127,20 +151,23 @@ impl http_body::Body for Received {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
-        if self.has_data {
-            if let Some(data) = ready!(self.stream.poll_data(context)) {
+        let Self { stream: Some(stream), has_data, .. } = &mut *self else {
+            return Poll::Ready(None);
+        };
+        if *has_data {
+            if let Some(data) = ready!(stream.poll_data(context)) {
                 let data = data?;
                 // The window is for what has not been read. It fails only after the end of the stream.
-                let _ = self.stream.flow_control().release_capacity(data.len());
+                let _ = stream.flow_control().release_capacity(data.len());
                 return Poll::Ready(Some(Ok(Frame::data(data))));
             }
-            self.has_data = false;
+            *has_data = false;
         }
-        let trailers = ready!(self.stream.poll_trailers(context))?;
+        let trailers = ready!(stream.poll_trailers(context))?;
         Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.stream.is_end_stream()
+        self.stream.as_ref().is_none_or(RecvStream::is_end_stream)
     }
 }
