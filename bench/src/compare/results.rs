@@ -44,7 +44,7 @@ impl Results {
             let comparison = self.profile.iter().find(|comparison| comparison.connections == 1)?;
             let value = comparison.ratio(SPLIT, BASELINE, Round::median_latency)?;
             let claim = format!("median latency of a lone request: {SPLIT} / {BASELINE}");
-            Some(times(claim, value, Mark::AtMost(3.5)))
+            Some(times(claim, value, Mark::AtMost(2.5)))
         };
         let decisions = self.decisions.iter().filter_map(|comparison| {
             let value = comparison.ratio(DECISIONS, PGBENCH, speed)?;
@@ -63,12 +63,12 @@ impl Results {
         let basic = self.basic.iter().filter_map(|comparison| {
             let value = comparison.ratio(BASIC, SPLIT, speed)?;
             let claim = format!("at {}: {BASIC} / bearer, GET /profile", comparison.connections);
-            Some(times(claim, value, Mark::AtLeast(0.5)))
+            Some(times(claim, value, Mark::AtLeast(0.8)))
         });
         [
             profile(128, SPLIT, BASELINE, Mark::AtLeast(2.0)),
             profile(128, SPLIT, BATCHED_BASELINE, Mark::AtLeast(0.75)),
-            profile(32, SPLIT, BASELINE, Mark::AtLeast(1.25)),
+            profile(32, SPLIT, BASELINE, Mark::AtLeast(1.3)),
             lone(),
             profile(128, EMBEDDED, BASELINE, Mark::AtLeast(1.0)),
         ]

@@ -171,3 +171,6 @@ impl http_body::Body for Received {
         self.stream.as_ref().is_none_or(RecvStream::is_end_stream)
     }
 }
+
+#[cfg(test)]
+mod tests;
