@@ -93,6 +93,8 @@ reasons! {
     SessionNotFound = "SESSION_NOT_FOUND", NotFound, 404, Some("Session not found.");
     /// The request is invalid: a bug of the calling program, and not an error of its client.
     RequestInvalid = "REQUEST_INVALID", InvalidArgument, 500, Some("Internal server error.");
+    /// The record of changes does not have what follows the revision; only of streams, so never over HTTP.
+    SnapshotRequired = "SNAPSHOT_REQUIRED", OutOfRange, 500, Some("Internal server error.");
     /// Registration is disabled.
     RegistrationClosed = "REGISTRATION_CLOSED", PermissionDenied, 403,
         Some("Registration is closed.");

@@ -50,6 +50,7 @@ fn text(reason: Reason) -> &'static str {
         Reason::ApiKeyLimit => "the user has too many API keys",
         Reason::ApiKeyNotFound => "the user has no API key with this id",
         Reason::SessionNotFound => "the user has no session with this id",
+        Reason::SnapshotRequired => "the record does not have what follows this revision",
         Reason::RegistrationClosed => "registration is closed",
         Reason::TooManyAttempts => "too many attempts",
         Reason::ClockBehind => "the clock is behind the time of the user's last revocation",

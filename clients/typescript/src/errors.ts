@@ -33,6 +33,7 @@ export const REASONS = {
   OUTCOME_UNKNOWN: [504, "Upstream timed out."],
   // A bug of the calling program.
   REQUEST_INVALID: [500, "Internal server error."],
+  SNAPSHOT_REQUIRED: [500, "Internal server error."],
   INTERNAL: [500, "Internal server error."],
 } as const satisfies Record<string, readonly [number, string]>;
 

@@ -656,6 +656,134 @@ pub struct UserName {
     #[prost(string, tag = "2")]
     pub username: ::prost::alloc::string::String,
 }
+/// Selects a page of the record.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListAuditRequest {
+    /// Only about this user.
+    #[prost(int64, optional, tag = "1")]
+    pub user_id: ::core::option::Option<i64>,
+    /// Only by this user.
+    #[prost(int64, optional, tag = "2")]
+    pub actor_id: ::core::option::Option<i64>,
+    /// Only this event, such as "role_changed"; empty for all.
+    #[prost(string, tag = "3")]
+    pub event: ::prost::alloc::string::String,
+    /// Only revisions below this one, the `next_after` of the page before; unset for the newest.
+    #[prost(int64, optional, tag = "4")]
+    pub after: ::core::option::Option<i64>,
+    /// 1 to 200; 0 for 50.
+    #[prost(int32, tag = "5")]
+    pub page_size: i32,
+    /// Only about the actor.
+    #[prost(bool, tag = "6")]
+    pub own: bool,
+}
+/// A page of the record.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListAuditResponse {
+    /// By descending revision.
+    #[prost(message, repeated, tag = "1")]
+    pub entries: ::prost::alloc::vec::Vec<AuditEntry>,
+    /// The `after` of the next page; unset on the last page.
+    #[prost(int64, optional, tag = "2")]
+    pub next_after: ::core::option::Option<i64>,
+}
+/// What happened once.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AuditEntry {
+    /// Ascending in the order of the commits, without gaps.
+    #[prost(int64, tag = "1")]
+    pub revision: i64,
+    /// By the clock of the database, to the second.
+    #[prost(message, optional, tag = "2")]
+    pub time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Such as "role_changed".
+    #[prost(string, tag = "3")]
+    pub event: ::prost::alloc::string::String,
+    /// The user to whom it happened; unset: unknown.
+    #[prost(int64, optional, tag = "4")]
+    pub user_id: ::core::option::Option<i64>,
+    /// The name that the user had; unset: unknown, or erased.
+    #[prost(string, optional, tag = "5")]
+    pub username: ::core::option::Option<::prost::alloc::string::String>,
+    /// Who did it; unset: a client that is unknown, or the operator.
+    #[prost(int64, optional, tag = "6")]
+    pub actor_id: ::core::option::Option<i64>,
+    /// The name that the actor had; unset as above, or erased.
+    #[prost(string, optional, tag = "7")]
+    pub actor: ::core::option::Option<::prost::alloc::string::String>,
+    /// The API key by which the actor did it.
+    #[prost(int64, optional, tag = "8")]
+    pub actor_key: ::core::option::Option<i64>,
+    /// The session by which the actor did it.
+    #[prost(int64, optional, tag = "9")]
+    pub actor_session: ::core::option::Option<i64>,
+    /// Unset: unknown, erased, or not for this reader.
+    #[prost(string, optional, tag = "10")]
+    pub client_address: ::core::option::Option<::prost::alloc::string::String>,
+    /// Of the request; several, separated by commas, where requests shared a call.
+    #[prost(string, optional, tag = "11")]
+    pub request_id: ::core::option::Option<::prost::alloc::string::String>,
+    /// A JSON object of what changed: never a secret.
+    #[prost(string, tag = "12")]
+    pub details: ::prost::alloc::string::String,
+}
+/// Begins a stream of changes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WatchUsersRequest {
+    /// The last revision that the caller has stored: the changes behind it follow. Unset: all users come first, as
+    /// changes without a revision, until the first `progress`.
+    #[prost(int64, optional, tag = "1")]
+    pub from_revision: ::core::option::Option<i64>,
+}
+/// An item of the stream.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WatchUsersResponse {
+    #[prost(oneof = "watch_users_response::Item", tags = "1, 2")]
+    pub item: ::core::option::Option<watch_users_response::Item>,
+}
+/// Nested message and enum types in `WatchUsersResponse`.
+pub mod watch_users_response {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Item {
+        /// A user as changed.
+        #[prost(message, tag = "1")]
+        Change(super::UserChange),
+        /// Everything up to a revision has been sent.
+        #[prost(message, tag = "2")]
+        Progress(super::WatchProgress),
+    }
+}
+/// The state of a user after a change.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UserChange {
+    /// Of the change, for the caller to store with what it makes of it. 0 before the first `progress` of a stream
+    /// that begins with all users: such a stream begins again if it breaks before.
+    #[prost(int64, tag = "1")]
+    pub revision: i64,
+    /// The user.
+    #[prost(int64, tag = "2")]
+    pub user_id: i64,
+    /// The name.
+    #[prost(string, tag = "3")]
+    pub username: ::prost::alloc::string::String,
+    /// The stored role.
+    #[prost(string, tag = "4")]
+    pub role_name: ::prost::alloc::string::String,
+    /// Whether every credential of the user is refused.
+    #[prost(bool, tag = "5")]
+    pub disabled: bool,
+    /// Whether the user was deleted. The id may exist again only if an operator imports it.
+    #[prost(bool, tag = "6")]
+    pub deleted: bool,
+}
+/// The caller stores this revision too, so that what retention removes meanwhile is not missed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WatchProgress {
+    /// The revision.
+    #[prost(int64, tag = "1")]
+    pub revision: i64,
+}
 /// The roles of the version before. Replaced by names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -1552,6 +1680,67 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        /// Lists the record of changes, sign-ins and refusals, the newest first, in pages. The actor is the bearer of
+        /// the token in the metadata: an admin, or with `own` any user, who sees what happened to themselves, and of
+        /// client addresses only those of their own actions.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
+        /// REQUEST_INVALID.
+        pub async fn list_audit(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListAuditRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListAuditResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/ListAudit",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "ListAudit"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Streams the changes of users in the order of their commits, each once, at most about a second after the
+        /// commit. The caller is an admin, by the token in the metadata, or has a verified client certificate that the
+        /// operator has named; that is checked again at least each second. The stream ends with UNAVAILABLE when the
+        /// replica stops; the caller goes on at another, from the last revision that it has stored.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, OVERLOADED
+        /// (too many streams of this caller or in all), SNAPSHOT_REQUIRED.
+        pub async fn watch_users(
+            &mut self,
+            request: impl tonic::IntoRequest<super::WatchUsersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::WatchUsersResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/WatchUsers",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "WatchUsers"));
+            self.inner.server_streaming(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -1850,6 +2039,36 @@ pub mod auth_service_server {
             tonic::Response<super::BatchGetUsersResponse>,
             tonic::Status,
         >;
+        /// Lists the record of changes, sign-ins and refusals, the newest first, in pages. The actor is the bearer of
+        /// the token in the metadata: an admin, or with `own` any user, who sees what happened to themselves, and of
+        /// client addresses only those of their own actions.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
+        /// REQUEST_INVALID.
+        async fn list_audit(
+            &self,
+            request: tonic::Request<super::ListAuditRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListAuditResponse>,
+            tonic::Status,
+        >;
+        /// Server streaming response type for the WatchUsers method.
+        type WatchUsersStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::WatchUsersResponse, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// Streams the changes of users in the order of their commits, each once, at most about a second after the
+        /// commit. The caller is an admin, by the token in the metadata, or has a verified client certificate that the
+        /// operator has named; that is checked again at least each second. The stream ends with UNAVAILABLE when the
+        /// replica stops; the caller goes on at another, from the last revision that it has stored.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, OVERLOADED
+        /// (too many streams of this caller or in all), SNAPSHOT_REQUIRED.
+        async fn watch_users(
+            &self,
+            request: tonic::Request<super::WatchUsersRequest>,
+        ) -> std::result::Result<tonic::Response<Self::WatchUsersStream>, tonic::Status>;
     }
     /// Owns users, password hashing, access tokens, sessions, API keys and role decisions.
     ///
@@ -3020,6 +3239,97 @@ pub mod auth_service_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/ListAudit" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListAuditSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::ListAuditRequest>
+                    for ListAuditSvc<T> {
+                        type Response = super::ListAuditResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListAuditRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::list_audit(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListAuditSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/WatchUsers" => {
+                    #[allow(non_camel_case_types)]
+                    struct WatchUsersSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::ServerStreamingService<super::WatchUsersRequest>
+                    for WatchUsersSvc<T> {
+                        type Response = super::WatchUsersResponse;
+                        type ResponseStream = T::WatchUsersStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::WatchUsersRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::watch_users(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = WatchUsersSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)
