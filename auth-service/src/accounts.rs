@@ -6,6 +6,8 @@
 //!   `rate_limit`.
 //! - `users`, `user_changes`, `passwords`, `opaque_tokens`, `sessions`: reads and changes, by topic; `write`: the one way
 //!   to make a change.
+//! - `record`: what happened, as admins and users read it; `watch`: the changes of users, as services
+//!   follow them.
 //! - `seed`: the first admin; `initial_password`: the file with its generated password.
 //! - `username`: the rules of a username.
 
@@ -17,6 +19,7 @@ mod login;
 mod opaque_tokens;
 mod passwords;
 mod rate_limit;
+mod record;
 mod seed;
 mod service;
 mod sessions;
@@ -26,6 +29,7 @@ mod user_changes;
 mod username;
 mod users;
 mod verify_credentials;
+mod watch;
 mod write;
 
 pub(crate) use authorize::{Bearer, Requirement};
@@ -33,9 +37,11 @@ pub(crate) use error::AccountError;
 pub use initial_password::InitialPassword;
 pub(crate) use opaque_tokens::{ApiKeyRequest, check_key_expiry, check_name};
 pub(crate) use passwords::set_password;
+pub(crate) use record::AuditRequest;
 pub use seed::AdminPassword;
 pub(crate) use seed::{ADMIN_USERNAME, SeedError};
 pub(crate) use service::{Accounts, Policy, SessionLimits};
 pub(crate) use sessions::SessionRequest;
 pub(crate) use username::check_new_username;
 pub(crate) use users::PageRequest;
+pub(crate) use watch::{WatchItem, Watcher};

@@ -1,8 +1,8 @@
-//! The audit log: one line per event, with the target `audit`, regardless of `RUST_LOG`. The lines
-//! get the request id and the client address from the request context.
+//! What happens to users and their credentials: each is a line of the audit log and a row of the record.
+//! The line has the target `audit`, regardless of `RUST_LOG`, and gets the request id from the request
+//! context. The row of a change is written in its transaction, those of sign-ins and refusals behind.
 //!
-//! They contain no secrets and no unknown usernames, because users type passwords into the wrong
-//! field.
+//! Neither contains secrets or unknown usernames, because users type passwords into the wrong field.
 
 use crate::{
     actor::Actor,
@@ -11,6 +11,7 @@ use crate::{
 };
 use rolegate_proto::{Reason, Role};
 use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
+use serde_json::{Value, json};
 use std::{net::IpAddr, time::Duration};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -21,12 +22,17 @@ static KEY_USES: LogOnce<(i64, Option<IpAddr>)> = LogOnce::at_most(1000, MINUTE)
 static KEY_REFUSALS: LogOnce<(i64, Option<IpAddr>)> = LogOnce::at_most(1000, MINUTE);
 /// Any client can present unknown keys, which must not hide refusals of the others.
 static UNKNOWN_KEYS: LogOnce<Option<IpAddr>> = LogOnce::at_most(60, MINUTE);
+/// Logins and their refusals are rows likewise, those of unknown names apart.
+static LOGINS: LogOnce<(i64, Option<IpAddr>, &str)> = LogOnce::at_most(3000, MINUTE);
+static LOGIN_REFUSALS: LogOnce<(i64, Option<IpAddr>, &str)> = LogOnce::at_most(1000, MINUTE);
+static UNKNOWN_NAMES: LogOnce<Option<IpAddr>> = LogOnce::at_most(60, MINUTE);
 
 /// A change of users or their opaque tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
     Registered,
     UserCreated,
+    UserImported,
     RoleChanged {
         /// Concurrent changes may both record the role before either.
         from: Role,
@@ -42,6 +48,8 @@ pub(crate) enum Change {
     ApiKeyDeleted,
     SessionCreated,
     SessionEnded,
+    /// The names and addresses of a deleted user in the record.
+    AuditErased,
 }
 
 #[derive(Clone, Debug)]
@@ -55,10 +63,49 @@ pub(crate) enum By {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
-    pub(crate) change: Change,
-    pub(crate) by: By,
+    change: Change,
+    by: By,
     /// The user who is changed; `None` for a new one.
+    user_id: Option<i64>,
+    client_address: Option<IpAddr>,
+    request_id: Option<String>,
+}
+
+/// What happened once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entry {
+    pub(crate) event: &'static str,
     pub(crate) user_id: Option<i64>,
+    /// Read with the row of a user who exists if `None`.
+    pub(crate) username: Option<String>,
+    pub(crate) actor: Option<(i64, String)>,
+    /// Whether the actor is the user, who is named once in the line.
+    pub(crate) by_owner: bool,
+    pub(crate) actor_key: Option<i64>,
+    pub(crate) actor_session: Option<i64>,
+    pub(crate) client_address: Option<IpAddr>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) details: Details,
+    /// The role of the user, and whether they are disabled, after a change that other services learn of.
+    pub(crate) state: Option<(Role, bool)>,
+}
+
+/// What is particular to an event.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Details {
+    pub(crate) key_id: Option<i64>,
+    pub(crate) session_id: Option<i64>,
+    /// As denials name it.
+    pub(crate) session: Option<String>,
+    pub(crate) role: Option<Role>,
+    pub(crate) from: Option<Role>,
+    pub(crate) to: Option<Role>,
+    pub(crate) by: Option<&'static str>,
+    /// What a password was checked for.
+    pub(crate) method: Option<&'static str>,
+    pub(crate) reason: Option<&'static str>,
+    /// Rows of which something was erased.
+    pub(crate) rows: Option<usize>,
 }
 
 impl Change {
@@ -70,6 +117,7 @@ impl Change {
         match self {
             Self::Registered => "registered",
             Self::UserCreated => "user_created",
+            Self::UserImported => "user_imported",
             Self::RoleChanged { .. } => "role_changed",
             Self::PasswordChanged => "password_changed",
             Self::PasswordSet => "password_set",
@@ -81,62 +129,92 @@ impl Change {
             Self::ApiKeyDeleted => "api_key_deleted",
             Self::SessionCreated => "session_created",
             Self::SessionEnded => "session_ended",
+            Self::AuditErased => "audit_erased",
         }
+    }
+
+    /// Whether the name, the role or the state of a user is another one after it.
+    fn is_of_state(self) -> bool {
+        !matches!(
+            self,
+            Self::PasswordChanged
+                | Self::PasswordSet
+                | Self::TokensRevoked
+                | Self::ApiKeyCreated
+                | Self::ApiKeyDeleted
+                | Self::SessionCreated
+                | Self::SessionEnded
+                | Self::AuditErased
+        )
     }
 }
 
 impl Write {
-    /// Records the change of this user, who is given as changed.
-    pub(crate) fn record_user(&self, user: &User) {
-        let role = Some(user.role.as_str());
-        let roles = match &self.change {
+    pub(crate) fn new(change: Change, by: By, user_id: Option<i64>) -> Self {
+        let (request_id, client_address) = origin();
+        Self { change, by, user_id, client_address, request_id }
+    }
+
+    /// Another change by the same request.
+    pub(crate) fn followed_by(self, change: Change) -> Self {
+        Self { change, ..self }
+    }
+
+    /// The change of this user, who is given as changed.
+    pub(crate) fn of_user(&self, user: &User) -> Entry {
+        let role = Some(user.role);
+        let [role, from, to] = match self.change {
             Change::Registered | Change::PasswordChanged | Change::PasswordSet => [None; 3],
-            Change::RoleChanged { from } => [None, Some(from.as_str()), role],
+            Change::RoleChanged { from } => [None, Some(from), role],
             _ => [role, None, None],
         };
-        self.record(user.id, Some(&user.username), None, roles);
+        let state = self.change.is_of_state().then_some((user.role, user.disabled));
+        let details = Details { role, from, to, ..Details::default() };
+        Entry { state, ..self.entry(user.id, Some(&user.username), details) }
     }
 
-    /// Records the change of this token. The name of its user is for the line.
-    pub(crate) fn record_token(&self, token: &OpaqueToken, username: Option<&str>) {
-        self.record(token.user_id, username, Some(token), [None; 3]);
+    /// The change of this token. The name of its user is for the line.
+    pub(crate) fn of_token(&self, token: &OpaqueToken, username: Option<&str>) -> Entry {
+        let is_key = token.kind() == TokenKind::ApiKey;
+        let (key_id, session_id) =
+            if is_key { (Some(token.id), None) } else { (None, Some(token.id)) };
+        let session = session_id.map(|_| token.prefix.clone());
+        let details = Details { key_id, session_id, session, ..Details::default() };
+        self.entry(token.user_id, username, details)
     }
 
-    fn record(
-        &self,
-        user_id: i64,
-        username: Option<&str>,
-        token: Option<&OpaqueToken>,
-        [role, from, to]: [Option<&str>; 3],
-    ) {
+    /// That this many rows about a deleted user were erased.
+    pub(crate) fn of_erasure(&self, user_id: i64, rows: usize) -> Entry {
+        self.entry(user_id, None, Details { rows: Some(rows), ..Details::default() })
+    }
+
+    fn entry(&self, user_id: i64, username: Option<&str>, details: Details) -> Entry {
         let actor = if let By::Actor(actor) = &self.by { Some(actor) } else { None };
-        let of_kind = |kind| token.filter(|token| token.kind() == kind);
-        let key_id = of_kind(TokenKind::ApiKey).map(|key| key.id);
-        let session = of_kind(TokenKind::Session);
-        audit_line!(
-            self.change.event(),
-            user_id,
-            username,
-            key_id,
-            session_id = session.map(|session| session.id),
-            // As denials name it.
-            session = session.map(|session| &*session.prefix),
-            role,
-            from,
-            to,
-            actor_id = actor.map(|actor| actor.user.id),
-            actor = actor.map(|actor| &*actor.user.username),
-            actor_key = actor.and_then(Actor::key_id),
-            actor_session = match &self.by {
+        Entry {
+            event: self.change.event(),
+            user_id: Some(user_id),
+            username: username.map(str::to_owned),
+            actor: actor.map(|actor| (actor.user.id, actor.user.username.clone())),
+            by_owner: matches!(self.by, By::Owner(_)),
+            actor_key: actor.and_then(Actor::key_id),
+            actor_session: match &self.by {
                 By::Actor(actor) => actor.session_id(),
                 By::Owner(session) => *session,
                 By::Operator => None,
             },
-            by = self.operator(),
-        );
+            client_address: self.client_address,
+            request_id: self.request_id.clone(),
+            details: Details { by: self.operator(), ..details },
+            state: None,
+        }
     }
 
-    /// Records that the database has not answered the commit: the change may be made, also later.
+    /// Writes the line of a change of this user.
+    pub(crate) fn record_user(&self, user: &User) {
+        self.of_user(user).log();
+    }
+
+    /// Writes the line that the database has not answered the commit: the change may be made, also later.
     pub(crate) fn record_unknown(&self) {
         let actor_id = match &self.by {
             By::Actor(actor) => Some(actor.user.id),
@@ -152,47 +230,119 @@ impl Write {
     }
 }
 
-/// Records a right password. `method` is what it was checked for.
-pub(crate) fn login_ok(user: &User, method: &str) {
-    audit_line!("login_ok", user_id = user.id, username = user.username, method);
+/// The request of the current task.
+fn origin() -> (Option<String>, Option<IpAddr>) {
+    let origin = RequestContext::with_current(|current| {
+        (current.request_id.to_str().ok().map(str::to_owned), current.client_address)
+    });
+    origin.unwrap_or_default()
 }
 
-/// Records a password that was wrong or not checked.
-pub(crate) fn login_failed(user: Option<&User>, method: &str, reason: &str) {
-    let (user_id, username) = (user.map(|user| user.id), user.map(|user| &*user.username));
-    audit_line!("login_failed", user_id, username, method, reason);
-}
-
-/// Records the use of a good key.
-pub(crate) fn api_key_used(key: &TokenBearer) {
-    let (user, key_id) = (&key.user, key.token_id);
-    if KEY_USES.is_due((key_id, RequestContext::client_address())) {
-        audit_line!("api_key_used", user_id = user.id, username = user.username, key_id);
+impl Details {
+    /// As a JSON object.
+    pub(crate) fn to_json(&self) -> String {
+        let Self { key_id, session_id, session, role, from, to, by, method, reason, rows } = self;
+        let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
+        let mut details = json!({
+            "key_id": key_id, "session_id": session_id, "session": session, "role": role, "from": from,
+            "to": to, "by": by, "method": method, "reason": reason, "rows": rows,
+        });
+        if let Value::Object(fields) = &mut details {
+            fields.retain(|_, value| !value.is_null());
+        }
+        details.to_string()
     }
 }
 
-/// Records the refusal of a key; `None` for an unknown one.
-pub(crate) fn api_key_refused(key: Option<&TokenBearer>) {
+impl Entry {
+    /// An event of this user in the current request.
+    fn now(event: &'static str, user: Option<&User>, details: Details) -> Self {
+        let (request_id, client_address) = origin();
+        let (user_id, username) = (user.map(|it| it.id), user.map(|it| it.username.clone()));
+        Self { event, user_id, username, client_address, request_id, details, ..Self::default() }
+    }
+
+    /// Writes the line.
+    pub(crate) fn log(&self) {
+        let Details { key_id, session_id, session, role, from, to, by, method, reason, rows } =
+            &self.details;
+        let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
+        audit_line!(
+            self.event,
+            user_id = self.user_id,
+            username = self.username,
+            key_id,
+            session_id,
+            session,
+            role,
+            from,
+            to,
+            actor_id = self.actor.as_ref().map(|(id, _)| *id),
+            actor = self.actor.as_ref().map(|(_, name)| &**name),
+            actor_key = self.actor_key,
+            actor_session = self.actor_session,
+            by,
+            method,
+            reason,
+            rows,
+        );
+    }
+}
+
+/// Records a right password; the row, if one is due. `method` is what it was checked for.
+pub(crate) fn login_ok(user: &User, method: &'static str) -> Option<Entry> {
+    let details = Details { method: Some(method), ..Details::default() };
+    let entry = Entry { by_owner: true, ..Entry::now("login_ok", Some(user), details) };
+    entry.log();
+    LOGINS.is_due((user.id, entry.client_address, method)).then_some(entry)
+}
+
+/// Records a password that was wrong or not checked; the row, if one is due.
+pub(crate) fn login_failed(
+    user: Option<&User>,
+    method: &'static str,
+    reason: &'static str,
+) -> Option<Entry> {
+    let details = Details { method: Some(method), reason: Some(reason), ..Details::default() };
+    let entry = Entry::now("login_failed", user, details);
+    entry.log();
+    let is_due = match user {
+        Some(user) => LOGIN_REFUSALS.is_due((user.id, entry.client_address, reason)),
+        None => UNKNOWN_NAMES.is_due(entry.client_address),
+    };
+    is_due.then_some(entry)
+}
+
+/// Records the use of a good key, in the log only.
+pub(crate) fn api_key_used(key: &TokenBearer) {
+    if KEY_USES.is_due((key.token_id, RequestContext::client_address())) {
+        let details = Details { key_id: Some(key.token_id), ..Details::default() };
+        Entry::now("api_key_used", Some(&key.user), details).log();
+    }
+}
+
+/// Records the refusal of a key; `None` for an unknown one. The row, if one is due.
+pub(crate) fn api_key_refused(key: Option<&TokenBearer>) -> Option<Entry> {
     let client = RequestContext::client_address();
     let is_due = match key {
         Some(key) => KEY_REFUSALS.is_due((key.token_id, client)),
         None => UNKNOWN_KEYS.is_due(client),
     };
-    if !is_due {
-        return;
-    }
     let user = key.map(|key| &key.user);
     let reason = match user {
         None => "unknown",
         Some(User { disabled: true, .. }) => "disabled",
         Some(_) => "expired",
     };
-    let (user_id, username) = (user.map(|user| user.id), user.map(|user| &*user.username));
-    audit_line!("api_key_refused", user_id, username, key_id = key.map(|key| key.token_id), reason);
+    let key_id = key.map(|key| key.token_id);
+    let details = Details { key_id, reason: Some(reason), ..Details::default() };
+    let entry = is_due.then(|| Entry::now("api_key_refused", user, details))?;
+    entry.log();
+    Some(entry)
 }
 
-/// Records that a proxy was told to refuse a request of this user. `route` is host and path, without the
-/// query.
+/// Records in the log that a proxy was told to refuse a request of this user. `route` is host and path,
+/// without the query.
 pub(crate) fn access_denied(actor: &User, method: &str, route: &str, required_roles: &str) {
     let reason = Reason::RoleInsufficient.as_str();
     let (actor_id, actor) = (actor.id, &*actor.username);

@@ -1,11 +1,13 @@
-//! The commands of auth-service. Each reads the settings of `serve`. [`user`], [`doctor`] and
-//! [`migrate`] need no more than those of the service, so that rolegate has them too.
+//! The commands of auth-service. Each reads the settings of `serve`. [`user`], [`audit`], [`doctor`]
+//! and [`migrate`] need no more than those of the service, so that rolegate has them too.
 
+pub mod audit;
 pub mod doctor;
 mod init_secrets;
 pub mod user;
 
 use crate::{AuthService, settings::Settings, store};
+use audit::AuditCommand;
 use clap::Subcommand;
 use init_secrets::InitSecrets;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
@@ -31,6 +33,9 @@ pub enum Command {
     /// Show and change users directly in the database
     #[command(subcommand)]
     User(UserCommand),
+    /// Show and verify the record of what happened
+    #[command(subcommand)]
+    Audit(AuditCommand),
 }
 
 impl Program for Settings {
@@ -90,6 +95,9 @@ impl Program for Settings {
             Command::Migrate => migrate(&self.database.url()?).await,
             Command::InitSecrets(arguments) => init_secrets::run(&arguments, &self),
             Command::User(command) => user::run(command, &self.service, self.database.url()).await,
+            Command::Audit(command) => {
+                audit::run(command, &self.service, self.database.url()).await
+            }
         }
     }
 }

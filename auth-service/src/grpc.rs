@@ -1,5 +1,6 @@
 //! The gRPC transport: converts messages, calls the use cases, converts results and errors.
 
+mod audit;
 mod authorize;
 mod call_origin;
 mod ext_authz;
@@ -11,6 +12,7 @@ use crate::{
     metrics,
     opaque_token::TokenKind,
 };
+use audit::UserChanges;
 use authorize::roles;
 use call_origin::origin_of;
 use message::optional_role;
@@ -34,11 +36,19 @@ pub(crate) struct AuthGrpc {
     trusted: Arc<CidrSet>,
     /// For checks of Envoy.
     sign_in: Option<Arc<SignIn>>,
+    /// Names in certificates of services that may follow the changes of users.
+    watchers: Arc<[String]>,
 }
 
 impl AuthGrpc {
-    pub(crate) fn new(accounts: Accounts, trusted: CidrSet, sign_in: Option<SignIn>) -> Self {
-        Self { accounts, trusted: Arc::new(trusted), sign_in: sign_in.map(Arc::new) }
+    pub(crate) fn new(
+        accounts: Accounts,
+        trusted: CidrSet,
+        sign_in: Option<SignIn>,
+        watchers: Vec<String>,
+    ) -> Self {
+        let (trusted, sign_in) = (Arc::new(trusted), sign_in.map(Arc::new));
+        Self { accounts, trusted, sign_in, watchers: watchers.into() }
     }
 }
 
@@ -290,5 +300,25 @@ impl AuthService for AuthGrpc {
         let roles = self.accounts.list_roles(actor::token(request.metadata())).await?;
         let role_names = roles.into_iter().map(|role| role.to_string()).collect();
         Ok(Response::new(wire::ListRolesResponse { role_names }))
+    }
+
+    async fn list_audit(
+        &self,
+        request: Request<wire::ListAuditRequest>,
+    ) -> RpcResult<wire::ListAuditResponse> {
+        let (metadata, _, message) = request.into_parts();
+        let page = self.accounts.list_audit(actor::token(&metadata), message.into()).await?;
+        Ok(Response::new(audit::page(page)))
+    }
+
+    type WatchUsersStream = UserChanges;
+
+    async fn watch_users(
+        &self,
+        request: Request<wire::WatchUsersRequest>,
+    ) -> RpcResult<Self::WatchUsersStream> {
+        let watcher = self.watcher(&request);
+        let items = self.accounts.watch_users(watcher, request.get_ref().from_revision).await?;
+        Ok(Response::new(UserChanges::new(items)))
     }
 }

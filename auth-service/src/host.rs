@@ -48,6 +48,10 @@ pub struct Config {
     pub(crate) trusted_gateways: CidrSet,
     /// How people sign in whose requests Envoy asks about; `None` if they cannot.
     pub(crate) sign_in: Option<SignIn>,
+    /// Names in certificates of services that may follow the changes of users.
+    pub(crate) watchers: Vec<String>,
+    /// After which rows of the record are removed.
+    pub(crate) audit_retention_days: u32,
 }
 
 /// The service: its database is migrated, its admin exists.
@@ -104,7 +108,9 @@ impl AuthService {
             )?;
             seed(&accounts, &config.admin_password).await?;
             let trusted = config.trusted_gateways;
-            let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in);
+            accounts.keep_record(config.audit_retention_days);
+            let end_of_watches = accounts.end_of_watches();
+            let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in, config.watchers);
             let grpc =
                 |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
             let routes = Routes::new(grpc(MAX_MESSAGE));
@@ -112,8 +118,9 @@ impl AuthService {
             let ext_authz = AuthorizationServer::new(calls.clone());
             // All headers of a request are in a message, some of them several times.
             let routes = routes.add_service(ext_authz.max_decoding_message_size(MAX_LONG_MESSAGE));
-            let server =
+            let mut server =
                 GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
+            server.end_of_streams = end_of_watches;
             Ok(Self { server, keys: config.keys, tokens, blocklist })
         })
     }

@@ -10,7 +10,7 @@ use crate::{
     token::KeySource,
 };
 use clap::{Args, Parser};
-use rolegate_grpc_server::HostSettings;
+use rolegate_grpc_server::{HostSettings, certificate_name};
 use rolegate_grpc_tls::{HTTP_2, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
@@ -135,6 +135,14 @@ pub struct ServiceSettings {
     #[arg(long, env = "SESSION_MAX_SECONDS", help_heading = "Users and sessions", default_value = "2592000", value_parser = |text: &str| number_between(text, 300_u64, 31_536_000))]
     pub session_max_seconds: u64,
 
+    /// Days after which the record of what happened is removed, 1 to 36,500
+    #[arg(long, env = "AUDIT_RETENTION_DAYS", help_heading = "Users and sessions", default_value = "90", value_parser = |text: &str| number_between(text, 1_u32, 36_500))]
+    pub audit_retention_days: u32,
+
+    /// DNS names in verified client certificates of services that may follow the changes of users, separated by commas
+    #[arg(long, env = "USER_CHANGES_CERTIFICATES", help_heading = "TLS", value_delimiter = ',', value_parser = certificate_name)]
+    pub user_changes_certificates: Vec<String>,
+
     /// Of browsers behind Envoy.
     #[command(flatten)]
     pub sign_in: SignInSettings,
@@ -202,6 +210,8 @@ impl ServiceSettings {
             blocklist: self.password_blocklist_file.clone(),
             trusted_gateways,
             sign_in: self.sign_in.read()?,
+            watchers: self.user_changes_certificates.clone(),
+            audit_retention_days: self.audit_retention_days,
         })
     }
 

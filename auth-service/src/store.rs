@@ -6,25 +6,36 @@
 //! - [`open()`]: the store of a URL; `sql`: its statements; `list_query`: the longest of them;
 //!   `tables`: its schema.
 //! - [`TokenStore`]: the part about API keys and sessions.
-//! - `transfer`: all users at once, for the commands that import and export them.
+//! - `transfer`: all users at once, for the commands that import and export them; `sealed_record`: the
+//!   record likewise.
 //! - `BatchedReads`: concurrent reads of single users or tokens share statements.
+//! - [`AuditStore`]: the part about the record of changes; `seal`: the digests that seal it.
 
+mod audit;
 mod batched_reads;
 mod list_query;
 mod opaque_tokens;
+mod seal;
+mod sealed_record;
 mod sql;
 mod tables;
 mod transfer;
 
+pub(crate) use audit::{AuditFilter, AuditRow, AuditStore, SEAL_INTERVAL, Snapshot, UserChange};
 pub(crate) use batched_reads::BatchedReads;
-pub use opaque_tokens::{TokenSelection, TokenStore, Used};
+pub(crate) use opaque_tokens::{TokenSelection, TokenStore, Used};
 pub use rolegate_sql_store::StoreError;
-pub use sql::open;
+pub(crate) use seal::Seal;
+pub(crate) use sealed_record::SealedRecord;
+pub(crate) use sql::open;
 pub(crate) use sql::open_beside;
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
 
-use crate::user::{Credentials, ListedUser, User};
+use crate::{
+    audit::Write,
+    user::{Credentials, ListedUser, User},
+};
 use async_trait::async_trait;
 use rolegate_proto::Role;
 use rolegate_sql_store::Timed;
@@ -155,11 +166,17 @@ pub struct UserFilter {
 /// A database of users.
 ///
 /// Reads by key take many keys, for `BatchedReads`; they return rows in any order and omit unknown
-/// keys. Writes fail with [`WriteError::UserNotFound`] without the user to change.
+/// keys. Writes fail with [`WriteError::UserNotFound`] without the user to change. Their last argument is
+/// what the transaction records about them.
 #[async_trait]
-pub trait UserStore: TokenStore {
+pub(crate) trait UserStore: TokenStore + AuditStore {
     /// Inserts a user if `actor` is an admin, or without an actor: a registration, or the operator.
-    async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, WriteError>;
+    async fn insert(
+        &self,
+        actor: Option<i64>,
+        user: NewUser,
+        write: Write,
+    ) -> Result<User, WriteError>;
 
     /// The users with these ids.
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError>;
@@ -179,7 +196,13 @@ pub trait UserStore: TokenStore {
 
     /// Sets the role of a user if `actor` is an admin who leaves an admin, or without an actor, for the
     /// operator.
-    async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError>;
+    async fn set_role(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        role: Role,
+        write: Write,
+    ) -> Result<User, WriteError>;
 
     /// Disables a user, which also revokes tokens and ends sessions as `revoke_tokens` does, or enables the user,
     /// under the conditions of `set_role`.
@@ -188,17 +211,23 @@ pub trait UserStore: TokenStore {
         actor: Option<i64>,
         id: i64,
         disabled: bool,
+        write: Write,
     ) -> Result<User, WriteError>;
 
     /// Revokes the tokens of a user and deletes the sessions. `tokens_not_before` becomes a time shortly after the present, or
     /// grows by one if it is not earlier than that. If it is so late that no token can have been issued at
     /// it, it stays, and an operator lowers it; an owner's always grows, so of many logouts by one token
     /// only the first moves the next login into the future.
-    async fn revoke_tokens(&self, id: i64, writer: Writer) -> Result<User, WriteError>;
+    async fn revoke_tokens(
+        &self,
+        id: i64,
+        writer: Writer,
+        write: Write,
+    ) -> Result<User, WriteError>;
 
     /// Deletes and returns a user, with the API keys and sessions, under the conditions of `set_role`. Ids are never
     /// reused.
-    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError>;
+    async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError>;
 
     /// Sets a password, of which this is the hash, revokes the tokens, and deletes the sessions but that of
     /// the writer. `tokens_not_before` always grows. An admin's condition is part of the statement: unless it holds, there is no such user.
@@ -207,9 +236,11 @@ pub trait UserStore: TokenStore {
         id: i64,
         hash: SecretString,
         writer: Writer,
+        write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Replaces the hash `old` with another one of the same password; whether it still was `old`.
+    /// Replaces the hash `old` with another one of the same password; whether it still was `old`. Nothing
+    /// changes for anybody, so it is not recorded.
     async fn replace_password(
         &self,
         id: i64,

@@ -8,6 +8,7 @@ use clap::Subcommand;
 use rolegate_auth_service::{
     accounts::AdminPassword,
     commands::{
+        audit::{self, AuditCommand},
         doctor::{check_settings, check_users},
         user::{self, UserCommand},
     },
@@ -32,6 +33,9 @@ pub enum Command {
     /// Show and change users directly in the database
     #[command(subcommand)]
     User(UserCommand),
+    /// Show and verify the record of what happened
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Copy the databases of users and posts into new files, also while they are served
     Backup(Backup),
     /// Put the databases of a backup into the place of those of the settings
@@ -105,6 +109,9 @@ impl Program for Settings {
         match command {
             Command::Migrate => migrate(&self, &databases).await,
             Command::User(command) => user::run(command, &self.service, Ok(databases.users)).await,
+            Command::Audit(command) => {
+                audit::run(command, &self.service, Ok(databases.users)).await
+            }
             Command::Backup(backup) => backup.run(&databases).await,
             Command::Restore(restore) => restore.run(&self, &databases).await,
         }

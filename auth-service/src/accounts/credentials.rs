@@ -4,7 +4,7 @@ use super::{
     error::AccountError, rate_limit::LimitExceeded, service::Accounts, username::check_username,
 };
 use crate::{
-    audit,
+    audit::{self, Entry},
     call_origin::CallOrigin,
     metrics,
     password::{PresentedPassword, Verification},
@@ -64,7 +64,30 @@ impl Accounts {
         // The audit names the user; a lookup that fails changes nothing about the refusal.
         let stored =
             if exceeded.first_in_window { self.load(presented).await.ok().flatten() } else { None };
-        Err(refusal(exceeded, presented, stored.as_ref()))
+        Err(self.refusal(exceeded, presented, stored.as_ref()))
+    }
+
+    /// Puts an event into the record, behind what the caller waits for.
+    pub(super) fn note(&self, entry: Option<Entry>) {
+        if let Some(entry) = entry {
+            self.store.note_event(entry);
+        }
+    }
+
+    /// Counts a refused check, and records the first one of its window: a flood of refusals must not fill
+    /// the log.
+    fn refusal(
+        &self,
+        exceeded: LimitExceeded,
+        presented: &Presented<'_>,
+        stored: Option<&Credentials>,
+    ) -> AccountError {
+        metrics::limit_exceeded("login");
+        if exceeded.first_in_window {
+            let user = stored.map(|stored| &stored.user);
+            self.note(audit::login_failed(user, presented.method, "too_many_attempts"));
+        }
+        exceeded.into()
     }
 
     /// Hashes, also for an unknown username, and records the result in the audit log. Counts as
@@ -76,7 +99,7 @@ impl Accounts {
     ) -> Result<Verification, AccountError> {
         let &Presented { username, ref password, origin, method, .. } = presented;
         let attempt = self.logins.acquire(username, origin.client_key(), Instant::now());
-        let attempt = attempt.map_err(|exceeded| refusal(exceeded, presented, stored))?;
+        let attempt = attempt.map_err(|exceeded| self.refusal(exceeded, presented, stored))?;
         // A disabled user is checked like an unknown one, at the same cost.
         let hash = stored.filter(|stored| !stored.user.disabled).map(|it| &it.password_hash);
         let verified = self.hasher.verify(password.as_ref(), hash, origin).await;
@@ -88,10 +111,12 @@ impl Accounts {
         let verified = verified?;
         let user = stored.map(|stored| &stored.user);
         match user {
-            Some(user) if verified.is_match => audit::login_ok(user, method),
-            Some(User { disabled: true, .. }) => audit::login_failed(user, method, "disabled"),
-            Some(_) => audit::login_failed(user, method, "wrong_password"),
-            None => audit::login_failed(user, method, "unknown_user"),
+            Some(user) if verified.is_match => self.note(audit::login_ok(user, method)),
+            Some(User { disabled: true, .. }) => {
+                self.note(audit::login_failed(user, method, "disabled"));
+            }
+            Some(_) => self.note(audit::login_failed(user, method, "wrong_password")),
+            None => self.note(audit::login_failed(user, method, "unknown_user")),
         }
         Ok(verified)
     }
@@ -115,19 +140,4 @@ impl Accounts {
             }
         }));
     }
-}
-
-/// Counts a refused check, and records the first one of its window: a flood of refusals must not fill
-/// the log.
-fn refusal(
-    exceeded: LimitExceeded,
-    presented: &Presented<'_>,
-    stored: Option<&Credentials>,
-) -> AccountError {
-    metrics::limit_exceeded("login");
-    if exceeded.first_in_window {
-        let user = stored.map(|stored| &stored.user);
-        audit::login_failed(user, presented.method, "too_many_attempts");
-    }
-    exceeded.into()
 }

@@ -67,10 +67,10 @@ impl Accounts {
             None => (actor.as_owner(), By::Owner(actor.session_id())),
         };
         let store = Arc::clone(&self.store);
-        let write = Write { change: Change::ApiKeyCreated, by, user_id: Some(user.id) };
-        let insert = async move { store.insert_token(new, writer).await };
+        let write = Write::new(Change::ApiKeyCreated, by, Some(user.id));
+        let insert = move |write| async move { store.insert_token(new, writer, write).await };
         let record = move |write: &Write, key: &OpaqueToken| {
-            write.record_token(key, Some(&user.username));
+            write.of_token(key, Some(&user.username)).log();
             metrics::API_KEYS_CREATED.inc();
         };
         let inserted = write.run(insert, record).await;
@@ -132,11 +132,11 @@ impl Accounts {
         let selection = token_id.map_or(TokenSelection::AllBut(own), TokenSelection::One);
         let (admin, id) = (user_id.map(|_| actor.user.id), user_id.unwrap_or(actor.user.id));
         let store = Arc::clone(&self.store);
-        let delete = async move { store.delete_tokens(kind, admin, id, selection).await };
+        let delete = move |write| async move {
+            store.delete_tokens(kind, admin, id, selection, write).await
+        };
         let record = |write: &Write, tokens: &Vec<OpaqueToken>| {
-            for token in tokens {
-                write.record_token(token, None);
-            }
+            tokens.iter().for_each(|token| write.of_token(token, None).log());
         };
         let change = match kind {
             TokenKind::ApiKey => Change::ApiKeyDeleted,

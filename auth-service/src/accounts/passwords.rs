@@ -44,7 +44,7 @@ impl Accounts {
             return Err(Reason::CurrentPasswordWrong.into());
         }
         let (change, by) = (Change::PasswordChanged, By::Owner(session));
-        let write = Write { change, by, user_id: Some(user.id) };
+        let write = Write::new(change, by, Some(user.id));
         // Only if the password is still the one checked: of two concurrent changes, one fails.
         let owner = Writer::Owner { seen: stored.user.tokens_not_before, session };
         let changed = self.replace_password(write, user.id, &new, owner, origin).await?;
@@ -87,7 +87,8 @@ impl Accounts {
     ) -> Result<Result<User, WriteError>, AccountError> {
         let hash = self.hasher.hash(password, origin).await?;
         let (store, initial) = (Arc::clone(&self.store), self.initial_password.clone());
-        let set = async move { set_password(&*store, user_id, hash, writer).await };
+        let set =
+            move |write| async move { set_password(&*store, user_id, hash, writer, write).await };
         let record = move |write: &Write, user: &User| {
             write.record_user(user);
             if user.username == ADMIN_USERNAME {
@@ -106,17 +107,20 @@ pub(crate) async fn set_password(
     user_id: i64,
     hash: SecretString,
     writer: Writer,
+    write: Write,
 ) -> Result<User, WriteError> {
     let (began, session) = (Instant::now(), writer.session());
-    let user = store.set_password(user_id, hash.clone(), writer).await?;
+    let user = store.set_password(user_id, hash.clone(), writer, write.clone()).await?;
     if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
         return Ok(user);
     }
     let owner = |session| Writer::Owner { seen: user.tokens_not_before, session };
-    let again = match store.set_password(user_id, hash.clone(), owner(session)).await {
+    let write = write.followed_by(Change::TokensRevoked);
+    let again = store.set_password(user_id, hash.clone(), owner(session), write.clone()).await;
+    let again = match again {
         // The session has ended meanwhile.
         Err(WriteError::UserNotFound) if session.is_some() => {
-            store.set_password(user_id, hash, owner(None)).await
+            store.set_password(user_id, hash, owner(None), write).await
         }
         again => again,
     };

@@ -2,6 +2,7 @@
 
 use super::{error::AccountError, service::Accounts};
 use crate::{
+    audit::{Change, Write},
     call_origin::CallOrigin,
     password::PresentedPassword,
     secret_generation,
@@ -87,7 +88,8 @@ impl Accounts {
         let password_hash = hashed.map_err(AccountError::from)?;
         let username = ADMIN_USERNAME.to_owned();
         let admin = NewUser { username, password_hash, role: Role::ADMIN };
-        match self.store.insert(None, admin).await {
+        let write = Write::by_operator(Change::UserCreated, None);
+        match self.store.insert(None, admin, write).await {
             Ok(_) => {
                 tracing::info!(username = ADMIN_USERNAME, "created the first admin");
                 Ok(true)

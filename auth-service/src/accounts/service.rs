@@ -1,6 +1,8 @@
 //! What the use cases share.
 
-use super::{initial_password::InitialPassword, rate_limit::RateLimiter, users::Searches};
+use super::{
+    initial_password::InitialPassword, rate_limit::RateLimiter, users::Searches, watch::Watches,
+};
 use crate::{
     password::{CredentialCache, Hasher, PasswordRules},
     roles::Roles,
@@ -48,6 +50,7 @@ pub(crate) struct Accounts {
     pub(super) logins: Arc<RateLimiter>,
     pub(super) registrations: Arc<RateLimiter>,
     pub(super) searches: Searches,
+    pub(super) watches: Arc<Watches>,
 }
 
 impl Accounts {
@@ -59,6 +62,7 @@ impl Accounts {
         policy: Policy,
         initial_password: InitialPassword,
     ) -> Result<Self, getrandom::Error> {
+        let watches = Arc::new(Watches::new());
         let reads = Arc::new(BatchedReads::new(&store));
         let cache = CredentialCache::new(policy.basic_cache_ttl)?;
         let logins = RateLimiter::new(policy.login_failure_limit, true);
@@ -74,6 +78,7 @@ impl Accounts {
             logins,
             registrations,
             searches: Searches::default(),
+            watches,
         })
     }
 }

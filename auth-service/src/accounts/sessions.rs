@@ -68,12 +68,11 @@ impl Accounts {
             let password_hash = checked.credentials.password_hash.clone();
             let writer = Writer::Login { seen: user.tokens_not_before, password_hash };
             let (store, recorded) = (Arc::clone(&self.store), user.username.clone());
-            let insert = async move { store.insert_token(new, writer).await };
+            let insert = move |write| async move { store.insert_token(new, writer, write).await };
             let record = move |write: &Write, session: &OpaqueToken| {
-                write.record_token(session, Some(&recorded));
+                write.of_token(session, Some(&recorded)).log();
             };
-            let (change, by) = (Change::SessionCreated, By::Owner(None));
-            let write = Write { change, by, user_id: Some(user.id) };
+            let write = Write::new(Change::SessionCreated, By::Owner(None), Some(user.id));
             match write.run(insert, record).await {
                 // A logout meanwhile, or another hash of the same password: checked once more.
                 Err(WriteError::UserNotFound) if !is_repeated => is_repeated = true,

@@ -7,6 +7,7 @@ use super::{
     Requirement, SessionLimits,
 };
 use crate::{
+    audit::Write,
     call_origin::CallOrigin,
     password::{Hasher, PasswordRules},
     roles::Roles,
@@ -252,7 +253,7 @@ async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
 async fn deleted_user_is_unknown_to_its_tokens_and_admins_cannot_delete_themselves() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_role(None, ann.id, Role::ADMIN).await.expect("set");
+    app.store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("set");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let delete = |token, id| app.accounts.delete_user(token, id);
     assert_err!(delete(&token, ann.id).await, UserNotDeletable);

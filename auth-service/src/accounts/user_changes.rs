@@ -78,8 +78,8 @@ impl Accounts {
             (Change::UserCreated, By::Actor(actor))
         });
         // Hashing takes a while, so the store checks again that the actor is an admin.
-        let insert = async move { store.insert(admin, new).await };
-        Ok(Write { change, by, user_id: None }.run(insert, Write::record_user).await?)
+        let insert = move |write| async move { store.insert(admin, new, write).await };
+        Ok(Write::new(change, by, None).run(insert, Write::record_user).await?)
     }
 
     /// Replaces the role of a user. The contract fixes the order of the checks: the actor's token,
@@ -95,7 +95,7 @@ impl Accounts {
         let change = Change::RoleChanged { from: self.find(user_id).await?.role };
         let role = self.known(role)?;
         let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
-        let set = async move { store.set_role(admin, user_id, role).await };
+        let set = move |write| async move { store.set_role(admin, user_id, role, write).await };
         Ok(Write::by_actor(actor, change, user_id).run(set, Write::record_user).await?)
     }
 
@@ -111,7 +111,8 @@ impl Accounts {
         let actor = self.authorize_admin(actor).await?;
         actor.may_change(user_id)?;
         let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
-        let set = async move { store.set_disabled(admin, user_id, disabled).await };
+        let set =
+            move |write| async move { store.set_disabled(admin, user_id, disabled, write).await };
         let change = Change::disabled(disabled);
         Ok(Write::by_actor(actor, change, user_id).run(set, Write::record_user).await?)
     }
@@ -131,7 +132,7 @@ impl Accounts {
             return Err(Reason::UserNotDeletable.into());
         }
         let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
-        let delete = async move { store.delete(admin, user_id).await };
+        let delete = move |write| async move { store.delete(admin, user_id, write).await };
         let write = Write::by_actor(actor, Change::UserDeleted, user_id);
         Ok(write.run(delete, Write::record_user).await?)
     }
@@ -176,7 +177,7 @@ impl Accounts {
             None => actor.as_owner(),
         };
         let store = Arc::clone(&self.store);
-        let revoke = async move { store.revoke_tokens(id, writer).await };
+        let revoke = move |write| async move { store.revoke_tokens(id, writer, write).await };
         let write = Write::by_actor(actor, Change::TokensRevoked, id);
         let revoked = write.run(revoke, Write::record_user).await;
         // Another logout was first, or the user was deleted.

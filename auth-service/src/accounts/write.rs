@@ -12,23 +12,26 @@ use rolegate_telemetry::request_context::RequestContext;
 impl Write {
     /// A change of this user by the bearer of a token or a key.
     pub(super) fn by_actor(actor: Actor, change: Change, user_id: i64) -> Self {
-        Self { change, by: By::Actor(actor), user_id: Some(user_id) }
+        Self::new(change, By::Actor(actor), Some(user_id))
     }
 
     /// A change by the operator, whom access to the database authorizes; `None` for a new user.
     pub(crate) fn by_operator(change: Change, user_id: Option<i64>) -> Self {
-        Self { change, by: By::Operator, user_id }
+        Self::new(change, By::Operator, user_id)
     }
 
-    /// Makes the change, of which `write` is the statement: to completion even if the caller leaves, so
-    /// that a committed change is also recorded, as is one whose outcome is unknown.
-    pub(crate) async fn run<T: Send + 'static>(
+    /// Makes the change by `write`, whose transaction records it: to completion even if the caller leaves, so
+    /// that a committed change also has its line in the log, as has one whose outcome is unknown.
+    pub(crate) async fn run<T: Send + 'static, W>(
         self,
-        write: impl Future<Output = Result<T, WriteError>> + Send + 'static,
+        write: impl FnOnce(Self) -> W + Send + 'static,
         record: impl FnOnce(&Self, &T) + Send + 'static,
-    ) -> Result<T, WriteError> {
+    ) -> Result<T, WriteError>
+    where
+        W: Future<Output = Result<T, WriteError>> + Send + 'static,
+    {
         let work = async move {
-            let written = write.await.inspect_err(|error| {
+            let written = write(self.clone()).await.inspect_err(|error| {
                 if matches!(error, WriteError::Store(error) if error.is_outcome_unknown()) {
                     self.record_unknown();
                 }

@@ -5,7 +5,7 @@ mod change;
 mod import;
 mod keys;
 mod new_password;
-mod operator;
+pub(super) mod operator;
 mod show;
 mod user_line;
 
@@ -85,6 +85,8 @@ pub enum UserCommand {
         #[arg(value_parser = |text: &str| number_between(text, 1, i64::MAX))]
         id: i64,
     },
+    /// Erase the name and the addresses of a deleted user from the record of what happened
+    EraseAudit(Name),
     /// Import users with their password hashes, one JSON object a line; all of them, or none
     Import(ImportArguments),
     /// Write all users with their password hashes to stdout, in the form that import reads
@@ -137,6 +139,7 @@ pub fn run(
             UserCommand::Keys(Name { username }) => operator.keys(&username).await,
             UserCommand::DeleteKey { username, id } => operator.delete_key(&username, id).await,
             UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
+            UserCommand::EraseAudit(Name { username }) => operator.erase_audit(&username).await,
             UserCommand::Export => operator.export().await,
         };
         operator.store.close().await;

@@ -126,7 +126,7 @@ pub(super) fn session(
     }
 }
 
-fn timestamp(unix_seconds: u64) -> Timestamp {
+pub(super) fn timestamp(unix_seconds: u64) -> Timestamp {
     Timestamp { seconds: unix_seconds.try_into().unwrap_or(i64::MAX), nanos: 0 }
 }
 

@@ -1,14 +1,17 @@
 //! The part of the store about opaque tokens: API keys and sessions.
 
 use super::{StoreError, WriteError, Writer};
-use crate::opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind};
+use crate::{
+    audit::Write,
+    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
+};
 use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
 use std::ops::Range;
 
 /// Tokens of one kind and user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenSelection {
+pub(crate) enum TokenSelection {
     /// The one with this id.
     One(i64),
     /// All but the one with this id.
@@ -17,7 +20,7 @@ pub enum TokenSelection {
 
 /// What was used, at a time that is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Used {
+pub(crate) enum Used {
     /// A token, by its id: `last_used_at`.
     Token,
     /// The password of the user with this id, to log in: `last_login_at`.
@@ -26,7 +29,7 @@ pub enum Used {
 
 /// A database of tokens, each of one user.
 #[async_trait]
-pub trait TokenStore: Store {
+pub(crate) trait TokenStore: Store {
     /// Inserts a token if the condition of `writer` holds: otherwise one could be made with a stolen token
     /// after the logout that was to end it, or with an old password. A user has at most
     /// [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys, and
@@ -36,6 +39,7 @@ pub trait TokenStore: Store {
         &self,
         token: NewToken,
         writer: Writer,
+        write: Write,
     ) -> Result<OpaqueToken, WriteError>;
 
     /// The tokens with these digests, each with its user, read at once; in any order, without unknown
@@ -60,10 +64,11 @@ pub trait TokenStore: Store {
         actor: Option<i64>,
         user_id: i64,
         selection: TokenSelection,
+        write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError>;
 
     /// Deletes those of these sessions that were not last used between these times, in Unix seconds.
-    /// Returns the ids of all that do not exist then.
+    /// Returns the ids of all that do not exist then. They ended by time, which is not recorded.
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],

@@ -1,5 +1,6 @@
 //! Users in an SQL database.
 
+mod audit;
 mod opaque_tokens;
 mod token_usage;
 
@@ -10,15 +11,21 @@ use super::{
     tables::{COLUMNS, ROLES_IN_USE, TABLES},
     transfer::Transfer,
 };
-use crate::user::{
-    Credentials, ListedUser, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User,
+use crate::{
+    audit::Write,
+    user::{
+        Credentials, ListedUser, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User,
+    },
 };
 use async_trait::async_trait;
+use audit::Noted;
+pub(super) use audit::{AUDIT_COLUMNS, insert_pending};
 use rolegate_program::program::Failure;
 use rolegate_proto::Role;
 use rolegate_sql_store::{
-    Database, DatabaseUrl, STATEMENT_TIMEOUT, Statement, Store, StoreStatus, TableRow, Timed,
+    Database, DatabaseUrl, STATEMENT_TIMEOUT, Statement, Store, StoreStatus, TableRow, Then, Timed,
 };
+use rolegate_telemetry::logs::error_chain;
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{FromRow, Row};
 use std::sync::Arc;
@@ -40,7 +47,7 @@ const LOWER: &str = "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soo
         ELSE tokens_marked_until + 1 END";
 
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
-pub async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
+pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
     Ok(SqlStore::of(url.open(&TABLES, Some(true)).await?))
 }
 
@@ -52,8 +59,8 @@ pub(crate) async fn open_beside(
     Ok((SqlStore::of(database.clone()), Transfer::of(database)))
 }
 
-/// With the uses of tokens, and of passwords.
-struct SqlStore(Database, [Arc<TokenUsage>; 2]);
+/// With the uses of tokens, and of passwords, and events to record.
+struct SqlStore(Database, [Arc<TokenUsage>; 2], Noted);
 
 /// Appends the times of a revocation: `soon` is later than every token issued at the present time,
 /// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
@@ -76,7 +83,7 @@ fn only(mut rows: Vec<User>) -> Result<User, WriteError> {
 impl SqlStore {
     fn of(database: Database) -> Arc<dyn UserStore> {
         let usage = [Used::Token, Used::Password].map(|used| TokenUsage::start(used, &database));
-        Arc::new(Self(database, usage))
+        Arc::new(Self(database, usage, Noted::default()))
     }
 
     fn select(&self) -> Statement {
@@ -91,14 +98,14 @@ impl SqlStore {
         lock.bind(actor.unwrap_or(id)).bind(id)
     }
 
-    /// The rows of a write of the user `id`, if `actor` may write. The statements `then` follow.
+    /// The rows of a write of the user `id`, if `actor` may write, and then what is recorded of it.
     async fn write_as_admin<R: TableRow>(
         &self,
         actor: Option<i64>,
         id: i64,
         keeps_admin: bool,
         write: Statement,
-        then: Vec<Statement>,
+        then: Then<R>,
     ) -> Result<Vec<R>, WriteError> {
         let check = move |locked: &[User]| require_admin(locked, actor, id, keeps_admin);
         self.0.write_if(self.lock(actor, id), check, write, then).await
@@ -119,13 +126,22 @@ impl Store for SqlStore {
         for usage in &self.1 {
             usage.write(&self.0).await;
         }
+        if let Err(error) = self.write_noted().await {
+            tracing::warn!(error = error_chain(&error), "cannot record the last sign-ins");
+        }
         self.0.close().await;
     }
 }
 
 #[async_trait]
 impl UserStore for SqlStore {
-    async fn insert(&self, actor: Option<i64>, user: NewUser) -> Result<User, WriteError> {
+    async fn insert(
+        &self,
+        actor: Option<i64>,
+        user: NewUser,
+        write: Write,
+    ) -> Result<User, WriteError> {
+        let record = self.record_users(write);
         let sql =
             r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, "#;
         let insert = self.0.statement(sql).push_now();
@@ -133,11 +149,12 @@ impl UserStore for SqlStore {
         let insert = insert.bind(user.username).bind(user.password_hash.expose_secret());
         let insert = insert.bind(user.role.as_str());
         let Some(actor) = actor else {
-            return self.0.write(insert).await?.pop().ok_or(WriteError::UsernameTaken);
+            let inserted = self.0.write_all(insert, record).await?.pop();
+            return inserted.ok_or(WriteError::UsernameTaken);
         };
         let lock = self.select().push(" WHERE id = $1").bind(actor);
         let check = move |locked: &[User]| require_admin(locked, Some(actor), actor, true);
-        let inserted = self.0.write_if(lock, check, insert, Vec::new()).await?.pop();
+        let inserted = self.0.write_if(lock, check, insert, record).await?.pop();
         inserted.ok_or(WriteError::UsernameTaken)
     }
 
@@ -168,10 +185,17 @@ impl UserStore for SqlStore {
         self.0.read(self.0.statement(ROLES_IN_USE)).await
     }
 
-    async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError> {
+    async fn set_role(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        role: Role,
+        write: Write,
+    ) -> Result<User, WriteError> {
         let update = self.0.statement(r#"UPDATE "user" SET role = $2 WHERE id = $1"#);
         let update = returning(update).bind(id).bind(role.as_str());
-        only(self.write_as_admin(actor, id, role == Role::ADMIN, update, Vec::new()).await?)
+        let (keeps_admin, record) = (role == Role::ADMIN, self.record_users(write));
+        only(self.write_as_admin(actor, id, keeps_admin, update, record).await?)
     }
 
     async fn set_disabled(
@@ -179,15 +203,22 @@ impl UserStore for SqlStore {
         actor: Option<i64>,
         id: i64,
         disabled: bool,
+        write: Write,
     ) -> Result<User, WriteError> {
         let update = self.0.statement(r#"UPDATE "user" SET disabled = $2"#).bind(id).bind(disabled);
         let update = if disabled { revoking(update.push(", ").push(REVOKE)) } else { update };
         let update = returning(update.push(" WHERE id = $1"));
         let then = if disabled { self.end_sessions(id, None) } else { Vec::new() };
+        let then = self.record(move |user| write.of_user(user), then);
         only(self.write_as_admin(actor, id, !disabled, update, then).await?)
     }
 
-    async fn revoke_tokens(&self, id: i64, writer: Writer) -> Result<User, WriteError> {
+    async fn revoke_tokens(
+        &self,
+        id: i64,
+        writer: Writer,
+        write: Write,
+    ) -> Result<User, WriteError> {
         let change = match writer {
             Writer::Admin(_) => REVOKE,
             // Their token was issued at the stored value or later.
@@ -198,16 +229,17 @@ impl UserStore for SqlStore {
         let update = revoking(update.bind(writer.seen().map(seconds_to_store)).push(change));
         let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
         let (update, then) = (returning(update), self.end_sessions(id, None));
+        let then = self.record(move |user| write.of_user(user), then);
         only(match writer.admin() {
             Some(_) => self.write_as_admin(writer.admin(), id, true, update, then).await?,
             None => self.0.write_all(update, then).await?,
         })
     }
 
-    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError> {
+    async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError> {
         let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
         let delete = returning(delete).bind(id);
-        only(self.write_as_admin(actor, id, false, delete, Vec::new()).await?)
+        only(self.write_as_admin(actor, id, false, delete, self.record_users(write)).await?)
     }
 
     async fn set_password(
@@ -215,6 +247,7 @@ impl UserStore for SqlStore {
         id: i64,
         hash: SecretString,
         writer: Writer,
+        write: Write,
     ) -> Result<User, WriteError> {
         let condition = r#" WHERE id = $1 AND ($3 IS NULL OR tokens_not_before = $3) AND (
                 $4 IS NULL OR EXISTS (
@@ -226,7 +259,9 @@ impl UserStore for SqlStore {
         let update = update.bind(id).bind(hash.expose_secret());
         let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
         let update = returning(revoking(update.bind(writer.session())).push(condition));
-        only(self.0.write_all(update, self.end_sessions(id, writer.session())).await?)
+        let then = self.end_sessions(id, writer.session());
+        let then = self.record(move |user| write.of_user(user), then);
+        only(self.0.write_all(update, then).await?)
     }
 
     async fn replace_password(

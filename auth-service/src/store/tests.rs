@@ -2,6 +2,7 @@
 
 mod admins;
 mod api_keys;
+mod audit;
 mod idle_sessions;
 mod listing;
 mod memory;
@@ -23,6 +24,13 @@ use api_keys::{
     admins_make_keys_of_users_who_are_no_admins, deleting_keys_requires_an_admin_or_their_user,
     extra_roles_are_stored_in_users_and_keys, keys_are_found_by_digest_with_their_users,
     keys_are_of_users_who_exist_and_are_not_disabled, roles_in_use_are_those_of_users_and_keys,
+};
+
+use audit::{
+    changes_of_users_follow_a_revision_and_a_snapshot,
+    concurrent_sealing_gives_each_row_one_revision,
+    each_change_is_recorded_once_with_its_actor_and_nothing_else_is,
+    what_was_noted_is_recorded_and_rows_are_found_by_user_actor_and_event,
 };
 
 use idle_sessions::{
@@ -55,7 +63,10 @@ use sessions::{
 };
 
 use super::{NewUser, UserFilter, UserStore, WriteError, open};
-use crate::user::User;
+use crate::{
+    audit::{Change, Write},
+    user::User,
+};
 use rolegate_proto::Role;
 use secrecy::ExposeSecret;
 use tokio::join;
@@ -103,13 +114,24 @@ postgres_cluster::conformance_tests! {
         prefix_is_literal,
         a_search_finds_what_contains_the_text_in_any_case,
         users_are_listed_with_their_creation_and_their_last_login,
+        each_change_is_recorded_once_with_its_actor_and_nothing_else_is,
+        changes_of_users_follow_a_revision_and_a_snapshot,
+        what_was_noted_is_recorded_and_rows_are_found_by_user_actor_and_event,
+        concurrent_sealing_gives_each_row_one_revision,
         closed_store_is_unavailable,
     ]
 }
 
+impl Write {
+    /// What is recorded, where that does not matter.
+    pub(crate) fn any() -> Self {
+        Self::by_operator(Change::UserCreated, None)
+    }
+}
+
 async fn insert(store: &dyn UserStore, username: &str, role: Role) -> User {
     let new = NewUser { username: username.into(), password_hash: "hash".into(), role };
-    store.insert(None, new).await.expect("inserted")
+    store.insert(None, new, Write::any()).await.expect("inserted")
 }
 
 /// Asserts that a write found no user to change.
@@ -131,7 +153,7 @@ async fn ids_ascend_and_are_never_reused(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let first = insert(store, "ann", Role::USER).await;
     assert!(admin.id >= 1 && first.id > admin.id);
-    store.delete(Some(admin.id), first.id).await.expect("deleted");
+    store.delete(Some(admin.id), first.id, Write::any()).await.expect("deleted");
     assert!(insert(store, "ann", Role::USER).await.id > first.id);
 }
 
@@ -141,7 +163,7 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
     insert(store, "Ann", Role::USER).await;
     insert(store, "ann ", Role::USER).await;
     let taken = NewUser { username: "ann".into(), password_hash: "x".into(), role: Role::ADMIN };
-    let refused = store.insert(None, taken).await;
+    let refused = store.insert(None, taken, Write::any()).await;
     assert!(matches!(refused, Err(WriteError::UsernameTaken)), "{refused:?}");
     assert_eq!(get(store, ann.id).await, Some(ann));
     assert_eq!(hash(store, "ann").await, "hash");
@@ -150,7 +172,7 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
 async fn one_of_several_concurrent_inserts_wins(store: &dyn UserStore) {
     let insert = || {
         let (username, password_hash) = ("ann".into(), "hash".into());
-        store.insert(None, NewUser { username, password_hash, role: Role::USER })
+        store.insert(None, NewUser { username, password_hash, role: Role::USER }, Write::any())
     };
     let results: [_; 4] = join!(insert(), insert(), insert(), insert()).into();
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
@@ -178,20 +200,20 @@ async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStor
     {
         let password_hash = format!("{pepper}$2b${cost}${}", "x".repeat(53)).into();
         let new = NewUser { username: format!("user {cost}"), password_hash, role: Role::USER };
-        store.insert(None, new).await.expect("inserted");
+        store.insert(None, new, Write::any()).await.expect("inserted");
         assert_eq!(highest().await, Some(expected));
     }
     // Of Django: in the midst it looks like a hash of bcrypt.
     let password_hash = format!("pbkdf2_sha256$29$ab${}=", "z".repeat(43)).into();
     let new = NewUser { username: "imported".into(), password_hash, role: Role::USER };
-    store.insert(None, new).await.expect("inserted");
+    store.insert(None, new, Write::any()).await.expect("inserted");
     assert_eq!(highest().await, Some(15));
 }
 
 async fn set_role_requires_an_admin(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
-    let set = async |actor, id| store.set_role(Some(actor), id, Role::USER).await;
+    let set = async |actor, id| store.set_role(Some(actor), id, Role::USER, Write::any()).await;
     let missing = set(999, ann.id).await;
     assert!(matches!(missing, Err(WriteError::ActorNotFound)), "{missing:?}");
     let refused = set(ann.id, admin.id).await;
@@ -210,28 +232,28 @@ async fn set_role_requires_an_admin(store: &dyn UserStore) {
 
 async fn set_role_without_actor_is_allowed(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let changed = store.set_role(None, ann.id, Role::ADMIN).await.expect("allowed");
+    let changed = store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("allowed");
     assert_eq!(changed.role, Role::ADMIN);
-    assert_not_found(store.set_role(None, 999, Role::ADMIN).await);
+    assert_not_found(store.set_role(None, 999, Role::ADMIN, Write::any()).await);
 }
 
 async fn delete_requires_an_admin(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
-    let missing = store.delete(Some(999), ann.id).await;
+    let missing = store.delete(Some(999), ann.id, Write::any()).await;
     assert!(matches!(missing, Err(WriteError::ActorNotFound)), "{missing:?}");
-    let refused = store.delete(Some(ann.id), admin.id).await;
+    let refused = store.delete(Some(ann.id), admin.id, Write::any()).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    let deleted = store.delete(Some(admin.id), ann.id).await.expect("allowed");
+    let deleted = store.delete(Some(admin.id), ann.id, Write::any()).await.expect("allowed");
     assert_eq!(deleted, ann);
     assert_eq!(get(store, ann.id).await, None);
-    assert_not_found(store.delete(Some(admin.id), ann.id).await);
+    assert_not_found(store.delete(Some(admin.id), ann.id, Write::any()).await);
 }
 
 async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::ADMIN).await;
     let bob = insert(store, "bob", Role::ADMIN).await;
-    let delete = |actor, id| store.delete(Some(actor), id);
+    let delete = |actor, id| store.delete(Some(actor), id, Write::any());
     let results: [_; 2] = join!(delete(ann.id, bob.id), delete(bob.id, ann.id)).into();
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     let late = results.iter().filter(|result| matches!(result, Err(WriteError::ActorNotFound)));
@@ -255,7 +277,7 @@ async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
     assert!(names(store, &UserFilter { after: 999, ..all.clone() }).await.is_empty());
     let authors = UserFilter { role: Some(Role::AUTHOR), ..all.clone() };
     assert_eq!(names(store, &authors).await, ["carl", "bob", "anne"]);
-    store.set_disabled(None, first, true).await.expect("disabled");
+    store.set_disabled(None, first, true, Write::any()).await.expect("disabled");
     let disabled = UserFilter { disabled: Some(true), ..authors.clone() };
     assert_eq!(names(store, &disabled).await, ["carl"]);
     let enabled = UserFilter { disabled: Some(false), ..authors };

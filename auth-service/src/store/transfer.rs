@@ -1,7 +1,10 @@
 //! Moves all users at once, for the commands of an operator. Use cases never do.
 
-use super::tables::COLUMNS;
-use crate::user::Credentials;
+use super::{sql::insert_pending, tables::COLUMNS};
+use crate::{
+    audit::{Change, Write},
+    user::{Credentials, User},
+};
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, LongTransaction, Statement, StoreError};
 use secrecy::{ExposeSecret, SecretString};
@@ -56,6 +59,10 @@ impl Transfer {
         Self(database)
     }
 
+    pub(super) fn database(&self) -> &Database {
+        &self.0
+    }
+
     /// The highest id that was ever assigned, also to a user who is deleted; 0 if there is none.
     pub(crate) async fn highest_id(&self) -> Result<i64, StoreError> {
         let assigned = if self.0.is_postgres() {
@@ -89,7 +96,8 @@ impl Transfer {
 }
 
 impl Import {
-    /// Inserts users, except those whose username or id is taken; returns the names of the inserted.
+    /// Inserts and records users, except those whose username or id is taken; returns the names of the
+    /// inserted.
     pub(crate) async fn insert(
         &mut self,
         users: &[UserRecord],
@@ -112,9 +120,13 @@ impl Import {
         rows.sort_by_key(|user| user.id.is_none());
         let insert = self.0.statement(insert).push(assigned).push(columns).push_now();
         let insert = insert.push_rows(&INSERTED, &rows);
-        let insert = insert.push(" ON CONFLICT DO NOTHING RETURNING username");
-        let names = self.0.fetch::<(String,)>(insert).await?;
-        Ok(names.into_iter().map(|(name,)| name).collect())
+        let insert = insert.push(" ON CONFLICT DO NOTHING RETURNING ").push(COLUMNS);
+        let inserted = self.0.fetch::<User>(insert).await?;
+        let write = Write::by_operator(Change::UserImported, None);
+        let entries: Vec<_> = inserted.iter().map(|user| write.of_user(user)).collect();
+        let record = insert_pending(self.0.statement(""), &entries);
+        self.0.fetch::<(i64,)>(record).await?;
+        Ok(inserted.into_iter().map(|user| user.username).collect())
     }
 
     /// Keeps the database from assigning ids up to `highest`, also to users who register meanwhile: the
@@ -140,6 +152,16 @@ impl Import {
 }
 
 impl Export {
+    /// The last revision that is sealed, and the ids of the changes of users that are not.
+    pub(crate) async fn unsealed(&mut self) -> Result<(i64, HashSet<i64>), StoreError> {
+        let last = self.transaction.statement("SELECT max(revision) FROM audit_seal");
+        let last = self.transaction.fetch::<(i64,)>(last).await?.pop();
+        let ids =
+            self.transaction.statement("SELECT id FROM audit_pending WHERE state IS NOT NULL");
+        let ids = self.transaction.fetch::<(i64,)>(ids).await?;
+        Ok((last.map_or(0, |(revision,)| revision), ids.into_iter().map(|(id,)| id).collect()))
+    }
+
     /// The next users by ascending id; none at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
         let page = page_after(self.transaction.statement("SELECT "), self.last_id, None);

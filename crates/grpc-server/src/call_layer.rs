@@ -108,7 +108,7 @@ mod tests {
             request = request.header("x-request-id", *id);
         }
         let (address, unfinished) = (peer.parse().expect("an address"), Unfinished::default());
-        let peer = Peer::Tcp { address, has_verified_certificate: false, unfinished };
+        let peer = Peer::Tcp { address, certificate: None, unfinished };
         let request = request.extension(peer).body(()).expect("a request");
         let (context, ..) = context_and_span(&request, &"10.0.0.0/8".parse().expect("a network"));
         context.request_id.to_str().expect("text").to_owned()

@@ -6,6 +6,9 @@ use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::metadata;
 use std::net::IpAddr;
+use tokio_rustls::rustls::{
+    client::verify_server_name, pki_types::ServerName, server::ParsedCertificate,
+};
 
 /// Client addresses that callers outside of `TRUSTED_GATEWAYS` report.
 pub static IGNORED: AddressHeader = AddressHeader::new(
@@ -32,11 +35,33 @@ pub(crate) struct Caller {
 pub fn is_trusted_caller(extensions: &Extensions, trusted: &CidrSet) -> bool {
     match extensions.get() {
         Some(Peer::InProcess) => true,
-        Some(Peer::Tcp { address, has_verified_certificate, .. }) => {
-            *has_verified_certificate || trusted.contains(*address)
+        Some(Peer::Tcp { address, certificate, .. }) => {
+            certificate.is_some() || trusted.contains(*address)
         }
         None => false,
     }
+}
+
+/// The one of these DNS names that is in the verified certificate of the caller. A caller in this process
+/// has a name of its own.
+pub fn named_caller(extensions: &Extensions, names: &[String]) -> Option<String> {
+    match extensions.get()? {
+        Peer::InProcess => Some("in this process".to_owned()),
+        Peer::Tcp { certificate, .. } => {
+            let certificate = ParsedCertificate::try_from(certificate.as_deref()?).ok()?;
+            let has = |name: &&String| {
+                let name = ServerName::try_from(name.as_str());
+                name.is_ok_and(|name| verify_server_name(&certificate, &name).is_ok())
+            };
+            names.iter().find(has).cloned()
+        }
+    }
+}
+
+/// A name for [`named_caller`].
+pub fn certificate_name(text: &str) -> Result<String, &'static str> {
+    let name = ServerName::try_from(text).map_err(|_| "must be a DNS name")?;
+    Ok(name.to_str().into_owned())
 }
 
 impl Caller {
@@ -44,8 +69,8 @@ impl Caller {
         let extensions = request.extensions();
         let is_trusted = is_trusted_caller(extensions, trusted);
         let (address, unfinished) = match extensions.get() {
-            Some(Peer::Tcp { address, has_verified_certificate, unfinished }) => {
-                let shares_by_address = (!has_verified_certificate).then_some(*address);
+            Some(Peer::Tcp { address, certificate, unfinished }) => {
+                let shares_by_address = certificate.is_none().then_some(*address);
                 (Some(*address), Some((unfinished.clone(), shares_by_address)))
             }
             Some(Peer::InProcess) | None => (None, None),

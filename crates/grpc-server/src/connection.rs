@@ -9,6 +9,7 @@ use std::{
     io,
     net::IpAddr,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -17,6 +18,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, Sleep, sleep_until},
 };
+use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::either::Either;
 use tonic::transport::server::Connected;
@@ -38,7 +40,12 @@ const TLS_HANDSHAKE: u8 = 0x16;
 #[derive(Clone, Debug)]
 pub(crate) enum Peer {
     InProcess,
-    Tcp { address: IpAddr, has_verified_certificate: bool, unfinished: Unfinished },
+    Tcp {
+        address: IpAddr,
+        /// Of the client, verified.
+        certificate: Option<Arc<CertificateDer<'static>>>,
+        unfinished: Unfinished,
+    },
 }
 
 #[derive(Debug)]
@@ -53,15 +60,16 @@ pub(crate) struct Connection {
 impl Connection {
     /// The preface must be complete at `deadline`, or reads fail.
     fn over_tcp(stream: Stream, address: IpAddr, deadline: Instant, permit: Permit) -> Self {
+        // Verified in the handshake; that of the client is the first.
         let certificates = match &stream {
             Either::Left(_) => None,
             Either::Right(tls) => tls.get_ref().1.peer_certificates(),
         };
-        let has_verified_certificate = certificates.is_some_and(|chain| !chain.is_empty());
+        let certificate = certificates.and_then(|chain| chain.first()).cloned().map(Arc::new);
         let unfinished = Unfinished::default();
         Self {
             stream: Either::Left(stream),
-            peer: Peer::Tcp { address, has_verified_certificate, unfinished },
+            peer: Peer::Tcp { address, certificate, unfinished },
             preface: Some((PREFACE_LEN, Box::pin(sleep_until(deadline)))),
             _permit: Some(permit),
         }

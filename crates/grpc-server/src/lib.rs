@@ -21,7 +21,7 @@ mod readiness_monitor;
 mod server;
 mod unfinished;
 
-pub use caller::{IGNORED as IGNORED_ADDRESSES, is_trusted_caller};
+pub use caller::{IGNORED as IGNORED_ADDRESSES, certificate_name, is_trusted_caller, named_caller};
 pub use error_status::{error_status, log_error};
 pub use program::{HostSettings, ServiceProgram};
 pub use server::{GrpcServer, InMemoryStreams, bind};

@@ -46,6 +46,8 @@ pub struct GrpcServer {
     pub(crate) health_names: [&'static str; 2],
     trusted: Arc<CidrSet>,
     pub(crate) store: Arc<dyn Store>,
+    /// Stops when the server does: for streams that would not end by themselves.
+    pub end_of_streams: Shutdown,
 }
 
 impl GrpcServer {
@@ -83,7 +85,9 @@ impl GrpcServer {
             call_layer::register_metrics();
             IGNORED.register_metric();
             let (health_names, trusted) = (["", name], Arc::new(trusted));
-            let server = Self { routes, health: reporter, health_names, trusted, store };
+            let end_of_streams = Shutdown::new();
+            let server =
+                Self { routes, health: reporter, health_names, trusted, store, end_of_streams };
             server.set_serving(false).await;
             server
         })
@@ -120,8 +124,12 @@ impl GrpcServer {
                 let connections = streams.map(|stream| stream.map(Connection::in_memory));
                 self.serve_connections(Box::pin(connections), &shutdown).await
             };
-            let (tcp, memory, ()) =
-                tokio::join!(over_tcp, over_memory, self.monitor_store(readiness, shutdown, &last));
+            let end_streams = async {
+                shutdown.stopping().await;
+                self.end_of_streams.stop_now();
+            };
+            let monitor = self.monitor_store(readiness, shutdown, &last);
+            let (tcp, memory, (), ()) = tokio::join!(over_tcp, over_memory, monitor, end_streams);
             self.store.close().await;
             tcp.and(memory)
         })

@@ -18,6 +18,33 @@ pub struct Database {
     ping: Arc<str>,
 }
 
+/// The statements that follow a write in its transaction, if it has rows.
+pub struct Then<R>(Box<dyn FnOnce(&[R]) -> sqlx::Result<Vec<Statement>> + Send>);
+
+impl<R> Then<R> {
+    /// Those that `statements` makes of the rows of the write; an error rolls back.
+    pub fn of_rows(
+        statements: impl FnOnce(&[R]) -> sqlx::Result<Vec<Statement>> + Send + 'static,
+    ) -> Self {
+        Self(Box::new(statements))
+    }
+
+    /// No statement.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self::of_rows(|_| Ok(Vec::new()))
+    }
+}
+
+/// The same, of rows that are not decoded yet.
+type ThenOfRows = Box<dyn FnOnce(&Rows) -> sqlx::Result<Vec<Statement>> + Send>;
+
+impl<R: TableRow> Then<R> {
+    fn of_undecoded(self) -> ThenOfRows {
+        Box::new(move |rows| self.0(&rows.decode()?))
+    }
+}
+
 /// The connections of an open database.
 #[derive(Clone, Debug)]
 pub enum Engine {
@@ -76,7 +103,7 @@ impl Database {
             Engine::Postgres(pool) if pool.reads() == Reads::Primary => {
                 write_alone(pool, statement).await
             }
-            _ => self.write_rows(statement, Vec::new()).await,
+            _ => self.write_rows(statement, Box::new(|_| Ok(Vec::new()))).await,
         };
         Ok(written?.decode()?)
     }
@@ -85,12 +112,12 @@ impl Database {
     pub async fn write_all<R: TableRow>(
         &self,
         write: Statement,
-        then: Vec<Statement>,
+        then: Then<R>,
     ) -> Result<Vec<R>, StoreError> {
-        Ok(self.write_rows(write, then).await?.decode()?)
+        Ok(self.write_rows(write, then.of_undecoded()).await?.decode()?)
     }
 
-    async fn write_rows(&self, write: Statement, then: Vec<Statement>) -> Result<Rows, StoreError> {
+    async fn write_rows(&self, write: Statement, then: ThenOfRows) -> Result<Rows, StoreError> {
         let written = self.transaction(move |mut connection| {
             Box::pin(async move { fetch_all(write, then, &mut connection).await })
         });
@@ -103,11 +130,11 @@ impl Database {
         lock: Statement,
         check: impl FnOnce(&[L]) -> Result<(), E> + Send + 'static,
         write: Statement,
-        then: Vec<Statement>,
+        then: Then<R>,
     ) -> Result<Vec<R>, E> {
         let accept =
             Box::new(move |locked: Rows| -> sqlx::Result<_> { Ok(check(&locked.decode()?)) });
-        let written = self.write_rows_if(lock, accept, write, then).await?;
+        let written = self.write_rows_if(lock, accept, write, then.of_undecoded()).await?;
         Ok(written.decode().map_err(StoreError::from)?)
     }
 
@@ -116,7 +143,7 @@ impl Database {
         lock: Statement,
         accept: Box<dyn FnOnce(Rows) -> sqlx::Result<Result<(), E>> + Send>,
         write: Statement,
-        then: Vec<Statement>,
+        then: ThenOfRows,
     ) -> Result<Rows, E> {
         let written = self.transaction(move |mut connection| {
             Box::pin(async move {
@@ -188,11 +215,11 @@ async fn write_alone(pool: &Pool, statement: Statement) -> Result<Rows, StoreErr
 /// The rows of the first statement. The others run if there are any.
 async fn fetch_all(
     write: Statement,
-    then: Vec<Statement>,
+    then: ThenOfRows,
     connection: &mut Connection<'_>,
 ) -> sqlx::Result<Rows> {
     let rows = write.fetch(connection).await?;
-    let then = if rows.is_empty() { Vec::new() } else { then };
+    let then = if rows.is_empty() { Vec::new() } else { then(&rows)? };
     for statement in then {
         statement.fetch(connection).await?;
     }

@@ -37,7 +37,7 @@ mod url;
 mod write;
 
 pub use batched_reads::{BatchedReads, ReadByKeys, RowsByKey};
-pub use database::{Database, Engine};
+pub use database::{Database, Engine, Then};
 pub use error::StoreError;
 pub use inspection::{Inspection, Probe, check_database};
 pub use long_transaction::LongTransaction;

@@ -739,11 +739,13 @@ pub struct WatchUsersRequest {
 /// An item of the stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchUsersResponse {
+    /// What it is; unset: of a later version, to be ignored.
     #[prost(oneof = "watch_users_response::Item", tags = "1, 2")]
     pub item: ::core::option::Option<watch_users_response::Item>,
 }
 /// Nested message and enum types in `WatchUsersResponse`.
 pub mod watch_users_response {
+    /// What it is; unset: of a later version, to be ignored.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Item {
         /// A user as changed.

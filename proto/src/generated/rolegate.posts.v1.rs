@@ -11,7 +11,7 @@ pub struct Post {
     /// 1 to 50,000 characters (Unicode scalar values), no NUL.
     #[prost(string, tag = "3")]
     pub content: ::prost::alloc::string::String,
-    /// The user who created it; unchanged when that user is deleted.
+    /// The user who created it; 0 after that user was deleted.
     #[prost(int64, tag = "4")]
     pub author_id: i64,
     /// The author's username when the service answered; unset when that user is deleted.

@@ -3,6 +3,7 @@
 use super::{App, NOW, POLICY, bearer, origin};
 use crate::{
     accounts::{Accounts, ApiKeyRequest, Requirement, check_key_expiry, check_name},
+    audit::Write,
     opaque_token::{OpaqueToken, TokenKind},
     store::{TokenSelection, TokenStore as _, UserStore as _},
     user::User,
@@ -44,7 +45,7 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
         (Role::AUTHOR, Role::AUTHOR),
         (Role::USER, Role::USER),
     ] {
-        app.store.set_role(None, ann.id, stored).await.expect("set");
+        app.store.set_role(None, ann.id, stored, Write::any()).await.expect("set");
         for (key, role) in [(&free, stored), (&bound, of_bound)] {
             let user = app.accounts.authorize(key, &any()).await.expect("good").user;
             assert_eq!(user, User { role, ..ann.clone() });
@@ -64,7 +65,7 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     let (short, _) = create_key(&app.accounts, &token, None, Some(1_800_000_005)).await;
     let of_bob = app.login("bob", "sesame").await.expect("logged in");
     let (of_bob, _) = create_key(&app.accounts, &of_bob, None, None).await;
-    app.store.delete(None, bob.id).await.expect("deleted");
+    app.store.delete(None, bob.id, Write::any()).await.expect("deleted");
     let check = async |key: &str| {
         let alone = app.accounts.authorize(key, &any()).await;
         let bearer = bearer(key, any());
@@ -86,12 +87,15 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     assert!(check(&short).await);
     app.store.set_time(NOW + 5);
     assert!(!check(&short).await && check(&good).await);
-    app.store.set_disabled(None, ann.id, true).await.expect("disabled");
+    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
     assert!(!check(&good).await);
-    app.store.set_disabled(None, ann.id, false).await.expect("enabled");
+    app.store.set_disabled(None, ann.id, false, Write::any()).await.expect("enabled");
     assert!(check(&good).await, "keys are good again");
     let one = TokenSelection::One(id);
-    app.store.delete_tokens(TokenKind::ApiKey, None, ann.id, one).await.expect("deleted");
+    app.store
+        .delete_tokens(TokenKind::ApiKey, None, ann.id, one, Write::any())
+        .await
+        .expect("deleted");
     assert!(!check(&good).await);
 }
 
@@ -141,7 +145,7 @@ async fn a_token_that_is_revoked_before_its_key_is_inserted_makes_none() {
 async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_role(None, ann.id, Role::ADMIN).await.expect("set");
+    app.store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("set");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let (key, _) = create_key(&app.accounts, &token, None, None).await;
     let accounts = &app.accounts;

@@ -3,6 +3,7 @@
 use super::{NOW, SESSIONS, sessions::app};
 use crate::{
     accounts::{ApiKeyRequest, Requirement, SessionRequest},
+    audit::Write,
     store::UserStore as _,
 };
 use secrecy::ExposeSecret as _;
@@ -69,6 +70,6 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
         .expect("out");
     assert!(!app.is_good_from(true, &domain).await);
     let domain = make().await;
-    app.store.set_disabled(None, ann.id, true).await.expect("disabled");
+    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
     assert!(!app.is_good_from(true, &domain).await);
 }

@@ -1,7 +1,10 @@
 //! Users whose hashes other systems have made.
 
 use super::{App, POLICY, origin};
-use crate::store::{NewUser, UserStore as _};
+use crate::{
+    audit::Write,
+    store::{NewUser, UserStore as _},
+};
 use rolegate_proto::Role;
 use secrecy::ExposeSecret;
 use std::time::{Duration, Instant};
@@ -20,7 +23,7 @@ async fn basic_checks_an_imported_hash_and_login_replaces_it() {
     let app = App::new(POLICY).await;
     let (username, password_hash) = ("ann".to_owned(), ARGON2I.into());
     let new = NewUser { username, password_hash, role: Role::USER };
-    app.store.insert(None, new).await.expect("inserted");
+    app.store.insert(None, new, Write::any()).await.expect("inserted");
 
     let basic =
         |password: &'static str| app.accounts.verify_credentials("ann", password.into(), origin(1));

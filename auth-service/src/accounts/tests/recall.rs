@@ -3,6 +3,7 @@
 use super::{ADMIN_USERNAME, App, POLICY, origin};
 use crate::{
     accounts::verify_credentials::BasicCheck,
+    audit::Write,
     store::{NewUser, UserStore as _},
 };
 use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
@@ -67,7 +68,7 @@ async fn what_is_recalled_is_as_stored_now() {
     let ann = app.register("ann").await.expect("registered");
     app.verify("ann", "sesame").await.expect("verified");
     for role in [Role::AUTHOR, "planted".parse().expect("a role")] {
-        app.store.set_role(None, ann.id, role).await.expect("set");
+        app.store.set_role(None, ann.id, role, Write::any()).await.expect("set");
         let recalled =
             app.accounts.recall(vec![Some(check("ann", "sesame", 1))]).await.expect("read");
         let (user, unknown) = recalled.into_iter().next().flatten().expect("remembered");
@@ -79,10 +80,10 @@ async fn what_is_recalled_is_as_stored_now() {
     let change = app.accounts.change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(!app.is_recalled("ann", "sesame").await && !app.is_recalled("ann", "open!").await);
-    app.store.delete(None, ann.id).await.expect("deleted");
+    app.store.delete(None, ann.id, Write::any()).await.expect("deleted");
     let password_hash = "x".to_owned().into();
     let new = NewUser { username: "ann".to_owned(), password_hash, role: Role::USER };
-    app.store.insert(None, new).await.expect("inserted");
+    app.store.insert(None, new, Write::any()).await.expect("inserted");
     assert!(!app.is_recalled("ann", "sesame").await, "another user");
 }
 

@@ -3,6 +3,7 @@
 use super::{App, NOW, POLICY, bearer};
 use crate::{
     accounts::Requirement,
+    audit::Write,
     store::{UserStore as _, Writer},
 };
 use rolegate_proto::{Reason, Role};
@@ -54,7 +55,7 @@ async fn an_expired_token_is_invalid_also_without_its_user() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    app.store.delete(None, ann.id).await.expect("deleted");
+    app.store.delete(None, ann.id, Write::any()).await.expect("deleted");
     assert_err!(app.accounts.authorize(&token, &any()).await, TokenUserNotFound);
     app.store.set_time(NOW + 30 * 60);
     assert_err!(app.accounts.authorize(&token, &any()).await, TokenInvalid);
@@ -82,7 +83,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
     assert_eq!((error.reason(), error.retry()), (Reason::ClockBehind, retry));
 
     for _ in 0..2 {
-        app.store.revoke_tokens(ann.id, Writer::Operator).await.expect("revoked");
+        app.store.revoke_tokens(ann.id, Writer::Operator, Write::any()).await.expect("revoked");
         let new = app.login("ann", "sesame").await.expect("logged in at once");
         for minute in 0..30 {
             app.store.set_time(NOW + minute * 60);
@@ -107,7 +108,7 @@ async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
     let logout = async {
         // Between the read of the hash and the end of the check.
         for _ in 0..200 {
-            store.revoke_tokens(ann.id, Writer::Admin(1)).await.expect("revoked");
+            store.revoke_tokens(ann.id, Writer::Admin(1), Write::any()).await.expect("revoked");
             tokio::task::yield_now().await;
         }
         store.set_time(NOW + 3);
@@ -156,7 +157,7 @@ async fn a_user_who_is_disabled_while_a_login_waits_gets_no_token() {
     // Longer than the hash takes, so it waits for the clock.
     let waited = tokio::time::timeout(Duration::from_millis(500), &mut login).await;
     assert!(waited.is_err(), "{waited:?}");
-    app.store.set_disabled(None, ann.id, true).await.expect("disabled");
+    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
     app.store.set_time(NOW + 3);
     assert_err!(login.await, CredentialsInvalid);
 }

@@ -3,6 +3,7 @@
 use super::{App, POLICY};
 use crate::{
     accounts::{ApiKeyRequest, PageRequest, Policy, Requirement},
+    audit::Write,
     store::UserStore as _,
 };
 use rolegate_proto::Role;
@@ -55,7 +56,7 @@ async fn a_stored_role_that_is_not_known_grants_what_any_user_may() {
     let app = app("").await;
     let ann = app.register("ann").await.expect("registered");
     let (token, removed) = (app.login("ann", "sesame").await.expect("in"), role("editor"));
-    app.store.set_role(None, ann.id, removed).await.expect("set");
+    app.store.set_role(None, ann.id, removed, Write::any()).await.expect("set");
     let actor = app.accounts.authorize(&token, &Requirement::AnyAuthenticated).await;
     let actor = actor.expect("any user");
     assert_eq!((actor.user.role, actor.unknown_role), (Role::USER, Some(removed)));
@@ -85,7 +86,7 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
         ("admin", "editor"),
         ("user", "user"),
     ] {
-        app.store.set_role(None, ann.id, role(stored)).await.expect("set");
+        app.store.set_role(None, ann.id, role(stored), Write::any()).await.expect("set");
         let actor = app
             .accounts
             .authorize(key.expose_secret(), &Requirement::AnyAuthenticated)

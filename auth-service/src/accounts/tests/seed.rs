@@ -3,6 +3,7 @@
 use super::{App, POLICY, origin};
 use crate::{
     accounts::{ADMIN_USERNAME, AdminPassword, InitialPassword, SeedError},
+    audit::Write,
     store::{UserStore as _, Writer},
 };
 use rolegate_proto::Role;
@@ -53,16 +54,16 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
     app.accounts.revoke_tokens(&token, None).await.expect("logged out");
     start().await.expect("started");
     assert!(path.exists(), "a logout sets no password");
-    app.store.set_disabled(None, 1, true).await.expect("disabled");
+    app.store.set_disabled(None, 1, true, Write::any()).await.expect("disabled");
     start().await.expect("started");
-    app.store.set_disabled(None, 1, false).await.expect("enabled");
+    app.store.set_disabled(None, 1, false, Write::any()).await.expect("enabled");
     assert!(path.exists(), "the password is good again when the admin is enabled");
     app.login(ADMIN_USERNAME, &text).await.expect("logged in");
 
     // As another process sets it: the same, at another cost, and then another one.
     let set = async |password: &str| {
         let hash = bcrypt::hash(password, 5).expect("hashed").into();
-        app.store.set_password(1, hash, Writer::Operator).await.expect("set");
+        app.store.set_password(1, hash, Writer::Operator, Write::any()).await.expect("set");
     };
     set(&text).await;
     start().await.expect("started");
@@ -83,7 +84,7 @@ async fn start_keeps_a_file_that_it_cannot_check() {
     assert!(path.exists(), "not UTF-8");
     fs::write(&path, text).expect("written");
     let hash = format!("hmac-sha256:unknown:{}", bcrypt::hash("sesame", 4).expect("hashed"));
-    app.store.set_password(1, hash.into(), Writer::Operator).await.expect("set");
+    app.store.set_password(1, hash.into(), Writer::Operator, Write::any()).await.expect("set");
     start().await.expect("started");
     assert!(path.exists(), "the pepper is not configured");
 }
@@ -107,7 +108,7 @@ async fn replica_that_seeds_second_keeps_only_a_file_with_the_password_of_the_fi
 async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_role(None, ann.id, Role::ADMIN).await.expect("set");
+    app.store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("set");
     let admin = app.login("ann", "sesame").await.expect("logged in");
     for has_user in [true, false] {
         assert_err!(app.register(ADMIN_USERNAME).await, UsernameTaken);
@@ -116,7 +117,7 @@ async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
         let create = app.accounts.create_user(&admin, ADMIN_USERNAME, password, role, origin(1));
         assert_err!(create.await, UsernameTaken);
         if has_user {
-            app.store.delete(None, 1).await.expect("deleted by the operator");
+            app.store.delete(None, 1, Write::any()).await.expect("deleted by the operator");
         }
     }
     app.register("Admin").await.expect("another name");

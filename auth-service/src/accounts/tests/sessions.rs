@@ -3,6 +3,7 @@
 use super::{App, NOW, POLICY, SESSIONS, origin};
 use crate::{
     accounts::{AccountError, ApiKeyRequest, Bearer, Requirement, SessionRequest},
+    audit::Write,
     opaque_token::{OpaqueToken, TokenKind},
     store::{TokenStore as _, UserStore as _, Writer},
     user::User,
@@ -64,19 +65,19 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
     let (app, ann) = app().await;
     let (token, _) = app.session().await;
     for role in [Role::USER, Role::ADMIN, Role::AUTHOR] {
-        app.store.set_role(None, ann.id, role).await.expect("set");
+        app.store.set_role(None, ann.id, role, Write::any()).await.expect("set");
         let actor = app.accounts.authorize(&token, &Requirement::AnyAuthenticated).await;
         assert_eq!(actor.expect("good").user, User { role, ..ann.clone() });
     }
     let request = ApiKeyRequest { name: "export".to_owned(), ..ApiKeyRequest::default() };
     app.accounts.create_api_key(&token, request).await.expect("a key");
     app.accounts.delete_tokens(TokenKind::ApiKey, &token, None, None).await.expect("deleted");
-    app.store.set_disabled(None, ann.id, true).await.expect("disabled");
+    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
     assert!(!app.is_good(&token).await);
-    app.store.set_disabled(None, ann.id, false).await.expect("enabled");
+    app.store.set_disabled(None, ann.id, false, Write::any()).await.expect("enabled");
     assert!(!app.is_good(&token).await, "it has ended");
     let (token, _) = app.session().await;
-    app.store.delete(None, ann.id).await.expect("deleted");
+    app.store.delete(None, ann.id, Write::any()).await.expect("deleted");
     assert!(!app.is_good(&token).await);
 }
 
@@ -84,9 +85,9 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
 async fn a_session_is_made_with_the_checks_of_a_login() {
     let (app, ann) = app().await;
     let wrong = async || app.try_session("open!", SessionRequest::default()).await;
-    app.store.set_disabled(None, ann.id, true).await.expect("disabled");
+    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
     assert_err!(app.try_session("sesame", SessionRequest::default()).await, CredentialsInvalid);
-    app.store.set_disabled(None, ann.id, false).await.expect("enabled");
+    app.store.set_disabled(None, ann.id, false, Write::any()).await.expect("enabled");
     assert_err!(wrong().await, CredentialsInvalid);
     assert_err!(wrong().await, CredentialsInvalid);
     assert_err!(wrong().await, TooManyAttempts);
@@ -192,10 +193,10 @@ async fn sessions_end_with_tokens_also_where_their_time_is_in_the_future() {
     let (app, ann) = app().await;
     for writer in [Writer::Admin(1), Writer::Operator] {
         app.store.set_time(NOW + 86_400);
-        app.store.revoke_tokens(ann.id, Writer::Operator).await.expect("revoked");
+        app.store.revoke_tokens(ann.id, Writer::Operator, Write::any()).await.expect("revoked");
         let (token, _) = app.session().await;
         app.store.set_time(NOW);
-        app.store.revoke_tokens(ann.id, writer).await.expect("revoked");
+        app.store.revoke_tokens(ann.id, writer, Write::any()).await.expect("revoked");
         for time in [NOW, NOW + 86_400] {
             app.store.set_time(time);
             assert!(!app.is_good(&token).await);
@@ -235,11 +236,18 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
     let seen = session.not_before.expect("a session");
     let owner = || Writer::Owner { seen, session: Some(session.id) };
     app.accounts.revoke_tokens(&app.session().await.0, None).await.expect("another one");
-    let user = app.store.set_password(ann.id, "hash".into(), owner()).await.expect("still good");
+    let user = app
+        .store
+        .set_password(ann.id, "hash".into(), owner(), Write::any())
+        .await
+        .expect("still good");
     let one = crate::store::TokenSelection::One(session.id);
-    app.store.delete_tokens(TokenKind::Session, None, ann.id, one).await.expect("ended");
+    app.store
+        .delete_tokens(TokenKind::Session, None, ann.id, one, Write::any())
+        .await
+        .expect("ended");
     let late = Writer::Owner { seen: user.tokens_not_before, session: Some(session.id) };
-    assert!(app.store.set_password(ann.id, "hash".into(), late).await.is_err());
+    assert!(app.store.set_password(ann.id, "hash".into(), late, Write::any()).await.is_err());
 }
 
 #[tokio::test]
@@ -306,9 +314,9 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
     assert_err!(create(admin, Some(999), role).await, UserNotFound);
     assert_err!(create(&session, Some(ann.id), role).await, RoleInsufficient);
     assert_err!(create(admin, Some(1), role).await, ApiKeyInvalid);
-    app.store.set_role(None, ann.id, Role::ADMIN).await.expect("set");
+    app.store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("set");
     assert_err!(create(admin, Some(ann.id), role).await, ApiKeyInvalid);
     let (own, _) = create(admin, None, None).await.expect("one's own");
-    app.store.set_role(None, ann.id, Role::USER).await.expect("set");
+    app.store.set_role(None, ann.id, Role::USER, Write::any()).await.expect("set");
     assert_err!(create(&own, Some(ann.id), role).await, RoleInsufficient);
 }

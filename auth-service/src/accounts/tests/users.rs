@@ -3,6 +3,7 @@
 use super::{App, NOW, POLICY, origin};
 use crate::{
     accounts::{AccountError, PageRequest, SessionRequest},
+    audit::Write,
     store::UserStore as _,
     user::ListedUser,
 };
@@ -87,7 +88,7 @@ async fn logins_are_noted_and_neither_wrong_passwords_nor_basic() {
 async fn lists_are_of_those_who_are_disabled_or_are_not() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_disabled(None, ann.id, true).await.expect("disabled");
+    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
     for (disabled, expected) in [(Some(true), &["ann"][..]), (Some(false), &["admin"])] {
         let search = "N".to_owned();
         let found = app.list(PageRequest { disabled, search, ..PageRequest::default() }).await;

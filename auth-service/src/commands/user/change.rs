@@ -41,7 +41,7 @@ impl Operator {
         let password_hash = new_password::hash(file.as_deref(), settings).await?;
         let new = NewUser { username: username.to_owned(), password_hash, role };
         let store = Arc::clone(&self.store);
-        let insert = async move { store.insert(None, new).await };
+        let insert = move |write| async move { store.insert(None, new, write).await };
         let write = Write::by_operator(Change::UserCreated, None);
         let user = write.run(insert, Write::record_user).await.map_err(|error| match error {
             WriteError::UsernameTaken => taken(),
@@ -59,8 +59,8 @@ impl Operator {
     ) -> Result<(), Failure> {
         let user = self.find(username).await?;
         let hash = new_password::hash(file.as_deref(), settings).await?;
-        let set = |store: Store, id| async move {
-            set_password(&*store, id, hash, Writer::Operator).await
+        let set = move |store: Store, id, write| async move {
+            set_password(&*store, id, hash, Writer::Operator, write).await
         };
         self.change(&user, Change::PasswordSet, set).await?;
         print(&format!("User {} ({username:?}) has the new password now.", user.id));
@@ -81,7 +81,9 @@ impl Operator {
 
     pub(super) async fn set_disabled(&self, username: &str, disabled: bool) -> Result<(), Failure> {
         let user = self.find(username).await?;
-        let set = |store: Store, id| async move { store.set_disabled(None, id, disabled).await };
+        let set = move |store: Store, id, write| async move {
+            store.set_disabled(None, id, disabled, write).await
+        };
         self.change(&user, Change::disabled(disabled), set).await?;
         let state = if disabled { "disabled" } else { "enabled" };
         print(&format!("User {} ({username:?}) is {state} now.", user.id));
@@ -91,7 +93,9 @@ impl Operator {
     pub(super) async fn set_role(&self, username: &str, role: Role) -> Result<(), Failure> {
         let user = self.find(username).await?;
         let from = user.role;
-        let set = |store: Store, id| async move { store.set_role(None, id, role).await };
+        let set = move |store: Store, id, write| async move {
+            store.set_role(None, id, role, write).await
+        };
         self.change(&user, Change::RoleChanged { from }, set).await?;
         print(&format!("User {} ({username:?}) has the role {role} now; it was {from}.", user.id));
         Ok(())
@@ -99,8 +103,9 @@ impl Operator {
 
     pub(super) async fn revoke_tokens(&self, username: &str) -> Result<(), Failure> {
         let user = self.find(username).await?;
-        let revoke =
-            |store: Store, id| async move { store.revoke_tokens(id, Writer::Operator).await };
+        let revoke = |store: Store, id, write| async move {
+            store.revoke_tokens(id, Writer::Operator, write).await
+        };
         self.change(&user, Change::TokensRevoked, revoke).await?;
         print(&format!("Every access token of user {} ({username:?}) is revoked.", user.id));
         Ok(())
@@ -112,11 +117,32 @@ impl Operator {
         if !yes && io::stdin().is_terminal() && !is_confirmed(&user).await? {
             return Err("nothing was deleted".into());
         }
-        let delete = |store: Store, id| async move { store.delete(None, id).await };
+        let delete = |store: Store, id, write| async move { store.delete(None, id, write).await };
         self.change(&user, Change::UserDeleted, delete).await?;
         print(&format!("User {} ({username:?}) is deleted.", user.id));
         if username == ADMIN_USERNAME {
             print("The next start creates the user admin again.");
+        }
+        Ok(())
+    }
+}
+
+impl Operator {
+    /// Of all deleted users who had this name. Rows that are not sealed yet have the name, too.
+    pub(super) async fn erase_audit(&self, username: &str) -> Result<(), Failure> {
+        if self.find(username).await.is_ok() {
+            return Err(format!("the user {username:?} exists; delete the user first").into());
+        }
+        while self.store.seal().await? {}
+        let ids = self.transfer.deleted_users(username).await?;
+        if ids.is_empty() {
+            return Err(format!("the record has no deleted user {username:?}").into());
+        }
+        for id in ids {
+            let write = Write::by_operator(Change::AuditErased, Some(id));
+            let rows = self.transfer.erase(id, &write).await?;
+            write.of_erasure(id, rows).log();
+            print(&format!("The name of user {id} is erased from {rows} rows."));
         }
         Ok(())
     }

@@ -56,10 +56,11 @@ impl Operator {
         (new.stored.role, new.stored.expires_at) = (role, expires_at);
         let key = new.token.clone();
         let store = Arc::clone(&self.store);
-        let insert = async move { store.insert_token(new, Writer::Operator).await };
+        let insert =
+            move |write| async move { store.insert_token(new, Writer::Operator, write).await };
         let write = Write::by_operator(Change::ApiKeyCreated, Some(user_id));
         let inserted =
-            write.run(insert, move |write, key| write.record_token(key, Some(&user.username)));
+            write.run(insert, move |write, key| write.of_token(key, Some(&user.username)).log());
         inserted.await.map_err(|error| match error {
             WriteError::UserNotFound if is_disabled => {
                 format!("the user {username:?} is disabled").into()
@@ -100,14 +101,13 @@ impl Operator {
     pub(super) async fn delete_key(&self, username: &str, id: i64) -> Result<(), Failure> {
         let user = self.find(username).await?;
         let (store, user_id) = (Arc::clone(&self.store), user.id);
-        let delete = async move {
-            store.delete_tokens(TokenKind::ApiKey, None, user_id, TokenSelection::One(id)).await
+        let delete = move |write| async move {
+            let one = TokenSelection::One(id);
+            store.delete_tokens(TokenKind::ApiKey, None, user_id, one, write).await
         };
         let write = Write::by_operator(Change::ApiKeyDeleted, Some(user_id));
         let record = move |write: &Write, keys: &Vec<OpaqueToken>| {
-            for key in keys {
-                write.record_token(key, Some(&user.username));
-            }
+            keys.iter().for_each(|key| write.of_token(key, Some(&user.username)).log());
         };
         if write.run(delete, record).await?.is_empty() {
             return Err(format!("the user {username:?} has no API key {id}").into());

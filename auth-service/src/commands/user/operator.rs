@@ -10,11 +10,11 @@ use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, Schema};
 use std::sync::Arc;
 
-pub(super) type Store = Arc<dyn UserStore>;
+pub(in crate::commands) type Store = Arc<dyn UserStore>;
 
-pub(super) struct Operator {
-    pub(super) store: Store,
-    pub(super) transfer: Transfer,
+pub(in crate::commands) struct Operator {
+    pub(in crate::commands) store: Store,
+    pub(in crate::commands) transfer: Transfer,
     pub(super) database: DatabaseUrl,
     pub(super) roles: Roles,
 }
@@ -22,7 +22,10 @@ pub(super) struct Operator {
 impl Operator {
     /// Opens the existing store. Neither waits for a database nor creates or migrates one: a
     /// mistyped URL must not create an empty database, and a server may be using an old schema.
-    pub(super) async fn connect(url: DatabaseUrl, roles: Roles) -> Result<Self, Failure> {
+    pub(in crate::commands) async fn connect(
+        url: DatabaseUrl,
+        roles: Roles,
+    ) -> Result<Self, Failure> {
         let missing = || {
             let problem = "there is no database yet; the first start creates it";
             Err(url.invalid(format!("{url}: {problem}")).into())
@@ -65,13 +68,14 @@ impl Operator {
         &self,
         user: &User,
         change: Change,
-        write: impl FnOnce(Store, i64) -> W,
+        write: impl FnOnce(Store, i64, Write) -> W + Send + 'static,
     ) -> Result<(), Failure>
     where
         W: Future<Output = Result<User, WriteError>> + Send + 'static,
     {
-        let write = write(Arc::clone(&self.store), user.id);
-        let changed = Write::by_operator(change, Some(user.id)).run(write, Write::record_user);
+        let (store, id) = (Arc::clone(&self.store), user.id);
+        let write = move |recorded| write(store, id, recorded);
+        let changed = Write::by_operator(change, Some(id)).run(write, Write::record_user);
         changed.await.map(drop).map_err(|error| match error {
             WriteError::UserNotFound => not_found(&user.username),
             error => error.into(),

@@ -5,6 +5,7 @@
 
 use super::{SqlStore, seconds_to_store, stored_seconds};
 use crate::{
+    audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{StoreError, TokenSelection, TokenStore, Used, WriteError, Writer, tables::COLUMNS},
     user::{Credentials, User},
@@ -59,7 +60,12 @@ impl SqlStore {
 
 #[async_trait]
 impl TokenStore for SqlStore {
-    async fn insert_token(&self, new: NewToken, writer: Writer) -> Result<OpaqueToken, WriteError> {
+    async fn insert_token(
+        &self,
+        new: NewToken,
+        writer: Writer,
+        write: Write,
+    ) -> Result<OpaqueToken, WriteError> {
         let NewToken { digest, stored: token, .. } = new;
         let (id, actor, kind) = (token.user_id, writer.admin(), token.kind());
         let created_at = seconds_to_store(token.created_at);
@@ -92,6 +98,7 @@ impl TokenStore for SqlStore {
             self.0.statement("SELECT ").push(COLUMNS).push(r#", password FROM "user" WHERE "#);
         let lock = lock.push("id IN ($1, $2) ORDER BY id").bind(id).bind(actor.unwrap_or(id));
         let check = move |locked: &[Credentials]| writer.may_add_token(locked, id);
+        let then = self.record(move |token| write.of_token(token, None), then);
         if let Some(inserted) = self.0.write_if(lock, check, insert, then).await?.pop() {
             return Ok(inserted);
         }
@@ -131,6 +138,7 @@ impl TokenStore for SqlStore {
         actor: Option<i64>,
         user_id: i64,
         selection: TokenSelection,
+        write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         let delete =
             self.0.statement("DELETE FROM api_key WHERE ").push(of_user(kind)).bind(user_id);
@@ -139,14 +147,15 @@ impl TokenStore for SqlStore {
             TokenSelection::AllBut(id) => (" AND ($2 IS NULL OR id <> $2)", id),
         };
         let delete = Self::returning_tokens(delete.push(condition).bind(id));
+        let record = self.record(move |token| write.of_token(token, None), Vec::new());
         if actor.is_some() {
-            let deleted = self.write_as_admin(actor, user_id, true, delete, Vec::new());
+            let deleted = self.write_as_admin(actor, user_id, true, delete, record);
             return Ok(by_id(deleted.await?));
         }
         // After the user's row, so that what the session has begun to write is done or does not happen.
         let lock = self.select().push(" WHERE id = $1").bind(user_id);
         let check = |_: &[User]| Ok::<_, WriteError>(());
-        Ok(by_id(self.0.write_if(lock, check, delete, Vec::new()).await?))
+        Ok(by_id(self.0.write_if(lock, check, delete, record).await?))
     }
 
     async fn delete_idle_sessions(

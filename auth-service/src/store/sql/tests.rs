@@ -2,6 +2,7 @@ mod listing;
 
 use super::{NewUser, TABLES, UserFilter, open, open_beside};
 use crate::{
+    audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{BatchedReads, Credentials, Used, UserStore, Writer, list_query::list_query},
 };
@@ -46,11 +47,12 @@ async fn page_is_read_from_an_index_and_never_sorted() {
 async fn use_a_key_and_a_password(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
-    let user_id = store.insert(None, new).await.expect("inserted").id;
+    let user_id = store.insert(None, new, Write::any()).await.expect("inserted").id;
     let key =
         || NewToken::generate(API_KEY_PREFIX, user_id, "export".to_owned(), 7).expect("randomness");
-    let used = store.insert_token(key(), Writer::Operator).await.expect("inserted").id;
-    store.insert_token(key(), Writer::Operator).await.expect("inserted");
+    let used =
+        store.insert_token(key(), Writer::Operator, Write::any()).await.expect("inserted").id;
+    store.insert_token(key(), Writer::Operator, Write::any()).await.expect("inserted");
     for at in [20, 10] {
         store.note_use(Used::Token, used, at);
         store.note_use(Used::Token, 999, at);
@@ -104,7 +106,7 @@ async fn uses_of_keys_and_passwords_are_written_together_at_last_by_close_on_pos
 async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentials>>, StoreError> {
     let store = open(url).await.expect("opened");
     let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
-    store.insert(None, new).await.expect("inserted");
+    store.insert(None, new, Write::any()).await.expect("inserted");
     let reads = BatchedReads::new(&store);
     let read = |name: &str| reads.credentials.get(name.to_owned());
     let (bob, ann, with_nul, again) =
@@ -188,9 +190,10 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     // Both write by the clock of the file, whatever they know of it.
     set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
     let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
-    let id = running.insert(None, new).await.expect("inserted").id;
+    let id = running.insert(None, new, Write::any()).await.expect("inserted").id;
     for store in [running, beside] {
-        let revoked = store.revoke_tokens(id, Writer::Operator).await.expect("revoked");
+        let revoked =
+            store.revoke_tokens(id, Writer::Operator, Write::any()).await.expect("revoked");
         let stored = revoked.tokens_not_before;
         assert!(stored.abs_diff(system_time() + HOUR) < 60, "{stored}");
     }
@@ -222,7 +225,7 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
     let latest = async |username: &str| {
         let (username, password_hash) = (username.to_owned(), "hash".into());
         store
-            .insert(None, NewUser { username, password_hash, role: Role::USER })
+            .insert(None, NewUser { username, password_hash, role: Role::USER }, Write::any())
             .await
             .expect("one");
         let latest = database.statement("SELECT latest FROM clock");

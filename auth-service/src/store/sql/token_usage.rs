@@ -3,7 +3,7 @@
 
 use crate::store::Used;
 use parking_lot::Mutex;
-use rolegate_sql_store::{Database, StoreError};
+use rolegate_sql_store::{Database, StoreError, Then};
 use rolegate_telemetry::logs::error_chain;
 use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -107,6 +107,6 @@ impl TokenUsage {
         let update = database.statement(update);
         let update = update.push_rows(&[("used_id", "bigint"), ("used_at", "bigint")], &rows);
         let (update, check) = (update.push(condition), |_: &[(i64,)]| Ok::<_, StoreError>(()));
-        database.write_if::<_, (i64,), _>(lock, check, update, Vec::new()).await.map(drop)
+        database.write_if::<_, (i64,), _>(lock, check, update, Then::nothing()).await.map(drop)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{assert_not_found, get, insert, names};
 use crate::{
+    audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{TokenSelection, UserFilter, UserStore, WriteError, Writer},
     user::User,
@@ -20,7 +21,10 @@ fn new_key(user: &User, digest: &str) -> NewToken {
 }
 
 async fn add(store: &dyn UserStore, user: &User, digest: &str) -> OpaqueToken {
-    store.insert_token(new_key(user, digest), Writer::Operator).await.expect("inserted")
+    store
+        .insert_token(new_key(user, digest), Writer::Operator, Write::any())
+        .await
+        .expect("inserted")
 }
 
 async fn ids(store: &dyn UserStore, user: &User) -> Vec<i64> {
@@ -34,7 +38,7 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
     let (role, expires_at) = (Some(Role::AUTHOR), Some(9));
     let mut new = new_key(&ann, "one");
     (new.stored.role, new.stored.expires_at) = (role, expires_at);
-    let one = store.insert_token(new, Writer::Operator).await.expect("inserted");
+    let one = store.insert_token(new, Writer::Operator, Write::any()).await.expect("inserted");
     let expected = OpaqueToken {
         id: one.id,
         user_id: ann.id,
@@ -74,9 +78,12 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
     // Rivals for one free place, many times: without a lock they count the same 49 keys now and then.
     for round in 0..20 {
         let oldest = ids(store, &ann).await[0];
-        store.delete_tokens(KEY, None, ann.id, TokenSelection::One(oldest)).await.expect("deleted");
+        store
+            .delete_tokens(KEY, None, ann.id, TokenSelection::One(oldest), Write::any())
+            .await
+            .expect("deleted");
         let new = |number| new_key(&ann, &format!("{round} {number}"));
-        let rival = |number| store.insert_token(new(number), Writer::Operator);
+        let rival = |number| store.insert_token(new(number), Writer::Operator, Write::any());
         let inserted: [_; 4] = join!(rival(0), rival(1), rival(2), rival(3)).into();
         for error in inserted.iter().filter_map(|outcome| outcome.as_ref().err()) {
             assert!(matches!(error, WriteError::ApiKeyLimit), "{error:?}");
@@ -91,14 +98,16 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
 pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let key = add(store, &ann, "one").await;
-    store.set_disabled(None, ann.id, true).await.expect("disabled");
+    store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
     let stranger = User { id: 999, ..ann.clone() };
     for user in [&ann, &stranger] {
-        assert_not_found(store.insert_token(new_key(user, "two"), Writer::Operator).await);
+        assert_not_found(
+            store.insert_token(new_key(user, "two"), Writer::Operator, Write::any()).await,
+        );
     }
     let found = store.tokens_by_digest(&["one".to_owned()]).await.expect("read").value;
     assert!(found.len() == 1 && found[0].user.disabled, "the use case refuses it");
-    store.delete(None, ann.id).await.expect("deleted");
+    store.delete(None, ann.id, Write::any()).await.expect("deleted");
     assert_eq!(store.tokens_by_digest(&["one".to_owned()]).await.expect("read").value, []);
     assert!(ids(store, &ann).await.is_empty());
     let bob = insert(store, "bob", Role::USER).await;
@@ -113,20 +122,29 @@ pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen
     let mut seen = ann.tokens_not_before;
     for (round, change) in ["logout", "password", "disabled"].into_iter().enumerate() {
         let owner = || Writer::Owner { seen, session: None };
-        let made = store.insert_token(new_key(&ann, change), owner()).await.expect("unchanged");
+        let made = store
+            .insert_token(new_key(&ann, change), owner(), Write::any())
+            .await
+            .expect("unchanged");
         let changed = match change {
-            "logout" => store.revoke_tokens(ann.id, owner()).await,
-            "password" => store.set_password(ann.id, "new".into(), owner()).await,
-            _ => store.set_disabled(None, ann.id, true).await,
+            "logout" => store.revoke_tokens(ann.id, owner(), Write::any()).await,
+            "password" => store.set_password(ann.id, "new".into(), owner(), Write::any()).await,
+            _ => store.set_disabled(None, ann.id, true, Write::any()).await,
         };
-        assert_not_found(store.insert_token(new_key(&ann, "late"), owner()).await);
+        assert_not_found(store.insert_token(new_key(&ann, "late"), owner(), Write::any()).await);
         assert_eq!(ids(store, &ann).await.len(), round + 1, "{change}");
         assert!(ids(store, &ann).await.contains(&made.id), "keys stay");
         seen = changed.expect("changed").tokens_not_before;
     }
     assert!(get(store, ann.id).await.expect("a user").disabled);
     assert_not_found(
-        store.insert_token(new_key(&ann, "late"), Writer::Owner { seen, session: None }).await,
+        store
+            .insert_token(
+                new_key(&ann, "late"),
+                Writer::Owner { seen, session: None },
+                Write::any(),
+            )
+            .await,
     );
 }
 
@@ -137,7 +155,7 @@ pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn Us
     let own = add(store, &admin, "three").await;
     let delete = async |actor, user, key: Option<i64>| {
         let selection = key.map_or(ALL, TokenSelection::One);
-        store.delete_tokens(KEY, actor, user, selection).await
+        store.delete_tokens(KEY, actor, user, selection, Write::any()).await
     };
     let refused = delete(Some(ann.id), admin.id, None).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
@@ -168,7 +186,7 @@ pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserSto
     {
         let mut new = new_key(&ann, digest);
         new.stored.role = role;
-        store.insert_token(new, Writer::Operator).await.expect("inserted");
+        store.insert_token(new, Writer::Operator, Write::any()).await.expect("inserted");
     }
     let used = store.roles_in_use().await.expect("read");
     let sum = |role: &str| {
@@ -186,7 +204,7 @@ pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &dyn User
     let create = async |actor, user: &User, digest: &str| {
         let mut new = new_key(user, digest);
         new.stored.created_by = Some("admin".to_owned());
-        store.insert_token(new, Writer::Admin(actor)).await
+        store.insert_token(new, Writer::Admin(actor), Write::any()).await
     };
     let made = create(admin.id, &ann, "one").await.expect("allowed");
     assert_eq!(made.created_by.as_deref(), Some("admin"));
@@ -198,7 +216,7 @@ pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &dyn User
     let refused = create(ann.id, &ann, "two").await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     assert_not_found(create(admin.id, &User { id: 999, ..ann.clone() }, "two").await);
-    store.set_disabled(None, other.id, true).await.expect("disabled");
+    store.set_disabled(None, other.id, true, Write::any()).await.expect("disabled");
     for actor in [other.id, 999] {
         let refused = create(actor, &ann, "two").await;
         assert!(matches!(refused, Err(WriteError::ActorNotFound)), "{refused:?}");
@@ -217,8 +235,8 @@ pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &dyn UserSto
     assert_eq!(get(store, ann.id).await.map(|ann| ann.role), Some(longest));
     let mut key = new_key(&ann, "one");
     key.stored.role = Some(longest);
-    store.insert_token(key, Writer::Operator).await.expect("inserted");
-    let ann = store.set_role(None, ann.id, editor).await.expect("set");
+    store.insert_token(key, Writer::Operator, Write::any()).await.expect("inserted");
+    let ann = store.set_role(None, ann.id, editor, Write::any()).await.expect("set");
     let found = store.tokens_by_digest(&["one".to_owned()]).await.expect("read").value;
     assert_eq!((found[0].role, &found[0].user), (Some(longest), &ann));
     let of_role = |role| UserFilter { limit: 9, role: Some(role), ..UserFilter::default() };

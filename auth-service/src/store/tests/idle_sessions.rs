@@ -5,6 +5,7 @@ use super::{
     sessions::{END, add, find, ids, new, session, sessions},
 };
 use crate::{
+    audit::Write,
     opaque_token::{NewToken, TokenKind},
     store::{Used, UserStore, Writer, open},
     user::User,
@@ -29,7 +30,7 @@ pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_m
         let digest = format!("{created_at} {expires_at} {}", sessions(store, &ann).await.len());
         let mut new = made_at(&ann, &digest, created_at);
         new.stored.expires_at = Some(expires_at);
-        store.insert_token(new, Writer::Operator).await.expect("made").id
+        store.insert_token(new, Writer::Operator, Write::any()).await.expect("made").id
     };
     // The last made was made first: the order is that of their times.
     let mut made = Vec::new();
@@ -47,7 +48,7 @@ pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_m
     for round in 0..10 {
         let rival = |rival: u64| {
             let digest = format!("{round} {rival}");
-            store.insert_token(made_at(&ann, &digest, 2000 + round), Writer::Operator)
+            store.insert_token(made_at(&ann, &digest, 2000 + round), Writer::Operator, Write::any())
         };
         let inserted: [_; 4] = join!(rival(0), rival(1), rival(2), rival(3)).into();
         let left = sessions(store, &ann).await;
@@ -63,7 +64,7 @@ pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &dy
     for created_at in [10, 20, 30] {
         let digest = created_at.to_string();
         let new = made_at(&ann, &digest, created_at);
-        made.push(store.insert_token(new, Writer::Operator).await.expect("made").id);
+        made.push(store.insert_token(new, Writer::Operator, Write::any()).await.expect("made").id);
     }
     let key = add(store, TokenKind::ApiKey, &ann, "key").await.id;
     let delete_but =
@@ -100,7 +101,7 @@ async fn a_session_in_use_is_not_idle_and_makes_no_room(url: &DatabaseUrl) {
     for created_at in 8..108 {
         let digest = created_at.to_string();
         let new = made_at(&ann, &digest, created_at);
-        store.insert_token(new, Writer::Operator).await.expect("made");
+        store.insert_token(new, Writer::Operator, Write::any()).await.expect("made");
     }
     assert!(find(&*store, "used").await.is_some() && find(&*store, "8").await.is_none());
     store.close().await;

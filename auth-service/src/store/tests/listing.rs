@@ -1,5 +1,8 @@
 use super::{get, insert, names};
-use crate::store::{Used, UserFilter, UserStore};
+use crate::{
+    audit::Write,
+    store::{Used, UserFilter, UserStore},
+};
 use rolegate_proto::Role;
 
 pub(super) async fn a_search_finds_what_contains_the_text_in_any_case(store: &dyn UserStore) {
@@ -84,6 +87,7 @@ pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(
                 password_hash: "hash".into(),
                 role: Role::USER,
             },
+            Write::any(),
         )
         .await
         .expect("inserted");

@@ -1,11 +1,13 @@
 //! Users in memory, for tests of the use cases.
 
+mod audit;
 mod opaque_tokens;
 
 use super::super::{
     NewUser, StoreError, Used, UserFilter, UserStore, WriteError, Writer, require_admin,
 };
 use crate::{
+    audit::{Entry, Write},
     opaque_token::{OpaqueToken, TokenKind},
     user::{
         Credentials, ListedUser, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User,
@@ -42,6 +44,9 @@ struct Users {
     revokes_before_token: bool,
     /// The clock of the database, in Unix seconds.
     now: u64,
+    /// What happened, and how much of it is sealed.
+    record: Vec<Entry>,
+    sealed: usize,
 }
 
 impl MemoryStore {
@@ -163,7 +168,12 @@ impl Store for MemoryStore {
 
 #[async_trait]
 impl UserStore for MemoryStore {
-    async fn insert(&self, actor: Option<i64>, new: NewUser) -> Result<User, WriteError> {
+    async fn insert(
+        &self,
+        actor: Option<i64>,
+        new: NewUser,
+        write: Write,
+    ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         if let Some(id) = actor {
             users.find(actor, id, true)?;
@@ -186,6 +196,7 @@ impl UserStore for MemoryStore {
         users.by_id.insert(id, row);
         let now = users.now;
         users.times.insert(id, (now, None));
+        users.record.push(write.of_user(&user));
         Ok(user)
     }
 
@@ -226,11 +237,19 @@ impl UserStore for MemoryStore {
             .max())
     }
 
-    async fn set_role(&self, actor: Option<i64>, id: i64, role: Role) -> Result<User, WriteError> {
+    async fn set_role(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        role: Role,
+        write: Write,
+    ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let row = users.find(actor, id, role == Role::ADMIN)?;
         row.user.role = role;
-        Ok(row.user.clone())
+        let user = row.user.clone();
+        users.record.push(write.of_user(&user));
+        Ok(user)
     }
 
     async fn set_disabled(
@@ -238,6 +257,7 @@ impl UserStore for MemoryStore {
         actor: Option<i64>,
         id: i64,
         disabled: bool,
+        write: Write,
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
@@ -250,24 +270,33 @@ impl UserStore for MemoryStore {
         if disabled {
             users.end_sessions(id, None);
         }
+        users.record.push(write.of_user(&user));
         Ok(user)
     }
 
-    async fn revoke_tokens(&self, id: i64, writer: Writer) -> Result<User, WriteError> {
+    async fn revoke_tokens(
+        &self,
+        id: i64,
+        writer: Writer,
+        write: Write,
+    ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
         let row = users.find_for(&writer, id)?;
         row.user.revoke(now, Some(&writer));
         let user = row.user.clone();
         users.end_sessions(id, None);
+        users.record.push(write.of_user(&user));
         Ok(user)
     }
 
-    async fn delete(&self, actor: Option<i64>, id: i64) -> Result<User, WriteError> {
+    async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError> {
         let mut users = self.users()?;
         users.find(actor, id, false)?;
         users.tokens.retain(|_, (_, token)| token.user_id != id);
-        users.by_id.remove(&id).map(|row| row.user).ok_or(WriteError::UserNotFound)
+        let user = users.by_id.remove(&id).map(|row| row.user).ok_or(WriteError::UserNotFound)?;
+        users.record.push(write.of_user(&user));
+        Ok(user)
     }
 
     async fn set_password(
@@ -275,6 +304,7 @@ impl UserStore for MemoryStore {
         id: i64,
         hash: SecretString,
         writer: Writer,
+        write: Write,
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
@@ -283,6 +313,7 @@ impl UserStore for MemoryStore {
         row.user.revoke(now, None);
         let user = row.user.clone();
         users.end_sessions(id, writer.session());
+        users.record.push(write.of_user(&user));
         Ok(user)
     }
 

@@ -2,6 +2,7 @@
 
 use super::{assert_not_found, get, hash, insert, revoked_tokens::assert_revoked_since};
 use crate::{
+    audit::Write,
     store::{UserStore, Writer},
     user::User,
 };
@@ -10,7 +11,7 @@ use rolegate_proto::Role;
 pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
-    let set = async |id, writer| store.set_password(id, "new".into(), writer).await;
+    let set = async |id, writer| store.set_password(id, "new".into(), writer, Write::any()).await;
     for (id, writer) in [
         // Not an admin, no such actor, changed since.
         (ann.id, Writer::Admin(ann.id)),
@@ -41,7 +42,7 @@ pub(super) async fn set_password_advances_tokens_not_before(store: &dyn UserStor
     let ann = insert(store, "ann", Role::USER).await;
     let began = store.users_by_id(&[]).await.expect("read").at;
     let set = async || {
-        let set = store.set_password(ann.id, "new".into(), Writer::Operator).await;
+        let set = store.set_password(ann.id, "new".into(), Writer::Operator, Write::any()).await;
         set.expect("set")
     };
     let first = set().await;

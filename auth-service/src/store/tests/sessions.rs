@@ -2,6 +2,7 @@
 
 use super::{assert_not_found, insert};
 use crate::{
+    audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{TokenSelection, UserStore, WriteError, Writer},
     user::User,
@@ -31,7 +32,10 @@ pub(super) async fn add(
     user: &User,
     digest: &str,
 ) -> OpaqueToken {
-    store.insert_token(new(kind, user, digest), Writer::Operator).await.expect("inserted")
+    store
+        .insert_token(new(kind, user, digest), Writer::Operator, Write::any())
+        .await
+        .expect("inserted")
 }
 
 pub(super) async fn session(store: &dyn UserStore, user: &User, digest: &str) -> OpaqueToken {
@@ -61,7 +65,7 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
     (laptop.stored.name, laptop.stored.not_before) = ("laptop".to_owned(), Some(5));
     laptop.stored.client_address = client_address.clone();
     laptop.stored.user_agent = user_agent.clone();
-    let one = store.insert_token(laptop, Writer::Operator).await.expect("inserted");
+    let one = store.insert_token(laptop, Writer::Operator, Write::any()).await.expect("inserted");
     let expected = OpaqueToken {
         id: one.id,
         user_id: ann.id,
@@ -86,7 +90,7 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
     assert_eq!((found.kind(), found.token_id), (TokenKind::ApiKey, key.id));
     let listed = store.tokens_of_user(TokenKind::Session, ann.id).await.expect("read").value;
     assert_eq!(listed, [expected]);
-    store.delete(None, ann.id).await.expect("deleted");
+    store.delete(None, ann.id, Write::any()).await.expect("deleted");
     assert!(find(store, "one").await.is_none() && sessions(store, &ann).await.is_empty());
     let bob = insert(store, "bob", Role::USER).await;
     assert!(session(store, &bob, "one").await.id > key.id, "ids are never reused");
@@ -99,7 +103,7 @@ pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_t
     let make = async |ann: &User, digest: &str, password_hash: &str| {
         let (seen, password_hash) = (ann.tokens_not_before, password_hash.into());
         let writer = Writer::Login { seen, password_hash };
-        store.insert_token(new(TokenKind::Session, ann, digest), writer).await
+        store.insert_token(new(TokenKind::Session, ann, digest), writer, Write::any()).await
     };
     make(&ann, "first", "hash").await.expect("nothing has changed");
     assert_not_found(make(&ann, "late", "another").await);
@@ -109,9 +113,11 @@ pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_t
     make(&ann, "second", "rehashed").await.expect("nothing has changed");
     for change in ["logout", "password", "disabled"] {
         let changed = match change {
-            "logout" => store.revoke_tokens(ann.id, Writer::Operator).await,
-            "password" => store.set_password(ann.id, "rehashed".into(), Writer::Operator).await,
-            _ => store.set_disabled(None, ann.id, true).await,
+            "logout" => store.revoke_tokens(ann.id, Writer::Operator, Write::any()).await,
+            "password" => {
+                store.set_password(ann.id, "rehashed".into(), Writer::Operator, Write::any()).await
+            }
+            _ => store.set_disabled(None, ann.id, true, Write::any()).await,
         };
         assert_not_found(make(&ann, "late", "rehashed").await);
         ann = changed.expect("changed");
@@ -140,25 +146,31 @@ pub(super) async fn sessions_end_when_tokens_are_revoked_and_when_their_user_is_
         let made = [session(store, &ann, &one).await.id, session(store, &ann, &two).await.id];
         // What is refused ends none.
         let owner = |seen| Writer::Owner { seen, session: None };
-        assert_not_found(store.revoke_tokens(ann.id, owner(ann.tokens_not_before + 1)).await);
-        let refused = store.revoke_tokens(ann.id, Writer::Admin(bob.id)).await;
+        assert_not_found(
+            store.revoke_tokens(ann.id, owner(ann.tokens_not_before + 1), Write::any()).await,
+        );
+        let refused = store.revoke_tokens(ann.id, Writer::Admin(bob.id), Write::any()).await;
         assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-        let refused = store.set_disabled(Some(bob.id), ann.id, true).await;
+        let refused = store.set_disabled(Some(bob.id), ann.id, true, Write::any()).await;
         assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
         assert_eq!(sessions(store, &ann).await, made);
         let ended = match end {
-            "owner" => store.revoke_tokens(ann.id, owner(ann.tokens_not_before)).await,
-            "admin" => store.revoke_tokens(ann.id, Writer::Admin(admin.id)).await,
-            "operator" => store.revoke_tokens(ann.id, Writer::Operator).await,
-            "disabled by an admin" => store.set_disabled(Some(admin.id), ann.id, true).await,
-            _ => store.set_disabled(None, ann.id, true).await,
+            "owner" => {
+                store.revoke_tokens(ann.id, owner(ann.tokens_not_before), Write::any()).await
+            }
+            "admin" => store.revoke_tokens(ann.id, Writer::Admin(admin.id), Write::any()).await,
+            "operator" => store.revoke_tokens(ann.id, Writer::Operator, Write::any()).await,
+            "disabled by an admin" => {
+                store.set_disabled(Some(admin.id), ann.id, true, Write::any()).await
+            }
+            _ => store.set_disabled(None, ann.id, true, Write::any()).await,
         };
         assert!(ended.expect("allowed").tokens_not_before > ann.tokens_not_before, "{end}");
         for digest in [&one, &two] {
             assert_eq!(find(store, digest).await, None, "{end}");
         }
         assert!(sessions(store, &ann).await.is_empty(), "{end}");
-        ann = store.set_disabled(None, ann.id, false).await.expect("enabled");
+        ann = store.set_disabled(None, ann.id, false, Write::any()).await.expect("enabled");
         assert!(sessions(store, &ann).await.is_empty(), "enabling revives none");
     }
     assert_eq!(ids(store, TokenKind::ApiKey, &ann).await, [key], "keys stay");
@@ -171,7 +183,7 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
     let mut ann = insert(store, "ann", Role::USER).await;
     let own = session(store, &ann, "own").await.id;
     let id = ann.id;
-    let set = async |writer| store.set_password(id, "new".into(), writer).await;
+    let set = async |writer| store.set_password(id, "new".into(), writer, Write::any()).await;
     for round in 0..2 {
         let other = session(store, &ann, &format!("other {round}")).await.id;
         let owner = |seen, session| Writer::Owner { seen, session: Some(session) };
@@ -192,11 +204,11 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
         let seen = ann.tokens_not_before;
         assert_not_found(set(owner(seen, other)).await);
         let late = new(TokenKind::ApiKey, &ann, "late");
-        assert_not_found(store.insert_token(late, owner(seen, other)).await);
+        assert_not_found(store.insert_token(late, owner(seen, other), Write::any()).await);
     }
     let key = new(TokenKind::ApiKey, &ann, "key");
     let owner = Writer::Owner { seen: ann.tokens_not_before, session: Some(own) };
-    store.insert_token(key, owner).await.expect("the session is good");
+    store.insert_token(key, owner, Write::any()).await.expect("the session is good");
     let by_token = Writer::Owner { seen: ann.tokens_not_before, session: None };
     for (round, writer) in
         [by_token, Writer::Admin(admin.id), Writer::Operator].into_iter().enumerate()
@@ -216,8 +228,9 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
         keys.push(add(store, TokenKind::ApiKey, &ann, &format!("key {index}")).await.id);
         made.push(session(store, &ann, &format!("session {index}")).await.id);
     }
-    let refused =
-        store.insert_token(new(TokenKind::ApiKey, &ann, "one more"), Writer::Operator).await;
+    let refused = store
+        .insert_token(new(TokenKind::ApiKey, &ann, "one more"), Writer::Operator, Write::any())
+        .await;
     assert!(matches!(refused, Err(WriteError::ApiKeyLimit)), "{refused:?}");
     for index in 50..101 {
         made.push(session(store, &ann, &format!("session {index}")).await.id);
@@ -226,7 +239,7 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
     assert_eq!(sessions(store, &ann).await, made, "of those of one second the first makes room");
     assert_eq!(ids(store, TokenKind::ApiKey, &ann).await, keys);
     let delete = async |kind, actor, selection| {
-        let deleted = store.delete_tokens(kind, actor, ann.id, selection).await;
+        let deleted = store.delete_tokens(kind, actor, ann.id, selection, Write::any()).await;
         deleted.expect("allowed").into_iter().map(|token| token.id).collect::<Vec<_>>()
     };
     for actor in [None, Some(admin.id)] {
@@ -235,7 +248,8 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
         assert_eq!(delete(TokenKind::Session, actor, one(keys[0])).await, [0; 0]);
         assert_eq!(delete(TokenKind::Session, actor, one(made[0])).await, [made.remove(0)]);
     }
-    let refused = store.delete_tokens(TokenKind::Session, Some(ann.id), admin.id, ALL).await;
+    let refused =
+        store.delete_tokens(TokenKind::Session, Some(ann.id), admin.id, ALL, Write::any()).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let current = made.remove(9);
     let others = TokenSelection::AllBut(Some(current));

@@ -14,7 +14,7 @@ fn call_over(peer: Peer) -> Request<()> {
 
 fn call_from(address: &str) -> Request<()> {
     let (address, unfinished) = (ip(address), Unfinished::default());
-    call_over(Peer::Tcp { address, has_verified_certificate: false, unfinished })
+    call_over(Peer::Tcp { address, certificate: None, unfinished })
 }
 
 fn is_trusted(call: &Request<()>, trusted: &CidrSet) -> bool {

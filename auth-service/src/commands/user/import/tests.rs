@@ -2,6 +2,7 @@
 
 use super::{super::UserCommand, ImportArguments};
 use crate::{
+    audit::Write,
     settings::ServiceSettings,
     store::{self, NewUser},
 };
@@ -99,7 +100,7 @@ impl Target {
         let store = store::open(&self.url).await.expect("opened");
         let new =
             NewUser { username: username.into(), password_hash: "x".into(), role: Role::USER };
-        let id = store.insert(None, new).await.expect("inserted").id;
+        let id = store.insert(None, new, Write::any()).await.expect("inserted").id;
         store.close().await;
         id
     }

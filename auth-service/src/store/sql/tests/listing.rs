@@ -1,5 +1,6 @@
 //! Lists of users beyond what every store does.
 
+use crate::audit::Write;
 use crate::store::{
     NewUser, StoreError, Used, UserFilter, open, open_beside, tables::TABLES, transfer::UserRecord,
 };
@@ -87,7 +88,7 @@ async fn create_users(url: &DatabaseUrl) {
     assert_eq!(run(&database, of_before).await, 1);
     let started = store.users_by_id(&[]).await.expect("read").at;
     let new = NewUser { username: "new".into(), password_hash: "-".into(), role: Role::USER };
-    store.insert(None, new).await.expect("inserted");
+    store.insert(None, new, Write::any()).await.expect("inserted");
     let (_, transfer) = open_beside(url).await.expect("opened");
     let record = |id, username: &str| UserRecord {
         id,

@@ -1,5 +1,6 @@
 use super::MemoryStore;
 use crate::{
+    audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{StoreError, TokenSelection, TokenStore, Used, WriteError, Writer},
     user::Credentials,
@@ -11,7 +12,12 @@ use std::{cmp::Reverse, mem, ops::Range};
 
 #[async_trait]
 impl TokenStore for MemoryStore {
-    async fn insert_token(&self, new: NewToken, writer: Writer) -> Result<OpaqueToken, WriteError> {
+    async fn insert_token(
+        &self,
+        new: NewToken,
+        writer: Writer,
+        write: Write,
+    ) -> Result<OpaqueToken, WriteError> {
         let mut users = self.users()?;
         if mem::take(&mut users.revokes_before_token) {
             let now = users.now;
@@ -33,6 +39,8 @@ impl TokenStore for MemoryStore {
         let id = users.last_token_id;
         let token = OpaqueToken { id, ..new.stored.clone() };
         users.tokens.insert(id, (new.digest, token.clone()));
+        let name = users.by_id[&token.user_id].user.username.clone();
+        users.record.push(write.of_token(&token, Some(&name)));
         if new.stored.kind() == TokenKind::Session {
             let is_session =
                 |it: &OpaqueToken| it.user_id == token.user_id && it.kind() == TokenKind::Session;
@@ -87,6 +95,7 @@ impl TokenStore for MemoryStore {
         actor: Option<i64>,
         user_id: i64,
         selection: TokenSelection,
+        write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         let mut users = self.users()?;
         if actor.is_some() {
@@ -101,7 +110,10 @@ impl TokenStore for MemoryStore {
                 }
         };
         let deleted = users.tokens.extract_if(.., |_, (_, token)| is_meant(token));
-        Ok(deleted.map(|(_, (_, token))| token).collect())
+        let deleted: Vec<OpaqueToken> = deleted.map(|(_, (_, token))| token).collect();
+        let name = users.by_id.get(&user_id).map(|row| row.user.username.clone());
+        users.record.extend(deleted.iter().map(|it| write.of_token(it, name.as_deref())));
+        Ok(deleted)
     }
 
     async fn delete_idle_sessions(

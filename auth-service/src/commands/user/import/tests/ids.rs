@@ -1,7 +1,7 @@
 //! Ids of imported users.
 
 use super::{HASH, Target, line};
-use crate::store;
+use crate::{audit::Write, store};
 use serde_json::{Value, json};
 
 on_both_stores!(
@@ -46,7 +46,7 @@ async fn assigned_ids_are_greater_than_those_of_later_lines(target: Target) {
     let store = store::open(&target.url).await.expect("opened");
     for name in ["ann", "bob"] {
         let id = target.register(name).await;
-        store.delete(None, id).await.expect("deleted");
+        store.delete(None, id, Write::any()).await.expect("deleted");
     }
     store.close().await;
     let with = |name: &str, id: i64| {
@@ -86,7 +86,7 @@ async fn an_id_of_a_deleted_user_is_refused_unless_it_is_asked_for(target: Targe
     let store = store::open(&target.url).await.expect("opened");
     for name in ["ann", "bob"] {
         let id = target.register(name).await;
-        store.delete(None, id).await.expect("deleted");
+        store.delete(None, id, Write::any()).await.expect("deleted");
     }
     store.close().await;
     let with = |name: &str, id: i64| {

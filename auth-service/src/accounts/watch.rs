@@ -1,0 +1,247 @@
+//! Streams of the changes of users, for other services.
+
+use super::{error::AccountError, service::Accounts};
+use crate::store::{SEAL_INTERVAL, UserChange};
+use futures_util::TryStreamExt as _;
+use parking_lot::Mutex;
+use rolegate_program::shutdown::Shutdown;
+use rolegate_proto::Reason;
+use secrecy::{ExposeSecret as _, SecretString};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::{
+    sync::{Semaphore, mpsc, watch},
+    time::{Instant, timeout},
+};
+
+/// Of one caller, and of all.
+const MAX_STREAMS_OF_CALLER: usize = 8;
+const MAX_STREAMS: usize = 256;
+/// Each keeps a state of the database.
+const MAX_SNAPSHOTS: usize = 2;
+/// Items that wait for a slow caller.
+const MAX_WAITING: usize = 64;
+/// A caller who takes no item of a snapshot for as long loses it.
+const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(30);
+/// How often a caller learns of revisions without changes of users.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Who asks for a stream.
+#[derive(Clone, Debug)]
+pub(crate) enum Watcher {
+    /// An admin.
+    Bearer(SecretString),
+    /// A service that the operator trusts, by this name.
+    Service(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WatchItem {
+    Change(UserChange),
+    Progress(i64),
+}
+
+pub(crate) type WatchItems = mpsc::Receiver<Result<WatchItem, AccountError>>;
+
+/// The streams of this replica.
+pub(crate) struct Watches {
+    /// The last revision that is sealed.
+    pub(super) sealed: watch::Sender<i64>,
+    of_callers: Mutex<HashMap<String, usize>>,
+    snapshots: Semaphore,
+    /// Ends all streams when it stops.
+    pub(crate) end: Shutdown,
+}
+
+/// The place of a stream among those of its caller.
+struct Place(Arc<Watches>, String);
+
+impl Watches {
+    pub(super) fn new() -> Self {
+        let (of_callers, snapshots) = (Mutex::default(), Semaphore::new(MAX_SNAPSHOTS));
+        Self { sealed: watch::Sender::new(0), of_callers, snapshots, end: Shutdown::new() }
+    }
+
+    fn place(self: &Arc<Self>, caller: String) -> Option<Place> {
+        let mut streams = self.of_callers.lock();
+        let all: usize = streams.values().sum();
+        let own = streams.entry(caller.clone()).or_default();
+        if all >= MAX_STREAMS || *own >= MAX_STREAMS_OF_CALLER {
+            return None;
+        }
+        *own += 1;
+        Some(Place(Arc::clone(self), caller))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut streams = self.0.of_callers.lock();
+        if let Some(own) = streams.get_mut(&self.1) {
+            *own -= 1;
+            if *own == 0 {
+                streams.remove(&self.1);
+            }
+        }
+    }
+}
+
+impl Accounts {
+    /// When the streams of this replica end.
+    pub(crate) fn end_of_watches(&self) -> Shutdown {
+        self.watches.end.clone()
+    }
+
+    /// The changes of users behind the revision `from`, or without one all users and then their changes.
+    pub(crate) async fn watch_users(
+        &self,
+        watcher: Watcher,
+        from: Option<i64>,
+    ) -> Result<WatchItems, AccountError> {
+        let caller = self.check_watcher(&watcher).await?;
+        let busy = || {
+            let (reason, retry_after) = (Reason::Overloaded, Duration::from_secs(10));
+            AccountError::Later { reason, retry_after, scope: None }
+        };
+        let place = self.watches.place(caller).ok_or_else(busy)?;
+        if let Some(from) = from {
+            let [oldest, newest] = self.store.seals().await?;
+            if !(oldest.revision..=newest.revision).contains(&from) {
+                return Err(Reason::SnapshotRequired.into());
+            }
+        }
+        let (items, receiver) = mpsc::channel(MAX_WAITING);
+        let (accounts, end) = (self.clone(), self.watches.end.stopping());
+        tokio::spawn(async move {
+            let _place = place;
+            let stream = WatchStream { accounts, watcher, items: items.clone() };
+            tokio::select! {
+                () = end => {}
+                () = items.closed() => {}
+                error = stream.send_all(from) => {
+                    let _ = items.send(Err(error)).await;
+                }
+            }
+        });
+        Ok(receiver)
+    }
+
+    /// The name under which the watcher's streams count, while the watcher may watch.
+    async fn check_watcher(&self, watcher: &Watcher) -> Result<String, AccountError> {
+        match watcher {
+            Watcher::Bearer(token) => {
+                let admin = self.authorize_admin(token.expose_secret()).await?;
+                Ok(format!("user {}", admin.user.id))
+            }
+            Watcher::Service(name) => Ok(format!("service {name}")),
+        }
+    }
+}
+
+struct WatchStream {
+    accounts: Accounts,
+    watcher: Watcher,
+    items: mpsc::Sender<Result<WatchItem, AccountError>>,
+}
+
+impl WatchStream {
+    /// Sends until something fails.
+    async fn send_all(&self, from: Option<i64>) -> AccountError {
+        let sent = async {
+            let from = match from {
+                Some(from) => from,
+                None => self.send_snapshot().await?,
+            };
+            self.send_changes(from).await
+        };
+        let Err(error) = sent.await else { return Reason::Internal.into() };
+        error
+    }
+
+    /// Sends all users of one moment. What the record has not sealed then is in the users already: the
+    /// first progress comes when that is sealed, and before it the other changes of the time between.
+    async fn send_snapshot(&self) -> Result<i64, AccountError> {
+        let Ok(_turn) = self.accounts.watches.snapshots.acquire().await else {
+            return Err(Reason::Internal.into());
+        };
+        let store = &self.accounts.store;
+        let mut snapshot = store.snapshot().await?;
+        while let Some(users) = snapshot.users.try_next().await? {
+            for user in users {
+                let change = UserChange {
+                    revision: 0,
+                    id: 0,
+                    user_id: user.id,
+                    username: user.username,
+                    role: user.role,
+                    disabled: user.disabled,
+                    deleted: false,
+                };
+                let sent = timeout(SNAPSHOT_PATIENCE, self.send(WatchItem::Change(change))).await;
+                sent.map_err(|_| Reason::Overloaded)??;
+            }
+        }
+        let (mut revision, mut unsealed) = (snapshot.revision, snapshot.unsealed);
+        drop(snapshot.users);
+        while !unsealed.is_empty() {
+            let has_more = store.seal().await?;
+            let changes = store.changes_after(revision).await?;
+            if changes.is_empty() && !has_more {
+                // Retention was faster.
+                break;
+            }
+            for change in changes {
+                revision = change.revision;
+                if !unsealed.remove(&change.id) {
+                    self.send(WatchItem::Change(UserChange { revision: 0, ..change })).await?;
+                }
+                if unsealed.is_empty() {
+                    break;
+                }
+            }
+        }
+        self.send(WatchItem::Progress(revision)).await?;
+        Ok(revision)
+    }
+
+    /// Sends the changes behind a revision, for as long as the watcher may watch.
+    async fn send_changes(&self, mut revision: i64) -> Result<(), AccountError> {
+        let mut sealed = self.accounts.watches.sealed.subscribe();
+        let (mut sent, mut progress_at) = (revision, Instant::now() + PROGRESS_INTERVAL);
+        loop {
+            self.accounts.check_watcher(&self.watcher).await?;
+            // Known before the read, which finds every change up to it.
+            let newest = *sealed.borrow_and_update();
+            if newest > revision {
+                let changes = self.accounts.store.changes_after(revision).await?;
+                let Some(last) = changes.last().map(|last| last.revision) else {
+                    revision = newest;
+                    continue;
+                };
+                (revision, sent) = (last, last);
+                for change in changes {
+                    self.send(WatchItem::Change(change)).await?;
+                }
+                continue;
+            }
+            if revision > sent && Instant::now() >= progress_at {
+                (sent, progress_at) = (revision, Instant::now() + PROGRESS_INTERVAL);
+                self.send(WatchItem::Progress(revision)).await?;
+            }
+            let _ = timeout(2 * SEAL_INTERVAL, sealed.changed()).await;
+        }
+    }
+
+    /// Waits for a slow caller only while the caller may watch.
+    async fn send(&self, item: WatchItem) -> Result<(), AccountError> {
+        loop {
+            match timeout(2 * SEAL_INTERVAL, self.items.reserve()).await {
+                Ok(Ok(permit)) => {
+                    permit.send(Ok(item));
+                    return Ok(());
+                }
+                Ok(Err(_gone)) => return Err(Reason::Internal.into()),
+                Err(_slow) => drop(self.accounts.check_watcher(&self.watcher).await?),
+            }
+        }
+    }
+}

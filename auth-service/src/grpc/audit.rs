@@ -1,0 +1,101 @@
+//! The record of what happened, and the changes of users, as messages.
+
+use super::{AuthGrpc, message::timestamp};
+use crate::{
+    accounts::{AccountError, AuditRequest, WatchItem, Watcher},
+    store::AuditRow,
+};
+use futures_util::Stream;
+use rolegate_grpc_server::{actor, named_caller};
+use rolegate_proto::auth_v1::{self as wire, watch_users_response::Item};
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use tokio::sync::mpsc::Receiver;
+use tonic::{Request, Status};
+
+impl From<wire::ListAuditRequest> for AuditRequest {
+    fn from(request: wire::ListAuditRequest) -> Self {
+        let wire::ListAuditRequest { user_id, actor_id, event, after, page_size, own } = request;
+        Self { user_id, actor_id, event, after, size: page_size, own }
+    }
+}
+
+impl From<AuditRow> for wire::AuditEntry {
+    fn from(row: AuditRow) -> Self {
+        Self {
+            revision: row.revision,
+            time: Some(timestamp(row.at.try_into().unwrap_or_default())),
+            event: row.event,
+            user_id: row.user_id,
+            username: row.username,
+            actor_id: row.actor_id,
+            actor: row.actor,
+            actor_key: row.actor_key,
+            actor_session: row.actor_session,
+            client_address: row.client_address,
+            request_id: row.request_id,
+            details: row.details,
+        }
+    }
+}
+
+pub(super) fn page((rows, next_after): (Vec<AuditRow>, Option<i64>)) -> wire::ListAuditResponse {
+    let entries = rows.into_iter().map(Into::into).collect();
+    wire::ListAuditResponse { entries, next_after }
+}
+
+impl From<WatchItem> for wire::WatchUsersResponse {
+    fn from(item: WatchItem) -> Self {
+        let item = match item {
+            WatchItem::Change(change) => Item::Change(wire::UserChange {
+                revision: change.revision,
+                user_id: change.user_id,
+                username: change.username,
+                role_name: change.role.to_string(),
+                disabled: change.disabled,
+                deleted: change.deleted,
+            }),
+            WatchItem::Progress(revision) => Item::Progress(wire::WatchProgress { revision }),
+        };
+        Self { item: Some(item) }
+    }
+}
+
+impl AuthGrpc {
+    /// A token that is sent counts, so that a service can act for less than it may.
+    pub(super) fn watcher<M>(&self, request: &Request<M>) -> Watcher {
+        let token = actor::optional_token(request.metadata());
+        match (token, named_caller(request.extensions(), &self.watchers)) {
+            (None, Some(service)) => Watcher::Service(service),
+            (token, _) => Watcher::Bearer(token.unwrap_or_default().to_owned().into()),
+        }
+    }
+}
+
+/// The items of a stream. It ends only with an error.
+pub(crate) struct UserChanges(Option<Receiver<Result<WatchItem, AccountError>>>);
+
+impl UserChanges {
+    pub(super) fn new(items: Receiver<Result<WatchItem, AccountError>>) -> Self {
+        Self(Some(items))
+    }
+}
+
+impl Stream for UserChanges {
+    type Item = Result<wire::WatchUsersResponse, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(items) = &mut self.0 else { return Poll::Ready(None) };
+        let item = ready!(items.poll_recv(cx));
+        Poll::Ready(Some(match item {
+            Some(Ok(item)) => Ok(item.into()),
+            ended => {
+                self.0 = None;
+                let stopping = Status::unavailable("the replica stops; go on at another one");
+                Err(ended.and_then(Result::err).map_or(stopping, Status::from))
+            }
+        }))
+    }
+}

@@ -1,0 +1,101 @@
+//! The part of the store about the record of what happened.
+
+use super::{Seal, StoreError};
+use crate::{audit::Entry, user::User};
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use rolegate_proto::Role;
+use rolegate_sql_store::Store;
+use serde::Serialize;
+use std::{collections::HashSet, time::Duration};
+
+/// How often a service looks for rows to seal. Other services learn of a change within twice this time.
+pub(crate) const SEAL_INTERVAL: Duration = Duration::from_millis(250);
+
+/// A row of the record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct AuditRow {
+    /// In the order of the commits, without gaps.
+    pub(crate) revision: i64,
+    /// In the order of the inserts, with gaps.
+    pub(crate) id: i64,
+    /// Unix seconds.
+    pub(crate) at: i64,
+    pub(crate) event: String,
+    pub(crate) user_id: Option<i64>,
+    pub(crate) username: Option<String>,
+    pub(crate) actor_id: Option<i64>,
+    pub(crate) actor: Option<String>,
+    pub(crate) actor_key: Option<i64>,
+    pub(crate) actor_session: Option<i64>,
+    pub(crate) client_address: Option<String>,
+    pub(crate) request_id: Option<String>,
+    /// A JSON object.
+    pub(crate) details: String,
+    pub(crate) state: Option<String>,
+    pub(crate) commitments: String,
+}
+
+/// Selects a page of the record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AuditFilter {
+    pub(crate) user_id: Option<i64>,
+    pub(crate) actor_id: Option<i64>,
+    /// Empty for all.
+    pub(crate) event: String,
+    /// Only revisions below it.
+    pub(crate) before: Option<i64>,
+    pub(crate) limit: i64,
+}
+
+/// The state of a user after a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UserChange {
+    /// 0 in a snapshot.
+    pub(crate) revision: i64,
+    /// As [`AuditRow::id`].
+    pub(crate) id: i64,
+    pub(crate) user_id: i64,
+    pub(crate) username: String,
+    pub(crate) role: Role,
+    pub(crate) disabled: bool,
+    pub(crate) deleted: bool,
+}
+
+/// All users at one moment.
+pub(crate) struct Snapshot {
+    /// The last revision that was sealed then.
+    pub(crate) revision: i64,
+    /// The ids of the rows that the users show, and that were not sealed yet.
+    pub(crate) unsealed: HashSet<i64>,
+    /// By ascending id, in pages.
+    pub(crate) users: BoxStream<'static, Result<Vec<User>, StoreError>>,
+}
+
+/// A record of what happened.
+#[async_trait]
+pub(crate) trait AuditStore: Store {
+    /// Notes what no transaction records: sign-ins and refusals. Does not wait; the next sealing writes it.
+    /// While nothing can be written, the oldest are kept, up to a bound.
+    fn note_event(&self, entry: Entry);
+
+    /// Writes what was noted, and moves a batch of the rows that are committed behind the last seal.
+    /// Whether there are more.
+    async fn seal(&self) -> Result<bool, StoreError>;
+
+    /// The oldest seal, behind which the record is complete, and the newest.
+    async fn seals(&self) -> Result<[Seal; 2], StoreError>;
+
+    /// Sealed rows by descending revision.
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
+
+    /// The first changes of users behind this revision, by ascending revision.
+    async fn changes_after(&self, revision: i64) -> Result<Vec<UserChange>, StoreError>;
+
+    /// All users at one moment, which the store keeps until the value is dropped.
+    async fn snapshot(&self) -> Result<Snapshot, StoreError>;
+
+    /// Removes a part of the rows from before this time, in Unix seconds; the last of their seals stays.
+    /// Whether there are more.
+    async fn prune(&self, before: i64) -> Result<bool, StoreError>;
+}

@@ -1,0 +1,135 @@
+//! The digests that seal the record: rows, and the chain of their batches.
+//!
+//! A row commits to salted digests of names and addresses. Erasing them leaves the digests and removes the
+//! salts, without which nobody can try names.
+
+use super::AuditRow;
+use serde::Serialize;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+const SALT_BYTES: usize = 16;
+
+/// The end of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seal {
+    /// Of its last row.
+    pub(crate) revision: i64,
+    /// When its last row was written, in Unix seconds.
+    pub(crate) at: i64,
+    /// SHA-256 of the seal before and of the rows since, in hex.
+    pub(crate) digest: String,
+}
+
+impl Seal {
+    /// The seal of these rows, which follow this one.
+    pub(crate) fn next(&self, rows: &[AuditRow]) -> Result<Self, Broken> {
+        let mut chain = Sha256::new_with_prefix(&self.digest);
+        let mut next = self.clone();
+        for row in rows {
+            if row.revision != next.revision + 1 {
+                return Err(Broken { revision: next.revision + 1, what: "the row is missing" });
+            }
+            chain.update(row.digest()?);
+            (next.revision, next.at) = (row.revision, row.at.max(next.at));
+        }
+        chain.update(next.at.to_be_bytes());
+        Ok(Self { digest: hex::encode(chain.finalize()), ..next })
+    }
+}
+
+/// A row that is not as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("revision {revision}: {what}")]
+pub(crate) struct Broken {
+    pub(crate) revision: i64,
+    pub(crate) what: &'static str,
+}
+
+impl AuditRow {
+    /// Two new salts, before the row is sealed.
+    pub(crate) fn salt(&mut self) -> Result<(), getrandom::Error> {
+        let mut salts = [[0; SALT_BYTES]; 2];
+        for salt in &mut salts {
+            getrandom::fill(salt)?;
+        }
+        self.commitments = salts.map(hex::encode).join(" ");
+        Ok(())
+    }
+
+    fn digest(&self) -> Result<[u8; 32], Broken> {
+        let row = json!([
+            self.revision,
+            self.id,
+            self.at,
+            self.event,
+            self.user_id,
+            self.actor_id,
+            self.actor_key,
+            self.actor_session,
+            self.request_id,
+            self.details,
+            self.state,
+            self.committed()?,
+        ]);
+        Ok(Sha256::digest(row.to_string()).into())
+    }
+
+    /// The salted digests of the user's name, and of the actor's name and address.
+    fn committed(&self) -> Result<[String; 3], Broken> {
+        let broken = |what| Broken { revision: self.revision, what };
+        let (user, actor) =
+            self.commitments.split_once(' ').ok_or(broken("the salts are malformed"))?;
+        let values = [(user, &self.username), (actor, &self.actor), (actor, &self.client_address)];
+        let mut digests = [const { String::new() }; 3];
+        for (index, (commitment, value)) in values.into_iter().enumerate() {
+            digests[index] = match commitment.strip_prefix('=') {
+                None => salted(commitment, value),
+                Some(_) if value.is_some() => return Err(broken("what was erased is there again")),
+                // The second half is that of the address.
+                Some(erased) => match (index, erased.split_once('=')) {
+                    (2, Some((_, address))) => address.to_owned(),
+                    (1, Some((actor, _))) => actor.to_owned(),
+                    (0, None) => erased.to_owned(),
+                    _ => return Err(broken("the digests of what was erased are malformed")),
+                },
+            };
+        }
+        Ok(digests)
+    }
+
+    /// Whose name is erased, as user and as actor.
+    pub(crate) fn erased(&self) -> [Option<i64>; 2] {
+        let (user, actor) = self.commitments.split_once(' ').unwrap_or_default();
+        let actor_id = self.actor_id.or(self.user_id);
+        [(user, self.user_id), (actor, actor_id)]
+            .map(|(commitment, id)| id.filter(|_| commitment.starts_with('=')))
+    }
+
+    /// Removes the name of this user, and the address from which they acted or somebody unknown acted on
+    /// them; the digests stay.
+    pub(crate) fn erase(&mut self, user_id: i64) -> Result<(), Broken> {
+        let [user, actor, address] = self.committed()?;
+        let (mut of_user, mut of_actor) = {
+            let (of_user, of_actor) = self.commitments.split_once(' ').unwrap_or_default();
+            (of_user.to_owned(), of_actor.to_owned())
+        };
+        if self.user_id == Some(user_id) {
+            (of_user, self.username) = (format!("={user}"), None);
+        }
+        if self.actor_id.or(self.user_id) == Some(user_id) {
+            of_actor = format!("={actor}={address}");
+            (self.actor, self.client_address) = (None, None);
+        }
+        self.commitments = format!("{of_user} {of_actor}");
+        Ok(())
+    }
+}
+
+/// `None` differs from every text.
+fn salted(salt: &str, value: &impl Serialize) -> String {
+    hex::encode(Sha256::digest(json!([salt, value]).to_string()))
+}
+
+#[cfg(test)]
+mod tests;

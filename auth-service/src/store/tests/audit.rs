@@ -1,0 +1,152 @@
+//! The record of what happened: written with each change, in the order of the commits.
+
+use super::{insert, sessions::new};
+use crate::{
+    actor::Actor,
+    audit::{By, Change, Entry, Write},
+    opaque_token::TokenKind,
+    store::{AuditFilter, AuditRow, TokenSelection, UserStore, Writer},
+    user::User,
+};
+use futures_util::TryStreamExt as _;
+use rolegate_proto::Role;
+use tokio::join;
+
+fn by(user: &User, change: Change) -> Write {
+    let actor =
+        Actor { user: user.clone(), unknown_role: None, token: None, expires_at: None, at: 0 };
+    Write::new(change, By::Actor(actor), None)
+}
+
+async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
+    while store.seal().await.expect("sealed") {}
+    let filter = AuditFilter { limit: 1000, ..AuditFilter::default() };
+    let mut rows = store.audit(&filter).await.expect("read");
+    rows.reverse();
+    rows
+}
+
+async fn events(store: &dyn UserStore) -> Vec<String> {
+    record(store).await.into_iter().map(|row| row.event).collect()
+}
+
+pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else_is(
+    store: &dyn UserStore,
+) {
+    let admin = insert(store, "admin", Role::ADMIN).await;
+    let ann = insert(store, "ann", Role::USER).await;
+    let (id, actor) = (ann.id, Some(admin.id));
+    let write = |change| by(&admin, change);
+    let from = Role::USER;
+    store
+        .set_role(actor, id, Role::AUTHOR, write(Change::RoleChanged { from }))
+        .await
+        .expect("set");
+    let refused =
+        store.set_role(Some(id), id, Role::ADMIN, write(Change::RoleChanged { from })).await;
+    refused.expect_err("no admin");
+    store.set_disabled(actor, id, true, write(Change::UserDisabled)).await.expect("disabled");
+    store.set_disabled(actor, id, false, write(Change::UserEnabled)).await.expect("enabled");
+    let by_admin = Writer::Admin(admin.id);
+    store.revoke_tokens(id, by_admin.clone(), write(Change::TokensRevoked)).await.expect("revoked");
+    store.set_password(id, "x".into(), by_admin, write(Change::PasswordSet)).await.expect("set");
+    assert!(store.replace_password(id, &"x".into(), "y".into()).await.expect("replaced"));
+    let token = new(TokenKind::ApiKey, &ann, "digest");
+    let token = store.insert_token(token, Writer::Operator, write(Change::ApiKeyCreated)).await;
+    let key = token.expect("inserted").id;
+    let (kind, one) = (TokenKind::ApiKey, TokenSelection::One(key));
+    for expected in [1, 0] {
+        let deleted = store.delete_tokens(kind, None, id, one, write(Change::ApiKeyDeleted)).await;
+        assert_eq!(deleted.expect("done").len(), expected);
+    }
+    store.delete(actor, id, write(Change::UserDeleted)).await.expect("deleted");
+    let rows = record(store).await;
+    let recorded: Vec<_> = rows.iter().map(|row| (&*row.event, &*row.details)).collect();
+    let of_key = format!(r#"{{"key_id":{key}}}"#);
+    assert_eq!(
+        recorded,
+        [
+            ("user_created", r#"{"by":"operator","role":"admin"}"#),
+            ("user_created", r#"{"by":"operator","role":"user"}"#),
+            ("role_changed", r#"{"from":"user","to":"author"}"#),
+            ("user_disabled", r#"{"role":"author"}"#),
+            ("user_enabled", r#"{"role":"author"}"#),
+            ("tokens_revoked", r#"{"role":"author"}"#),
+            ("password_set", "{}"),
+            ("api_key_created", &*of_key),
+            ("api_key_deleted", &*of_key),
+            ("user_deleted", r#"{"role":"author"}"#),
+        ]
+    );
+    for (row, revision) in rows.iter().zip(1..) {
+        assert_eq!(row.revision, revision);
+    }
+    for row in &rows[2..] {
+        let user = (row.user_id, row.username.as_deref());
+        assert_eq!(user, (Some(id), Some("ann")), "{}", row.event);
+        assert_eq!((row.actor_id, row.actor.as_deref()), (actor, Some("admin")), "{}", row.event);
+    }
+}
+
+pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::USER).await;
+    while store.seal().await.expect("sealed") {}
+    let [_, seal] = store.seals().await.expect("a seal");
+    let bob = insert(store, "bob", Role::AUTHOR).await;
+    let snapshot = store.snapshot().await.expect("a snapshot");
+    assert_eq!((snapshot.revision, snapshot.unsealed.len()), (seal.revision, 1));
+    store
+        .delete(None, ann.id, Write::by_operator(Change::UserDeleted, None))
+        .await
+        .expect("deleted");
+    let pages: Vec<Vec<User>> = snapshot.users.try_collect().await.expect("read");
+    let names: Vec<_> = pages.into_iter().flatten().map(|user| user.username).collect();
+    assert_eq!(names, ["ann", "bob"], "as they were");
+    assert!(store.changes_after(seal.revision).await.expect("read").is_empty(), "not sealed");
+    while store.seal().await.expect("sealed") {}
+    let changes = store.changes_after(seal.revision).await.expect("read");
+    let seen: Vec<_> = changes.iter().map(|it| (it.user_id, it.role, it.deleted)).collect();
+    assert_eq!(seen, [(bob.id, Role::AUTHOR, false), (ann.id, Role::USER, true)]);
+    assert!(
+        snapshot.unsealed.contains(&changes[0].id) && !snapshot.unsealed.contains(&changes[1].id)
+    );
+    let last = changes[1].revision;
+    assert!(store.changes_after(last).await.expect("read").is_empty());
+}
+
+pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_and_event(
+    store: &dyn UserStore,
+) {
+    let ann = insert(store, "ann", Role::USER).await;
+    let bob = insert(store, "bob", Role::ADMIN).await;
+    let (user_id, username) = (Some(ann.id), Some("ann".to_owned()));
+    store.note_event(Entry { event: "login_failed", user_id, username, ..Entry::default() });
+    let write = by(&bob, Change::RoleChanged { from: Role::USER });
+    store.set_role(None, ann.id, Role::AUTHOR, write).await.expect("set");
+    assert_eq!(events(store).await.len(), 4);
+    let find = async |filter: AuditFilter| {
+        let rows = store.audit(&AuditFilter { limit: 2, ..filter }).await.expect("read");
+        rows.into_iter().map(|row| row.event).collect::<Vec<_>>()
+    };
+    let of_ann = AuditFilter { user_id: Some(ann.id), ..AuditFilter::default() };
+    assert_eq!(find(of_ann.clone()).await.len(), 2, "the limit");
+    assert_eq!(find(AuditFilter { before: Some(2), ..of_ann }).await, ["user_created"]);
+    let by_bob = AuditFilter { actor_id: Some(bob.id), ..AuditFilter::default() };
+    assert_eq!(find(by_bob).await, ["role_changed"]);
+    let of_logins = AuditFilter { event: "login_failed".to_owned(), ..AuditFilter::default() };
+    assert_eq!(find(of_logins).await, ["login_failed"]);
+}
+
+pub(super) async fn concurrent_sealing_gives_each_row_one_revision(store: &dyn UserStore) {
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        insert(store, name, Role::USER).await;
+    }
+    let (one, two, three) = join!(store.seal(), store.seal(), store.seal());
+    for sealed in [one, two, three] {
+        // A loser of PostgreSQL finds the rows gone.
+        sealed.expect("sealed");
+    }
+    let rows = record(store).await;
+    let revisions: Vec<_> = rows.iter().map(|row| row.revision).collect();
+    assert_eq!(revisions, [1, 2, 3, 4, 5, 6]);
+}

@@ -1,0 +1,95 @@
+use super::MemoryStore;
+use crate::{
+    audit::Entry,
+    store::{AuditFilter, AuditRow, AuditStore, Seal, Snapshot, StoreError, UserChange},
+    user::User,
+};
+use async_trait::async_trait;
+use futures_util::{StreamExt as _, stream::iter};
+use std::collections::HashSet;
+
+/// The revision of the row at this index.
+fn revision(index: usize) -> i64 {
+    i64::try_from(index + 1).expect("few rows")
+}
+
+fn row(index: usize, entry: &Entry) -> AuditRow {
+    let actor = entry.actor.clone();
+    let own = entry.user_id.zip(entry.username.clone()).filter(|_| entry.by_owner);
+    let (actor_id, actor) = actor.or(own).unzip();
+    AuditRow {
+        revision: revision(index),
+        id: revision(index),
+        event: entry.event.to_owned(),
+        user_id: entry.user_id,
+        username: entry.username.clone(),
+        actor_id,
+        actor,
+        client_address: entry.client_address.map(|address| address.to_string()),
+        details: entry.details.to_json(),
+        ..AuditRow::default()
+    }
+}
+
+#[async_trait]
+impl AuditStore for MemoryStore {
+    fn note_event(&self, entry: Entry) {
+        self.users().into_iter().for_each(|mut users| users.record.push(entry.clone()));
+    }
+
+    async fn seal(&self) -> Result<bool, StoreError> {
+        let mut users = self.users()?;
+        users.sealed = users.record.len();
+        Ok(false)
+    }
+
+    async fn seals(&self) -> Result<[Seal; 2], StoreError> {
+        let seal = |revision| Seal { revision, at: 0, digest: String::new() };
+        let newest = i64::try_from(self.users()?.sealed).expect("few rows");
+        Ok([seal(0), seal(newest)])
+    }
+
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
+        let users = self.users()?;
+        let rows = users.record[..users.sealed].iter().enumerate().rev();
+        let rows = rows.map(|(index, entry)| row(index, entry)).filter(|row| {
+            filter.before.is_none_or(|before| row.revision < before)
+                && filter.user_id.is_none_or(|id| row.user_id == Some(id))
+                && filter.actor_id.is_none_or(|id| row.actor_id == Some(id))
+                && (filter.event.is_empty() || row.event == filter.event)
+        });
+        Ok(rows.take(usize::try_from(filter.limit).unwrap_or(0)).collect())
+    }
+
+    async fn changes_after(&self, after: i64) -> Result<Vec<UserChange>, StoreError> {
+        let users = self.users()?;
+        let changes = users.record[..users.sealed].iter().enumerate().filter_map(|(index, it)| {
+            let (role, disabled) = it.state?;
+            Some(UserChange {
+                revision: revision(index),
+                id: revision(index),
+                user_id: it.user_id?,
+                username: it.username.clone()?,
+                role,
+                disabled,
+                deleted: it.event == "user_deleted",
+            })
+        });
+        Ok(changes.filter(|change| change.revision > after).collect())
+    }
+
+    async fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        let users = self.users()?;
+        let all: Vec<User> = users.by_id.values().map(|row| row.user.clone()).collect();
+        let unsealed: HashSet<i64> = (users.sealed..users.record.len())
+            .filter(|&index| users.record[index].state.is_some())
+            .map(revision)
+            .collect();
+        let revision = i64::try_from(users.sealed).expect("few rows");
+        Ok(Snapshot { revision, unsealed, users: iter([Ok(all)]).boxed() })
+    }
+
+    async fn prune(&self, _: i64) -> Result<bool, StoreError> {
+        self.users().map(|_| false)
+    }
+}
