@@ -109,11 +109,13 @@ macro_rules! assert_err {
 mod api_keys;
 mod domain_sessions;
 mod recall;
+mod record;
 mod revoked_tokens;
 mod roles;
 mod seed;
 mod sessions;
 mod users;
+mod watch;
 
 #[tokio::test]
 async fn registered_user_logs_in_with_the_role_user() {

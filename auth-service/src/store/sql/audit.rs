@@ -1,4 +1,6 @@
-//! The record of what happened in an SQL database.
+//! The record of what happened in an SQL database. `sealing`: the way of rows into it and out of it.
+
+mod sealing;
 
 use super::SqlStore;
 use crate::{
@@ -13,17 +15,11 @@ use rolegate_proto::Role;
 use rolegate_sql_store::{Statement, Then};
 use serde_json::{Value, json};
 use sqlx::{Error, FromRow, Row};
-use std::mem;
 
-/// Rows that one transaction seals.
-const BATCH: usize = 1000;
 /// Events that are noted while nothing can be written.
 const MAX_NOTED: usize = 10_000;
 /// Changes that one statement reads.
 const CHANGES: i64 = 500;
-/// Seals whose rows one statement removes.
-const PRUNED: i64 = 20;
-
 /// The columns of a row that is not sealed, and their types in PostgreSQL.
 const PENDING: [(&str, &str); 11] = [
     ("event", "text"),
@@ -38,10 +34,6 @@ const PENDING: [(&str, &str); 11] = [
     ("details", "text"),
     ("state", "text"),
 ];
-
-/// The columns of a sealed row that the record adds.
-const SEALED: [(&str, &str); 4] =
-    [("revision", "bigint"), ("id", "bigint"), ("at", "bigint"), ("commitments", "text")];
 
 pub(in crate::store) const AUDIT_COLUMNS: &str =
     "revision, id, at, event, user_id, username, actor_id, actor, actor_key,
@@ -105,23 +97,6 @@ impl SqlStore {
             Ok(then)
         })
     }
-
-    /// Writes what was noted. What cannot be written stays.
-    pub(super) async fn write_noted(&self) -> Result<(), StoreError> {
-        let noted = mem::take(&mut *self.2.lock());
-        if noted.is_empty() {
-            return Ok(());
-        }
-        let insert = insert_pending(self.0.statement(""), &noted);
-        let written = self.0.write::<(i64,)>(insert).await.map(drop);
-        if written.as_ref().is_err_and(|error| !error.is_outcome_unknown()) {
-            let mut newer = self.2.lock();
-            let newer_ones = mem::replace(&mut *newer, noted);
-            newer.extend(newer_ones);
-            newer.truncate(MAX_NOTED);
-        }
-        written
-    }
 }
 
 #[async_trait]
@@ -134,32 +109,7 @@ impl AuditStore for SqlStore {
     }
 
     async fn seal(&self) -> Result<bool, StoreError> {
-        self.write_noted().await?;
-        let pending = self.0.statement("SELECT id FROM audit_pending LIMIT 1");
-        if self.0.read::<(i64,)>(pending).await?.is_empty() {
-            return Ok(false);
-        }
-        // One replica at a time; the key of a revision would stop a second one too.
-        let lock = self.0.statement("SELECT revision FROM audit_seal ORDER BY revision LIMIT 1");
-        let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
-        let last = "(SELECT revision || ' ' || at || ' ' || digest FROM audit_seal ORDER BY revision DESC LIMIT 1)";
-        let take = self.0.statement("DELETE FROM audit_pending WHERE id IN (SELECT id FROM audit_pending ORDER BY id LIMIT ");
-        let take = take
-            .push_bind(BATCH as i64)
-            .push(
-                ") RETURNING CAST(0 AS bigint), id, at, event, user_id, username, actor_id, actor,
-            actor_key, actor_session, client_address, request_id, details, state, ",
-            )
-            .push(last);
-        let [rows, seal] = [(); 2].map(|()| self.0.statement("INSERT INTO "));
-        let then = Then::of_rows(move |taken: &[AuditRow]| match sealed(taken) {
-            Some((sealed, next)) => {
-                Ok(vec![insert_sealed(rows, &sealed), insert_seal(seal, &next)])
-            }
-            None => Err(Error::Protocol("the record cannot be sealed".to_owned())),
-        });
-        let taken = self.0.write_if(lock, check, take, then).await?;
-        Ok(taken.len() == BATCH)
+        self.seal_batch().await
     }
 
     async fn seals(&self) -> Result<[Seal; 2], StoreError> {
@@ -211,47 +161,8 @@ impl AuditStore for SqlStore {
     }
 
     async fn prune(&self, before: i64) -> Result<bool, StoreError> {
-        let last = self.0.statement(
-            "SELECT coalesce(max(revision), -1), count(*) FROM (
-                SELECT revision FROM audit_seal WHERE at < $1 ORDER BY revision LIMIT $2) AS old",
-        );
-        let last = last.bind(before).bind(PRUNED);
-        let Some((last, count)) = self.0.read::<(i64, i64)>(last).await?.pop() else {
-            return Ok(false);
-        };
-        let rows = self.0.statement("DELETE FROM audit WHERE revision <= $1 RETURNING revision");
-        let seals = self.0.statement("DELETE FROM audit_seal WHERE revision < $1");
-        let seals = Then::of_rows(move |_: &[(i64,)]| Ok(vec![seals.bind(last)]));
-        self.0.write_all(rows.bind(last), seals).await?;
-        Ok(count == PRUNED)
+        self.remove_oldest(before).await
     }
-}
-
-/// The rows with their revisions and salts, and their seal. `None` without randomness, or without the seal
-/// before them.
-fn sealed(taken: &[AuditRow]) -> Option<(Vec<AuditRow>, Seal)> {
-    let mut last = taken.first()?.commitments.splitn(3, ' ');
-    let (revision, at) = (last.next()?.parse().ok()?, last.next()?.parse().ok()?);
-    let last = Seal { revision, at, digest: last.next()?.to_owned() };
-    let mut rows = taken.to_vec();
-    rows.sort_unstable_by_key(|row| row.id);
-    for (row, revision) in rows.iter_mut().zip(last.revision + 1..) {
-        row.revision = revision;
-        row.salt().ok()?;
-    }
-    let next = last.next(&rows).ok()?;
-    Some((rows, next))
-}
-
-fn insert_sealed(start: Statement, rows: &[AuditRow]) -> Statement {
-    let columns: Vec<_> = SEALED.into_iter().chain(PENDING).collect();
-    let start = start.push("audit (").push(AUDIT_COLUMNS).push(") SELECT ").push(AUDIT_COLUMNS);
-    start.push_rows(&columns, rows)
-}
-
-fn insert_seal(start: Statement, seal: &Seal) -> Statement {
-    let start = start.push("audit_seal (revision, at, digest) VALUES ($1, $2, $3)");
-    start.bind(seal.revision).bind(seal.at).bind(seal.digest.clone())
 }
 
 /// A change of a user, whose name may have been erased since.

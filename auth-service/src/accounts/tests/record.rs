@@ -1,0 +1,109 @@
+//! The record of what happened, as admins and users read it.
+
+use super::{App, POLICY, origin};
+use crate::{
+    accounts::{AccountError, AuditRequest},
+    store::AuditRow,
+};
+use http::HeaderValue;
+use rolegate_proto::Role;
+use rolegate_telemetry::request_context::RequestContext;
+
+impl App {
+    async fn record(
+        &self,
+        token: &str,
+        request: AuditRequest,
+    ) -> Result<(Vec<AuditRow>, Option<i64>), AccountError> {
+        self.accounts.list_audit(token, request).await
+    }
+
+    async fn all(&self) -> Vec<AuditRow> {
+        self.record(&self.admin, AuditRequest::default()).await.expect("listed").0
+    }
+}
+
+/// As a request from this address, which no other test has: rows of sign-ins are bounded for each.
+async fn from<F: Future>(host: u8, work: F) -> F::Output {
+    let request_id = HeaderValue::from_static("r1");
+    RequestContext { request_id, client_address: origin(host).client_address }.scope(work).await
+}
+
+#[tokio::test]
+async fn a_change_and_a_sign_in_are_in_the_record_of_the_next_request() {
+    let app = App::new(POLICY).await;
+    let ann = from(7, app.register("ann")).await.expect("registered");
+    let token = from(8, app.login("ann", "sesame")).await.expect("logged in");
+    from(9, app.login("ann", "wrong")).await.expect_err("wrong");
+    app.accounts.set_user_role(&app.admin, ann.id, Some(Role::AUTHOR)).await.expect("set");
+    app.accounts.revoke_tokens(&token, None).await.expect("logged out");
+    let rows = app.all().await;
+    let rows: Vec<_> = rows.iter().filter(|row| row.user_id == Some(ann.id)).collect();
+    let row = |row: &&AuditRow| {
+        (row.event.clone(), row.actor.clone().unwrap_or_default(), row.client_address.clone())
+    };
+    let expected = [
+        ("tokens_revoked", "ann", None),
+        ("role_changed", "admin", None),
+        ("login_failed", "", Some("192.0.2.9")),
+        ("login_ok", "ann", Some("192.0.2.8")),
+        ("registered", "ann", Some("192.0.2.7")),
+    ];
+    let expected = expected.map(|(event, actor, address)| {
+        (event.to_owned(), actor.to_owned(), address.map(str::to_owned))
+    });
+    assert_eq!(rows.iter().map(row).collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn the_record_is_for_admins_and_ones_own_for_everybody_without_the_addresses_of_others() {
+    let app = App::new(POLICY).await;
+    let ann = from(17, app.register("ann")).await.expect("registered");
+    let bob = app.register("bob").await.expect("registered");
+    let token = from(18, app.login("ann", "sesame")).await.expect("logged in");
+    from(19, app.login("ann", "wrong")).await.expect_err("wrong");
+    assert_err!(app.record(&token, AuditRequest::default()).await, RoleInsufficient);
+    assert_err!(app.record("", AuditRequest::default()).await, TokenInvalid);
+    let own = || AuditRequest { own: true, ..AuditRequest::default() };
+    let of_bob = AuditRequest { user_id: Some(bob.id), ..own() };
+    assert_err!(app.record(&token, of_bob).await, RoleInsufficient);
+    let (rows, next) = app.record(&token, own()).await.expect("listed");
+    assert!(next.is_none() && rows.iter().all(|row| row.user_id == Some(ann.id)));
+    let seen: Vec<_> = rows.iter().map(|it| (&*it.event, it.client_address.as_deref())).collect();
+    let expected = [
+        ("login_failed", None),
+        ("login_ok", Some("192.0.2.18")),
+        ("registered", Some("192.0.2.17")),
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test]
+async fn pages_of_the_record_have_no_gaps_and_their_limits() {
+    let app = App::new(POLICY).await;
+    for name in ["ann", "bob", "eve"] {
+        app.register(name).await.expect("registered");
+    }
+    let all: Vec<_> = app.all().await.into_iter().map(|row| row.revision).collect();
+    let (mut paged, mut after) = (Vec::new(), None);
+    loop {
+        let request = AuditRequest { after, size: 2, ..AuditRequest::default() };
+        let (rows, next) = app.record(&app.admin, request).await.expect("listed");
+        paged.extend(rows.into_iter().map(|row| row.revision));
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert!(paged.is_sorted_by(|a, b| a > b));
+    assert_eq!(paged, all);
+    for request in [
+        AuditRequest { size: 201, ..AuditRequest::default() },
+        AuditRequest { size: -1, ..AuditRequest::default() },
+        AuditRequest { after: Some(0), ..AuditRequest::default() },
+        AuditRequest { user_id: Some(-1), ..AuditRequest::default() },
+        AuditRequest { actor_id: Some(0), ..AuditRequest::default() },
+    ] {
+        assert_err!(app.record(&app.admin, request).await, RequestInvalid);
+    }
+}

@@ -1,0 +1,134 @@
+//! Streams of the changes of users.
+
+use super::{App, POLICY};
+use crate::{
+    accounts::{
+        AccountError,
+        WatchItem::{self, Change, Progress},
+        Watcher,
+    },
+    audit::Write,
+    store::{AuditStore as _, UserStore as _},
+};
+use rolegate_proto::{Reason, Role};
+use std::time::Duration;
+use tokio::{sync::mpsc::Receiver, time::timeout};
+
+type Items = Receiver<Result<WatchItem, AccountError>>;
+
+impl App {
+    fn admin(&self) -> Watcher {
+        Watcher::Bearer(self.admin.clone().into())
+    }
+
+    /// With its record sealed in the background.
+    async fn kept() -> Self {
+        let app = Self::new(POLICY).await;
+        app.accounts.keep_record(90);
+        app
+    }
+
+    async fn newest(&self) -> i64 {
+        while self.store.seal().await.expect("sealed") {}
+        self.store.seals().await.expect("a seal")[1].revision
+    }
+}
+
+async fn next(items: &mut Items) -> WatchItem {
+    let next = timeout(Duration::from_secs(60), items.recv()).await;
+    next.expect("in time").expect("goes on").expect("allowed")
+}
+
+async fn change(items: &mut Items) -> (i64, String, Role, bool, bool) {
+    let Change(change) = next(items).await else { panic!("a change") };
+    (change.revision, change.username, change.role, change.disabled, change.deleted)
+}
+
+#[tokio::test]
+async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
+    let app = App::kept().await;
+    let mut items = app.accounts.watch_users(app.admin(), None).await.expect("allowed");
+    assert_eq!(change(&mut items).await, (0, "admin".to_owned(), Role::ADMIN, false, false));
+    let Progress(begin) = next(&mut items).await else { panic!("the end of the snapshot") };
+    let ann = app.register("ann").await.expect("registered");
+    app.accounts.set_user_role(&app.admin, ann.id, Some(Role::AUTHOR)).await.expect("set");
+    app.accounts.set_user_disabled(&app.admin, ann.id, true).await.expect("disabled");
+    app.accounts.delete_user(&app.admin, ann.id).await.expect("deleted");
+    let mut last = begin;
+    for (role, disabled, deleted) in [
+        (Role::USER, false, false),
+        (Role::AUTHOR, false, false),
+        (Role::AUTHOR, true, false),
+        (Role::AUTHOR, true, true),
+    ] {
+        let (revision, name, ..) = {
+            let change = change(&mut items).await;
+            assert_eq!((change.2, change.3, change.4), (role, disabled, deleted));
+            change
+        };
+        assert!(revision > last && name == "ann");
+        last = revision;
+    }
+    let mut again = app.accounts.watch_users(app.admin(), Some(last - 1)).await.expect("allowed");
+    assert_eq!(change(&mut again).await.0, last, "only what is behind");
+    assert_eq!(app.newest().await, last);
+}
+
+#[tokio::test]
+async fn a_revision_that_the_record_does_not_have_needs_a_snapshot() {
+    let app = App::new(POLICY).await;
+    let newest = app.newest().await;
+    for from in [-1, newest + 1, i64::MAX] {
+        let refused = app.accounts.watch_users(app.admin(), Some(from)).await;
+        assert_err!(refused, SnapshotRequired);
+    }
+    for from in [0, newest] {
+        app.accounts.watch_users(app.admin(), Some(from)).await.expect("known");
+    }
+}
+
+#[tokio::test]
+async fn only_admins_and_named_services_watch_and_only_as_long_as_they_may() {
+    let app = App::kept().await;
+    let ann = app.register("ann").await.expect("registered");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let by = |token: &str| Watcher::Bearer(token.to_owned().into());
+    assert_err!(app.accounts.watch_users(by(&token), None).await, RoleInsufficient);
+    assert_err!(app.accounts.watch_users(by(""), None).await, TokenInvalid);
+    app.store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("set");
+    let from = Some(app.newest().await);
+    let mut items = app.accounts.watch_users(by(&token), from).await.expect("an admin");
+    let service = Watcher::Service("posts".to_owned());
+    let mut of_service = app.accounts.watch_users(service, from).await.expect("named");
+    app.store.set_role(None, ann.id, Role::USER, Write::any()).await.expect("set");
+    let mut ended = None;
+    while let Some(item) = timeout(Duration::from_secs(2), items.recv()).await.expect("in time") {
+        ended = item.err();
+    }
+    assert_eq!(ended.map(|error| error.reason()), Some(Reason::RoleInsufficient));
+    assert_eq!(change(&mut of_service).await.2, Role::USER, "goes on");
+}
+
+#[tokio::test]
+async fn a_caller_has_eight_streams_and_they_end_with_the_replica() {
+    let app = App::kept().await;
+    let watch = async || app.accounts.watch_users(app.admin(), Some(0)).await;
+    let mut streams = Vec::new();
+    for _ in 0..8 {
+        streams.push(watch().await.expect("a place"));
+    }
+    assert_err!(watch().await, Overloaded);
+    let service = Watcher::Service("posts".to_owned());
+    app.accounts.watch_users(service, Some(0)).await.expect("another caller");
+    drop(streams.pop());
+    let again = async {
+        while watch().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(Duration::from_secs(60), again).await.expect("the place is free again");
+    app.accounts.end_of_watches().stop_now();
+    for mut items in streams {
+        while timeout(Duration::from_secs(60), items.recv()).await.expect("ends").is_some() {}
+    }
+}
