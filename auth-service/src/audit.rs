@@ -22,10 +22,11 @@ static KEY_USES: LogOnce<(i64, Option<IpAddr>)> = LogOnce::at_most(1000, MINUTE)
 static KEY_REFUSALS: LogOnce<(i64, Option<IpAddr>)> = LogOnce::at_most(1000, MINUTE);
 /// Any client can present unknown keys, which must not hide refusals of the others.
 static UNKNOWN_KEYS: LogOnce<Option<IpAddr>> = LogOnce::at_most(60, MINUTE);
-/// Logins and their refusals are rows likewise, those of unknown names apart.
-static LOGINS: LogOnce<(i64, Option<IpAddr>, &str)> = LogOnce::at_most(3000, MINUTE);
-static LOGIN_REFUSALS: LogOnce<(i64, Option<IpAddr>, &str)> = LogOnce::at_most(1000, MINUTE);
-static UNKNOWN_NAMES: LogOnce<Option<IpAddr>> = LogOnce::at_most(60, MINUTE);
+/// Rows of the record stay for months: a flood of refusals must not fill the disk, nor those without a user
+/// hide the others.
+static LOGIN_ROWS: LogOnce<(i64, Option<IpAddr>, &str)> = LogOnce::at_most(3000, MINUTE);
+static REFUSAL_ROWS: LogOnce<(i64, Option<IpAddr>, &str)> = LogOnce::at_most(60, MINUTE);
+static UNKNOWN_ROWS: LogOnce<(Option<IpAddr>, &str)> = LogOnce::at_most(60, MINUTE);
 
 /// A change of users or their opaque tokens.
 #[derive(Clone, Copy, Debug)]
@@ -294,7 +295,7 @@ pub(crate) fn login_ok(user: &User, method: &'static str) -> Option<Entry> {
     let details = Details { method: Some(method), ..Details::default() };
     let entry = Entry { by_owner: true, ..Entry::now("login_ok", Some(user), details) };
     entry.log();
-    LOGINS.is_due((user.id, entry.client_address, method)).then_some(entry)
+    LOGIN_ROWS.is_due((user.id, entry.client_address, method)).then_some(entry)
 }
 
 /// Records a password that was wrong or not checked; the row, if one is due.
@@ -304,11 +305,15 @@ pub(crate) fn login_failed(
     reason: &'static str,
 ) -> Option<Entry> {
     let details = Details { method: Some(method), reason: Some(reason), ..Details::default() };
-    let entry = Entry::now("login_failed", user, details);
+    refused(Entry::now("login_failed", user, details), reason)
+}
+
+fn refused(entry: Entry, reason: &'static str) -> Option<Entry> {
     entry.log();
-    let is_due = match user {
-        Some(user) => LOGIN_REFUSALS.is_due((user.id, entry.client_address, reason)),
-        None => UNKNOWN_NAMES.is_due(entry.client_address),
+    let client = entry.client_address;
+    let is_due = match entry.user_id {
+        Some(id) => REFUSAL_ROWS.is_due((id, client, reason)),
+        None => UNKNOWN_ROWS.is_due((client, reason)),
     };
     is_due.then_some(entry)
 }
@@ -336,9 +341,7 @@ pub(crate) fn api_key_refused(key: Option<&TokenBearer>) -> Option<Entry> {
     };
     let key_id = key.map(|key| key.token_id);
     let details = Details { key_id, reason: Some(reason), ..Details::default() };
-    let entry = is_due.then(|| Entry::now("api_key_refused", user, details))?;
-    entry.log();
-    Some(entry)
+    is_due.then(|| Entry::now("api_key_refused", user, details)).and_then(|it| refused(it, reason))
 }
 
 /// Records in the log that a proxy was told to refuse a request of this user. `route` is host and path,

@@ -2,7 +2,9 @@
 
 use crate::{
     console,
-    endpoints::{access, accounts, api_keys, of_any_user, passwords, posts, sessions, users},
+    endpoints::{
+        access, accounts, api_keys, audit, of_any_user, passwords, posts, sessions, users,
+    },
     memory::MemoryBudgets,
     middleware,
     openapi::{
@@ -63,6 +65,7 @@ fn routes(
         .routes(signed_in(routes!(accounts::me)))
         .routes(signed_in(routes!(access::bearer_protected)))
         .routes(signed_in(routes!(passwords::change_password)))
+        .routes(signed_in(routes!(audit::list_own_audit)))
         .routes(signed_in(routes!(accounts::logout)));
     let routes =
         own_credentials().into_iter().fold(routes, |routes, own| routes.routes(signed_in(own)));
@@ -75,7 +78,8 @@ fn routes(
         .routes(admins.protect(routes!(users::set_user_role)))
         .routes(admins.protect(routes!(passwords::set_password)))
         .routes(admins.protect(routes!(users::revoke_tokens)))
-        .routes(admins.protect(routes!(users::list_roles)));
+        .routes(admins.protect(routes!(users::list_roles)))
+        .routes(admins.protect(routes!(audit::list_audit)));
     let routes = own_credentials()
         .into_iter()
         .fold(routes, |routes, own| routes.routes(admins.protect(of_any_user(own))));

@@ -6,6 +6,7 @@
 pub(crate) mod access;
 pub(crate) mod accounts;
 pub(crate) mod api_keys;
+pub(crate) mod audit;
 pub(crate) mod passwords;
 pub(crate) mod posts;
 mod schemas;

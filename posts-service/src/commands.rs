@@ -45,6 +45,7 @@ impl Program for Settings {
         let reload_signal = ReloadSignal::listen();
         let database = self.database.url()?;
         let tls = self.tls.load()?;
+        let key = self.user_changes_key()?;
         let (auth, auth_tls) = self.auth_tls.client(&self.auth_service_url)?;
         let has_files = tls.is_some() || auth_tls.is_some();
         let program = ServiceProgram {
@@ -60,7 +61,8 @@ impl Program for Settings {
             log_format: self.host.common.telemetry.log_format,
         };
         let trusted = self.host.trusted_gateways;
-        let open = host::open(&database, auth, trusted, self.response_memory_mib);
+        let (memory, of_deleted_users) = (self.response_memory_mib, self.posts_of_deleted_users);
+        let open = host::open(&database, auth, trusted, memory, of_deleted_users, key, &shutdown);
         let reload = |_: &_| {
             if !has_files {
                 tracing::info!("SIGHUP: no files to reload");
@@ -74,9 +76,13 @@ impl Program for Settings {
         doctor.tls("tls", self.tls.load());
         doctor.file_modes(&[
             ("DATABASE_URL_FILE", &self.database.database_url_file),
+            ("USER_CHANGES_KEY_FILE", &self.user_changes_key_file),
             ("POSTS_TLS_KEY_FILE", &self.tls.posts_tls_key_file),
             ("AUTH_CLIENT_TLS_KEY_FILE", &self.auth_tls.auth_client_tls_key_file),
         ]);
+        if let Err(error) = self.user_changes_key() {
+            doctor.fail("user changes", error);
+        }
         match self.database.url() {
             Ok(url) => drop(check_database(doctor, "database", &url, store::inspect(&url).await)),
             Err(error) => doctor.fail("database", error),

@@ -1,4 +1,4 @@
-//! Posts, and the rules of their contents.
+//! Posts, the rules of their contents, and what becomes of them without their author.
 
 use rolegate_proto::{
     has_invisible, is_emoji, is_invisible,
@@ -10,7 +10,7 @@ use rolegate_proto::{
 pub(crate) struct Post {
     /// Assigned by the database, at least 1, never reused.
     pub(crate) id: i64,
-    /// Never changes.
+    /// [`DELETED`], or never changed.
     pub(crate) author_id: i64,
     /// As written.
     pub(crate) title: String,
@@ -20,6 +20,18 @@ pub(crate) struct Post {
     pub(crate) created_at: i64,
     /// Time of the last update, in milliseconds likewise; increases with every update.
     pub(crate) updated_at: i64,
+}
+
+/// The author of a post whose author was deleted. Users have ids of at least 1.
+pub(crate) const DELETED: i64 = 0;
+
+/// What becomes of the posts of a deleted user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PostsOfDeletedUsers {
+    /// They stay, without an author
+    Keep,
+    /// They are deleted too
+    Delete,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,11 @@
 //! The use cases. They know neither tonic nor SQL, and fail with a [`PostError`].
 
+mod deleted_authors;
 mod error;
 mod reads;
 mod writes;
 
+pub(crate) use deleted_authors::DeletedAuthors;
 pub(crate) use error::PostError;
 
 use crate::{post::Post, store};

@@ -1,14 +1,21 @@
 //! Flags and environment of posts-service.
 
+#![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
+
+pub use crate::post::PostsOfDeletedUsers;
+
 use clap::{Args, Parser};
 use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_server::HostSettings;
 use rolegate_grpc_tls::{HTTP_2, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
+    secret::{self, SecretSource},
     settings::{SettingError, number_between, socket_address},
 };
+use rolegate_proto::authorization::is_api_key;
 use rolegate_sql_store::DatabaseSettings;
+use secrecy::{ExposeSecret, SecretString};
 use std::{net::SocketAddr, path::PathBuf};
 
 /// The internal gRPC service that stores posts. auth-service decides who may write them
@@ -31,6 +38,18 @@ pub struct Settings {
     #[command(flatten)]
     pub database: DatabaseSettings,
 
+    /// What becomes of the posts of deleted users
+    #[arg(long, env = "POSTS_OF_DELETED_USERS", help_heading = "Database", value_enum, default_value = "keep")]
+    pub posts_of_deleted_users: PostsOfDeletedUsers,
+
+    /// API key of an admin, for which auth-service tells who was deleted; none for a client certificate that it names
+    #[arg(long, env = "USER_CHANGES_KEY", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
+    pub user_changes_key: Option<SecretString>,
+
+    /// File that contains USER_CHANGES_KEY; it may be replaced
+    #[arg(long, env = "USER_CHANGES_KEY_FILE", help_heading = "Secrets")]
+    pub user_changes_key_file: Option<PathBuf>,
+
     /// MiB of posts that may be in responses at a time until callers have read them, 32 to 65536; more wait for 5 seconds, then get OVERLOADED
     #[arg(long, env = "RESPONSE_MEMORY_MIB", help_heading = "Limits", default_value = "64", value_parser = |text: &str| number_between(text, 32_usize, 65_536))]
     pub response_memory_mib: usize,
@@ -46,6 +65,20 @@ pub struct Settings {
     /// Shared by gRPC services.
     #[command(flatten)]
     pub host: HostSettings,
+}
+
+impl Settings {
+    /// The source of the key, which was read once.
+    pub(crate) fn user_changes_key(&self) -> Result<Option<SecretSource>, SettingError> {
+        let (name, file) = ("USER_CHANGES_KEY", self.user_changes_key_file.as_deref());
+        let source = SecretSource::from_setting(name, self.user_changes_key.clone(), file)?;
+        if let Some(source) = &source
+            && !is_api_key(source.read()?.expose_secret())
+        {
+            return Err(source.invalid("must be an API key, which begins with rgk_"));
+        }
+        Ok(source)
+    }
 }
 
 /// TLS of the gRPC listener of posts, here and in rolegate.
@@ -75,5 +108,45 @@ impl ServerTlsSettings {
             HTTP_2,
         );
         Ok(tls?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PostsOfDeletedUsers, Settings};
+    use clap::Parser as _;
+    use std::fs;
+
+    fn parse(flags: &[&str]) -> Settings {
+        let database = ["posts-service", "--database-url", "sqlite://posts.db"];
+        Settings::try_parse_from(database.iter().chain(flags)).expect("settings")
+    }
+
+    #[test]
+    fn posts_of_deleted_users_are_kept_unless_it_is_set_otherwise() {
+        assert_eq!(parse(&[]).posts_of_deleted_users, PostsOfDeletedUsers::Keep);
+        let delete = parse(&["--posts-of-deleted-users", "delete"]);
+        assert_eq!(delete.posts_of_deleted_users, PostsOfDeletedUsers::Delete);
+    }
+
+    #[test]
+    fn user_changes_key_is_an_api_key_from_one_source_and_is_never_shown() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("key");
+        fs::write(&file, "rgk_secret\n").expect("written");
+        let (file, missing) = (file.to_str().expect("UTF-8"), "/nowhere/key");
+        let key = |flags: &[&str]| match parse(flags).user_changes_key() {
+            Ok(source) => Ok(source.is_some()),
+            Err(error) => Err(error.to_string()),
+        };
+        assert_eq!(key(&[]), Ok(false));
+        assert_eq!(key(&["--user-changes-key", "rgk_secret"]), Ok(true));
+        assert_eq!(key(&["--user-changes-key-file", file]), Ok(true));
+        let password = "USER_CHANGES_KEY: must be an API key, which begins with rgk_";
+        assert_eq!(key(&["--user-changes-key", "hunter2"]), Err(password.to_owned()));
+        let missing = key(&["--user-changes-key-file", missing]).expect_err("no file");
+        assert_eq!(missing, "USER_CHANGES_KEY_FILE: /nowhere/key does not exist");
+        let both = key(&["--user-changes-key", "rgk_secret", "--user-changes-key-file", file]);
+        assert!(both.expect_err("both").contains("set one of the two"));
     }
 }

@@ -1,6 +1,8 @@
 //! The database of posts, PostgreSQL or SQLite. SQL stays here. Times are in milliseconds since
 //! 1970-01-01T00:00:00Z.
 
+pub(crate) mod deleted_authors;
+
 use crate::post::{Post, PostContent};
 use rolegate_program::program::Failure;
 use rolegate_sql_store::{Database, DatabaseUrl, Inspection, Statement, StoreError, Tables};
@@ -34,8 +36,14 @@ const TABLES: Tables = Tables {
     owner: "posts-service",
     marker_table: "post",
     schema: Some("posts"),
-    postgres: &[(1, "post", include_str!("../migrations/postgres/0001_post.sql"))],
-    sqlite: &[(1, "post", include_str!("../migrations/sqlite/0001_post.sql"))],
+    postgres: &[
+        (1, "post", include_str!("../migrations/postgres/0001_post.sql")),
+        (2, "user cursor", include_str!("../migrations/postgres/0002_user_cursor.sql")),
+    ],
+    sqlite: &[
+        (1, "post", include_str!("../migrations/sqlite/0001_post.sql")),
+        (2, "user cursor", include_str!("../migrations/sqlite/0002_user_cursor.sql")),
+    ],
 };
 
 type Row = (i64, i64, String, String, i64, i64);
@@ -54,9 +62,14 @@ pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, Failure> {
     url.inspect(&TABLES, None).await
 }
 
+/// The name of the table.
+fn posts(database: &Database) -> &'static str {
+    if database.is_postgres() { "posts.post" } else { "post" }
+}
+
 /// A statement that starts with this SQL and the name of the table.
 fn statement(database: &Database, sql: &'static str) -> Statement {
-    database.statement(sql).push(if database.is_postgres() { "posts.post" } else { "post" })
+    database.statement(sql).push(posts(database))
 }
 
 async fn write(database: &Database, statement: Statement) -> Result<Option<Post>, StoreError> {

@@ -52,7 +52,12 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         let (client, trusted) = (auth_client.clone(), CidrSet::default());
         let memory = settings.public.response_memory_mib;
         let posts = match &databases.posts {
-            Some(posts) => Some(host::open(posts, client, trusted, memory).await?),
+            Some(posts) => {
+                let fate = settings.posts_of_deleted_users;
+                // Within the process, auth-service tells of users without a key.
+                let open = host::open(posts, client, trusted, memory, fate, None, &shutdown);
+                Some(open.await?)
+            }
             None => None,
         };
         Ok::<_, Failure>((auth, posts))

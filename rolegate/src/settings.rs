@@ -5,7 +5,7 @@
 use clap::{ArgAction, Parser};
 use rolegate_auth_service::settings::ServiceSettings;
 use rolegate_gateway::settings::PublicSettings;
-use rolegate_posts_service::settings::ServerTlsSettings;
+use rolegate_posts_service::settings::{PostsOfDeletedUsers, ServerTlsSettings};
 use rolegate_program::{
     program::CommonSettings,
     secret,
@@ -49,6 +49,10 @@ pub struct Settings {
     /// File that contains POSTS_DATABASE_URL
     #[arg(long, env = "POSTS_DATABASE_URL_FILE", help_heading = "Database")]
     pub posts_database_url_file: Option<PathBuf>,
+
+    /// What becomes of the posts of deleted users
+    #[arg(long, env = "POSTS_OF_DELETED_USERS", help_heading = "Database", value_enum, default_value = "keep")]
+    pub posts_of_deleted_users: PostsOfDeletedUsers,
 
     /// Folder of generated secrets and embedded databases; created if it does not exist
     #[arg(long, env = "DATA_DIR", help_heading = "Database", default_value = "./data")]

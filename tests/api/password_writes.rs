@@ -1,43 +1,9 @@
 //! What is checked again when a password is written, after it was hashed.
 
-use e2e::{Store, TestSetup, TestUser, for_two_deployments, token};
-use rolegate_auth_service::store::{self, WriteError, Writer};
-use rolegate_sql_store::DatabaseUrl;
+use e2e::{Store, TestSetup, TestUser, token};
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::sleep;
-
-for_two_deployments!(actor_who_lost_the_permission_sets_no_password);
-
-async fn actor_who_lost_the_permission_sets_no_password(setup: TestSetup) {
-    let app = setup.start().await;
-    let (ann, bob) = (app.user("ann").await, app.user("bob").await);
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(&file, app.database.url()).expect("written");
-    let url = DatabaseUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
-    let store = store::open(&url).await.expect("opened");
-    let set = async |writer| {
-        let hash = app.database.user("bob").await.expect("bob").password.into();
-        match store.set_password(bob.id, hash, writer).await {
-            Ok(user) => Some(user),
-            Err(WriteError::UserNotFound) => None,
-            Err(error) => panic!("{error:?}"),
-        }
-    };
-    assert_eq!(set(Writer::Admin(ann.id)).await, None, "no admin");
-    assert_eq!(set(Writer::Admin(999)).await, None, "stranger");
-    app.database.set_role("ann", "admin").await;
-    let given = set(Writer::Admin(ann.id)).await.expect("done");
-    let seen = given.tokens_not_before;
-    assert_eq!(
-        set(Writer::Owner { seen: seen - 1, session: None }).await,
-        None,
-        "another one was set"
-    );
-    assert!(set(Writer::Owner { seen, session: None }).await.is_some());
-    assert!(set(Writer::Operator).await.is_some());
-    store.close().await;
-}
 
 #[tokio::test]
 async fn slow_password_change_revokes_tokens_issued_meanwhile() {

@@ -2,6 +2,7 @@
 
 use crate::{
     api_key::{ApiKey, ApiKeyInput},
+    audit::{AuditPage, AuditQuery},
     batchers::Client,
     client::AuthClient,
     session::{Bearer, Session},
@@ -15,9 +16,10 @@ use rolegate_proto::{
     auth_v1::{
         AllApiKeys, AllSessions, ChangePasswordRequest, CreateApiKeyRequest, CreateUserRequest,
         DeleteApiKeysRequest, DeleteSessionsRequest, DeleteUserRequest, GetCurrentUserRequest,
-        GetUserRequest, ListApiKeysRequest, ListRolesRequest, ListSessionsRequest,
-        ListUsersRequest, RevokeTokensRequest, SetPasswordRequest, SetUserDisabledRequest,
-        SetUserRoleRequest, delete_api_keys_request::Keys, delete_sessions_request::Sessions,
+        GetUserRequest, ListApiKeysRequest, ListAuditRequest, ListRolesRequest,
+        ListSessionsRequest, ListUsersRequest, RevokeTokensRequest, SetPasswordRequest,
+        SetUserDisabledRequest, SetUserRoleRequest, delete_api_keys_request::Keys,
+        delete_sessions_request::Sessions,
     },
     authorization::is_api_key,
 };
@@ -260,6 +262,15 @@ impl ActingClient {
     pub async fn current_user(&self) -> Result<Bearer, CallError> {
         let (client, request) = (self.auth.client(), self.request(GetCurrentUserRequest {})?);
         read(READ_TIMEOUT, client, request, Client::get_current_user).await?.try_into()
+    }
+
+    /// A page of what happened, for an admin, or with [`AuditQuery::own`] to the bearer.
+    pub async fn list_audit(&self, query: AuditQuery) -> Result<AuditPage, CallError> {
+        let AuditQuery { user_id, actor_id, event, after, limit, own } = query;
+        let page_size = limit.map_or(0, i32::from);
+        let message = ListAuditRequest { user_id, actor_id, event, after, page_size, own };
+        let (client, request) = (self.auth.client(), self.request(message)?);
+        read(READ_TIMEOUT, client, request, Client::list_audit).await?.try_into()
     }
 
     /// The roles of the service: `user`, `author`, `admin`, then the others. Needs an admin.

@@ -3,7 +3,8 @@
 //! - [`AuthClient`], and [`ActingClient`] for calls on behalf of a user: one method for each call of the
 //!   contract, with a deadline. Calls are balanced over all replicas; concurrent role decisions share
 //!   calls and never use a stale role.
-//! - [`User`], [`Role`], [`Requirement`], [`ApiKey`], [`Session`]: the types of these calls.
+//! - [`User`], [`Role`], [`Requirement`], [`ApiKey`], [`Session`], [`AuditEntry`]: the types of these calls.
+//! - [`UserWatcher`]: the changes of users, for services that keep something of theirs.
 //! - [`CallError`], [`CallContext`], [`ClientTls`] and others: from `rolegate-grpc-client`.
 //! - [`settings`] (feature `settings`): the settings of programs that call auth-service.
 //! - [`DECISIONS`], [`USERNAMES`] (feature `metrics`): the sizes of batches.
@@ -13,6 +14,7 @@
 
 mod acting_client;
 mod api_key;
+mod audit;
 #[cfg(feature = "axum")]
 pub mod axum;
 mod batchers;
@@ -23,9 +25,11 @@ pub mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod user;
+mod user_changes;
 
 pub use acting_client::ActingClient;
 pub use api_key::{ApiKey, ApiKeyInput};
+pub use audit::{AuditEntry, AuditPage, AuditQuery};
 #[cfg(feature = "metrics")]
 pub use batchers::{DECISIONS, USERNAMES};
 pub use client::AuthClient;
@@ -36,3 +40,4 @@ pub use rolegate_grpc_client::{
 pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};
 pub use session::{Bearer, CredentialKind, Session};
 pub use user::{Requirement, User, UserPage, UserQuery, UserTimes};
+pub use user_changes::{UserChange, UserEvent, UserWatcher, WatchError, WatchProgress};

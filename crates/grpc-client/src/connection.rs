@@ -33,8 +33,10 @@ use tonic::{Status, body::Body};
 /// Detects peers that died without closing the connection.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
-/// The flow-control window of a connection and of each stream, in bytes.
-const WINDOW_SIZE: u32 = 1024 * 1024;
+/// The flow-control window of each stream, in bytes.
+const STREAM_WINDOW: u32 = 1024 * 1024;
+/// That of a connection: responses that are read slowly hold up no other call.
+const CONNECTION_WINDOW: u32 = 4 * STREAM_WINDOW;
 /// Until the replica announces its limit: what RFC 9113, section 6.5.2, expects of every peer.
 const INITIAL_MAX_STREAMS: usize = 100;
 /// Of the headers of a response, in bytes.
@@ -66,8 +68,8 @@ pub(crate) async fn open(
     let (sender, mut connection) = Builder::new()
         .enable_push(false)
         .initial_max_send_streams(INITIAL_MAX_STREAMS)
-        .initial_window_size(WINDOW_SIZE)
-        .initial_connection_window_size(WINDOW_SIZE)
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .max_header_list_size(MAX_HEADER_LIST)
         .handshake(stream)
         .await

@@ -3,7 +3,7 @@
 use crate::{CallError, hedge::ReadOnly};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 
 /// For decisions and reads, which take milliseconds.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,6 +28,25 @@ pub async fn call<C: Clone, M, A>(
     method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
     request.set_timeout(announced(time));
+    call_within(time, client, request, method).await
+}
+
+/// Opens a stream of responses, which has no deadline. The service does not learn that of the answer that begins it: a
+/// proxy would end the stream by it.
+pub async fn open_stream<C: Clone, M, A>(
+    client: &C,
+    request: Request<M>,
+    method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<Streaming<A>>, Status>,
+) -> Result<Streaming<A>, CallError> {
+    call_within(READ_TIMEOUT, client, request, method).await
+}
+
+async fn call_within<C: Clone, M, A>(
+    time: Duration,
+    client: &C,
+    request: Request<M>,
+    method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
+) -> Result<A, CallError> {
     let deadline = Instant::now() + time;
     match timeout_at(deadline, method(&mut client.clone(), request)).await {
         Ok(Ok(response)) => Ok(response.into_inner()),

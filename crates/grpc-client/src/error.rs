@@ -57,7 +57,8 @@ impl CallError {
 
     /// Interprets a status. tonic reports a timeout of either side as CANCELLED, and so it reports a
     /// broken connection; `is_overdue` tells them apart.
-    pub(crate) fn from_status(status: &Status, is_overdue: bool) -> Self {
+    #[must_use]
+    pub fn from_status(status: &Status, is_overdue: bool) -> Self {
         let is_timeout = matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled);
         match status.get_details_error_info() {
             Some(info) if info.domain == ERROR_DOMAIN => match Reason::from_name(&info.reason) {

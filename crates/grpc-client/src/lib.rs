@@ -5,7 +5,7 @@
 //!   key to the same replica.
 //! - [`ServiceInfo`]: what the channel must know about the service it calls.
 //! - [`call`], [`read`], [`retry_until`]: deadlines that this side enforces; calls that change nothing
-//!   are also sent to another replica (`hedge`) and retried.
+//!   are also sent to another replica (`hedge`) and retried; [`open_stream`]: one without an end.
 //! - [`CallBatcher`], [`BatchCall`]: concurrent requests share calls; [`ReplicaBatchers`]: by replica.
 //! - [`CallContext`], [`authenticated_request`]: the metadata of a call.
 //! - [`CallError`]: why a call failed, by the reasons of the contracts.
@@ -36,7 +36,7 @@ pub use balancer::BalancedChannel;
 pub use batch_call::{BatchCall, CallBatcher};
 pub use call_context::{CallContext, authenticated_request};
 pub use connection::Stream;
-pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, read, retry_until};
+pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, open_stream, read, retry_until};
 pub use discovery::{InvalidAddress, ServiceInfo};
 pub use error::{CallError, ServiceError};
 pub use replica_batchers::ReplicaBatchers;

@@ -13,8 +13,8 @@ pub struct Post {
     pub title: String,
     /// 1 to 50,000 characters.
     pub content: String,
-    /// The id of the user who created it.
-    pub author_id: i64,
+    /// The id of the user who created it; `None` for a deleted user.
+    pub author_id: Option<i64>,
     /// The author's username when posts-service answered; `None` for a deleted user.
     pub author: Option<String>,
     /// In whole milliseconds.
@@ -60,7 +60,7 @@ impl TryFrom<posts_v1::Post> for Post {
             id: post.id,
             title: post.title,
             content: post.content,
-            author_id: post.author_id,
+            author_id: Some(post.author_id).filter(|&id| id != 0),
             author: post.author,
             created_at: from_message(post.created_at).ok_or(CallError::Malformed)?,
             updated_at: from_message(post.updated_at).ok_or(CallError::Malformed)?,
@@ -71,5 +71,20 @@ impl TryFrom<posts_v1::Post> for Post {
 impl Post {
     pub(crate) fn try_from_response(post: Option<posts_v1::Post>) -> Result<Self, CallError> {
         post.ok_or(CallError::Malformed)?.try_into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Post, posts_v1};
+
+    #[test]
+    fn a_deleted_author_has_no_id() {
+        let at = Some(prost_types::Timestamp::default());
+        for (author_id, expected) in [(0, None), (7, Some(7))] {
+            let post =
+                posts_v1::Post { author_id, created_at: at, updated_at: at, ..Default::default() };
+            assert_eq!(Post::try_from(post).map(|post| post.author_id), Ok(expected));
+        }
     }
 }

@@ -1,4 +1,5 @@
 mod api_keys;
+mod audit;
 mod calls;
 mod errors;
 mod sessions;
@@ -85,6 +86,9 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
         ("DELETE", "/users/1/sessions/1", "", [401, 401, 401, 403, 403, 200]),
         ("GET", "/me", "", [401, 401, 401, 200, 200, 200]),
         ("GET", "/roles", "", [401, 401, 401, 403, 403, 200]),
+        ("GET", "/audit", "", [401, 401, 401, 403, 403, 200]),
+        ("GET", "/profile/audit", "", [401, 401, 401, 200, 200, 200]),
+        ("GET", "/profile/audit?user_id=1", "", [401, 401, 401, 400, 400, 400]),
     ] {
         for (token, status) in
             ["", "bad", "deleted", "user", "author", "admin"].iter().zip(statuses)

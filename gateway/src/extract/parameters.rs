@@ -116,6 +116,24 @@ impl QueryParams {
         self.number(name, |_| true, format_args!("an id, a whole number from 0"))
     }
 
+    /// An id or a revision that exists, perhaps.
+    pub(crate) fn positive(&self, name: &str) -> Result<Option<i64>, ApiError> {
+        self.number(name, |number| *number > 0, format_args!("a whole number from 1"))
+    }
+
+    /// The name of an event.
+    pub(crate) fn event(&self, name: &str) -> Result<Option<&str>, ApiError> {
+        let is_name = |text: &&str| {
+            (1..=64).contains(&text.len())
+                && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        };
+        let value = self.get(name)?;
+        if value.is_none_or(|value| is_name(&value)) {
+            return Ok(value);
+        }
+        Err(invalid(format!("Query parameter \"{name}\" must be 1 to 64 letters a to z and _.")))
+    }
+
     pub(crate) fn one_of<const N: usize>(
         &self,
         name: &str,

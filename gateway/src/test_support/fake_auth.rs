@@ -4,6 +4,7 @@
 //! 3; `deleted` belongs to a deleted user. There is one role more, `editor`. Every password is `right`. User 3 cannot be deleted.
 
 mod api_keys;
+mod audit;
 mod sessions;
 mod users;
 
@@ -321,6 +322,23 @@ impl AuthService for FakeAuth {
         require_admin(&request)?;
         let role_names = ["user", "author", "admin", "editor"].map(str::to_owned).to_vec();
         Ok(Response::new(v1::ListRolesResponse { role_names }))
+    }
+
+    async fn list_audit(
+        &self,
+        request: Request<v1::ListAuditRequest>,
+    ) -> Answer<v1::ListAuditResponse> {
+        self.record(&request, &format!("list_audit {:?}", request.get_ref()));
+        audit::list(&request).map(Response::new)
+    }
+
+    type WatchUsersStream = tokio_stream::Empty<Result<v1::WatchUsersResponse, Status>>;
+
+    async fn watch_users(
+        &self,
+        _: Request<v1::WatchUsersRequest>,
+    ) -> Answer<Self::WatchUsersStream> {
+        Err(Status::unimplemented("no gateway watches"))
     }
 
     async fn batch_get_users(

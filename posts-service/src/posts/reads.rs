@@ -2,7 +2,7 @@
 
 use super::{PostError, Posts, call_context};
 use crate::{
-    post::{Post, PostWithAuthor},
+    post::{DELETED, Post, PostWithAuthor},
     store::{self, PostFilter},
 };
 use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BATCH, page_size};
@@ -56,6 +56,9 @@ impl Posts {
 
     /// Adds the current username of the author.
     pub(super) async fn with_author(&self, post: Post) -> Result<PostWithAuthor, PostError> {
+        if post.author_id == DELETED {
+            return Ok(PostWithAuthor { author: None, post });
+        }
         let mut names = self.auth.get_usernames(&[post.author_id], call_context()).await?;
         Ok(PostWithAuthor { author: names.remove(&post.author_id), post })
     }
@@ -66,6 +69,7 @@ impl Posts {
         posts: Vec<Post>,
     ) -> Result<Vec<PostWithAuthor>, PostError> {
         let mut authors: Vec<i64> = posts.iter().map(|post| post.author_id).collect();
+        authors.retain(|&id| id != DELETED);
         authors.sort_unstable();
         authors.dedup();
         let names = self.auth.get_usernames(&authors, call_context()).await?;

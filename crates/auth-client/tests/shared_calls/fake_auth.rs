@@ -8,11 +8,13 @@ use rolegate_proto::auth_v1::{
     authorize_outcome::Outcome,
 };
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
+    pin::Pin,
     sync::{Arc, Mutex, atomic::AtomicI32, atomic::Ordering},
     time::Duration,
 };
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::Instant};
+use tokio_stream::{Stream, iter, pending};
 use tonic::{Request, Response, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
@@ -25,6 +27,18 @@ pub(crate) struct FakeAuth {
     pub(crate) calls: Arc<Mutex<Vec<usize>>>,
     pub(crate) outages: Arc<AtomicI32>,
     pub(crate) credentials: Arc<Credentials>,
+    pub(crate) watching: Arc<Watching>,
+}
+
+pub(crate) type Streamed = Result<proto::WatchUsersResponse, Status>;
+
+/// Streams of changes of users.
+#[derive(Default)]
+pub(crate) struct Watching {
+    /// What each stream sends before it ends; those behind the last hang. One that only fails never begins.
+    pub(crate) streams: Mutex<VecDeque<Vec<Streamed>>>,
+    /// Of each call the revision, and when it came.
+    pub(crate) calls: Mutex<Vec<(Option<i64>, Instant)>>,
 }
 
 /// How credentials are checked. The password `right` is right and remembered, `slow` is when the test allows it.
@@ -88,7 +102,7 @@ impl FakeAuth {
     }
 }
 
-fn refused(reason: &str) -> Status {
+pub(crate) fn refused(reason: &str) -> Status {
     let info = ErrorDetails::with_error_info(reason, "rolegate", HashMap::new());
     Status::with_error_details(tonic::Code::Unauthenticated, "no", info)
 }
@@ -296,6 +310,34 @@ impl AuthService for FakeAuth {
         _: Request<proto::BatchGetUsersRequest>,
     ) -> Result<Response<proto::BatchGetUsersResponse>, Status> {
         Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn list_audit(
+        &self,
+        _: Request<proto::ListAuditRequest>,
+    ) -> Result<Response<proto::ListAuditResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    type WatchUsersStream = Pin<Box<dyn Stream<Item = Streamed> + Send>>;
+
+    async fn watch_users(
+        &self,
+        request: Request<proto::WatchUsersRequest>,
+    ) -> Result<Response<Self::WatchUsersStream>, Status> {
+        assert!(!request.metadata().contains_key("grpc-timeout"), "a stream has no deadline");
+        assert_eq!(request.metadata().get("authorization").expect("a token"), "Bearer key");
+        let call = (request.into_inner().from_revision, Instant::now());
+        self.watching.calls.lock().expect("no panic").push(call);
+        let streamed = self.watching.streams.lock().expect("no panic").pop_front();
+        let stream: Self::WatchUsersStream = match streamed {
+            None => Box::pin(pending()),
+            Some(items) => match &items[..] {
+                [Err(status)] => return Err(status.clone()),
+                _ => Box::pin(iter(items)),
+            },
+        };
+        Ok(Response::new(stream))
     }
 }
 

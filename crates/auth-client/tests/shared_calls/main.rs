@@ -1,7 +1,9 @@
-//! Concurrent role decisions, and checks of remembered credentials, share calls and do not affect each other.
+//! Concurrent role decisions, and checks of remembered credentials, share calls and do not affect each other;
+//! changes of users are followed through interruptions.
 
 mod credentials;
 mod fake_auth;
+mod user_changes;
 
 use fake_auth::FakeAuth;
 use rolegate_auth_client::{

@@ -13,12 +13,13 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex},
     sync::oneshot,
     task::{JoinHandle, yield_now},
-    time::Instant,
+    time::{Instant, timeout},
 };
 use tonic::body::Body;
 
@@ -130,6 +131,23 @@ async fn a_response_larger_than_the_window_arrives_whole() {
     let response = opened.connection.send(request(b"")).await.expect("answered");
     let body = response.into_body().collect().await.expect("received");
     assert_eq!(body.to_bytes().len(), 5 * 1024 * 1024);
+}
+
+#[tokio::test]
+async fn a_response_that_nobody_reads_holds_up_no_other_call() {
+    fn large(_: Request<h2::RecvStream>, mut respond: SendResponse<Bytes>) {
+        let mut stream = respond.send_response(Response::new(()), false).expect("sent");
+        stream.send_data(vec![7; 2 * 1024 * 1024].into(), true).expect("sent");
+    }
+    let connection = connect(large).await.connection;
+    let unread = connection.clone().send(request(b"")).await.expect("answered").into_body();
+    let other = async {
+        let response = connection.send(request(b"")).await.expect("answered");
+        response.into_body().collect().await.expect("received").to_bytes()
+    };
+    let other = timeout(Duration::from_secs(10), other).await.expect("it waits for nothing");
+    assert_eq!(other.len(), 2 * 1024 * 1024);
+    drop(unread);
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,9 +15,9 @@ pub(crate) struct PostResponse {
     title: String,
     #[schema(example = "A role counts from the next request.")]
     content: String,
-    /// The id of the author.
-    #[schema(minimum = 1, example = 2)]
-    author_id: i64,
+    /// The id of the author, null if that user is deleted.
+    #[schema(required, minimum = 1, example = 2)]
+    author_id: Option<i64>,
     /// The username of the author, null if that user is deleted.
     #[schema(required, example = "ada")]
     author: Option<String>,
@@ -68,7 +68,7 @@ fn escaped_size(text: &str) -> usize {
 mod tests {
     use super::PostResponse;
     use rolegate_posts_client::Post;
-    use serde_json::json;
+    use serde_json::{Value, json};
     use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
                 id: i64::MAX,
                 title: text.clone(),
                 content: text,
-                author_id: i64::MAX,
+                author_id: Some(i64::MAX),
                 author: Some("\"".repeat(255)),
                 created_at: String::new(),
                 updated_at: String::new(),
@@ -91,20 +91,22 @@ mod tests {
 
     #[test]
     fn times_are_rfc_3339_and_a_deleted_author_is_null() {
-        let post = Post {
+        let mut post = Post {
             id: 7,
             title: "t".to_owned(),
             content: "c".to_owned(),
-            author_id: 2,
+            author_id: Some(2),
             author: None,
             created_at: UNIX_EPOCH,
             updated_at: UNIX_EPOCH + Duration::from_millis(1_795_240_800_070),
         };
-        let response = serde_json::to_value(PostResponse::from(post)).expect("JSON");
-        let expected = json!({
+        let json = |post| serde_json::to_value(PostResponse::from(post)).expect("JSON");
+        let mut expected = json!({
             "id": 7, "title": "t", "content": "c", "author_id": 2, "author": null,
             "created_at": "1970-01-01T00:00:00.000Z", "updated_at": "2026-11-21T06:00:00.070Z",
         });
-        assert_eq!(response, expected);
+        assert_eq!(json(post.clone()), expected);
+        (post.author_id, expected["author_id"]) = (None, Value::Null);
+        assert_eq!(json(post), expected);
     }
 }

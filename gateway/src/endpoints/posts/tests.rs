@@ -62,7 +62,7 @@ fn page_of(character: char) -> PostsResponse {
         id: 1,
         title: "t".to_owned(),
         content: character.to_string().repeat(128 * 1024),
-        author_id: 1,
+        author_id: Some(1),
         author: None,
         created_at: UNIX_EPOCH,
         updated_at: UNIX_EPOCH,

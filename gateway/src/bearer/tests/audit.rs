@@ -1,0 +1,66 @@
+use super::{gateway, send_one};
+use crate::test_support::{authorized, send};
+use serde_json::json;
+
+#[tokio::test]
+async fn the_record_is_an_object_with_every_member() {
+    let response = send_one(authorized("GET", "/audit?limit=2", "Bearer admin")).await;
+    response.assert_ok(&json!({
+        "entries": [
+            {
+                "revision": 2, "time": "1970-01-01T00:00:01.000Z", "event": "role_changed",
+                "user_id": 1, "username": "user", "actor_id": 3, "actor": "admin",
+                "actor_key": 4, "actor_session": null, "client_address": "203.0.113.9",
+                "request_id": "r1", "details": {"from": "user", "to": "author"},
+            },
+            {
+                "revision": 1, "time": "1970-01-01T00:00:01.000Z", "event": "registered",
+                "user_id": 1, "username": null, "actor_id": null, "actor": null,
+                "actor_key": null, "actor_session": null, "client_address": null,
+                "request_id": null, "details": {},
+            },
+        ],
+        "next": 1,
+    }));
+}
+
+#[tokio::test]
+async fn filters_are_passed_on_and_ones_own_is_asked_for() {
+    let (router, calls) = gateway();
+    let all = "/audit?user_id=1&actor_id=2&event=role_changed&after=9&limit=200";
+    assert_eq!(send(&router, authorized("GET", all, "Bearer admin")).await.status, 200);
+    let own = "/profile/audit?after=9";
+    assert_eq!(send(&router, authorized("GET", own, "Bearer user")).await.status, 200);
+    let calls = calls.lock().expect("no panic");
+    let calls: Vec<_> = calls.iter().filter(|call| call.starts_with("list_audit")).collect();
+    let fields = [
+        "user_id: Some(1), actor_id: Some(2), event: \"role_changed\", after: Some(9)",
+        "own: true",
+    ];
+    assert_eq!(calls.len(), 2);
+    for (call, field) in calls.iter().zip(fields) {
+        assert!(call.contains(field), "{call}");
+    }
+}
+
+#[tokio::test]
+async fn an_invalid_query_of_the_record_is_a_bad_request_that_names_it() {
+    for (query, detail) in [
+        ("user_id=0", "\"user_id\" must be a whole number from 1."),
+        ("user_id=x", "\"user_id\" must be a whole number from 1."),
+        ("actor_id=-1", "\"actor_id\" must be a whole number from 1."),
+        ("actor_id=9223372036854775808", "\"actor_id\" must be a whole number from 1."),
+        ("after=0", "\"after\" must be a whole number from 1."),
+        ("after=", "\"after\" must be a whole number from 1."),
+        ("limit=201", "\"limit\" must be a whole number from 1 to 200."),
+        ("event=", "\"event\" must be 1 to 64 letters a to z and _."),
+        ("event=Role", "\"event\" must be 1 to 64 letters a to z and _."),
+        ("event=%00", "\"event\" must be 1 to 64 letters a to z and _."),
+        ("event=a&event=a", "\"event\" is given more than once."),
+        ("own=true", "\"own\" is not known."),
+    ] {
+        let path = format!("/audit?{query}");
+        let response = send_one(authorized("GET", &path, "Bearer admin")).await;
+        response.assert_error(400, &format!("Query parameter {detail}"));
+    }
+}

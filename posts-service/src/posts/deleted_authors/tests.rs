@@ -1,0 +1,205 @@
+//! Streams of changes of users, and what becomes of posts, on each engine.
+
+use super::{DeletedAuthors, PAGE_SIZE};
+use crate::{
+    post::{DELETED, PostContent, PostsOfDeletedUsers},
+    store::{PostFilter, deleted_authors::advance, insert, open, page},
+};
+use rolegate_auth_client::{
+    CallError, Reason, UserChange, UserEvent, UserWatcher, WatchError, WatchProgress,
+};
+use rolegate_program::secret::SecretSource;
+use rolegate_sql_store::Database;
+use secrecy::ExposeSecret as _;
+use std::{fs, sync::Arc};
+
+postgres_cluster::conformance_tests! {
+    open: open,
+    cases: [
+        deletions_take_posts_and_the_stream_goes_on_behind_the_last,
+        posts_of_users_who_are_not_in_a_snapshot_are_taken,
+        posts_that_are_newer_than_the_connection_stay,
+        malformed_snapshots_take_nothing_more,
+        progress_is_stored_when_it_is_due,
+        snapshot_of_a_restored_backup_replaces_the_revision_unless_another_process_has,
+        of_two_processes_that_follow_the_later_takes_nothing_again,
+        warnings_are_not_repeated_until_the_stream_goes_on,
+    ]
+}
+
+fn watcher(store: &Database) -> DeletedAuthors {
+    DeletedAuthors::new(Arc::new(store.clone()), PostsOfDeletedUsers::Keep, None)
+}
+
+fn change(revision: i64, user_id: i64, deleted: bool) -> UserEvent {
+    UserEvent::Change(UserChange { revision, user_id, deleted, ..UserChange::default() })
+}
+
+fn progress(revision: i64) -> UserEvent {
+    UserEvent::Progress(WatchProgress { revision })
+}
+
+/// What begins a stream without a revision.
+fn snapshot(users: impl IntoIterator<Item = i64>, revision: i64) -> Vec<UserEvent> {
+    let users = users.into_iter().map(|id| change(0, id, false));
+    users.chain([progress(revision)]).collect()
+}
+
+/// Where a new connection goes on.
+async fn connect(watcher: &mut DeletedAuthors) -> Option<i64> {
+    watcher.connect(false).await.expect("read").1
+}
+
+async fn handle(watcher: &mut DeletedAuthors, events: Vec<UserEvent>) -> Result<(), WatchError> {
+    for event in events {
+        watcher.handle(event).await?;
+    }
+    Ok(())
+}
+
+async fn insert_by(store: &Database, authors: &[i64]) {
+    for &author in authors {
+        let content = PostContent::new("title".into(), "content".into()).expect("valid");
+        insert(store, author, content, 1_000).await.expect("inserted");
+    }
+}
+
+async fn authors(store: &Database) -> Vec<i64> {
+    let filter = PostFilter { after: 0, author_id: None, limit: 1_000, content_bytes: i64::MAX };
+    let (posts, _) = page(store, &filter).await.expect("read");
+    posts.into_iter().map(|post| post.author_id).collect()
+}
+
+async fn deletions_take_posts_and_the_stream_goes_on_behind_the_last(store: &Database) {
+    insert_by(store, &[1, 2, 3]).await;
+    let mut watcher = watcher(store);
+    assert_eq!(connect(&mut watcher).await, None, "a snapshot comes first");
+    handle(&mut watcher, snapshot([1, 2, 3], 7)).await.expect("handled");
+    assert_eq!(connect(&mut watcher).await, Some(7));
+    let events = vec![change(8, 1, false), change(9, 2, true), progress(10)];
+    handle(&mut watcher, events).await.expect("handled");
+    assert_eq!(authors(store).await, [1, DELETED, 3]);
+    assert_eq!(connect(&mut watcher).await, Some(9), "the progress was not due");
+}
+
+async fn posts_of_users_who_are_not_in_a_snapshot_are_taken(store: &Database) {
+    let size = i64::try_from(PAGE_SIZE).expect("small");
+    // Around the ends of the pages, where each third user is deleted.
+    let ends = [1, size, size + 1, 2 * size, 3 * size];
+    let candidates: Vec<i64> = ends.iter().flat_map(|end| end - 1..end + 3).collect();
+    let is_deleted = |id: i64| id % 3 == 0 || id > 3 * size;
+    insert_by(store, &candidates).await;
+    let mut watcher = watcher(store);
+    connect(&mut watcher).await;
+    let users = (1..=3 * size).filter(|&id| !is_deleted(id));
+    handle(&mut watcher, snapshot(users, 7)).await.expect("handled");
+    let fate = |&id: &i64| if is_deleted(id) { DELETED } else { id };
+    assert_eq!(authors(store).await, candidates.iter().map(fate).collect::<Vec<_>>());
+    assert_eq!(connect(&mut watcher).await, Some(7));
+}
+
+async fn posts_that_are_newer_than_the_connection_stay(store: &Database) {
+    insert_by(store, &[8]).await;
+    let mut watcher = watcher(store);
+    connect(&mut watcher).await;
+    insert_by(store, &[9, 8]).await;
+    handle(&mut watcher, snapshot([1], 7)).await.expect("handled");
+    assert_eq!(authors(store).await, [DELETED, 9, 8]);
+}
+
+async fn malformed_snapshots_take_nothing_more(store: &Database) {
+    insert_by(store, &[2]).await;
+    let mut watcher = watcher(store);
+    for users in [&[][..], &[3, 1], &[1, 1], &[0]] {
+        connect(&mut watcher).await;
+        let events = snapshot(users.iter().copied(), 7);
+        handle(&mut watcher, events).await.expect_err("malformed");
+        assert_eq!(authors(store).await, [2], "{users:?}");
+        assert_eq!(connect(&mut watcher).await, None);
+    }
+    // It breaks, and the next one begins anew.
+    handle(&mut watcher, vec![change(0, 1, false), change(0, 3, false)]).await.expect("handled");
+    connect(&mut watcher).await;
+    handle(&mut watcher, snapshot([1, 2], 7)).await.expect("handled");
+    assert_eq!(authors(store).await, [2]);
+}
+
+async fn progress_is_stored_when_it_is_due(store: &Database) {
+    advance(store, (5, None), None).await.expect("written");
+    let mut watcher = watcher(store);
+    for (event, stored) in [
+        (progress(6), 6),
+        (progress(7), 6),
+        (change(8, 1, false), 6),
+        (change(9, 1, true), 9),
+        (progress(10), 9),
+    ] {
+        handle(&mut watcher, vec![event.clone()]).await.expect("handled");
+        assert_eq!(connect(&mut watcher).await, Some(stored), "{event:?}");
+    }
+    watcher.stored_at = None;
+    handle(&mut watcher, vec![change(11, 1, false)]).await.expect("handled");
+    assert_eq!(connect(&mut watcher).await, Some(11));
+}
+
+async fn snapshot_of_a_restored_backup_replaces_the_revision_unless_another_process_has(
+    store: &Database,
+) {
+    advance(store, (100, None), None).await.expect("written");
+    let (mut one, mut other) = (watcher(store), watcher(store));
+    for watcher in [&mut one, &mut other] {
+        assert_eq!(connect(watcher).await, Some(100));
+        assert_eq!(watcher.connect(true).await.expect("read").1, None);
+    }
+    handle(&mut one, snapshot([1], 50)).await.expect("handled");
+    handle(&mut one, vec![change(52, 9, true)]).await.expect("handled");
+    handle(&mut other, snapshot([1], 51)).await.expect("handled");
+    assert_eq!(connect(&mut other).await, Some(52));
+}
+
+async fn of_two_processes_that_follow_the_later_takes_nothing_again(store: &Database) {
+    advance(store, (5, None), None).await.expect("written");
+    insert_by(store, &[2]).await;
+    let (mut one, mut other) = (watcher(store), watcher(store));
+    assert_eq!((connect(&mut one).await, connect(&mut other).await), (Some(5), Some(5)));
+    let deletion = || vec![change(6, 2, true)];
+    handle(&mut one, deletion()).await.expect("handled");
+    assert_eq!(authors(store).await, [DELETED]);
+    // An operator has imported the user anew.
+    insert_by(store, &[2]).await;
+    handle(&mut other, deletion()).await.expect("handled");
+    assert_eq!(authors(store).await, [DELETED, 2]);
+}
+
+async fn warnings_are_not_repeated_until_the_stream_goes_on(store: &Database) {
+    let mut watcher = watcher(store);
+    let outage: WatchError = CallError::Unavailable.into();
+    let refused: WatchError = CallError::local(Reason::RoleInsufficient).into();
+    watcher.interrupted(&outage);
+    assert!(!watcher.has_warned, "the client of auth-service logs it");
+    watcher.interrupted(&refused);
+    assert!(watcher.has_warned);
+    connect(&mut watcher).await;
+    watcher.handle(change(0, 1, false)).await.expect("handled");
+    assert!(watcher.has_warned, "it may break in the same way");
+    watcher.handle(progress(7)).await.expect("handled");
+    assert!(!watcher.has_warned);
+}
+
+#[tokio::test]
+async fn key_is_read_anew_for_each_connection() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url =
+        rolegate_sql_store::DatabaseUrl::from_file("DATABASE_URL", folder.path().join("p.db"));
+    let (store, file) = (open(&url).await.expect("opened"), folder.path().join("key"));
+    let source = SecretSource::from_file("USER_CHANGES_KEY_FILE", &file);
+    let mut watcher = DeletedAuthors::new(store, PostsOfDeletedUsers::Keep, Some(source));
+    for key in ["rgk_one", "rgk_two"] {
+        fs::write(&file, format!("{key}\n")).expect("written");
+        let (read, _) = watcher.connect(false).await.expect("read");
+        assert_eq!(read.expect("a key").expose_secret(), key);
+    }
+    fs::remove_file(&file).expect("removed");
+    let error = watcher.connect(false).await.expect_err("no file");
+    assert!(error.to_string().starts_with("USER_CHANGES_KEY_FILE: "), "{error}");
+}
