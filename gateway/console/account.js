@@ -1,6 +1,7 @@
 // The account of the signed-in user.
 
 import { call, explain, refresh } from "./api.js";
+import { ownAudit } from "./audit.js";
 import { el, field, fill } from "./dom.js";
 import { form } from "./form.js";
 import { keyList, newKey } from "./keys.js";
@@ -23,6 +24,7 @@ export function accountView() {
     show();
     keys.load();
     sessions.load();
+    audit.load();
     try {
       await refresh();
       fill(trouble);
@@ -33,12 +35,14 @@ export function accountView() {
   }
   const keys = keyList("/profile/keys");
   const sessions = sessionList("/profile/sessions");
+  const audit = ownAudit();
   const heading = el("h1", { tabindex: "-1" }, "Account");
   const content = [
     trouble,
     card("You", facts),
     card("Password", password(sessions.load)),
     card("Sessions", el("small", {}, "Where you are signed in. The tabs of a browser share a session."), sessions.element),
+    card("Where you signed in", el("small", {}, "And what else happened to your account."), audit.element),
     card("API keys", el("small", {}, "For programs that act as you."), keys.element, newKey(keys)),
   ];
   return { element: el("div", { class: "view" }, el("div", { class: "bar" }, heading), el("div", { class: "cards", tabindex: "0", role: "group", "aria-label": "Account" }, content)), load };

@@ -2,6 +2,7 @@
 
 import { explain, refresh, signOut } from "./api.js";
 import { accountView } from "./account.js";
+import { auditView } from "./audit.js";
 import { el, fill, notify } from "./dom.js";
 import { startEnded } from "./ended.js";
 import { postsView } from "./posts.js";
@@ -13,6 +14,7 @@ import { usersView } from "./users.js";
 const VIEWS = {
   users: { title: "Users", make: usersView, role: "admin" },
   posts: { title: "Posts", make: postsView },
+  audit: { title: "Audit", make: auditView, role: "admin" },
   account: { title: "Account", make: accountView },
 };
 const isAllowed = (view) => !view.role || view.role === session.user.role;

@@ -23,7 +23,7 @@ export async function openUser(user, { changed, removed, reload }) {
   const { created_at: created, last_sign_in_at: last } = user;
   const facts = [`Id ${user.id}`, created && `created ${moment(created)}`, last ? `last sign-in ${moment(last)}` : "no sign-in known"];
   const dialog = openDialog(user.username, [
-    el("p", { class: "muted" }, facts.filter(Boolean).join(", ")),
+    el("p", { class: "muted" }, facts.filter(Boolean).join(", "), ". ", el("a", { href: `#/audit?user_id=${user.id}`, onclick: done }, "What happened")),
     // What the API refuses is not offered.
     !isLast && section("Role", roleForm(user, path, { changed, done, reload })),
     isSelf && section("You", el("p", {}, own), isLast && el("p", { class: "muted" }, "You are the only enabled admin, so you keep the role.")),

@@ -36,6 +36,7 @@ const FILES: &[(&str, &str)] = &files![
     "account.js",
     "address.js",
     "api.js",
+    "audit.js",
     "copy.js",
     "credentials.js",
     "curl.js",

@@ -12,7 +12,7 @@ use axum::Router;
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// Bytes of all files together.
-const MAX_SIZE: usize = 80_000;
+const MAX_SIZE: usize = 88_000;
 
 fn bearer_router(arguments: &[&str]) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;

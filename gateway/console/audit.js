@@ -1,0 +1,158 @@
+// What happened: all of it for admins, in pages and filtered; and what happened to oneself.
+
+import { go, parameters } from "./address.js";
+import { call, explain, query } from "./api.js";
+import { button, el, fill, plainInput } from "./dom.js";
+import { paging } from "./paging.js";
+import { failure, loading, nothing } from "./states.js";
+import { moment } from "./times.js";
+
+const PAGE_SIZE = 25;
+const OWN_SIZE = 10;
+const TYPING_PAUSE = 400;
+const EVENTS = {
+  registered: "Registered",
+  user_created: "User created",
+  user_imported: "User imported",
+  role_changed: "Role changed",
+  password_changed: "Password changed",
+  password_set: "Password set",
+  user_disabled: "User disabled",
+  user_enabled: "User enabled",
+  user_deleted: "User deleted",
+  tokens_revoked: "Tokens ended",
+  api_key_created: "API key created",
+  api_key_deleted: "API key deleted",
+  session_created: "Signed in",
+  session_ended: "Session ended",
+  login_ok: "Password accepted",
+  login_failed: "Password refused",
+  api_key_refused: "API key refused",
+  audit_erased: "Name erased",
+};
+const COLUMNS = { Event: "name", User: "user", By: "actor", From: "from", Time: "when" };
+
+export function auditView() {
+  const heading = el("h1", { tabindex: "-1" }, "Audit");
+  const rows = el("tbody", {});
+  const columns = Object.entries(COLUMNS).map(([text, kind]) => el("th", { scope: "col", class: kind }, text));
+  const caption = el("caption", { class: "unseen" }, "What happened, the newest first");
+  const table = el("table", {}, caption, el("thead", {}, el("tr", {}, columns)), rows);
+  const list = el("div", { class: "list" });
+  const pages = paging("/audit", load);
+  const filters = auditFilters((values, isTyping) => {
+    if (!list.isConnected) return;
+    go("/audit", values, { isReplaced: isTyping });
+    load();
+  });
+  let pending = new AbortController();
+
+  async function load() {
+    pending.abort();
+    pending = new AbortController();
+    const { signal } = pending;
+    const wanted = { limit: PAGE_SIZE, ...filters.read(), after: pages.after };
+    list.setAttribute("aria-busy", "true");
+    if (!rows.isConnected) fill(list, loading());
+    try {
+      const { entries, next } = await call("GET", query("/audit", wanted), { signal });
+      pages.show(entries.length ? `${entries.length} ${entries.length === 1 ? "entry" : "entries"}` : "", next);
+      fill(rows, entries.map(row));
+      fill(list, entries.length ? table : nothing("Nothing matches the filters.", button("Clear the filters", {}, filters.clear)));
+      list.scrollTop = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      pages.show("", null);
+      fill(list, failure(explain(error), load));
+    }
+    list.removeAttribute("aria-busy");
+  }
+
+  const bar = el("div", { class: "bar" }, heading, filters.element);
+  return { element: el("div", { class: "view" }, bar, list, pages.element), load };
+}
+
+function auditFilters(changed) {
+  const id = (label) => plainInput({ type: "search", inputmode: "numeric", pattern: "[1-9][0-9]{0,17}", placeholder: label, "aria-label": label, maxlength: 18 });
+  const user = id("User id");
+  const actor = id("Actor id");
+  const options = Object.entries({ "": "All events", ...EVENTS }).map(([value, text]) => el("option", { value }, text));
+  const event = el("select", { "aria-label": "Event" }, options);
+  const valid = (input) => (input.validity.valid ? input.value : "");
+  const values = () => ({ user_id: valid(user), actor_id: valid(actor), event: event.value });
+  let timer;
+  let isTyping = false;
+  for (const input of [user, actor]) {
+    input.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        timer = undefined;
+        changed(values(), isTyping);
+        isTyping = true;
+      }, TYPING_PAUSE);
+    });
+    input.addEventListener("blur", () => (isTyping = false));
+  }
+  event.addEventListener("change", () => changed(values(), false));
+  return {
+    element: el("div", { class: "filters", role: "search" }, user, actor, event),
+    /** Takes the values of the address, but for an id that is being typed. */
+    read() {
+      const given = parameters();
+      if (!timer && document.activeElement !== user) user.value = given.user_id ?? "";
+      if (!timer && document.activeElement !== actor) actor.value = given.actor_id ?? "";
+      event.value = Object.hasOwn(EVENTS, given.event) ? given.event : "";
+      return values();
+    },
+    clear() {
+      clearTimeout(timer);
+      user.value = actor.value = event.value = "";
+      changed(values(), false);
+      user.focus();
+    },
+  };
+}
+
+function row(entry) {
+  return el(
+    "tr",
+    {},
+    el("td", { class: "name" }, title(entry), el("small", {}, details(entry))),
+    el("td", { class: "user" }, person(entry.user_id, entry.username)),
+    el("td", { class: "actor" }, actor(entry)),
+    el("td", { class: "from" }, entry.client_address),
+    el("td", { class: "when" }, el("time", { datetime: entry.time }, moment(entry.time))),
+  );
+}
+
+const title = ({ event }) => EVENTS[event] ?? event;
+const person = (id, name) => name ?? (id && `Id ${id}`);
+
+function actor({ actor_id: id, actor: name, actor_key: key, actor_session: session, details: { by } }) {
+  const means = [key && `API key ${key}`, session && `session ${session}`].filter(Boolean).join(", ");
+  return [person(id, name) ?? by, means && el("small", {}, means)];
+}
+
+function details({ details: { by, ...others } }) {
+  return Object.entries(others).map(([name, value]) => `${name.replace("_", " ")}: ${value}`).join(", ");
+}
+
+/** The newest that happened to the current user. */
+export function ownAudit() {
+  const element = el("div", { class: "credentials", tabindex: "-1", role: "group", "aria-label": "Where you signed in" });
+  async function load(after) {
+    try {
+      const { entries, next } = await call("GET", query("/profile/audit", { limit: OWN_SIZE, after }));
+      const items = entries.map((entry) => {
+        const parts = [moment(entry.time), entry.client_address && `from ${entry.client_address}`, entry.actor_id !== entry.user_id && entry.actor && `by ${entry.actor}`, details(entry)];
+        return el("li", {}, el("p", {}, title(entry), el("small", {}, parts.filter(Boolean).join(", "))));
+      });
+      const older = next && button("Older", {}, () => load(next).then(() => element.focus()));
+      const newest = after && button("Newest", {}, () => load().then(() => element.focus()));
+      fill(element, el("ul", {}, items), el("p", { class: "actions" }, newest, older));
+    } catch (error) {
+      fill(element, failure(explain(error), () => load(after)));
+    }
+  }
+  return { element, load: () => load() };
+}
