@@ -21,8 +21,11 @@ for_postgres_deployments!(write_of_a_cancelled_call_is_still_logged);
 /// Waits for this many audit lines with events of this prefix; without fields that differ from run
 /// to run.
 pub(crate) async fn audit(process: &Process, kind: &str, count: usize) -> Vec<Value> {
-    let is_meant =
-        |line: &Value| line["event"].as_str().is_some_and(|event| event.starts_with(kind));
+    // Seals are of the service, not of a request.
+    let is_meant = |line: &Value| {
+        let event = line["event"].as_str().filter(|event| *event != "audit_sealed");
+        event.is_some_and(|event| event.starts_with(kind))
+    };
     let what = format!("{count} events {kind:?} in the audit log");
     let mut lines = eventually(&what, async || {
         let log = process.stderr();

@@ -30,12 +30,16 @@ async fn serving_process_is_live_and_ready(setup: TestSetup) {
 #[tokio::test]
 async fn health_checks_write_no_sqlite_file() {
     let app = TestSetup::split(Store::Sqlite).start().await;
-    // The start reads by the clock, which is therefore written.
-    eventually("the clock", async || {
-        let written = app.database.count_rows("SELECT 1 FROM clock WHERE latest > 0").await;
-        (written == 1).then_some(())
-    })
-    .await;
+    // The start reads by the clock, which is therefore written, and creates a user, whose row is sealed.
+    for rows in
+        ["SELECT 1 FROM clock WHERE latest > 0", "SELECT 1 FROM audit_seal WHERE revision > 0"]
+    {
+        eventually(rows, async || {
+            let written = app.database.count_rows(rows).await;
+            (written == 1).then_some(())
+        })
+        .await;
+    }
     let connect = async |url: String| SqliteConnection::connect(&url).await.expect("opened");
     let mut files = [connect(app.database.url()).await, connect(app.database.posts_url()).await];
     // It changes with each commit of another connection.

@@ -3,6 +3,7 @@
 mod access;
 mod api_keys;
 mod audit;
+mod audit_record;
 mod authorization_header;
 mod basic;
 mod concurrent;

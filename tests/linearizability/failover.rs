@@ -7,7 +7,7 @@
 
 mod outcome;
 
-use crate::history::{Change, Read, check};
+use crate::history::{Change, ENDED, Read, check, record};
 use e2e::{Api, TestUser};
 use outcome::{Outcome, report};
 use serde_json::json;
@@ -30,7 +30,7 @@ const BETWEEN_READS: Duration = Duration::from_millis(20);
 const LAST_READS: Duration = Duration::from_secs(3);
 
 /// A role that no user has: the service does not know the user, or the session has ended.
-const ABSENT: &str = "no such user";
+const ABSENT: &str = ENDED;
 /// What a session is before it ends.
 const GOOD: &str = "good";
 
@@ -193,11 +193,16 @@ impl Scenario {
         epoch.session_changes.push(end);
         sleep(LAST_READS).await;
         ended.store(true, Ordering::SeqCst);
+        let mut all = Vec::new();
         for (reads, unavailable) in readers.join_all().await {
             outcome.checked.add(check(&epoch.changes, &reads));
             outcome.unavailable += unavailable;
+            all.extend(reads);
         }
+        record(&epoch.user.username, "access token", &epoch.changes, &all);
+        all.clear();
         for (mut reads, unavailable) in session_readers.join_all().await {
+            all.extend_from_slice(&reads);
             let roles: Vec<_> = reads.iter().filter(|read| read.role != ABSENT).cloned().collect();
             outcome.checked.add(check(&epoch.changes, &roles));
             for read in &mut reads {
@@ -208,6 +213,8 @@ impl Scenario {
             outcome.checked.add(check(&epoch.session_changes, &reads));
             outcome.unavailable += unavailable;
         }
+        let changes = [&epoch.changes[..], &epoch.session_changes[1..]].concat();
+        record(&epoch.user.username, "session", &changes, &all);
         outcome.epochs.push(epoch);
     }
 

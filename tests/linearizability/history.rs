@@ -1,6 +1,6 @@
 //! Checks reads against the history of changes.
 
-use std::time::Instant;
+use std::{env, fmt::Write as _, fs::OpenOptions, io::Write as _, time::Instant};
 
 /// The role of a credential that is not good (any more).
 pub(crate) const ENDED: &str = "ended";
@@ -63,6 +63,26 @@ pub(crate) fn check(changes: &[Change], reads: &[Read]) -> Checked {
         }
     }
     checked
+}
+
+/// Appends the operations on a credential to the file of `LINEARIZABILITY_HISTORY`, if that is set, which
+/// `tests/specifications` replays.
+pub(crate) fn record(credential: &str, kind: &str, changes: &[Change], reads: &[Read]) {
+    let Some(path) = env::var_os("LINEARIZABILITY_HISTORY") else { return };
+    let origin = changes[0].began;
+    let at = |time: &Instant| time.duration_since(origin).as_micros();
+    let mut lines = String::new();
+    for Change { began, acknowledged, role } in changes {
+        let (began, at) = (at(began), acknowledged.as_ref().map(at));
+        let acknowledged = at.map_or_else(|| "-".to_owned(), |at| at.to_string());
+        let _ = writeln!(lines, "{credential}\t{kind}\tchange\t{began}\t{acknowledged}\t{role}");
+    }
+    for Read { began, ended, role } in reads {
+        let (began, ended) = (at(began), at(ended));
+        let _ = writeln!(lines, "{credential}\t{kind}\tread\t{began}\t{ended}\t{role}");
+    }
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(lines.as_bytes())).expect("the history is written");
 }
 
 #[cfg(test)]

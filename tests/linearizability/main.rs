@@ -6,7 +6,8 @@
 //! every way; each answer is checked against the history of acknowledged changes of its credential.
 //!
 //! `LINEARIZABILITY_READS` is the number of reads with one valid role: 10,000 by default, 100,000 or
-//! more for the long form. `failover` does the same while PostgreSQL fails over.
+//! more for the long form. `failover` does the same while PostgreSQL fails over. `LINEARIZABILITY_HISTORY`
+//! names a file to which each operation is appended, for `tests/specifications` to replay.
 
 mod failover;
 mod history;
@@ -44,7 +45,7 @@ async fn credentials_are_linearizable(store: Store) {
     let admin = app.admin().await;
     let mut users = Vec::new();
     for name in 0..USERS {
-        users.push(app.user(&format!("subject {name}")).await);
+        users.push(app.user(&format!("{store:?} subject {name}")).await);
     }
     let (second_auth, second_gateway) = second_pair(&mut app).await;
     let gateways = [app.bearer.clone(), Api::at(&second_gateway.address("bearer"))];

@@ -1,7 +1,7 @@
 //! A user whose role and credentials change, and its readers.
 
 use crate::{
-    history::{Change, Checked, ENDED, Read, check},
+    history::{Change, Checked, ENDED, Read, check, record},
     source::Source,
 };
 use e2e::{Api, OpaqueToken, TestApp, TestUser};
@@ -24,6 +24,7 @@ const READS_BETWEEN_CHANGES: u32 = 25;
 const ACCESS_TOKEN: usize = 0;
 const SESSION: usize = 1;
 const API_KEY: usize = 2;
+const KINDS: [&str; 3] = ["access token", "session", "API key"];
 
 /// What the writer and the readers of a user share.
 struct Readers {
@@ -48,8 +49,8 @@ pub(crate) struct Writer {
     session: OpaqueToken,
     key: OpaqueToken,
     role: &'static str,
-    /// Of each credential that the user ever had.
-    histories: Vec<Vec<Change>>,
+    /// Of each credential that the user ever had, with its place.
+    histories: Vec<(usize, Vec<Change>)>,
     readers: Arc<Readers>,
     admin: String,
     gateways: [Api; 2],
@@ -106,7 +107,9 @@ impl Writer {
             changes_done: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
         };
-        let histories = vec![vec![Change { began: now, acknowledged: Some(now), role }]; 3];
+        let first = vec![Change { began: now, acknowledged: Some(now), role }];
+        let histories =
+            [ACCESS_TOKEN, SESSION, API_KEY].map(|place| (place, first.clone())).to_vec();
         let readers = Arc::new(readers);
         Self { user, session, key, role, histories, readers, admin, gateways, app }
     }
@@ -128,11 +131,16 @@ impl Writer {
             self.readers.reads_since_change.forget_permits(usize::MAX >> 4);
         }
         self.readers.stop.store(true, Ordering::SeqCst);
-        let mut checked = Checked::default();
-        while let Some(reads) = reading.join_next().await {
-            for (number, read) in reads.expect("no reader panicked") {
-                checked.add(check(&self.histories[number], &[read]));
+        let mut reads = vec![Vec::new(); self.histories.len()];
+        while let Some(of_reader) = reading.join_next().await {
+            for (number, read) in of_reader.expect("no reader panicked") {
+                reads[number].push(read);
             }
+        }
+        let mut checked = Checked::default();
+        for (number, ((place, changes), reads)) in self.histories.iter().zip(&reads).enumerate() {
+            record(&format!("{} {number}", self.user.username), KINDS[*place], changes, reads);
+            checked.add(check(changes, reads));
         }
         checked
     }
@@ -144,13 +152,13 @@ impl Writer {
             let acknowledged = Some(now);
             match effect {
                 Effect::Grants(role) => {
-                    let history = &mut self.histories[credentials[place].number];
+                    let (_, history) = &mut self.histories[credentials[place].number];
                     history.push(Change { began, acknowledged, role });
                 }
                 Effect::Replaced(token) => {
                     credentials[place] = Credential { token, number: self.histories.len() };
                     let first = Change { began: now, acknowledged, role: self.role };
-                    self.histories.push(vec![first]);
+                    self.histories.push((place, vec![first]));
                 }
             }
         }

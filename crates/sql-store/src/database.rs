@@ -221,7 +221,7 @@ async fn fetch_all(
     let rows = write.fetch(connection).await?;
     let then = if rows.is_empty() { Vec::new() } else { then(&rows)? };
     for statement in then {
-        statement.fetch(connection).await?;
+        statement.run(connection).await?;
     }
     Ok(rows)
 }

@@ -228,7 +228,8 @@ impl Statement {
         self.run(connection).await
     }
 
-    async fn run(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
+    /// The rows of a statement that follows in a transaction, whose span is about the one before.
+    pub(crate) async fn run(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         if self.sql.contains(UPTIME) {
             self.sql = self.sql.replace(UPTIME, &format!("${}", self.next_placeholder()));
             self = self.bind(uptime());

@@ -72,6 +72,8 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("PUT /users/{user_id}/password", Id::User, Body::Password),
     ("DELETE /users/{user_id}/tokens", Id::User, Body::None),
     ("GET /roles", Id::None, Body::None),
+    ("GET /audit", Id::None, Body::None),
+    ("GET /profile/audit", Id::None, Body::None),
     ("POST /users/{user_id}/keys", Id::User, Body::KeyWithRole),
     ("GET /users/{user_id}/sessions", Id::User, Body::None),
     ("DELETE /users/{user_id}/sessions", Id::User, Body::None),
