@@ -1,0 +1,200 @@
+//! Sessions at two replicas: an end is final, none lives idle or too long, and one in use goes on.
+//!
+//! Describes, of `auth-service/src`: `accounts/{authorize,sessions}.rs` (a decision, the end of idle sessions),
+//! `opaque_token.rs` (`is_good`), and `store/sql/{opaque_tokens,token_usage}.rs` (uses are written once a
+//! minute). The clock counts minutes, fewer than those of the product. It steps back once, or the store
+//! cannot write for a while; both replicas notice that, because other sessions are in use at each.
+#![expect(missing_docs, clippy::struct_excessive_bools, reason = "fields and actions of a model")]
+
+use crate::Specification;
+use stateright::{Model, Property};
+
+/// `SESSION_IDLE_SECONDS`, `SESSION_MAX_SECONDS`, and `SUCCESSES` of `token_usage.rs`.
+const IDLE: u8 = 4;
+const MAX: u8 = 6;
+const SUCCESSES: u8 = 2;
+/// A minute until a use is written, and one until another replica notices that it cannot write.
+const EARLY: u8 = 2;
+const LAST_MINUTE: u8 = 6;
+const STEP_BACK: u8 = 2;
+
+/// The properties.
+const FINAL: &str = "no session that was ended lives again";
+const NOT_IDLE: &str = "no session lives idle";
+const NOT_OLD: &str = "no session lives too long";
+const IN_USE: &str = "a session in use goes on";
+const LASTS: &str = "a session in use lasts while the store cannot write";
+
+/// What the product does not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// An idle session is refused, and its row stays.
+    RefusesWithoutDeleting,
+    /// The row is deleted even if another replica has written a use meanwhile.
+    DeletesBlindly,
+    /// A refusal is noted as a use.
+    NotesRefusals,
+    /// A session in use idles out while no use can be written.
+    ForgetsFailedWrites,
+    /// After one write that succeeds, the other replica is taken to have written too.
+    CountsOneWrite,
+    /// A use moves the end of the session.
+    MovesTheEnd,
+    /// The session that sets a new password keeps its not-before.
+    KeepsItsNotBefore,
+}
+
+/// Of the session in the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Row {
+    last_used: u8,
+    expires: u8,
+    /// Whether its not-before is that of its user.
+    is_current: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct State {
+    now: u8,
+    /// Each replica writes in turn; then a minute has passed.
+    turn: usize,
+    is_read_only: bool,
+    was_disturbed: bool,
+    was_revoked: bool,
+    row: Option<Row>,
+    noted: [Option<u8>; 2],
+    /// The first use that a replica could not write, and how many writes must succeed.
+    failing: [Option<(u8, u8)>; 2],
+    /// A decision of a replica, and whether the session was ended when it read the row.
+    read: Option<(usize, Option<Row>, bool)>,
+    /// The last use, whether the session was unused for too long between uses, and its end.
+    used: u8,
+    was_unused: bool,
+    is_ended: bool,
+    broken: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Wait,
+    StepBack,
+    SetReadOnly(bool),
+    Read(usize),
+    Decide,
+    /// By a new password, which keeps the session that sets it, or not.
+    Revoke(bool),
+}
+
+impl Specification<Mistake> {
+    /// `TokenUsage::write`, also of another session, which is used now.
+    fn write_uses(self, state: &mut State, replica: usize) {
+        let (noted, failing) = (&mut state.noted[replica], &mut state.failing[replica]);
+        if state.is_read_only {
+            let since = failing.map_or(noted.unwrap_or(state.now), |(since, _)| since);
+            *failing = Some((since, if self.has(Mistake::CountsOneWrite) { 1 } else { SUCCESSES }));
+            return;
+        }
+        *failing = failing.map(|(since, left)| (since, left - 1)).filter(|(_, left)| *left > 0);
+        if let Some((row, used)) = state.row.as_mut().zip(noted.take()) {
+            row.last_used = row.last_used.max(used);
+            row.expires = if self.has(Mistake::MovesTheEnd) { used + MAX } else { row.expires };
+        }
+    }
+
+    /// `Accounts::end_idle_sessions`: whether the session has ended.
+    fn end_if_idle(self, state: &mut State, replica: usize, row: Row) -> bool {
+        let now = state.now;
+        let in_use = |last: u8| now < last + IDLE && last < now + IDLE;
+        let last = row.last_used.max(state.noted[replica].unwrap_or(0));
+        let failing = state.failing[replica].filter(|_| !self.has(Mistake::ForgetsFailedWrites));
+        let is_idle =
+            !in_use(last) && failing.is_none_or(|(since, _)| last > now || last + IDLE <= since);
+        if !is_idle || state.is_read_only || self.has(Mistake::RefusesWithoutDeleting) {
+            return is_idle;
+        }
+        state.row =
+            state.row.filter(|it| in_use(it.last_used) && !self.has(Mistake::DeletesBlindly));
+        state.row.is_none()
+    }
+
+    fn decide(self, state: &mut State) {
+        let Some((replica, row, was_ended)) = state.read.take() else { return };
+        let is_idle = row.is_some_and(|row| self.end_if_idle(state, replica, row));
+        let now = state.now;
+        let is_good = row.is_some_and(|row| now < row.expires && row.is_current) && !is_idle;
+        let was_unused = state.was_unused || now >= state.used + IDLE - EARLY;
+        let knows_all = state.failing[replica].is_none();
+        state.broken = match is_good {
+            true if was_ended => Some(FINAL),
+            true if now >= MAX => Some(NOT_OLD),
+            true if now >= state.used + IDLE && knows_all => Some(NOT_IDLE),
+            false if now < MAX && !was_unused && !state.is_ended => Some(IN_USE),
+            _ => None,
+        };
+        if is_good || self.has(Mistake::NotesRefusals) {
+            state.noted[replica] = state.noted[replica].max(Some(now));
+        }
+        if is_good {
+            (state.used, state.was_unused) = (state.used.max(now), was_unused);
+        }
+        // What cannot be deleted is refused, and not for good.
+        state.is_ended |= is_idle && !state.is_read_only;
+    }
+}
+
+impl Model for Specification<Mistake> {
+    type State = State;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<State> {
+        let row = Row { last_used: 0, expires: MAX, is_current: true };
+        vec![State { row: Some(row), ..State::default() }]
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+        // A decision takes less than a minute, and does not outlast a failover.
+        let idle = state.read.is_none();
+        let may_revoke = !state.is_read_only && !state.was_revoked;
+        let mut extend = |may, action| actions.extend(Some(action).filter(|_| may));
+        extend(idle, Action::Read(0));
+        extend(idle, Action::Read(1));
+        extend(!idle, Action::Decide);
+        extend(state.turn < 2 || idle && state.now < LAST_MINUTE, Action::Wait);
+        extend(idle && !state.was_disturbed && state.now >= STEP_BACK, Action::StepBack);
+        extend(!state.was_disturbed, Action::SetReadOnly(true));
+        extend(state.is_read_only, Action::SetReadOnly(false));
+        extend(may_revoke, Action::Revoke(true));
+        extend(may_revoke, Action::Revoke(false));
+    }
+
+    fn next_state(&self, state: &State, action: Action) -> Option<State> {
+        let mut next = *state;
+        match action {
+            Action::Wait if state.turn == 2 => (next.turn, next.now) = (0, state.now + 1),
+            Action::Wait => {
+                self.write_uses(&mut next, state.turn);
+                next.turn += 1;
+            }
+            Action::StepBack => (next.now, next.was_disturbed) = (state.now - STEP_BACK, true),
+            Action::SetReadOnly(it) => (next.is_read_only, next.was_disturbed) = (it, true),
+            Action::Read(replica) => next.read = Some((replica, state.row, state.is_ended)),
+            Action::Decide => self.decide(&mut next),
+            Action::Revoke(keeps) => {
+                let is_current = !self.has(Mistake::KeepsItsNotBefore);
+                next.row = state.row.filter(|_| keeps).map(|row| Row { is_current, ..row });
+                (next.is_ended, next.was_revoked) = (state.is_ended || !keeps, true);
+            }
+        }
+        state.broken.is_none().then_some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(FINAL, |_, state: &State| state.broken != Some(FINAL)),
+            Property::always(NOT_IDLE, |_, state: &State| state.broken != Some(NOT_IDLE)),
+            Property::always(NOT_OLD, |_, state: &State| state.broken != Some(NOT_OLD)),
+            Property::always(IN_USE, |_, state: &State| state.broken != Some(IN_USE)),
+            Property::sometimes(LASTS, |_, state: &State| state.is_read_only && state.used > IDLE),
+        ]
+    }
+}
