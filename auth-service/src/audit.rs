@@ -3,30 +3,21 @@
 //! context. The row of a change is written in its transaction, those of sign-ins and refusals behind.
 //!
 //! Neither contains secrets or unknown usernames, because users type passwords into the wrong field.
+//! `sign_ins`: what strangers can cause, with its bounds.
+
+mod sign_ins;
+
+pub(crate) use sign_ins::{access_denied, api_key_refused, api_key_used, login_failed, login_ok};
 
 use crate::{
     actor::Actor,
-    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
+    opaque_token::{OpaqueToken, TokenKind},
     user::User,
 };
-use rolegate_proto::{Reason, Role};
-use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
+use rolegate_proto::Role;
+use rolegate_telemetry::{audit_line, request_context::RequestContext};
 use serde_json::{Value, json};
-use std::{net::IpAddr, time::Duration};
-
-const MINUTE: Duration = Duration::from_mins(1);
-
-/// Keys have one line in a minute for each key and client address, if that is known. A minute has this many
-/// lines at most, so that no flood fills the log or the memory.
-static KEY_USES: LogOnce<(i64, Option<IpAddr>)> = LogOnce::at_most(1000, MINUTE);
-static KEY_REFUSALS: LogOnce<(i64, Option<IpAddr>)> = LogOnce::at_most(1000, MINUTE);
-/// Any client can present unknown keys, which must not hide refusals of the others.
-static UNKNOWN_KEYS: LogOnce<Option<IpAddr>> = LogOnce::at_most(60, MINUTE);
-/// Rows of the record stay for months: a flood of refusals must not fill the disk, nor those without a user
-/// hide the others.
-static LOGIN_ROWS: LogOnce<(i64, Option<IpAddr>, &str)> = LogOnce::at_most(3000, MINUTE);
-static REFUSAL_ROWS: LogOnce<(i64, Option<IpAddr>, &str)> = LogOnce::at_most(60, MINUTE);
-static UNKNOWN_ROWS: LogOnce<(Option<IpAddr>, &str)> = LogOnce::at_most(60, MINUTE);
+use std::net::IpAddr;
 
 /// A change of users or their opaque tokens.
 #[derive(Clone, Copy, Debug)]
@@ -114,39 +105,25 @@ impl Change {
         if disabled { Self::UserDisabled } else { Self::UserEnabled }
     }
 
-    fn event(self) -> &'static str {
+    /// Its name, and whether it changes what other services keep of a user: name, role, state.
+    fn event(self) -> (&'static str, bool) {
         match self {
-            Self::Registered => "registered",
-            Self::UserCreated => "user_created",
-            Self::UserImported => "user_imported",
-            Self::RoleChanged { .. } => "role_changed",
-            Self::PasswordChanged => "password_changed",
-            Self::PasswordSet => "password_set",
-            Self::UserDisabled => "user_disabled",
-            Self::UserEnabled => "user_enabled",
-            Self::UserDeleted => "user_deleted",
-            Self::TokensRevoked => "tokens_revoked",
-            Self::ApiKeyCreated => "api_key_created",
-            Self::ApiKeyDeleted => "api_key_deleted",
-            Self::SessionCreated => "session_created",
-            Self::SessionEnded => "session_ended",
-            Self::AuditErased => "audit_erased",
+            Self::Registered => ("registered", true),
+            Self::UserCreated => ("user_created", true),
+            Self::UserImported => ("user_imported", true),
+            Self::RoleChanged { .. } => ("role_changed", true),
+            Self::PasswordChanged => ("password_changed", false),
+            Self::PasswordSet => ("password_set", false),
+            Self::UserDisabled => ("user_disabled", true),
+            Self::UserEnabled => ("user_enabled", true),
+            Self::UserDeleted => ("user_deleted", true),
+            Self::TokensRevoked => ("tokens_revoked", false),
+            Self::ApiKeyCreated => ("api_key_created", false),
+            Self::ApiKeyDeleted => ("api_key_deleted", false),
+            Self::SessionCreated => ("session_created", false),
+            Self::SessionEnded => ("session_ended", false),
+            Self::AuditErased => ("audit_erased", false),
         }
-    }
-
-    /// Whether the name, the role or the state of a user is another one after it.
-    fn is_of_state(self) -> bool {
-        !matches!(
-            self,
-            Self::PasswordChanged
-                | Self::PasswordSet
-                | Self::TokensRevoked
-                | Self::ApiKeyCreated
-                | Self::ApiKeyDeleted
-                | Self::SessionCreated
-                | Self::SessionEnded
-                | Self::AuditErased
-        )
     }
 }
 
@@ -169,7 +146,7 @@ impl Write {
             Change::RoleChanged { from } => [None, Some(from), role],
             _ => [role, None, None],
         };
-        let state = self.change.is_of_state().then_some((user.role, user.disabled));
+        let state = self.change.event().1.then_some((user.role, user.disabled));
         let details = Details { role, from, to, ..Details::default() };
         Entry { state, ..self.entry(user.id, Some(&user.username), details) }
     }
@@ -192,7 +169,7 @@ impl Write {
     fn entry(&self, user_id: i64, username: Option<&str>, details: Details) -> Entry {
         let actor = if let By::Actor(actor) = &self.by { Some(actor) } else { None };
         Entry {
-            event: self.change.event(),
+            event: self.change.event().0,
             user_id: Some(user_id),
             username: username.map(str::to_owned),
             actor: actor.map(|actor| (actor.user.id, actor.user.username.clone())),
@@ -222,7 +199,7 @@ impl Write {
             By::Owner(_) => self.user_id,
             By::Operator => None,
         };
-        let (change, user_id, by) = (self.change.event(), self.user_id, self.operator());
+        let (change, user_id, by) = (self.change.event().0, self.user_id, self.operator());
         audit_line!("outcome_unknown", change, user_id, actor_id, by);
     }
 
@@ -288,66 +265,4 @@ impl Entry {
             rows,
         );
     }
-}
-
-/// Records a right password; the row, if one is due. `method` is what it was checked for.
-pub(crate) fn login_ok(user: &User, method: &'static str) -> Option<Entry> {
-    let details = Details { method: Some(method), ..Details::default() };
-    let entry = Entry { by_owner: true, ..Entry::now("login_ok", Some(user), details) };
-    entry.log();
-    LOGIN_ROWS.is_due((user.id, entry.client_address, method)).then_some(entry)
-}
-
-/// Records a password that was wrong or not checked; the row, if one is due.
-pub(crate) fn login_failed(
-    user: Option<&User>,
-    method: &'static str,
-    reason: &'static str,
-) -> Option<Entry> {
-    let details = Details { method: Some(method), reason: Some(reason), ..Details::default() };
-    refused(Entry::now("login_failed", user, details), reason)
-}
-
-fn refused(entry: Entry, reason: &'static str) -> Option<Entry> {
-    entry.log();
-    let client = entry.client_address;
-    let is_due = match entry.user_id {
-        Some(id) => REFUSAL_ROWS.is_due((id, client, reason)),
-        None => UNKNOWN_ROWS.is_due((client, reason)),
-    };
-    is_due.then_some(entry)
-}
-
-/// Records the use of a good key, in the log only.
-pub(crate) fn api_key_used(key: &TokenBearer) {
-    if KEY_USES.is_due((key.token_id, RequestContext::client_address())) {
-        let details = Details { key_id: Some(key.token_id), ..Details::default() };
-        Entry::now("api_key_used", Some(&key.user), details).log();
-    }
-}
-
-/// Records the refusal of a key; `None` for an unknown one. The row, if one is due.
-pub(crate) fn api_key_refused(key: Option<&TokenBearer>) -> Option<Entry> {
-    let client = RequestContext::client_address();
-    let is_due = match key {
-        Some(key) => KEY_REFUSALS.is_due((key.token_id, client)),
-        None => UNKNOWN_KEYS.is_due(client),
-    };
-    let user = key.map(|key| &key.user);
-    let reason = match user {
-        None => "unknown",
-        Some(User { disabled: true, .. }) => "disabled",
-        Some(_) => "expired",
-    };
-    let key_id = key.map(|key| key.token_id);
-    let details = Details { key_id, reason: Some(reason), ..Details::default() };
-    is_due.then(|| Entry::now("api_key_refused", user, details)).and_then(|it| refused(it, reason))
-}
-
-/// Records in the log that a proxy was told to refuse a request of this user. `route` is host and path,
-/// without the query.
-pub(crate) fn access_denied(actor: &User, method: &str, route: &str, required_roles: &str) {
-    let reason = Reason::RoleInsufficient.as_str();
-    let (actor_id, actor) = (actor.id, &*actor.username);
-    audit_line!("access_denied", actor_id, actor, method, route, required_roles, reason);
 }

@@ -16,7 +16,9 @@ use tokio::{
 
 /// Between two removals of old rows, and between two lines with the last seal.
 const HOUR: Duration = Duration::from_hours(1);
-const DAY_SECONDS: u64 = 86_400;
+const DAY_SECONDS: i64 = 86_400;
+/// That a removal takes away at most: a clock that is ahead for a while does not cost the record.
+const MAX_REMOVED: i64 = 2 * DAY_SECONDS;
 
 static CANNOT_SEAL: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
 
@@ -95,9 +97,10 @@ async fn keep(store: Weak<dyn UserStore>, sealed: Sender<i64>, days: u32) {
                 next_removal = began + HOUR;
                 let (revision, digest) = (newest.revision, &*newest.digest);
                 audit_line!("audit_sealed", revision, digest);
-                let now = store.users_by_id(&[]).await?.at;
-                let before = now.saturating_sub(u64::from(days) * DAY_SECONDS);
-                while store.prune(before.try_into().unwrap_or(i64::MAX)).await? {}
+                let now = i64::try_from(store.users_by_id(&[]).await?.at).unwrap_or_default();
+                let oldest = store.oldest_at().await?.unwrap_or(now);
+                let before = now - i64::from(days) * DAY_SECONDS;
+                while store.prune(before.min(oldest.saturating_add(MAX_REMOVED))).await? {}
             }
             Ok::<_, StoreError>(has_more)
         };

@@ -95,6 +95,9 @@ pub(crate) trait AuditStore: Store {
     /// All users at one moment, which the store keeps until the value is dropped.
     async fn snapshot(&self) -> Result<Snapshot, StoreError>;
 
+    /// When the oldest row was written, in Unix seconds.
+    async fn oldest_at(&self) -> Result<Option<i64>, StoreError>;
+
     /// Removes a part of the rows from before this time, in Unix seconds; the last of their seals stays.
     /// Whether there are more.
     async fn prune(&self, before: i64) -> Result<bool, StoreError>;

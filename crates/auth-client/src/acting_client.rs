@@ -270,7 +270,8 @@ impl ActingClient {
         let page_size = limit.map_or(0, i32::from);
         let message = ListAuditRequest { user_id, actor_id, event, after, page_size, own };
         let (client, request) = (self.auth.client(), self.request(message)?);
-        read(READ_TIMEOUT, client, request, Client::list_audit).await?.try_into()
+        let response = read(READ_TIMEOUT, client, request, Client::list_audit).await?;
+        Ok(AuditPage { entries: response.entries, next: response.next_after })
     }
 
     /// The roles of the service: `user`, `author`, `admin`, then the others. Needs an admin.

@@ -7,6 +7,7 @@ use rolegate_auth_client::{
     ActingClient, AuditEntry, AuditPage, AuditQuery, CallError,
     axum::{ApiError, CurrentUser},
 };
+use rolegate_proto::time;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::{
@@ -82,7 +83,7 @@ impl TryFrom<AuditEntry> for AuditEntryResponse {
     fn try_from(entry: AuditEntry) -> Result<Self, CallError> {
         Ok(Self {
             revision: entry.revision,
-            time: rfc3339(entry.time),
+            time: rfc3339(time::from_message(entry.time).ok_or(CallError::Malformed)?),
             event: entry.event,
             user_id: entry.user_id,
             username: entry.username,

@@ -160,6 +160,11 @@ impl AuditStore for SqlStore {
         Ok(Snapshot { revision, unsealed, users: pages.boxed() })
     }
 
+    async fn oldest_at(&self) -> Result<Option<i64>, StoreError> {
+        let oldest = self.0.statement("SELECT at FROM audit ORDER BY revision LIMIT 1");
+        Ok(self.0.read::<(i64,)>(oldest).await?.pop().map(|(at,)| at))
+    }
+
     async fn prune(&self, before: i64) -> Result<bool, StoreError> {
         self.remove_oldest(before).await
     }

@@ -89,6 +89,10 @@ impl AuditStore for MemoryStore {
         Ok(Snapshot { revision, unsealed, users: iter([Ok(all)]).boxed() })
     }
 
+    async fn oldest_at(&self) -> Result<Option<i64>, StoreError> {
+        self.users().map(|users| users.record.first().map(|_| 0))
+    }
+
     async fn prune(&self, _: i64) -> Result<bool, StoreError> {
         self.users().map(|_| false)
     }
