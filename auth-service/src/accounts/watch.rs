@@ -157,8 +157,7 @@ impl WatchStream {
         error
     }
 
-    /// Sends all users of one moment. What the record has not sealed then is in the users already: the
-    /// first progress comes when that is sealed, and before it the other changes of the time between.
+    /// Sends all users of one moment, and the revision of the last change that they show.
     async fn send_snapshot(&self) -> Result<i64, AccountError> {
         let Ok(_turn) = self.accounts.watches.snapshots.acquire().await else {
             return Err(Reason::Internal.into());
@@ -169,7 +168,6 @@ impl WatchStream {
             for user in users {
                 let change = UserChange {
                     revision: 0,
-                    id: 0,
                     user_id: user.id,
                     username: user.username,
                     role: user.role,
@@ -180,25 +178,7 @@ impl WatchStream {
                 sent.map_err(|_| Reason::Overloaded)??;
             }
         }
-        let (mut revision, mut unsealed) = (snapshot.revision, snapshot.unsealed);
-        drop(snapshot.users);
-        while !unsealed.is_empty() {
-            let has_more = store.seal().await?;
-            let changes = store.changes_after(revision).await?;
-            if changes.is_empty() && !has_more {
-                // Retention was faster.
-                break;
-            }
-            for change in changes {
-                revision = change.revision;
-                if !unsealed.remove(&change.id) {
-                    self.send(WatchItem::Change(UserChange { revision: 0, ..change })).await?;
-                }
-                if unsealed.is_empty() {
-                    break;
-                }
-            }
-        }
+        let revision = snapshot.revision;
         self.send(WatchItem::Progress(revision)).await?;
         Ok(revision)
     }

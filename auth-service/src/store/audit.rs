@@ -7,7 +7,7 @@ use futures_util::stream::BoxStream;
 use rolegate_proto::Role;
 use rolegate_sql_store::Store;
 use serde::Serialize;
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
 /// How often a service looks for rows to seal. Other services learn of a change within twice this time.
 pub(crate) const SEAL_INTERVAL: Duration = Duration::from_millis(250);
@@ -53,8 +53,6 @@ pub(crate) struct AuditFilter {
 pub(crate) struct UserChange {
     /// 0 in a snapshot.
     pub(crate) revision: i64,
-    /// As [`AuditRow::id`].
-    pub(crate) id: i64,
     pub(crate) user_id: i64,
     pub(crate) username: String,
     pub(crate) role: Role,
@@ -64,10 +62,8 @@ pub(crate) struct UserChange {
 
 /// All users at one moment.
 pub(crate) struct Snapshot {
-    /// The last revision that was sealed then.
+    /// Of the last change that they show.
     pub(crate) revision: i64,
-    /// The ids of the rows that the users show, and that were not sealed yet.
-    pub(crate) unsealed: HashSet<i64>,
     /// By ascending id, in pages.
     pub(crate) users: BoxStream<'static, Result<Vec<User>, StoreError>>,
 }

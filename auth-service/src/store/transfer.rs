@@ -152,12 +152,11 @@ impl Import {
 }
 
 impl Export {
-    /// The last revision that is sealed, and the ids of the changes of users that are not.
-    pub(crate) async fn unsealed(&mut self) -> Result<(i64, HashSet<i64>), StoreError> {
+    /// The last revision that is sealed, and the ids of the rows of the record that are not.
+    pub(crate) async fn unsealed(&mut self) -> Result<(i64, Vec<i64>), StoreError> {
         let last = self.transaction.statement("SELECT max(revision) FROM audit_seal");
         let last = self.transaction.fetch::<(i64,)>(last).await?.pop();
-        let ids =
-            self.transaction.statement("SELECT id FROM audit_pending WHERE state IS NOT NULL");
+        let ids = self.transaction.statement("SELECT id FROM audit_pending");
         let ids = self.transaction.fetch::<(i64,)>(ids).await?;
         Ok((last.map_or(0, |(revision,)| revision), ids.into_iter().map(|(id,)| id).collect()))
     }

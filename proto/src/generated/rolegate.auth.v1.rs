@@ -731,8 +731,8 @@ pub struct AuditEntry {
 /// Begins a stream of changes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchUsersRequest {
-    /// The last revision that the caller has stored: the changes behind it follow. Unset: all users come first, as
-    /// changes without a revision, until the first `progress`.
+    /// The last revision that the caller has stored: the changes behind it follow. Unset: all users come first by
+    /// ascending id, as changes without a revision, until the first `progress`.
     #[prost(int64, optional, tag = "1")]
     pub from_revision: ::core::option::Option<i64>,
 }

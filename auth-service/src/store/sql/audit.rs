@@ -13,6 +13,7 @@ use futures_util::stream::{StreamExt as _, try_unfold};
 use parking_lot::Mutex;
 use rolegate_proto::Role;
 use rolegate_sql_store::{Statement, Then};
+use sealing::BATCH;
 use serde_json::{Value, json};
 use sqlx::{Error, FromRow, Row};
 
@@ -109,7 +110,10 @@ impl AuditStore for SqlStore {
     }
 
     async fn seal(&self) -> Result<bool, StoreError> {
-        self.seal_batch().await
+        self.write_noted().await?;
+        let pending = self.0.statement("SELECT id FROM audit_pending LIMIT 1");
+        let has_some = !self.0.read::<(i64,)>(pending).await?.is_empty();
+        Ok(has_some && self.seal_batch(None).await? == BATCH)
     }
 
     async fn seals(&self) -> Result<[Seal; 2], StoreError> {
@@ -150,14 +154,26 @@ impl AuditStore for SqlStore {
     }
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
-        let mut export = Transfer::of(self.0.clone()).export().await?;
-        let (revision, unsealed) = export.unsealed().await?;
+        let (revision, export) = loop {
+            while self.seal_batch(None).await? == BATCH {}
+            let mut export = Transfer::of(self.0.clone()).export().await?;
+            let (last, pending) = export.unsealed().await?;
+            let is_sealed = match pending.len() {
+                0 => true,
+                // Behind the last seal come exactly the changes that the users show, or another replica was faster.
+                1..=BATCH => self.seal_batch(Some((last, &pending))).await? > 0,
+                _ => false,
+            };
+            if is_sealed {
+                break (last + i64::try_from(pending.len()).unwrap_or_default(), export);
+            }
+        };
         let pages = try_unfold(export, |mut export| async move {
             let page = export.next_page().await?;
             let users: Vec<User> = page.into_iter().map(|it| it.user).collect();
             Ok((!users.is_empty()).then_some((users, export)))
         });
-        Ok(Snapshot { revision, unsealed, users: pages.boxed() })
+        Ok(Snapshot { revision, users: pages.boxed() })
     }
 
     async fn oldest_at(&self) -> Result<Option<i64>, StoreError> {
@@ -178,7 +194,6 @@ fn change(row: AuditRow) -> Result<UserChange, StoreError> {
         state.strip_suffix(DISABLED).map_or((&*state, false), |role| (role, true));
     Ok(UserChange {
         revision: row.revision,
-        id: row.id,
         user_id: row.user_id.ok_or_else(malformed)?,
         username: row.username.unwrap_or_default(),
         role: role.parse::<Role>().map_err(|_| malformed())?,

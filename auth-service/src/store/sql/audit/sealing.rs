@@ -6,8 +6,8 @@ use rolegate_sql_store::{Statement, Then};
 use sqlx::Error;
 use std::mem;
 
-/// Rows that one transaction seals.
-const BATCH: usize = 1000;
+/// Rows that one transaction seals, as in the statement.
+pub(super) const BATCH: usize = 1000;
 /// Seals whose rows one statement removes.
 const PRUNED: i64 = 20;
 /// The columns of a sealed row that the record adds.
@@ -32,25 +32,30 @@ impl SqlStore {
         written
     }
 
-    /// Moves a batch of committed rows behind the last seal; whether there may be more.
-    pub(super) async fn seal_batch(&self) -> Result<bool, StoreError> {
-        self.write_noted().await?;
-        let pending = self.0.statement("SELECT id FROM audit_pending LIMIT 1");
-        if self.0.read::<(i64,)>(pending).await?.is_empty() {
-            return Ok(false);
-        }
+    /// Moves committed rows behind the last seal: the first, or all of these behind this revision, if it is
+    /// still the last. Their number.
+    pub(super) async fn seal_batch(
+        &self,
+        exactly: Option<(i64, &[i64])>,
+    ) -> Result<usize, StoreError> {
         // One replica at a time; the key of a revision would stop a second one too.
         let lock = self.0.statement("SELECT revision FROM audit_seal ORDER BY revision LIMIT 1");
         let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
-        let last = "(SELECT revision || ' ' || at || ' ' || digest FROM audit_seal ORDER BY revision DESC LIMIT 1)";
-        let take = self.0.statement("DELETE FROM audit_pending WHERE id IN (SELECT id FROM audit_pending ORDER BY id LIMIT ");
-        let take = take
-            .push_bind(BATCH as i64)
-            .push(
-                ") RETURNING CAST(0 AS bigint), id, at, event, user_id, username, actor_id, actor,
-            actor_key, actor_session, client_address, request_id, details, state, ",
-            )
-            .push(last);
+        let take = self.0.statement("DELETE FROM audit_pending WHERE ");
+        let take = match exactly {
+            Some((last, ids)) => {
+                let take = take.push("(SELECT max(revision) FROM audit_seal) = ").push_bind(last);
+                take.push(" AND id").push_any(ids)
+            }
+            None => take.push("id IN (SELECT id FROM audit_pending ORDER BY id LIMIT 1000)"),
+        };
+        // With the last seal in place of commitments.
+        let take = take.push(
+            " RETURNING CAST(0 AS bigint), id, at, event, user_id, username, actor_id, actor, actor_key,
+                actor_session, client_address, request_id, details, state,
+                (SELECT revision || ' ' || at || ' ' || digest FROM audit_seal
+                    ORDER BY revision DESC LIMIT 1)",
+        );
         let [rows, seal] = [(); 2].map(|()| self.0.statement("INSERT INTO "));
         let then = Then::of_rows(move |taken: &[AuditRow]| match sealed(taken) {
             Some((sealed, next)) => {
@@ -58,8 +63,7 @@ impl SqlStore {
             }
             None => Err(Error::Protocol("the record cannot be sealed".to_owned())),
         });
-        let taken = self.0.write_if(lock, check, take, then).await?;
-        Ok(taken.len() == BATCH)
+        Ok(self.0.write_if(lock, check, take, then).await?.len())
     }
 
     /// Removes the rows of the oldest seals from before this time; whether there may be more.

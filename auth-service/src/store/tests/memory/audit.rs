@@ -6,7 +6,6 @@ use crate::{
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream::iter};
-use std::collections::HashSet;
 
 /// The revision of the row at this index.
 fn revision(index: usize) -> i64 {
@@ -67,7 +66,6 @@ impl AuditStore for MemoryStore {
             let (role, disabled) = it.state?;
             Some(UserChange {
                 revision: revision(index),
-                id: revision(index),
                 user_id: it.user_id?,
                 username: it.username.clone()?,
                 role,
@@ -79,14 +77,11 @@ impl AuditStore for MemoryStore {
     }
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
-        let users = self.users()?;
+        let mut users = self.users()?;
+        users.sealed = users.record.len();
         let all: Vec<User> = users.by_id.values().map(|row| row.user.clone()).collect();
-        let unsealed: HashSet<i64> = (users.sealed..users.record.len())
-            .filter(|&index| users.record[index].state.is_some())
-            .map(revision)
-            .collect();
         let revision = i64::try_from(users.sealed).expect("few rows");
-        Ok(Snapshot { revision, unsealed, users: iter([Ok(all)]).boxed() })
+        Ok(Snapshot { revision, users: iter([Ok(all)]).boxed() })
     }
 
     async fn oldest_at(&self) -> Result<Option<i64>, StoreError> {
