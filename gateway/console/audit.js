@@ -30,7 +30,7 @@ const EVENTS = {
   api_key_refused: "API key refused",
   audit_erased: "Name erased",
 };
-const COLUMNS = { Event: "name", User: "user", By: "actor", From: "from", Time: "when" };
+const COLUMNS = { Event: "event", User: "user", By: "actor", From: "from", Time: "when" };
 
 export function auditView() {
   const heading = el("h1", { tabindex: "-1" }, "Audit");
@@ -73,41 +73,42 @@ export function auditView() {
 }
 
 function auditFilters(changed) {
-  const id = (label) => plainInput({ type: "search", inputmode: "numeric", pattern: "[1-9][0-9]{0,17}", placeholder: label, "aria-label": label, maxlength: 18 });
+  const id = (label) => plainInput({ type: "search", inputmode: "numeric", placeholder: label, "aria-label": label, maxlength: 19 });
   const user = id("User id");
   const actor = id("Actor id");
   const options = Object.entries({ "": "All events", ...EVENTS }).map(([value, text]) => el("option", { value }, text));
   const event = el("select", { "aria-label": "Event" }, options);
-  const valid = (input) => (input.validity.valid ? input.value : "");
-  const values = () => ({ user_id: valid(user), actor_id: valid(actor), event: event.value });
+  const values = () => ({ user_id: user.value.trim(), actor_id: actor.value.trim(), event: event.value });
   let timer;
   let isTyping = false;
+  const send = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    changed(values(), isTyping);
+  };
   for (const input of [user, actor]) {
     input.addEventListener("input", () => {
       clearTimeout(timer);
       timer = setTimeout(() => {
-        timer = undefined;
-        changed(values(), isTyping);
+        send();
         isTyping = true;
       }, TYPING_PAUSE);
     });
     input.addEventListener("blur", () => (isTyping = false));
   }
-  event.addEventListener("change", () => changed(values(), false));
+  event.addEventListener("change", send);
   return {
     element: el("div", { class: "filters", role: "search" }, user, actor, event),
-    /** Takes the values of the address, but for an id that is being typed. */
+    /** Takes the values of the address, but for an id that is being typed. The API says what is no id. */
     read() {
       const given = parameters();
-      if (!timer && document.activeElement !== user) user.value = given.user_id ?? "";
-      if (!timer && document.activeElement !== actor) actor.value = given.actor_id ?? "";
+      if (!timer) [user.value, actor.value] = [given.user_id ?? "", given.actor_id ?? ""];
       event.value = Object.hasOwn(EVENTS, given.event) ? given.event : "";
       return values();
     },
     clear() {
-      clearTimeout(timer);
       user.value = actor.value = event.value = "";
-      changed(values(), false);
+      send();
       user.focus();
     },
   };
@@ -117,39 +118,46 @@ function row(entry) {
   return el(
     "tr",
     {},
-    el("td", { class: "name" }, title(entry), el("small", {}, details(entry))),
-    el("td", { class: "user" }, person(entry.user_id, entry.username)),
+    el("td", { class: "event" }, title(entry), el("small", {}, details(entry))),
+    el("td", { class: "user" }, person("user_id", entry.user_id, entry.username)),
     el("td", { class: "actor" }, actor(entry)),
     el("td", { class: "from" }, entry.client_address),
-    el("td", { class: "when" }, el("time", { datetime: entry.time }, moment(entry.time))),
+    el("td", { class: "when" }, el("time", { datetime: entry.time, title: entry.time }, moment(entry.time))),
   );
 }
 
 const title = ({ event }) => EVENTS[event] ?? event;
-const person = (id, name) => name ?? (id && `Id ${id}`);
+
+/** Leads to what else happened to this user, or what they did. */
+function person(filter, id, name) {
+  return id ? el("a", { href: `#/audit?${filter}=${id}` }, name ?? `Id ${id}`) : name;
+}
 
 function actor({ actor_id: id, actor: name, actor_key: key, actor_session: session, details: { by } }) {
   const means = [key && `API key ${key}`, session && `session ${session}`].filter(Boolean).join(", ");
-  return [person(id, name) ?? by, means && el("small", {}, means)];
+  return [person("actor_id", id, name) ?? by, means && el("small", {}, means)];
 }
 
 function details({ details: { by, ...others } }) {
-  return Object.entries(others).map(([name, value]) => `${name.replace("_", " ")}: ${value}`).join(", ");
+  return Object.entries(others).map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`).join(", ");
 }
 
-/** The newest that happened to the current user. */
+function circumstances(entry) {
+  const { time, client_address: address, actor_id: id, actor: name, details: { by } } = entry;
+  const other = id === entry.user_id ? by : (name ?? by);
+  return [moment(time), address && `from ${address}`, other && `by ${other}`, details(entry)].filter(Boolean).join(", ");
+}
+
+/** What happened to the current user, in pages. */
 export function ownAudit() {
   const element = el("div", { class: "credentials", tabindex: "-1", role: "group", "aria-label": "Where you signed in" });
   async function load(after) {
     try {
       const { entries, next } = await call("GET", query("/profile/audit", { limit: OWN_SIZE, after }));
-      const items = entries.map((entry) => {
-        const parts = [moment(entry.time), entry.client_address && `from ${entry.client_address}`, entry.actor_id !== entry.user_id && entry.actor && `by ${entry.actor}`, details(entry)];
-        return el("li", {}, el("p", {}, title(entry), el("small", {}, parts.filter(Boolean).join(", "))));
-      });
+      const items = entries.map((entry) => el("li", {}, el("p", {}, title(entry), el("small", {}, circumstances(entry)))));
       const older = next && button("Older", {}, () => load(next).then(() => element.focus()));
       const newest = after && button("Newest", {}, () => load().then(() => element.focus()));
-      fill(element, el("ul", {}, items), el("p", { class: "actions" }, newest, older));
+      fill(element, items.length ? el("ul", {}, items) : el("small", {}, "Nothing is recorded."), el("p", { class: "actions" }, newest, older));
     } catch (error) {
       fill(element, failure(explain(error), () => load(after)));
     }

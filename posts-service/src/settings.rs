@@ -39,7 +39,13 @@ pub struct Settings {
     pub database: DatabaseSettings,
 
     /// What becomes of the posts of deleted users
-    #[arg(long, env = "POSTS_OF_DELETED_USERS", help_heading = "Database", value_enum, default_value = "keep")]
+    #[arg(
+        long,
+        env = "POSTS_OF_DELETED_USERS",
+        help_heading = "Database",
+        value_enum,
+        default_value = "keep"
+    )]
     pub posts_of_deleted_users: PostsOfDeletedUsers,
 
     /// API key of an admin, for which auth-service tells who was deleted; none for a client certificate that it names

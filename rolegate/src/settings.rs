@@ -51,7 +51,13 @@ pub struct Settings {
     pub posts_database_url_file: Option<PathBuf>,
 
     /// What becomes of the posts of deleted users
-    #[arg(long, env = "POSTS_OF_DELETED_USERS", help_heading = "Database", value_enum, default_value = "keep")]
+    #[arg(
+        long,
+        env = "POSTS_OF_DELETED_USERS",
+        help_heading = "Database",
+        value_enum,
+        default_value = "keep"
+    )]
     pub posts_of_deleted_users: PostsOfDeletedUsers,
 
     /// Folder of generated secrets and embedded databases; created if it does not exist

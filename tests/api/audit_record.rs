@@ -108,7 +108,11 @@ async fn only_admins_read_the_record_and_others_their_own_without_the_addresses_
     by_key.get("/audit").await.expect_detail(403, "Insufficient privileges.");
     let key = create_key(&admin_api, &json!({ "name": "auditor" })).await.0;
     app.bearer.with_token(&key).get("/audit").await.expect(200);
+    let created = entries(&admin_api, "/audit?event=api_key_created").await;
+    assert_eq!(created.len(), 2, "{created:?}");
+    assert!(!json!(created).to_string().contains(&key[8..]), "{created:?}");
     admin_api.put(&format!("/users/{}/role", ann.id), &json!({ "role": "user" })).await.expect(200);
+    own.get("/audit").await.expect_detail(403, "Insufficient privileges.");
     let (session, _) = sign_in(&app, &ann).await;
     let found = entries(&session, "/profile/audit?limit=200").await;
     assert!(found.iter().all(|entry| entry["user_id"] == json!(ann.id)), "{found:?}");

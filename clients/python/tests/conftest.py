@@ -51,3 +51,31 @@ async def async_client():
 def admin(client):
     """The access token of the admin."""
     return client.login("admin", os.environ["ADMIN_PASSWORD"]).access_token
+
+
+class Blocking:
+    """An `AsyncClient` whose calls are `Client`'s."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def __getattr__(self, name):
+        async def call(*args, **kwargs):
+            return getattr(self.client, name)(*args, **kwargs)
+
+        return call
+
+    async def watch_users(self, *args):
+        for event in self.client.watch_users(*args):
+            yield event
+
+
+@pytest.fixture(params=["threads", "asyncio"])
+async def auth(request, client, async_client):
+    return Blocking(client) if request.param == "threads" else async_client
+
+
+@pytest.fixture
+def name(request):
+    """A username of this test."""
+    return request.node.name[:200]

@@ -44,30 +44,6 @@ from rolegate.errors import (
 )
 
 
-class Blocking:
-    """An `AsyncClient` whose calls are `Client`'s."""
-
-    def __init__(self, client):
-        self.client = client
-
-    def __getattr__(self, name):
-        async def call(*args, **kwargs):
-            return getattr(self.client, name)(*args, **kwargs)
-
-        return call
-
-
-@pytest.fixture(params=["threads", "asyncio"])
-async def auth(request, client, async_client):
-    return Blocking(client) if request.param == "threads" else async_client
-
-
-@pytest.fixture
-def name(request):
-    """A username of this test."""
-    return request.node.name[:200]
-
-
 async def test_account_is_made_used_and_changed(auth, name, admin):
     user = await auth.register(name, "first")
     assert user == User(user.id, name, Role.USER)

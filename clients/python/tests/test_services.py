@@ -56,9 +56,9 @@ def test_service_of_the_readme_is_protected(stage, tmp_path):
         assert scheme == {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
 
 
-def test_readme_has_at_most_60_lines_and_its_calls_exist():
+def test_readme_has_at_most_85_lines_and_its_calls_exist():
     lines = README.read_text().splitlines()
-    assert len(lines) <= 60
+    assert len(lines) <= 85
     for name in re.findall(r"`(rolegate[.\w]*)`", "\n".join(lines)):
         module, _, attribute = name.rpartition(".")
         if module:

@@ -1,6 +1,6 @@
 """Protected views as mypy sees them in strict mode: tests/long/clients checks this file, and nothing runs it."""
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 from django.http import HttpResponse, JsonResponse
 from django.urls import path
@@ -9,7 +9,7 @@ from flask import Flask, g
 
 import rolegate.django
 import rolegate.flask
-from rolegate import Client, Role, User
+from rolegate import AsyncClient, Client, Role, SnapshotStart, User, UserChange
 from rolegate.django import AuthenticatedHttpRequest
 from rolegate.fastapi import current_user, require
 
@@ -63,3 +63,14 @@ def decide(client: Client, token: str) -> tuple[User, User, User]:
 def is_admin(user: User) -> bool:
     role: str = user.role
     return user.role is Role.ADMIN or role == "admin"
+
+
+async def last_revision(client: AsyncClient, key: str, stored: Optional[int]) -> Optional[int]:
+    async for event in client.watch_users(key, stored):
+        stored = event.revision
+        if isinstance(event, UserChange):
+            print(event.username, event.role)
+        elif not isinstance(event, SnapshotStart):
+            revision: int = event.revision
+            return revision
+    return stored

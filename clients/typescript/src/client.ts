@@ -2,17 +2,19 @@
 
 import { Client } from "@grpc/grpc-js";
 import { type ApiKey, apiKeyFrom, type NewApiKey, newApiKeyFrom } from "./api-key.js";
+import { type AuditPage, auditPageFrom, type AuditQuery, auditRequest } from "./audit.js";
 import { Batcher } from "./batcher.js";
-import {
-  call, type Context, metadataOf, type Method, PASSWORD_TIMEOUT, READ_TIMEOUT, sharedMetadata,
-} from "./calls.js";
+import { call, type Context, metadataOf, type Method, PASSWORD_TIMEOUT, READ_TIMEOUT } from "./calls.js";
 import { OPTIONS, parseAddress, settingsFromEnv, type Tls } from "./channel.js";
-import { authorizeRequest, outcomesOf, refusedOr } from "./decisions.js";
+import { authorizeRequest, decide, type Decision, outcomesOf, refusedOr } from "./decisions.js";
 import { Malformed, RolegateError } from "./errors.js";
 import * as pb from "./generated/rolegate/auth/v1/auth.js";
 import * as methods from "./methods.js";
 import { type CurrentUser, currentUserFrom, type NewSession, type Session, sessionFrom } from "./session.js";
-import { idFrom, type Login, type Role, roleFields, roleFrom, type User, userFrom, type UserPage } from "./user.js";
+import {
+  idFrom, type Login, optionalId, optionalIdFrom, type Role, roleFields, roleFrom, type User, userFrom, type UserPage,
+} from "./user.js";
+import { follow, type UserEvent, Watch } from "./user-changes.js";
 
 export type { Context } from "./calls.js";
 
@@ -31,13 +33,15 @@ const MAX_BATCH = 256;
 export class AuthClient {
   readonly #client: Client;
   readonly #passwords: Client;
-  readonly #decisions: Batcher<{ item: pb.AuthorizeRequest; context: Context }, User>;
+  readonly #decisions: Batcher<Decision, User>;
+  readonly #closing = new AbortController();
 
   constructor(url: string, tls?: Tls) {
     const address = parseAddress(url, tls);
     const connect = () => new Client(address.target, address.credentials, OPTIONS);
     [this.#client, this.#passwords] = [connect(), connect()];
-    this.#decisions = new Batcher((members, end) => this.#decide(members, end), MAX_BATCH, READ_TIMEOUT);
+    const decideAll = (members: Decision[], end: number) => decide(this.#client, SERVICE, members, end);
+    this.#decisions = new Batcher(decideAll, MAX_BATCH, READ_TIMEOUT);
   }
 
   /** By `AUTH_SERVICE_URL` and `AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE`. */
@@ -47,6 +51,7 @@ export class AuthClient {
 
   /** Ends all connections. */
   close(): void {
+    this.#closing.abort();
     this.#client.close();
     this.#passwords.close();
   }
@@ -143,7 +148,7 @@ export class AuthClient {
     const filter = { usernamePrefix, search: "", ...(role !== undefined && roleFields(role)) };
     const message = { pageSize: limit, after: BigInt(after), ...filter, withTimes: false };
     const { users, nextAfter } = await this.#call(methods.LIST_USERS, message, context, actor);
-    return { users: users.map(userFrom), next: nextAfter === undefined ? nextAfter : idFrom(nextAfter) };
+    return { users: users.map(userFrom), next: optionalIdFrom(nextAfter) };
   }
 
   /** Returns a user. */
@@ -263,6 +268,23 @@ export class AuthClient {
     return new Map(users.map(({ id, username }) => [idFrom(id), username]));
   }
 
+  /** Lists the record, the newest first: at most `limit` entries with a revision below `after`. */
+  async listAudit(actor: string, query: AuditQuery = {}, context: Context = {}): Promise<AuditPage> {
+    return auditPageFrom(await this.#call(methods.LIST_AUDIT, auditRequest(query), context, actor));
+  }
+
+  /**
+   * Yields the changes of users behind a revision, through outages and without a deadline. Without a revision, all
+   * users come first.
+   *
+   * `actor` may be an API key of an admin. `undefined`: the client certificate says who watches. See `UserEvent` for
+   * what to do with the events. A refusal that time does not mend is thrown.
+   */
+  watchUsers(actor?: string, fromRevision?: number, context: Context = {}): AsyncGenerator<UserEvent, void> {
+    const metadata = metadataOf(context, actor);
+    return follow(this.#client, SERVICE, metadata, new Watch(fromRevision), this.#closing.signal);
+  }
+
   async #call<Request, Response>(
     method: Method<Request, Response>,
     message: Request,
@@ -273,25 +295,4 @@ export class AuthClient {
     const deadline = performance.now() + (method.hashes ? PASSWORD_TIMEOUT : READ_TIMEOUT);
     return call(client, SERVICE, method, message, metadataOf(context, actor), deadline);
   }
-
-  /** One decision alone is an `Authorize`, several are a `BatchAuthorize`. */
-  async #decide(
-    members: { item: pb.AuthorizeRequest; context: Context }[],
-    deadline: number,
-  ): Promise<(User | RolegateError)[]> {
-    const metadata = sharedMetadata(members.map(({ context }) => context));
-    const items = members.map(({ item }) => item);
-    const [first] = items;
-    if (first && items.length === 1) {
-      const response = await call(this.#client, SERVICE, methods.AUTHORIZE, first, metadata, deadline);
-      return [userFrom(response.user)];
-    }
-    const message = { items };
-    const response = await call(this.#client, SERVICE, methods.BATCH_AUTHORIZE, message, metadata, deadline);
-    return outcomesOf(response, items.length);
-  }
-}
-
-function optionalId(id: number | undefined): bigint | undefined {
-  return id === undefined ? undefined : BigInt(id);
 }

@@ -1,9 +1,17 @@
 /** Decisions, alone and in a batch. */
 
-import { checkedToken } from "./calls.js";
+import type { Client } from "@grpc/grpc-js";
+import { call, checkedToken, type Context, sharedMetadata } from "./calls.js";
 import { Malformed, refusal, RolegateError } from "./errors.js";
 import type * as pb from "./generated/rolegate/auth/v1/auth.js";
+import { AUTHORIZE, BATCH_AUTHORIZE } from "./methods.js";
 import { allowedRoles, type Role, type User, userFrom } from "./user.js";
+
+/** A decision that may share a call. */
+export interface Decision {
+  readonly item: pb.AuthorizeRequest;
+  readonly context: Context;
+}
 
 export function authorizeRequest(token: string, roles: readonly Role[] | undefined): pb.AuthorizeRequest {
   const credential = { accessToken: checkedToken(token), fromCookie: false };
@@ -18,6 +26,24 @@ export function outcomesOf(response: pb.BatchAuthorizeResponse, size: number): (
     if (outcome?.$case === "refusalReason") return refusal(outcome.value);
     return refusedOr(() => userFrom(outcome?.value));
   });
+}
+
+/** One decision alone is an `Authorize`, several are a `BatchAuthorize`. */
+export async function decide(
+  client: Client,
+  service: string,
+  members: Decision[],
+  deadline: number,
+): Promise<(User | RolegateError)[]> {
+  const metadata = sharedMetadata(members.map(({ context }) => context));
+  const items = members.map(({ item }) => item);
+  const [first] = items;
+  if (first && items.length === 1) {
+    const response = await call(client, service, AUTHORIZE, first, metadata, deadline);
+    return [userFrom(response.user)];
+  }
+  const response = await call(client, service, BATCH_AUTHORIZE, { items }, metadata, deadline);
+  return outcomesOf(response, items.length);
 }
 
 export function refusedOr<T>(make: () => T): T | RolegateError {

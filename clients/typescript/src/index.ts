@@ -5,6 +5,7 @@
  */
 
 export { type ApiKey, type NewApiKey } from "./api-key.js";
+export { type AuditEntry, type AuditPage, type AuditQuery } from "./audit.js";
 export { AuthClient, type Context } from "./client.js";
 export { type Tls } from "./channel.js";
 export {
@@ -19,3 +20,6 @@ export {
 export { userOf } from "./http.js";
 export { type CurrentUser, type NewSession, type Session } from "./session.js";
 export { type Login, type Role, type User, type UserPage } from "./user.js";
+export {
+  type SnapshotStart, type UserChange, type UserEvent, type WatchProgress,
+} from "./user-changes.js";

@@ -150,6 +150,19 @@ export const LIST_ROLES = {
   isRead: true,
 } satisfies Method<pb.ListRolesRequest, pb.ListRolesResponse>;
 
+export const LIST_AUDIT = {
+  name: "ListAudit",
+  request: pb.ListAuditRequest,
+  response: pb.ListAuditResponse,
+  isRead: true,
+} satisfies Method<pb.ListAuditRequest, pb.ListAuditResponse>;
+
+export const WATCH_USERS = {
+  name: "WatchUsers",
+  request: pb.WatchUsersRequest,
+  response: pb.WatchUsersResponse,
+} satisfies Method<pb.WatchUsersRequest, pb.WatchUsersResponse>;
+
 export const BATCH_GET_USERS = {
   name: "BatchGetUsers",
   request: pb.BatchGetUsersRequest,

@@ -65,7 +65,15 @@ export function roleFrom(name: string, number: WireRole = WireRole.ROLE_UNSPECIF
   return role;
 }
 
-/** An id that JavaScript's numbers hold exactly. */
+export function optionalId(id: number | undefined): bigint | undefined {
+  return id === undefined ? undefined : BigInt(id);
+}
+
+export function optionalIdFrom(id: bigint | undefined): number | undefined {
+  return id === undefined ? undefined : idFrom(id);
+}
+
+/** An id or a revision that JavaScript's numbers hold exactly. */
 export function idFrom(id: bigint): number {
   if (id > BigInt(Number.MAX_SAFE_INTEGER)) throw new Malformed("an id that is too large");
   return Number(id);

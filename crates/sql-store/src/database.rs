@@ -19,7 +19,9 @@ pub struct Database {
 }
 
 /// The statements that follow a write in its transaction, if it has rows.
-pub struct Then<R>(Box<dyn FnOnce(&[R]) -> sqlx::Result<Vec<Statement>> + Send>);
+pub struct Then<R>(Made<R>);
+
+type Made<R> = Box<dyn FnOnce(&[R]) -> sqlx::Result<Vec<Statement>> + Send>;
 
 impl<R> Then<R> {
     /// Those that `statements` makes of the rows of the write; an error rolls back.

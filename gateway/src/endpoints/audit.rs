@@ -1,7 +1,7 @@
 //! The record of what happened: all of it for admins at `/audit`, and one's own at `/profile/audit`.
 
 use super::{Answer, rfc3339};
-use crate::extract::parameters::{QueryParams, id_parameter, limit_parameter, parameter};
+use crate::extract::parameters::{QueryParams, limit_parameter, parameter, positive_parameter};
 use axum::Json;
 use rolegate_auth_client::{
     ActingClient, AuditEntry, AuditPage, AuditQuery, CallError,
@@ -103,7 +103,7 @@ struct Page;
 impl IntoParams for Page {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let after = "Only revisions below this one: the `next` of the page before.";
-        vec![limit_parameter("Maximum number of entries."), id_parameter("after", after)]
+        vec![limit_parameter("Maximum number of entries."), positive_parameter("after", after)]
     }
 }
 
@@ -114,8 +114,8 @@ impl IntoParams for Filters {
         let event = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[a-z_]{1,64}$"));
         let mut parameters = Page::into_params(location);
         parameters.extend([
-            id_parameter("user_id", "Only what happened to this user."),
-            id_parameter("actor_id", "Only what this user did."),
+            positive_parameter("user_id", "Only what happened to this user."),
+            positive_parameter("actor_id", "Only what this user did."),
             parameter("event", "Only this event.", event.build().into()),
         ]);
         parameters

@@ -172,9 +172,18 @@ pub(crate) fn limit_parameter(description: &str) -> Parameter {
 }
 
 pub(crate) fn id_parameter(name: &str, description: &str) -> Parameter {
+    integer_parameter(name, description, 0)
+}
+
+/// Of [`QueryParams::positive`].
+pub(crate) fn positive_parameter(name: &str, description: &str) -> Parameter {
+    integer_parameter(name, description, 1)
+}
+
+fn integer_parameter(name: &str, description: &str, minimum: i64) -> Parameter {
     let int64 = SchemaFormat::KnownFormat(KnownFormat::Int64);
-    let id = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));
-    parameter(name, description, id.maximum(Some(i64::MAX)).format(Some(int64)).into())
+    let integer = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(minimum));
+    parameter(name, description, integer.maximum(Some(i64::MAX)).format(Some(int64)).into())
 }
 
 pub(crate) fn parameter(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter {

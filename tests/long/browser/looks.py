@@ -76,8 +76,12 @@ def views(page):
     page.click("dialog button", "Generate")
     yield "new-user"
     page.press(Keys.ESCAPE)
+    page.go("#/audit")
+    page.find("td.actor")
+    yield "audit"
     page.go("#/account")
     page.find("dl", "admin")
+    page.find("[aria-label='Where you signed in'] li")
     page.find("[aria-label=Sessions] li", "this one")
     yield "account"
     page.go("#/posts")

@@ -9,14 +9,18 @@ from ._call import Context
 from ._channel import Tls
 from .aio import AsyncClient
 from .api_key import ApiKey, NewApiKey
+from .audit import AuditEntry, AuditPage
 from .client import Client
 from .errors import Refused, RolegateError
 from .session import CurrentUser, NewSession, Session
 from .user import Login, Role, User, UserPage
+from .user_changes import SnapshotStart, UserChange, UserEvent, WatchProgress
 
 __all__ = [
     "ApiKey",
     "AsyncClient",
+    "AuditEntry",
+    "AuditPage",
     "Client",
     "Context",
     "CurrentUser",
@@ -27,7 +31,11 @@ __all__ = [
     "Role",
     "RolegateError",
     "Session",
+    "SnapshotStart",
     "Tls",
     "User",
+    "UserChange",
+    "UserEvent",
     "UserPage",
+    "WatchProgress",
 ]

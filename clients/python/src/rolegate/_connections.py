@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, AsyncGenerator, Dict, List, Optional, Sequence, Tuple
 
 import grpc
 import grpc.aio
@@ -13,9 +13,11 @@ from ._batcher import Batcher
 from ._call import CLOCK_TOLERANCE, READ_TIMEOUT, Answer, Call, Context, Metadata
 from ._calls import Outcome
 from ._channel import Address
+from ._record import Watch, follow_async
 from ._status import error_of
 from .errors import Unavailable
 from .user import User
+from .user_changes import UserEvent
 
 #: Bytes of the ids of requests that share a call; a peer refuses too long a header.
 _MAX_ID_LIST = 9 * 1024
@@ -30,23 +32,32 @@ class Connections:
     def __init__(self, address: Address, timeout: Optional[float]) -> None:
         self._address, self._timeout = address, timeout
         self._channels: Dict[bool, grpc.aio.Channel] = {}
+        self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._methods: Dict[str, grpc.aio.UnaryUnaryMultiCallable[Any, Any]] = {}
         self.decisions: Batcher[_Decision, User] = Batcher(
             self._decide, calls.MAX_BATCH, timeout or READ_TIMEOUT
         )
 
     async def close(self) -> None:
+        if not self._closed.done():
+            self._closed.set_result(None)
         for channel in self._channels.values():
             await channel.close(None)
 
-    def _method(self, call: Call[Answer]) -> grpc.aio.UnaryUnaryMultiCallable[Any, Any]:
-        channel = self._channels.get(call.hashes)
+    def _channel(self, hashes: bool) -> grpc.aio.Channel:
+        channel = self._channels.get(hashes)
         if channel is None:
-            channel = self._channels[call.hashes] = self._address.async_channel()
-        method = self._methods[call.path] = channel.unary_unary(
+            channel = self._channels[hashes] = self._address.async_channel()
+        return channel
+
+    def _method(self, call: Call[Answer]) -> grpc.aio.UnaryUnaryMultiCallable[Any, Any]:
+        method = self._methods[call.path] = self._channel(call.hashes).unary_unary(
             call.path, type(call.request).SerializeToString, call.response.FromString
         )
         return method
+
+    def watch(self, watch: Watch) -> AsyncGenerator[UserEvent, None]:
+        return follow_async(self._channel(False), self._closed, watch)
 
     async def run(self, call: Call[Answer], context: Context) -> Answer:
         deadline = asyncio.get_running_loop().time() + (self._timeout or call.timeout)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 from types import TracebackType
-from typing import Awaitable, Dict, Iterable, List, Optional, Tuple, Type
+from typing import AsyncGenerator, Awaitable, Dict, Iterable, List, Optional, Tuple, Type
 
 from . import _calls as calls
 from ._call import Answer, Call, Context, checked_timeout
 from ._calls import Outcome, Roles
 from ._channel import Address, Tls
 from ._connections import Connections
+from ._record import Watch, list_audit
 from .api_key import ApiKey, NewApiKey
+from .audit import AuditPage
 from .session import CurrentUser, NewSession, Session
 from .user import Login, Role, RoleName, User, UserPage
+from .user_changes import UserEvent
 
 
 class AsyncClient:
@@ -256,3 +259,32 @@ class AsyncClient:
     ) -> Dict[int, str]:
         """The usernames of up to 256 users by id, without ids that do not exist. Needs no actor."""
         return await self._run(calls.get_usernames(ids), context)
+
+    async def list_audit(
+        self,
+        actor: str,
+        limit: int = 50,
+        after: Optional[int] = None,
+        user_id: Optional[int] = None,
+        actor_id: Optional[int] = None,
+        event: str = "",
+        own: bool = False,
+        context: Context = Context(),
+    ) -> AuditPage:
+        """Lists the record, the newest first: at most ``limit`` (1 to 200) entries with a revision below ``after``.
+
+        ``own``: only about the user ``actor``, which may then be any credential.
+        """
+        call = list_audit(actor, limit, after, user_id, actor_id, event, own)
+        return await self._run(call, context)
+
+    def watch_users(
+        self, actor: Optional[str], from_revision: Optional[int], context: Context = Context()
+    ) -> AsyncGenerator[UserEvent, None]:
+        """Yields the changes of users behind a revision, through outages and without a deadline.
+
+        Without a revision, all users come first.
+        ``actor`` may be an API key of an admin. ``None``: the client certificate says who watches. See
+        `rolegate.user_changes` for what to do with the events. A refusal that time does not mend is raised.
+        """
+        return self._here().watch(Watch(actor, from_revision, context))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Dict, Iterable, List, Optional, Tuple, Type
+from typing import Any, Dict, Generator, Iterable, List, Optional, Tuple, Type
 
 import grpc
 
@@ -13,11 +14,14 @@ from . import _calls as calls
 from ._call import CLOCK_TOLERANCE, Answer, Call, Context, checked_timeout
 from ._calls import Outcome, Roles
 from ._channel import Address, Tls
+from ._record import Watch, follow, list_audit
 from ._status import error_of
 from .api_key import ApiKey, NewApiKey
+from .audit import AuditPage
 from .errors import Unavailable
 from .session import CurrentUser, NewSession, Session
 from .user import Login, Role, RoleName, User, UserPage
+from .user_changes import UserEvent
 
 
 class Client:
@@ -43,11 +47,13 @@ class Client:
 
     def _connect(self, address: Address, timeout: Optional[float]) -> None:
         self._timeout = checked_timeout(timeout)
+        self._closed = threading.Event()
         self._channels = {hashes: address.channel() for hashes in (False, True)}
         self._methods: Dict[str, grpc.UnaryUnaryMultiCallable[Any, Any]] = {}
 
     def close(self) -> None:
         """Ends all connections, and calls in flight with `Unavailable`."""
+        self._closed.set()
         for channel in self._channels.values():
             channel.close()
 
@@ -109,12 +115,7 @@ class Client:
         """Checks a username and a password, for HTTP Basic (RFC 7617)."""
         return self._run(calls.verify_credentials(username, password), context)
 
-    def authorize(
-        self,
-        token: str,
-        roles: Roles = None,
-        context: Context = Context(),
-    ) -> User:
+    def authorize(self, token: str, roles: Roles = None, context: Context = Context()) -> User:
         """Decides whether the bearer of ``token`` has one of ``roles`` now; ``None``: any user."""
         call = calls.authorize(calls.checked(token), calls.requirement(roles))
         return self._run(call, context)
@@ -264,3 +265,33 @@ class Client:
     ) -> Dict[int, str]:
         """The usernames of up to 256 users by id, without ids that do not exist. Needs no actor."""
         return self._run(calls.get_usernames(ids), context)
+
+    def list_audit(
+        self,
+        actor: str,
+        limit: int = 50,
+        after: Optional[int] = None,
+        user_id: Optional[int] = None,
+        actor_id: Optional[int] = None,
+        event: str = "",
+        own: bool = False,
+        context: Context = Context(),
+    ) -> AuditPage:
+        """Lists the record, the newest first: at most ``limit`` (1 to 200) entries with a revision below ``after``.
+
+        ``own``: only about the user ``actor``, which may then be any credential.
+        """
+        call = list_audit(actor, limit, after, user_id, actor_id, event, own)
+        return self._run(call, context)
+
+    def watch_users(
+        self, actor: Optional[str], from_revision: Optional[int], context: Context = Context()
+    ) -> Generator[UserEvent, None, None]:
+        """Yields the changes of users behind a revision, through outages and without a deadline.
+
+        Without a revision, all users come first.
+        ``actor`` may be an API key of an admin. ``None``: the client certificate says who watches. See
+        `rolegate.user_changes` for what to do with the events. A refusal that time does not mend is raised.
+        """
+        watch = Watch(actor, from_revision, context)
+        return follow(self._channels[False], self._closed, watch)

@@ -164,6 +164,10 @@ class StoreReadOnly(Refused):
     status, detail = 503, "Service is temporarily read-only."
 
 
+class SnapshotRequired(Refused):
+    """The record does not have what follows a revision. ``watch_users`` begins with a snapshot then."""
+
+
 class OutcomeUnknown(Refused):
     status, detail = 504, "Upstream timed out."
 

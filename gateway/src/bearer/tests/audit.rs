@@ -1,6 +1,6 @@
 use super::{gateway, send_one};
-use crate::test_support::{authorized, send};
-use serde_json::json;
+use crate::test_support::{authorized, bare, send};
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn the_record_is_an_object_with_every_member() {
@@ -62,5 +62,23 @@ async fn an_invalid_query_of_the_record_is_a_bad_request_that_names_it() {
         let path = format!("/audit?{query}");
         let response = send_one(authorized("GET", &path, "Bearer admin")).await;
         response.assert_error(400, &format!("Query parameter {detail}"));
+    }
+}
+
+#[tokio::test]
+async fn the_least_documented_number_is_the_least_that_is_accepted() {
+    let document = send_one(bare("GET", "/openapi.json")).await.body;
+    for (path, numbers) in [("/audit", 4), ("/profile/audit", 2)] {
+        let parameters = document["paths"][path]["get"]["parameters"].as_array().expect("some");
+        let least = |it: &Value| Some((it["name"].clone(), it["schema"]["minimum"].as_i64()?));
+        let documented: Vec<_> = parameters.iter().filter_map(least).collect();
+        assert_eq!(documented.len(), numbers, "{documented:?}");
+        for (name, least) in documented {
+            for (number, status) in [(least, 200), (least - 1, 400)] {
+                let path = format!("{path}?{}={number}", name.as_str().expect("text"));
+                let response = send_one(authorized("GET", &path, "Bearer admin")).await;
+                assert_eq!(response.status, status, "{path}: {response:?}");
+            }
+        }
     }
 }

@@ -36,6 +36,8 @@ it decides nothing and must never be read as "no".
                                              revocation; google.rpc.RetryInfo says how far it is ahead
   STORE_UNAVAILABLE      UNAVAILABLE         the users' database is unavailable
   STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was done
+  SNAPSHOT_REQUIRED      OUT_OF_RANGE        the record no longer has, or never had, what follows the
+                                             revision; a stream without one begins with a snapshot
   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
   INTERNAL               INTERNAL            an internal error; its cause is only in the log
 
@@ -1877,3 +1879,309 @@ class UserName(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UserName: _TypeAlias = UserName  # noqa: Y015
+
+@_typing.final
+class ListAuditRequest(_message.Message):
+    """Selects a page of the record."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    ACTOR_ID_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    OWN_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """Only about this user."""
+    actor_id: _builtins.int
+    """Only by this user."""
+    event: _builtins.str
+    """Only this event, such as "role_changed"; empty for all."""
+    after: _builtins.int
+    """Only revisions below this one, the `next_after` of the page before; unset for the newest."""
+    page_size: _builtins.int
+    """1 to 200; 0 for 50."""
+    own: _builtins.bool
+    """Only about the actor."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int | None = ...,
+        actor_id: _builtins.int | None = ...,
+        event: _builtins.str = ...,
+        after: _builtins.int | None = ...,
+        page_size: _builtins.int = ...,
+        own: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_actor_id", b"_actor_id", "_after", b"_after", "_user_id", b"_user_id", "actor_id", b"actor_id", "after", b"after", "user_id", b"user_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_actor_id", b"_actor_id", "_after", b"_after", "_user_id", b"_user_id", "actor_id", b"actor_id", "after", b"after", "event", b"event", "own", b"own", "page_size", b"page_size", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__actor_id: _TypeAlias = _typing.Literal["actor_id"]  # noqa: Y015
+    _WhichOneofArgType__actor_id: _TypeAlias = _typing.Literal["_actor_id", b"_actor_id"]  # noqa: Y015
+    _WhichOneofReturnType__after: _TypeAlias = _typing.Literal["after"]  # noqa: Y015
+    _WhichOneofArgType__after: _TypeAlias = _typing.Literal["_after", b"_after"]  # noqa: Y015
+    _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
+    _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__actor_id) -> _WhichOneofReturnType__actor_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__after) -> _WhichOneofReturnType__after | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_id) -> _WhichOneofReturnType__user_id | None: ...
+
+Global___ListAuditRequest: _TypeAlias = ListAuditRequest  # noqa: Y015
+
+@_typing.final
+class ListAuditResponse(_message.Message):
+    """A page of the record."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTRIES_FIELD_NUMBER: _builtins.int
+    NEXT_AFTER_FIELD_NUMBER: _builtins.int
+    next_after: _builtins.int
+    """The `after` of the next page; unset on the last page."""
+    @_builtins.property
+    def entries(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuditEntry]:
+        """By descending revision."""
+
+    def __init__(
+        self,
+        *,
+        entries: _abc.Iterable[Global___AuditEntry] | None = ...,
+        next_after: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "entries", b"entries", "next_after", b"next_after"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__next_after: _TypeAlias = _typing.Literal["next_after"]  # noqa: Y015
+    _WhichOneofArgType__next_after: _TypeAlias = _typing.Literal["_next_after", b"_next_after"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__next_after) -> _WhichOneofReturnType__next_after | None: ...
+
+Global___ListAuditResponse: _TypeAlias = ListAuditResponse  # noqa: Y015
+
+@_typing.final
+class AuditEntry(_message.Message):
+    """What happened once."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REVISION_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    EVENT_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    USERNAME_FIELD_NUMBER: _builtins.int
+    ACTOR_ID_FIELD_NUMBER: _builtins.int
+    ACTOR_FIELD_NUMBER: _builtins.int
+    ACTOR_KEY_FIELD_NUMBER: _builtins.int
+    ACTOR_SESSION_FIELD_NUMBER: _builtins.int
+    CLIENT_ADDRESS_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    DETAILS_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """Ascending in the order of the commits, without gaps."""
+    event: _builtins.str
+    """Such as "role_changed"."""
+    user_id: _builtins.int
+    """The user to whom it happened; unset: unknown."""
+    username: _builtins.str
+    """The name that the user had; unset: unknown, or erased."""
+    actor_id: _builtins.int
+    """Who did it; unset: a client that is unknown, or the operator."""
+    actor: _builtins.str
+    """The name that the actor had; unset as above, or erased."""
+    actor_key: _builtins.int
+    """The API key by which the actor did it."""
+    actor_session: _builtins.int
+    """The session by which the actor did it."""
+    client_address: _builtins.str
+    """Unset: unknown, erased, or not for this reader."""
+    request_id: _builtins.str
+    """Of the request; several, separated by commas, where requests shared a call."""
+    details: _builtins.str
+    """A JSON object of what changed: never a secret."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """By the clock of the database, to the second."""
+
+    def __init__(
+        self,
+        *,
+        revision: _builtins.int = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        event: _builtins.str = ...,
+        user_id: _builtins.int | None = ...,
+        username: _builtins.str | None = ...,
+        actor_id: _builtins.int | None = ...,
+        actor: _builtins.str | None = ...,
+        actor_key: _builtins.int | None = ...,
+        actor_session: _builtins.int | None = ...,
+        client_address: _builtins.str | None = ...,
+        request_id: _builtins.str | None = ...,
+        details: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_actor", b"_actor", "_actor_id", b"_actor_id", "_actor_key", b"_actor_key", "_actor_session", b"_actor_session", "_client_address", b"_client_address", "_request_id", b"_request_id", "_user_id", b"_user_id", "_username", b"_username", "actor", b"actor", "actor_id", b"actor_id", "actor_key", b"actor_key", "actor_session", b"actor_session", "client_address", b"client_address", "request_id", b"request_id", "time", b"time", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_actor", b"_actor", "_actor_id", b"_actor_id", "_actor_key", b"_actor_key", "_actor_session", b"_actor_session", "_client_address", b"_client_address", "_request_id", b"_request_id", "_user_id", b"_user_id", "_username", b"_username", "actor", b"actor", "actor_id", b"actor_id", "actor_key", b"actor_key", "actor_session", b"actor_session", "client_address", b"client_address", "details", b"details", "event", b"event", "request_id", b"request_id", "revision", b"revision", "time", b"time", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__actor: _TypeAlias = _typing.Literal["actor"]  # noqa: Y015
+    _WhichOneofArgType__actor: _TypeAlias = _typing.Literal["_actor", b"_actor"]  # noqa: Y015
+    _WhichOneofReturnType__actor_id: _TypeAlias = _typing.Literal["actor_id"]  # noqa: Y015
+    _WhichOneofArgType__actor_id: _TypeAlias = _typing.Literal["_actor_id", b"_actor_id"]  # noqa: Y015
+    _WhichOneofReturnType__actor_key: _TypeAlias = _typing.Literal["actor_key"]  # noqa: Y015
+    _WhichOneofArgType__actor_key: _TypeAlias = _typing.Literal["_actor_key", b"_actor_key"]  # noqa: Y015
+    _WhichOneofReturnType__actor_session: _TypeAlias = _typing.Literal["actor_session"]  # noqa: Y015
+    _WhichOneofArgType__actor_session: _TypeAlias = _typing.Literal["_actor_session", b"_actor_session"]  # noqa: Y015
+    _WhichOneofReturnType__client_address: _TypeAlias = _typing.Literal["client_address"]  # noqa: Y015
+    _WhichOneofArgType__client_address: _TypeAlias = _typing.Literal["_client_address", b"_client_address"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
+    _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
+    _WhichOneofReturnType__username: _TypeAlias = _typing.Literal["username"]  # noqa: Y015
+    _WhichOneofArgType__username: _TypeAlias = _typing.Literal["_username", b"_username"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__actor) -> _WhichOneofReturnType__actor | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__actor_id) -> _WhichOneofReturnType__actor_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__actor_key) -> _WhichOneofReturnType__actor_key | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__actor_session) -> _WhichOneofReturnType__actor_session | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__client_address) -> _WhichOneofReturnType__client_address | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_id) -> _WhichOneofReturnType__user_id | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__username) -> _WhichOneofReturnType__username | None: ...
+
+Global___AuditEntry: _TypeAlias = AuditEntry  # noqa: Y015
+
+@_typing.final
+class WatchUsersRequest(_message.Message):
+    """Begins a stream of changes."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FROM_REVISION_FIELD_NUMBER: _builtins.int
+    from_revision: _builtins.int
+    """The last revision that the caller has stored: the changes behind it follow. Unset: all users come first by
+    ascending id, as changes without a revision, until the first `progress`.
+    """
+    def __init__(
+        self,
+        *,
+        from_revision: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_from_revision", b"_from_revision", "from_revision", b"from_revision"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_from_revision", b"_from_revision", "from_revision", b"from_revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__from_revision: _TypeAlias = _typing.Literal["from_revision"]  # noqa: Y015
+    _WhichOneofArgType__from_revision: _TypeAlias = _typing.Literal["_from_revision", b"_from_revision"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__from_revision) -> _WhichOneofReturnType__from_revision | None: ...
+
+Global___WatchUsersRequest: _TypeAlias = WatchUsersRequest  # noqa: Y015
+
+@_typing.final
+class WatchUsersResponse(_message.Message):
+    """An item of the stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGE_FIELD_NUMBER: _builtins.int
+    PROGRESS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def change(self) -> Global___UserChange:
+        """A user as changed."""
+
+    @_builtins.property
+    def progress(self) -> Global___WatchProgress:
+        """Everything up to a revision has been sent."""
+
+    def __init__(
+        self,
+        *,
+        change: Global___UserChange | None = ...,
+        progress: Global___WatchProgress | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["change", b"change", "item", b"item", "progress", b"progress"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["change", b"change", "item", b"item", "progress", b"progress"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_item: _TypeAlias = _typing.Literal["change", "progress"]  # noqa: Y015
+    _WhichOneofArgType_item: _TypeAlias = _typing.Literal["item", b"item"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_item) -> _WhichOneofReturnType_item | None: ...
+
+Global___WatchUsersResponse: _TypeAlias = WatchUsersResponse  # noqa: Y015
+
+@_typing.final
+class UserChange(_message.Message):
+    """The state of a user after a change."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REVISION_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    USERNAME_FIELD_NUMBER: _builtins.int
+    ROLE_NAME_FIELD_NUMBER: _builtins.int
+    DISABLED_FIELD_NUMBER: _builtins.int
+    DELETED_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """Of the change, for the caller to store with what it makes of it. 0 before the first `progress` of a stream
+    that begins with all users: such a stream begins again if it breaks before.
+    """
+    user_id: _builtins.int
+    """The user."""
+    username: _builtins.str
+    """The name."""
+    role_name: _builtins.str
+    """The stored role."""
+    disabled: _builtins.bool
+    """Whether every credential of the user is refused."""
+    deleted: _builtins.bool
+    """Whether the user was deleted. The id may exist again only if an operator imports it."""
+    def __init__(
+        self,
+        *,
+        revision: _builtins.int = ...,
+        user_id: _builtins.int = ...,
+        username: _builtins.str = ...,
+        role_name: _builtins.str = ...,
+        disabled: _builtins.bool = ...,
+        deleted: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted", b"deleted", "disabled", b"disabled", "revision", b"revision", "role_name", b"role_name", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UserChange: _TypeAlias = UserChange  # noqa: Y015
+
+@_typing.final
+class WatchProgress(_message.Message):
+    """The caller stores this revision too, so that what retention removes meanwhile is not missed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REVISION_FIELD_NUMBER: _builtins.int
+    revision: _builtins.int
+    """The revision."""
+    def __init__(
+        self,
+        *,
+        revision: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["revision", b"revision"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WatchProgress: _TypeAlias = WatchProgress  # noqa: Y015

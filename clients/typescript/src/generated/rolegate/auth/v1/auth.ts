@@ -48,6 +48,8 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *                                              revocation; google.rpc.RetryInfo says how far it is ahead
  *   STORE_UNAVAILABLE      UNAVAILABLE         the users' database is unavailable
  *   STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was done
+ *   SNAPSHOT_REQUIRED      OUT_OF_RANGE        the record no longer has, or never had, what follows the
+ *                                              revision; a stream without one begins with a snapshot
  *   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
  *   INTERNAL               INTERNAL            an internal error; its cause is only in the log
  *
@@ -668,6 +670,129 @@ export interface UserName {
   id: bigint;
   /** As User.username. */
   username: string;
+}
+
+/** Selects a page of the record. */
+export interface ListAuditRequest {
+  /** Only about this user. */
+  userId?:
+    | bigint
+    | undefined;
+  /** Only by this user. */
+  actorId?:
+    | bigint
+    | undefined;
+  /** Only this event, such as "role_changed"; empty for all. */
+  event: string;
+  /** Only revisions below this one, the `next_after` of the page before; unset for the newest. */
+  after?:
+    | bigint
+    | undefined;
+  /** 1 to 200; 0 for 50. */
+  pageSize: number;
+  /** Only about the actor. */
+  own: boolean;
+}
+
+/** A page of the record. */
+export interface ListAuditResponse {
+  /** By descending revision. */
+  entries: AuditEntry[];
+  /** The `after` of the next page; unset on the last page. */
+  nextAfter?: bigint | undefined;
+}
+
+/** What happened once. */
+export interface AuditEntry {
+  /** Ascending in the order of the commits, without gaps. */
+  revision: bigint;
+  /** By the clock of the database, to the second. */
+  time?:
+    | Date
+    | undefined;
+  /** Such as "role_changed". */
+  event: string;
+  /** The user to whom it happened; unset: unknown. */
+  userId?:
+    | bigint
+    | undefined;
+  /** The name that the user had; unset: unknown, or erased. */
+  username?:
+    | string
+    | undefined;
+  /** Who did it; unset: a client that is unknown, or the operator. */
+  actorId?:
+    | bigint
+    | undefined;
+  /** The name that the actor had; unset as above, or erased. */
+  actor?:
+    | string
+    | undefined;
+  /** The API key by which the actor did it. */
+  actorKey?:
+    | bigint
+    | undefined;
+  /** The session by which the actor did it. */
+  actorSession?:
+    | bigint
+    | undefined;
+  /** Unset: unknown, erased, or not for this reader. */
+  clientAddress?:
+    | string
+    | undefined;
+  /** Of the request; several, separated by commas, where requests shared a call. */
+  requestId?:
+    | string
+    | undefined;
+  /** A JSON object of what changed: never a secret. */
+  details: string;
+}
+
+/** Begins a stream of changes. */
+export interface WatchUsersRequest {
+  /**
+   * The last revision that the caller has stored: the changes behind it follow. Unset: all users come first by
+   * ascending id, as changes without a revision, until the first `progress`.
+   */
+  fromRevision?: bigint | undefined;
+}
+
+/** An item of the stream. */
+export interface WatchUsersResponse {
+  /** What it is; unset: of a later version, to be ignored. */
+  item?:
+    | //
+    /** A user as changed. */
+    { $case: "change"; value: UserChange }
+    | //
+    /** Everything up to a revision has been sent. */
+    { $case: "progress"; value: WatchProgress }
+    | undefined;
+}
+
+/** The state of a user after a change. */
+export interface UserChange {
+  /**
+   * Of the change, for the caller to store with what it makes of it. 0 before the first `progress` of a stream
+   * that begins with all users: such a stream begins again if it breaks before.
+   */
+  revision: bigint;
+  /** The user. */
+  userId: bigint;
+  /** The name. */
+  username: string;
+  /** The stored role. */
+  roleName: string;
+  /** Whether every credential of the user is refused. */
+  disabled: boolean;
+  /** Whether the user was deleted. The id may exist again only if an operator imports it. */
+  deleted: boolean;
+}
+
+/** The caller stores this revision too, so that what retention removes meanwhile is not missed. */
+export interface WatchProgress {
+  /** The revision. */
+  revision: bigint;
 }
 
 function createBaseUser(): User {
@@ -4242,6 +4367,635 @@ export const UserName: MessageFns<UserName> = {
             }
 
             message.username = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListAuditRequest(): ListAuditRequest {
+  return { userId: undefined, actorId: undefined, event: "", after: undefined, pageSize: 0, own: false };
+}
+
+export const ListAuditRequest: MessageFns<ListAuditRequest> = {
+  encode(message: ListAuditRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== undefined) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    if (message.actorId !== undefined) {
+      if (BigInt.asIntN(64, message.actorId) !== message.actorId) {
+        throw new globalThis.Error("value provided for field message.actorId of type int64 too large");
+      }
+      writer.uint32(16).int64(message.actorId);
+    }
+    if (message.event !== "") {
+      writer.uint32(26).string(message.event);
+    }
+    if (message.after !== undefined) {
+      if (BigInt.asIntN(64, message.after) !== message.after) {
+        throw new globalThis.Error("value provided for field message.after of type int64 too large");
+      }
+      writer.uint32(32).int64(message.after);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(40).int32(message.pageSize);
+    }
+    if (message.own !== false) {
+      writer.uint32(48).bool(message.own);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListAuditRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListAuditRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.actorId = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.event = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.after = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.own = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListAuditResponse(): ListAuditResponse {
+  return { entries: [], nextAfter: undefined };
+}
+
+export const ListAuditResponse: MessageFns<ListAuditResponse> = {
+  encode(message: ListAuditResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.entries) {
+      AuditEntry.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextAfter !== undefined) {
+      if (BigInt.asIntN(64, message.nextAfter) !== message.nextAfter) {
+        throw new globalThis.Error("value provided for field message.nextAfter of type int64 too large");
+      }
+      writer.uint32(16).int64(message.nextAfter);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListAuditResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListAuditResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.entries.push(AuditEntry.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.nextAfter = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseAuditEntry(): AuditEntry {
+  return {
+    revision: 0n,
+    time: undefined,
+    event: "",
+    userId: undefined,
+    username: undefined,
+    actorId: undefined,
+    actor: undefined,
+    actorKey: undefined,
+    actorSession: undefined,
+    clientAddress: undefined,
+    requestId: undefined,
+    details: "",
+  };
+}
+
+export const AuditEntry: MessageFns<AuditEntry> = {
+  encode(message: AuditEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(8).int64(message.revision);
+    }
+    if (message.time !== undefined) {
+      Timestamp.encode(toTimestamp(message.time), writer.uint32(18).fork()).join();
+    }
+    if (message.event !== "") {
+      writer.uint32(26).string(message.event);
+    }
+    if (message.userId !== undefined) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(32).int64(message.userId);
+    }
+    if (message.username !== undefined) {
+      writer.uint32(42).string(message.username);
+    }
+    if (message.actorId !== undefined) {
+      if (BigInt.asIntN(64, message.actorId) !== message.actorId) {
+        throw new globalThis.Error("value provided for field message.actorId of type int64 too large");
+      }
+      writer.uint32(48).int64(message.actorId);
+    }
+    if (message.actor !== undefined) {
+      writer.uint32(58).string(message.actor);
+    }
+    if (message.actorKey !== undefined) {
+      if (BigInt.asIntN(64, message.actorKey) !== message.actorKey) {
+        throw new globalThis.Error("value provided for field message.actorKey of type int64 too large");
+      }
+      writer.uint32(64).int64(message.actorKey);
+    }
+    if (message.actorSession !== undefined) {
+      if (BigInt.asIntN(64, message.actorSession) !== message.actorSession) {
+        throw new globalThis.Error("value provided for field message.actorSession of type int64 too large");
+      }
+      writer.uint32(72).int64(message.actorSession);
+    }
+    if (message.clientAddress !== undefined) {
+      writer.uint32(82).string(message.clientAddress);
+    }
+    if (message.requestId !== undefined) {
+      writer.uint32(90).string(message.requestId);
+    }
+    if (message.details !== "") {
+      writer.uint32(98).string(message.details);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AuditEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseAuditEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.time = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.event = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.actorId = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.actor = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.actorKey = reader.int64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.actorSession = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.clientAddress = reader.string();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.requestId = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.details = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWatchUsersRequest(): WatchUsersRequest {
+  return { fromRevision: undefined };
+}
+
+export const WatchUsersRequest: MessageFns<WatchUsersRequest> = {
+  encode(message: WatchUsersRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.fromRevision !== undefined) {
+      if (BigInt.asIntN(64, message.fromRevision) !== message.fromRevision) {
+        throw new globalThis.Error("value provided for field message.fromRevision of type int64 too large");
+      }
+      writer.uint32(8).int64(message.fromRevision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchUsersRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchUsersRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.fromRevision = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWatchUsersResponse(): WatchUsersResponse {
+  return { item: undefined };
+}
+
+export const WatchUsersResponse: MessageFns<WatchUsersResponse> = {
+  encode(message: WatchUsersResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.item?.$case) {
+      case "change":
+        UserChange.encode(message.item.value, writer.uint32(10).fork()).join();
+        break;
+      case "progress":
+        WatchProgress.encode(message.item.value, writer.uint32(18).fork()).join();
+        break;
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchUsersResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchUsersResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.item = { $case: "change", value: UserChange.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.item = { $case: "progress", value: WatchProgress.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseUserChange(): UserChange {
+  return { revision: 0n, userId: 0n, username: "", roleName: "", disabled: false, deleted: false };
+}
+
+export const UserChange: MessageFns<UserChange> = {
+  encode(message: UserChange, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(8).int64(message.revision);
+    }
+    if (message.userId !== 0n) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(16).int64(message.userId);
+    }
+    if (message.username !== "") {
+      writer.uint32(26).string(message.username);
+    }
+    if (message.roleName !== "") {
+      writer.uint32(34).string(message.roleName);
+    }
+    if (message.disabled !== false) {
+      writer.uint32(40).bool(message.disabled);
+    }
+    if (message.deleted !== false) {
+      writer.uint32(48).bool(message.deleted);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UserChange {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUserChange();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.roleName = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.disabled = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.deleted = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWatchProgress(): WatchProgress {
+  return { revision: 0n };
+}
+
+export const WatchProgress: MessageFns<WatchProgress> = {
+  encode(message: WatchProgress, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(8).int64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WatchProgress {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatchProgress();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
             continue;
           }
         }

@@ -1,0 +1,126 @@
+"""The calls about the record of changes, and what both clients do to follow it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import Any, AsyncGenerator, Generator, Iterator, Optional
+
+import grpc
+import grpc.aio
+
+from ._call import Call, Context
+from ._status import error_of
+from .audit import AuditPage
+from .auth.v1 import auth_pb2 as pb
+from .errors import RolegateError, SnapshotRequired, Unavailable
+from .user_changes import SnapshotStart, UserEvent, event_of
+
+#: Seconds before the next stream; doubled with each stream that brings no revision.
+MIN_PAUSE = 0.1
+MAX_PAUSE = 10.0
+
+_LOG = logging.getLogger("rolegate")
+
+
+def list_audit(
+    actor: str,
+    limit: int,
+    after: Optional[int],
+    user_id: Optional[int],
+    actor_id: Optional[int],
+    event: str,
+    own: bool,
+) -> Call[AuditPage]:
+    request = pb.ListAuditRequest(
+        user_id=user_id, actor_id=actor_id, event=event, after=after, page_size=limit, own=own
+    )
+    return Call(request, pb.ListAuditResponse, AuditPage.of, is_read=True, actor=actor)
+
+
+class Watch:
+    """Where a watch is. Each of its streams goes on behind the last revision that was yielded."""
+
+    def __init__(self, actor: Optional[str], revision: Optional[int], context: Context) -> None:
+        self._actor, self._revision, self._context = actor, revision, context
+        self._pause = MIN_PAUSE
+        self._is_announced = False
+
+    def open(self, channel: Any) -> Any:
+        """The next stream, without a deadline."""
+        self._is_announced = self._revision is not None
+        request = pb.WatchUsersRequest(from_revision=self._revision)
+        call = Call(request, pb.WatchUsersResponse, event_of, actor=self._actor)
+        method = channel.unary_stream(
+            call.path, pb.WatchUsersRequest.SerializeToString, call.response.FromString
+        )
+        return method(request, metadata=call.metadata(self._context))
+
+    def events(self, response: pb.WatchUsersResponse) -> Iterator[UserEvent]:
+        """The event of a response, behind the start of a snapshot if it is its first."""
+        event = event_of(response)
+        if event is None:
+            return
+        if not self._is_announced:
+            self._is_announced = True
+            yield SnapshotStart()
+        if event.revision is not None:
+            self._revision, self._pause = event.revision, MIN_PAUSE
+        yield event
+
+    def pause_after(self, failure: RolegateError) -> float:
+        """The seconds until the next stream. Raises what would fail again."""
+        if isinstance(failure, SnapshotRequired) and self._revision is not None:
+            self._revision = None
+        elif failure.status != 503:
+            raise failure
+        pause = max(self._pause, failure.retry_after or 0)
+        if self._pause == MIN_PAUSE:
+            _LOG.warning("the watch of users was interrupted and goes on: %s", failure)
+        self._pause = min(self._pause * 2, MAX_PAUSE)
+        return pause
+
+
+def follow(
+    channel: grpc.Channel, closed: threading.Event, watch: Watch
+) -> Generator[UserEvent, None, None]:
+    """The events, until the client is closed."""
+    while True:
+        stream = watch.open(channel)
+        try:
+            for response in stream:
+                yield from watch.events(response)
+            failure: RolegateError = Unavailable("the stream ended")
+        except grpc.RpcError as error:
+            failure = error_of(error, False)
+        finally:
+            stream.cancel()
+        if closed.is_set() or closed.wait(watch.pause_after(failure)):
+            raise failure
+
+
+async def follow_async(
+    channel: grpc.aio.Channel, closed: asyncio.Future[None], watch: Watch
+) -> AsyncGenerator[UserEvent, None]:
+    """The events, until the client is closed."""
+    while True:
+        stream = watch.open(channel)
+        try:
+            async for response in stream:
+                for event in watch.events(response):
+                    yield event
+            failure: RolegateError = Unavailable("the stream ended")
+        except grpc.RpcError as error:
+            failure = error_of(error, False)
+        except asyncio.CancelledError:
+            # So a stream ends also when the client is closed.
+            if not closed.done():
+                raise
+            failure = Unavailable("the client is closed")
+        finally:
+            stream.cancel()
+        if not closed.done():
+            await asyncio.wait([closed], timeout=watch.pause_after(failure))
+        if closed.done():
+            raise failure

@@ -1,0 +1,84 @@
+"""The record of changes, sign-ins and refusals."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Dict, List, Optional
+
+from google.protobuf.message import Message
+
+from .auth.v1 import auth_pb2 as pb
+from .errors import Malformed
+
+
+def _optional(message: Message, field: str) -> Any:
+    return getattr(message, field) if message.HasField(field) else None
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """What happened once."""
+
+    #: Ascending in the order of the commits, without gaps.
+    revision: int
+    #: By the clock of the database, to the second, in UTC.
+    time: datetime
+    #: Such as ``role_changed``.
+    event: str
+    #: The user to whom it happened; ``None``: unknown.
+    user_id: Optional[int]
+    #: The name that the user had; ``None``: unknown, or erased.
+    username: Optional[str]
+    #: Who did it; ``None``: a client that is unknown, or the operator.
+    actor_id: Optional[int]
+    #: The name that the actor had; ``None``: as above, or erased.
+    actor: Optional[str]
+    #: The ids of the API key and of the session by which the actor did it.
+    actor_key: Optional[int]
+    actor_session: Optional[int]
+    #: ``None``: unknown, erased, or not for this reader.
+    client_address: Optional[str]
+    #: Several, separated by commas, where requests shared a call.
+    request_id: Optional[str]
+    #: What changed, such as ``{"from": "user", "to": "admin"}``; never a secret.
+    details: Dict[str, Any]
+
+    @classmethod
+    def of(cls, message: pb.AuditEntry) -> AuditEntry:
+        """One without a revision, a time or details is ``Malformed``."""
+        try:
+            details = json.loads(message.details)
+        except ValueError:
+            details = None
+        if message.revision < 1 or not message.HasField("time") or not isinstance(details, dict):
+            raise Malformed("an entry without a revision, a time or details")
+        return cls(
+            message.revision,
+            message.time.ToDatetime(timezone.utc),
+            message.event,
+            _optional(message, "user_id"),
+            _optional(message, "username"),
+            _optional(message, "actor_id"),
+            _optional(message, "actor"),
+            _optional(message, "actor_key"),
+            _optional(message, "actor_session"),
+            _optional(message, "client_address"),
+            _optional(message, "request_id"),
+            details,
+        )
+
+
+@dataclass(frozen=True)
+class AuditPage:
+    """A page of the record, the newest first; ``next`` is the ``after`` of the next page, ``None`` on the last."""
+
+    entries: List[AuditEntry]
+    next: Optional[int]
+
+    @classmethod
+    def of(cls, message: pb.ListAuditResponse) -> AuditPage:
+        """What the service returned."""
+        entries = [AuditEntry.of(entry) for entry in message.entries]
+        return cls(entries, _optional(message, "next_after"))

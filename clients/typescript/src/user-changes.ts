@@ -1,0 +1,145 @@
+/** The changes of users, through interruptions. */
+
+import type { Client, Metadata, ServiceError } from "@grpc/grpc-js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Malformed, RolegateError, Unavailable } from "./errors.js";
+import type { WatchUsersRequest, WatchUsersResponse } from "./generated/rolegate/auth/v1/auth.js";
+import { WATCH_USERS } from "./methods.js";
+import { errorOf } from "./status.js";
+import { idFrom, optionalId, type Role, roleFrom } from "./user.js";
+
+/** Milliseconds before the next stream; doubled with each stream that brings no revision. */
+const MIN_PAUSE = 100;
+const MAX_PAUSE = 10_000;
+
+/**
+ * What `watchUsers` yields. Store the `revision` of each event with what you make of it, `undefined` as well: with
+ * the stored one a watch goes on where the last one ended.
+ */
+export type UserEvent = SnapshotStart | UserChange | WatchProgress;
+
+/**
+ * All users follow by ascending id, until the next `WatchProgress`. Users that do not come do not exist.
+ *
+ * A watch begins so without a revision, or if the service no longer has the changes behind it. A snapshot that is
+ * interrupted begins again.
+ */
+export interface SnapshotStart {
+  readonly kind: "snapshot";
+  /** A watch that ends during the snapshot begins the next one with a snapshot, too. */
+  readonly revision: undefined;
+}
+
+/** The state of a user after a change. */
+export interface UserChange {
+  readonly kind: "change";
+  /** `undefined` in a snapshot. */
+  readonly revision: number | undefined;
+  readonly userId: number;
+  readonly username: string;
+  /** The stored role. */
+  readonly role: Role;
+  /** Whether every credential of the user is refused. */
+  readonly disabled: boolean;
+  /** Whether the user was deleted. The id may exist again only if an operator imports it. */
+  readonly deleted: boolean;
+}
+
+/** Everything up to this revision was yielded. */
+export interface WatchProgress {
+  readonly kind: "progress";
+  readonly revision: number;
+}
+
+/** Where a watch is. Each of its streams goes on behind the last revision that was yielded. */
+export class Watch {
+  #revision: number | undefined;
+  #pause = MIN_PAUSE;
+  #isAnnounced = false;
+
+  constructor(revision: number | undefined) {
+    this.#revision = revision;
+  }
+
+  /** Begins a stream. */
+  request(): WatchUsersRequest {
+    this.#isAnnounced = this.#revision !== undefined;
+    return { fromRevision: optionalId(this.#revision) };
+  }
+
+  /** The event of a response, behind the start of a snapshot if it is its first. */
+  *events({ item }: WatchUsersResponse): Generator<UserEvent, void> {
+    // Of a later version.
+    if (!item) return;
+    const event = eventFrom(item);
+    if (!this.#isAnnounced) {
+      this.#isAnnounced = true;
+      yield { kind: "snapshot", revision: undefined };
+    }
+    if (event.revision !== undefined) [this.#revision, this.#pause] = [event.revision, MIN_PAUSE];
+    yield event;
+  }
+
+  /** The milliseconds until the next stream. Throws what would fail again. */
+  pauseAfter(failure: RolegateError): number {
+    const isKnown = this.#revision !== undefined;
+    if (failure.reason === "SNAPSHOT_REQUIRED" && isKnown) this.#revision = undefined;
+    else if (failure.status !== 503) throw failure;
+    if (this.#pause === MIN_PAUSE) {
+      console.error(`rolegate: the watch of users was interrupted and goes on: ${failure.message}`);
+    }
+    const pause = Math.max(this.#pause, (failure.retryAfter ?? 0) * 1000);
+    this.#pause = Math.min(this.#pause * 2, MAX_PAUSE);
+    return pause;
+  }
+}
+
+/** A user without an id or a role is `Malformed`. */
+function eventFrom(item: NonNullable<WatchUsersResponse["item"]>): UserChange | WatchProgress {
+  if (item.$case === "progress") return { kind: "progress", revision: idFrom(item.value.revision) };
+  const { username, disabled, deleted, ...change } = item.value;
+  if (change.userId < 1n) throw new Malformed("a user without an id");
+  const [userId, role] = [idFrom(change.userId), roleFrom(change.roleName)];
+  const revision = idFrom(change.revision) || undefined;
+  return { kind: "change", revision, userId, username, role, disabled, deleted };
+}
+
+/** The events, until `closing` is aborted. */
+export async function* follow(
+  client: Client,
+  service: string,
+  metadata: Metadata,
+  watch: Watch,
+  closing: AbortSignal,
+): AsyncGenerator<UserEvent, void> {
+  while (!closing.aborted) {
+    const responses = open(client, service, metadata, watch.request());
+    const cancel = () => responses.cancel();
+    closing.addEventListener("abort", cancel);
+    let failure: RolegateError = new Unavailable("the stream ended");
+    try {
+      for await (const response of responses) yield* watch.events(response as WatchUsersResponse);
+    } catch (error) {
+      failure = error instanceof RolegateError ? error : errorOf(error as ServiceError, false);
+    } finally {
+      closing.removeEventListener("abort", cancel);
+      cancel();
+    }
+    if (closing.aborted) break;
+    await sleep(watch.pauseAfter(failure), undefined, { signal: closing }).catch(() => {});
+  }
+  throw new Unavailable("the client is closed");
+}
+
+/** A stream, without a deadline. */
+function open(client: Client, service: string, metadata: Metadata, message: WatchUsersRequest) {
+  const responses = client.makeServerStreamRequest(
+    `/${service}/${WATCH_USERS.name}`,
+    (request: WatchUsersRequest) => Buffer.from(WATCH_USERS.request.encode(request).finish()),
+    (bytes: Buffer) => WATCH_USERS.response.decode(bytes),
+    message,
+    metadata,
+  );
+  // Without a listener, the failure of a stream that nobody reads would end the process.
+  return responses.on("error", () => {});
+}
