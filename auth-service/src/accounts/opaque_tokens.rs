@@ -136,7 +136,9 @@ impl Accounts {
             store.delete_tokens(kind, admin, id, selection, write).await
         };
         let record = |write: &Write, tokens: &Vec<OpaqueToken>| {
-            tokens.iter().for_each(|token| write.of_token(token, None).log());
+            for token in tokens {
+                write.of_token(token, None).log();
+            }
         };
         let change = match kind {
             TokenKind::ApiKey => Change::ApiKeyDeleted,

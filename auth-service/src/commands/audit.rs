@@ -105,15 +105,15 @@ async fn export(mut record: SealedRecord) -> Result<(), Failure> {
         let Some(seal) = seals.last() else { return Ok(()) };
         last = seal.revision;
         for row in rows {
-            serde_json::to_writer(&mut lines, &line(row)?)?;
+            serde_json::to_writer(&mut lines, &line(&row)?)?;
             lines.write_all(b"\n")?;
         }
     }
 }
 
 /// As `GET /audit` shows it.
-fn line(row: AuditRow) -> Result<Value, serde_json::Error> {
-    let (time, details) = (time(&row), serde_json::from_str::<Value>(&row.details)?);
+fn line(row: &AuditRow) -> Result<Value, serde_json::Error> {
+    let (time, details) = (time(row), serde_json::from_str::<Value>(&row.details)?);
     Ok(json!({
         "revision": row.revision, "time": time, "event": row.event, "user_id": row.user_id,
         "username": row.username, "actor_id": row.actor_id, "actor": row.actor,

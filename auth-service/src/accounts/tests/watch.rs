@@ -35,7 +35,7 @@ impl App {
 }
 
 async fn next(items: &mut Items) -> WatchItem {
-    let next = timeout(Duration::from_secs(60), items.recv()).await;
+    let next = timeout(Duration::from_mins(1), items.recv()).await;
     next.expect("in time").expect("goes on").expect("allowed")
 }
 
@@ -126,9 +126,9 @@ async fn a_caller_has_eight_streams_and_they_end_with_the_replica() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    timeout(Duration::from_secs(60), again).await.expect("the place is free again");
+    timeout(Duration::from_mins(1), again).await.expect("the place is free again");
     app.accounts.end_of_watches().stop_now();
     for mut items in streams {
-        while timeout(Duration::from_secs(60), items.recv()).await.expect("ends").is_some() {}
+        while timeout(Duration::from_mins(1), items.recv()).await.expect("ends").is_some() {}
     }
 }

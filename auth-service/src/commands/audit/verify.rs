@@ -78,7 +78,9 @@ pub(super) async fn run(mut record: SealedRecord, held: Option<HeldSeal>) -> Res
             let (batch, rest) =
                 rows.split_at(rows.partition_point(|it| it.revision <= next.revision));
             rows = rest;
-            batch.iter().for_each(|row| findings.note(row));
+            for row in batch {
+                findings.note(row);
+            }
             match seal.next(batch) {
                 Ok(computed) if computed == next => {}
                 Ok(_) => findings.problem(&format!(

@@ -107,7 +107,9 @@ impl Operator {
         };
         let write = Write::by_operator(Change::ApiKeyDeleted, Some(user_id));
         let record = move |write: &Write, keys: &Vec<OpaqueToken>| {
-            keys.iter().for_each(|key| write.of_token(key, Some(&user.username)).log());
+            for key in keys {
+                write.of_token(key, Some(&user.username)).log();
+            }
         };
         if write.run(delete, record).await?.is_empty() {
             return Err(format!("the user {username:?} has no API key {id}").into());

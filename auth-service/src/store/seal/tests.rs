@@ -51,9 +51,9 @@ fn every_column_of_every_row_is_sealed() {
     ];
     for (index, change) in changes.into_iter().enumerate() {
         for of_row in [0, 1] {
-            let mut changed = rows.clone();
-            change(&mut changed[of_row]);
-            assert_ne!(seal(4).next(&changed).ok(), Some(sealed.clone()), "{index}");
+            let mut other = rows.clone();
+            change(&mut other[of_row]);
+            assert_ne!(seal(4).next(&other).ok(), Some(sealed.clone()), "{index}");
         }
     }
 }
