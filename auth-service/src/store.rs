@@ -1,15 +1,15 @@
-//! The database of users: the trait [`UserStore`], for PostgreSQL and for SQLite.
+//! The database of users: the trait `UserStore`, for PostgreSQL and for SQLite.
 //!
 //! PostgreSQL is for production; SQLite is the embedded default, so that one command runs
 //! everything. Reads return `Option`s and lists, writes return typed errors. SQL stays in this module.
 //!
-//! - [`open()`]: the store of a URL; `sql`: its statements; `list_query`: the longest of them;
+//! - `open`: the store of a URL; `sql`: its statements; `list_query`: the longest of them;
 //!   `tables`: its schema.
-//! - [`TokenStore`]: the part about API keys and sessions.
+//! - `TokenStore`: the part about API keys and sessions.
 //! - `transfer`: all users at once, for the commands that import and export them; `sealed_record`: the
 //!   record likewise.
 //! - `BatchedReads`: concurrent reads of single users or tokens share statements.
-//! - [`AuditStore`]: the part about the record of changes; `seal`: the digests that seal it.
+//! - `AuditStore`: the part about the record of changes; `seal`: the digests that seal it.
 
 mod audit;
 mod batched_reads;
