@@ -139,10 +139,6 @@ pub struct ServiceSettings {
     #[arg(long, env = "AUDIT_RETENTION_DAYS", help_heading = "Users and sessions", default_value = "90", value_parser = |text: &str| number_between(text, 1_u32, 36_500))]
     pub audit_retention_days: u32,
 
-    /// DNS names in verified client certificates of services that may follow the changes of users, separated by commas
-    #[arg(long, env = "USER_CHANGES_CERTIFICATES", help_heading = "TLS", value_delimiter = ',', value_parser = certificate_name)]
-    pub user_changes_certificates: Vec<String>,
-
     /// Of browsers behind Envoy.
     #[command(flatten)]
     pub sign_in: SignInSettings,
@@ -166,6 +162,10 @@ pub struct ServiceSettings {
     /// PEM CA certificates; requires every gRPC client to present a certificate signed by one of them
     #[arg(long, env = "AUTH_TLS_CLIENT_CA_FILE", help_heading = "TLS")]
     pub auth_tls_client_ca_file: Option<PathBuf>,
+
+    /// DNS names in verified client certificates of services that may follow the changes of users, separated by commas
+    #[arg(long, env = "USER_CHANGES_CERTIFICATES", help_heading = "TLS", value_delimiter = ',', value_parser = certificate_name)]
+    pub user_changes_certificates: Vec<String>,
 }
 
 fn limit(text: &str) -> Result<u32, String> {
