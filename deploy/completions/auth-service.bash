@@ -16,6 +16,9 @@ _auth__service() {
             ",$1")
                 cmd="auth__service"
                 ;;
+            auth__service,audit)
+                cmd="auth__service__subcmd__audit"
+                ;;
             auth__service,doctor)
                 cmd="auth__service__subcmd__doctor"
                 ;;
@@ -36,6 +39,33 @@ _auth__service() {
                 ;;
             auth__service,user)
                 cmd="auth__service__subcmd__user"
+                ;;
+            auth__service__subcmd__audit,export)
+                cmd="auth__service__subcmd__audit__subcmd__export"
+                ;;
+            auth__service__subcmd__audit,help)
+                cmd="auth__service__subcmd__audit__subcmd__help"
+                ;;
+            auth__service__subcmd__audit,list)
+                cmd="auth__service__subcmd__audit__subcmd__list"
+                ;;
+            auth__service__subcmd__audit,verify)
+                cmd="auth__service__subcmd__audit__subcmd__verify"
+                ;;
+            auth__service__subcmd__audit__subcmd__help,export)
+                cmd="auth__service__subcmd__audit__subcmd__help__subcmd__export"
+                ;;
+            auth__service__subcmd__audit__subcmd__help,help)
+                cmd="auth__service__subcmd__audit__subcmd__help__subcmd__help"
+                ;;
+            auth__service__subcmd__audit__subcmd__help,list)
+                cmd="auth__service__subcmd__audit__subcmd__help__subcmd__list"
+                ;;
+            auth__service__subcmd__audit__subcmd__help,verify)
+                cmd="auth__service__subcmd__audit__subcmd__help__subcmd__verify"
+                ;;
+            auth__service__subcmd__help,audit)
+                cmd="auth__service__subcmd__help__subcmd__audit"
                 ;;
             auth__service__subcmd__help,doctor)
                 cmd="auth__service__subcmd__help__subcmd__doctor"
@@ -58,6 +88,15 @@ _auth__service() {
             auth__service__subcmd__help,user)
                 cmd="auth__service__subcmd__help__subcmd__user"
                 ;;
+            auth__service__subcmd__help__subcmd__audit,export)
+                cmd="auth__service__subcmd__help__subcmd__audit__subcmd__export"
+                ;;
+            auth__service__subcmd__help__subcmd__audit,list)
+                cmd="auth__service__subcmd__help__subcmd__audit__subcmd__list"
+                ;;
+            auth__service__subcmd__help__subcmd__audit,verify)
+                cmd="auth__service__subcmd__help__subcmd__audit__subcmd__verify"
+                ;;
             auth__service__subcmd__help__subcmd__user,create)
                 cmd="auth__service__subcmd__help__subcmd__user__subcmd__create"
                 ;;
@@ -75,6 +114,9 @@ _auth__service() {
                 ;;
             auth__service__subcmd__help__subcmd__user,enable)
                 cmd="auth__service__subcmd__help__subcmd__user__subcmd__enable"
+                ;;
+            auth__service__subcmd__help__subcmd__user,erase-audit)
+                cmd="auth__service__subcmd__help__subcmd__user__subcmd__erase__subcmd__audit"
                 ;;
             auth__service__subcmd__help__subcmd__user,export)
                 cmd="auth__service__subcmd__help__subcmd__user__subcmd__export"
@@ -117,6 +159,9 @@ _auth__service() {
                 ;;
             auth__service__subcmd__user,enable)
                 cmd="auth__service__subcmd__user__subcmd__enable"
+                ;;
+            auth__service__subcmd__user,erase-audit)
+                cmd="auth__service__subcmd__user__subcmd__erase__subcmd__audit"
                 ;;
             auth__service__subcmd__user,export)
                 cmd="auth__service__subcmd__user__subcmd__export"
@@ -163,6 +208,9 @@ _auth__service() {
             auth__service__subcmd__user__subcmd__help,enable)
                 cmd="auth__service__subcmd__user__subcmd__help__subcmd__enable"
                 ;;
+            auth__service__subcmd__user__subcmd__help,erase-audit)
+                cmd="auth__service__subcmd__user__subcmd__help__subcmd__erase__subcmd__audit"
+                ;;
             auth__service__subcmd__user__subcmd__help,export)
                 cmd="auth__service__subcmd__user__subcmd__help__subcmd__export"
                 ;;
@@ -197,7 +245,7 @@ _auth__service() {
 
     case "${cmd}" in
         auth__service)
-            opts="-h -V --auth-listen-addr --ops-listen-addr --database-url --database-url-file --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --extra-roles --session-idle-seconds --session-max-seconds --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate init-secrets user help"
+            opts="-h -V --auth-listen-addr --ops-listen-addr --database-url --database-url-file --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate init-secrets user audit help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -295,6 +343,10 @@ _auth__service() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --audit-retention-days)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --sign-in)
                     COMPREPLY=($(compgen -W "on off" -- "${cur}"))
                     return 0
@@ -331,6 +383,10 @@ _auth__service() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --user-changes-certificates)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --trusted-gateways)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -348,6 +404,152 @@ _auth__service() {
                     return 0
                     ;;
                 --otel-exporter-otlp-endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__audit)
+            opts="-h --help list export verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__audit__subcmd__export)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__audit__subcmd__help)
+            opts="list export verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__audit__subcmd__help__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__audit__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__audit__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__audit__subcmd__help__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__audit__subcmd__list)
+            opts="-h --user-id --actor-id --event --limit --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --user-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --actor-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --event)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__audit__subcmd__verify)
+            opts="-h --seal --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --seal)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -387,8 +589,64 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__help)
-            opts="serve healthcheck doctor migrate init-secrets user help"
+            opts="serve healthcheck doctor migrate init-secrets user audit help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__help__subcmd__audit)
+            opts="list export verify"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__help__subcmd__audit__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__help__subcmd__audit__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__help__subcmd__audit__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -485,7 +743,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__help__subcmd__user)
-            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export"
+            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -569,6 +827,20 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__help__subcmd__user__subcmd__enable)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__help__subcmd__user__subcmd__erase__subcmd__audit)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -753,7 +1025,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user)
-            opts="-h --help create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help"
+            opts="-h --help create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -870,6 +1142,20 @@ _auth__service() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        auth__subcmd__service__subcmd__user__subcmd__erase__subcmd__audit)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         auth__subcmd__service__subcmd__user__subcmd__export)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -885,7 +1171,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user__subcmd__help)
-            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help"
+            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -969,6 +1255,20 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user__subcmd__help__subcmd__enable)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__user__subcmd__help__subcmd__erase__subcmd__audit)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -16,6 +16,9 @@ _rolegate() {
             ",$1")
                 cmd="rolegate"
                 ;;
+            rolegate,audit)
+                cmd="rolegate__subcmd__audit"
+                ;;
             rolegate,backup)
                 cmd="rolegate__subcmd__backup"
                 ;;
@@ -39,6 +42,33 @@ _rolegate() {
                 ;;
             rolegate,user)
                 cmd="rolegate__subcmd__user"
+                ;;
+            rolegate__subcmd__audit,export)
+                cmd="rolegate__subcmd__audit__subcmd__export"
+                ;;
+            rolegate__subcmd__audit,help)
+                cmd="rolegate__subcmd__audit__subcmd__help"
+                ;;
+            rolegate__subcmd__audit,list)
+                cmd="rolegate__subcmd__audit__subcmd__list"
+                ;;
+            rolegate__subcmd__audit,verify)
+                cmd="rolegate__subcmd__audit__subcmd__verify"
+                ;;
+            rolegate__subcmd__audit__subcmd__help,export)
+                cmd="rolegate__subcmd__audit__subcmd__help__subcmd__export"
+                ;;
+            rolegate__subcmd__audit__subcmd__help,help)
+                cmd="rolegate__subcmd__audit__subcmd__help__subcmd__help"
+                ;;
+            rolegate__subcmd__audit__subcmd__help,list)
+                cmd="rolegate__subcmd__audit__subcmd__help__subcmd__list"
+                ;;
+            rolegate__subcmd__audit__subcmd__help,verify)
+                cmd="rolegate__subcmd__audit__subcmd__help__subcmd__verify"
+                ;;
+            rolegate__subcmd__help,audit)
+                cmd="rolegate__subcmd__help__subcmd__audit"
                 ;;
             rolegate__subcmd__help,backup)
                 cmd="rolegate__subcmd__help__subcmd__backup"
@@ -64,6 +94,15 @@ _rolegate() {
             rolegate__subcmd__help,user)
                 cmd="rolegate__subcmd__help__subcmd__user"
                 ;;
+            rolegate__subcmd__help__subcmd__audit,export)
+                cmd="rolegate__subcmd__help__subcmd__audit__subcmd__export"
+                ;;
+            rolegate__subcmd__help__subcmd__audit,list)
+                cmd="rolegate__subcmd__help__subcmd__audit__subcmd__list"
+                ;;
+            rolegate__subcmd__help__subcmd__audit,verify)
+                cmd="rolegate__subcmd__help__subcmd__audit__subcmd__verify"
+                ;;
             rolegate__subcmd__help__subcmd__user,create)
                 cmd="rolegate__subcmd__help__subcmd__user__subcmd__create"
                 ;;
@@ -81,6 +120,9 @@ _rolegate() {
                 ;;
             rolegate__subcmd__help__subcmd__user,enable)
                 cmd="rolegate__subcmd__help__subcmd__user__subcmd__enable"
+                ;;
+            rolegate__subcmd__help__subcmd__user,erase-audit)
+                cmd="rolegate__subcmd__help__subcmd__user__subcmd__erase__subcmd__audit"
                 ;;
             rolegate__subcmd__help__subcmd__user,export)
                 cmd="rolegate__subcmd__help__subcmd__user__subcmd__export"
@@ -123,6 +165,9 @@ _rolegate() {
                 ;;
             rolegate__subcmd__user,enable)
                 cmd="rolegate__subcmd__user__subcmd__enable"
+                ;;
+            rolegate__subcmd__user,erase-audit)
+                cmd="rolegate__subcmd__user__subcmd__erase__subcmd__audit"
                 ;;
             rolegate__subcmd__user,export)
                 cmd="rolegate__subcmd__user__subcmd__export"
@@ -169,6 +214,9 @@ _rolegate() {
             rolegate__subcmd__user__subcmd__help,enable)
                 cmd="rolegate__subcmd__user__subcmd__help__subcmd__enable"
                 ;;
+            rolegate__subcmd__user__subcmd__help,erase-audit)
+                cmd="rolegate__subcmd__user__subcmd__help__subcmd__erase__subcmd__audit"
+                ;;
             rolegate__subcmd__user__subcmd__help,export)
                 cmd="rolegate__subcmd__user__subcmd__help__subcmd__export"
                 ;;
@@ -203,7 +251,7 @@ _rolegate() {
 
     case "${cmd}" in
         rolegate)
-            opts="-h -V --auth-listen-addr --posts --posts-listen-addr --ops-listen-addr --database-url --database-url-file --posts-database-url --posts-database-url-file --data-dir --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --extra-roles --session-idle-seconds --session-max-seconds --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate user backup restore help"
+            opts="-h -V --auth-listen-addr --posts --posts-listen-addr --ops-listen-addr --database-url --database-url-file --posts-database-url --posts-database-url-file --posts-of-deleted-users --data-dir --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate user audit backup restore help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -239,6 +287,10 @@ _rolegate() {
                     ;;
                 --posts-database-url-file)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --posts-of-deleted-users)
+                    COMPREPLY=($(compgen -W "keep delete" -- "${cur}"))
                     return 0
                     ;;
                 --data-dir)
@@ -321,6 +373,10 @@ _rolegate() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --audit-retention-days)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --sign-in)
                     COMPREPLY=($(compgen -W "on off" -- "${cur}"))
                     return 0
@@ -354,6 +410,10 @@ _rolegate() {
                     return 0
                     ;;
                 --auth-tls-client-ca-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user-changes-certificates)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -444,6 +504,152 @@ _rolegate() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rolegate__subcmd__audit)
+            opts="-h --help list export verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__audit__subcmd__export)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__audit__subcmd__help)
+            opts="list export verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__audit__subcmd__help__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__audit__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__audit__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__audit__subcmd__help__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__audit__subcmd__list)
+            opts="-h --user-id --actor-id --event --limit --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --user-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --actor-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --event)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__audit__subcmd__verify)
+            opts="-h --seal --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --seal)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rolegate__subcmd__backup)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -487,8 +693,64 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__help)
-            opts="serve healthcheck doctor migrate user backup restore help"
+            opts="serve healthcheck doctor migrate user audit backup restore help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__help__subcmd__audit)
+            opts="list export verify"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__help__subcmd__audit__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__help__subcmd__audit__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__help__subcmd__audit__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -599,7 +861,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__help__subcmd__user)
-            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export"
+            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -683,6 +945,20 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__help__subcmd__user__subcmd__enable)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__help__subcmd__user__subcmd__erase__subcmd__audit)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -851,7 +1127,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user)
-            opts="-h --help create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help"
+            opts="-h --help create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -968,6 +1244,20 @@ _rolegate() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rolegate__subcmd__user__subcmd__erase__subcmd__audit)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rolegate__subcmd__user__subcmd__export)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -983,7 +1273,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user__subcmd__help)
-            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key import export help"
+            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1067,6 +1357,20 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user__subcmd__help__subcmd__enable)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__user__subcmd__help__subcmd__erase__subcmd__audit)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
