@@ -2,6 +2,7 @@
 
 mod databases;
 mod files;
+mod record;
 mod suggestions;
 mod tls;
 mod values;
@@ -83,6 +84,7 @@ async fn every_setting_has_a_case() {
     let cases = [
         include_str!("bad_settings/databases.rs"),
         include_str!("bad_settings/files.rs"),
+        include_str!("bad_settings/record.rs"),
         include_str!("bad_settings/tls.rs"),
         include_str!("bad_settings/values.rs"),
     ]
