@@ -44,4 +44,4 @@ pub(crate) use service::{Accounts, Policy, SessionLimits};
 pub(crate) use sessions::SessionRequest;
 pub(crate) use username::check_new_username;
 pub(crate) use users::PageRequest;
-pub(crate) use watch::{WatchItem, Watcher};
+pub(crate) use watch::{WatchItem, WatchItems, Watcher};

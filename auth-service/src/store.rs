@@ -27,8 +27,7 @@ pub(crate) use opaque_tokens::{TokenSelection, TokenStore, Used};
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub(crate) use sealed_record::SealedRecord;
-pub(crate) use sql::open;
-pub(crate) use sql::open_beside;
+pub(crate) use sql::{open, open_beside};
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
 

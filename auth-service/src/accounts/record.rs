@@ -1,7 +1,7 @@
 //! The record of what happened: read by admins, and by users about themselves; sealed and shortened in the
 //! background.
 
-use super::{authorize::Requirement, error::AccountError, service::Accounts};
+use super::{authorize::Requirement, error::AccountError, service::Accounts, users::end_page};
 use crate::store::{AuditFilter, AuditRow, SEAL_INTERVAL, StoreError, UserStore};
 use rolegate_proto::{Reason, Role, limits::page_size};
 use rolegate_telemetry::{audit_line, log_once::LogOnce, logs::error_chain};
@@ -60,10 +60,7 @@ impl Accounts {
         let user_id = if own { Some(actor) } else { user_id };
         let filter = AuditFilter { user_id, actor_id, event, before: after, limit: size + 1 };
         let mut rows = self.store.audit(&filter).await?;
-        let has_next = i64::try_from(rows.len()).is_ok_and(|found| found > size);
-        if has_next {
-            rows.pop();
-        }
+        let has_next = end_page(&mut rows, size);
         for row in rows.iter_mut().filter(|row| own && row.actor_id != Some(actor)) {
             row.client_address = None;
         }

@@ -67,10 +67,7 @@ impl Accounts {
         let size = filter.limit;
         // One more than the page reveals whether there is a next one.
         let mut users = self.store.list(&UserFilter { limit: size + 1, ..filter }).await?;
-        let has_next = i64::try_from(users.len()).is_ok_and(|found| found > size);
-        if has_next {
-            users.pop();
-        }
+        let has_next = end_page(&mut users, size);
         for ListedUser { user, last_login_at, .. } in &mut users {
             *last_login_at = (*last_login_at).max(self.store.noted_use(Used::Password, user.id));
         }
@@ -136,4 +133,13 @@ impl Accounts {
         let limit = size.into();
         Ok(UserFilter { after, limit, username_prefix, role, disabled, search })
     }
+}
+
+/// Ends a page of which one row more than its size was read; whether there is a next one.
+pub(super) fn end_page<R>(rows: &mut Vec<R>, size: i64) -> bool {
+    let has_next = i64::try_from(rows.len()).is_ok_and(|found| found > size);
+    if has_next {
+        rows.pop();
+    }
+    has_next
 }

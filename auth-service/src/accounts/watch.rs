@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use rolegate_program::shutdown::Shutdown;
 use rolegate_proto::Reason;
 use secrecy::{ExposeSecret as _, SecretString};
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, convert::Infallible, sync::Arc, time::Duration};
 use tokio::{
     sync::{Semaphore, mpsc, watch},
     time::{Instant, timeout},
@@ -25,7 +25,7 @@ const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(30);
 /// How often a caller learns of revisions without changes of users.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Who asks for a stream.
+/// The caller of a stream.
 #[derive(Clone, Debug)]
 pub(crate) enum Watcher {
     /// An admin.
@@ -153,7 +153,7 @@ impl WatchStream {
             };
             self.send_changes(from).await
         };
-        let Err(error) = sent.await else { return Reason::Internal.into() };
+        let Err(error) = sent.await;
         error
     }
 
@@ -184,7 +184,7 @@ impl WatchStream {
     }
 
     /// Sends the changes behind a revision, for as long as the watcher may watch.
-    async fn send_changes(&self, mut revision: i64) -> Result<(), AccountError> {
+    async fn send_changes(&self, mut revision: i64) -> Result<Infallible, AccountError> {
         let mut sealed = self.accounts.watches.sealed.subscribe();
         let (mut sent, mut progress_at) = (revision, Instant::now() + PROGRESS_INTERVAL);
         loop {

@@ -2,7 +2,7 @@
 
 use super::{AuthGrpc, message::timestamp};
 use crate::{
-    accounts::{AccountError, AuditRequest, WatchItem, Watcher},
+    accounts::{AuditRequest, WatchItem, WatchItems, Watcher},
     store::AuditRow,
 };
 use futures_util::Stream;
@@ -12,7 +12,6 @@ use std::{
     pin::Pin,
     task::{Context, Poll, ready},
 };
-use tokio::sync::mpsc::Receiver;
 use tonic::{Request, Status};
 
 impl From<wire::ListAuditRequest> for AuditRequest {
@@ -75,10 +74,10 @@ impl AuthGrpc {
 }
 
 /// The items of a stream. It ends only with an error.
-pub(crate) struct UserChanges(Option<Receiver<Result<WatchItem, AccountError>>>);
+pub(crate) struct UserChanges(Option<WatchItems>);
 
 impl UserChanges {
-    pub(super) fn new(items: Receiver<Result<WatchItem, AccountError>>) -> Self {
+    pub(super) fn new(items: WatchItems) -> Self {
         Self(Some(items))
     }
 }

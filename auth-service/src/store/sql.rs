@@ -3,6 +3,7 @@
 mod audit;
 mod opaque_tokens;
 mod token_usage;
+mod user_rows;
 
 use super::{
     NewUser, StoreError, Used, UserFilter, UserStore, WriteError, Writer,
@@ -27,10 +28,10 @@ use rolegate_sql_store::{
 };
 use rolegate_telemetry::logs::error_chain;
 use secrecy::{ExposeSecret, SecretString};
-use sqlx::{FromRow, Row};
 use std::sync::Arc;
 use token_usage::TokenUsage;
 use tokio::time::timeout;
+pub(super) use user_rows::stored_seconds;
 
 /// The new value of a revocation, whose times [`revoking`] appends. It always grows.
 const GROW: &str = "tokens_not_before =
@@ -141,7 +142,7 @@ impl UserStore for SqlStore {
         user: NewUser,
         write: Write,
     ) -> Result<User, WriteError> {
-        let record = self.record_users(write);
+        let record = self.record_users(write, Vec::new());
         let sql =
             r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, "#;
         let insert = self.0.statement(sql).push_now();
@@ -194,7 +195,7 @@ impl UserStore for SqlStore {
     ) -> Result<User, WriteError> {
         let update = self.0.statement(r#"UPDATE "user" SET role = $2 WHERE id = $1"#);
         let update = returning(update).bind(id).bind(role.as_str());
-        let (keeps_admin, record) = (role == Role::ADMIN, self.record_users(write));
+        let (keeps_admin, record) = (role == Role::ADMIN, self.record_users(write, Vec::new()));
         only(self.write_as_admin(actor, id, keeps_admin, update, record).await?)
     }
 
@@ -209,7 +210,7 @@ impl UserStore for SqlStore {
         let update = if disabled { revoking(update.push(", ").push(REVOKE)) } else { update };
         let update = returning(update.push(" WHERE id = $1"));
         let then = if disabled { self.end_sessions(id, None) } else { Vec::new() };
-        let then = self.record(move |user| write.of_user(user), then);
+        let then = self.record_users(write, then);
         only(self.write_as_admin(actor, id, !disabled, update, then).await?)
     }
 
@@ -229,7 +230,7 @@ impl UserStore for SqlStore {
         let update = revoking(update.bind(writer.seen().map(seconds_to_store)).push(change));
         let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
         let (update, then) = (returning(update), self.end_sessions(id, None));
-        let then = self.record(move |user| write.of_user(user), then);
+        let then = self.record_users(write, then);
         only(match writer.admin() {
             Some(_) => self.write_as_admin(writer.admin(), id, true, update, then).await?,
             None => self.0.write_all(update, then).await?,
@@ -238,8 +239,8 @@ impl UserStore for SqlStore {
 
     async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError> {
         let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
-        let delete = returning(delete).bind(id);
-        only(self.write_as_admin(actor, id, false, delete, self.record_users(write)).await?)
+        let (delete, record) = (returning(delete).bind(id), self.record_users(write, Vec::new()));
+        only(self.write_as_admin(actor, id, false, delete, record).await?)
     }
 
     async fn set_password(
@@ -260,7 +261,7 @@ impl UserStore for SqlStore {
         let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
         let update = returning(revoking(update.bind(writer.session())).push(condition));
         let then = self.end_sessions(id, writer.session());
-        let then = self.record(move |user| write.of_user(user), then);
+        let then = self.record_users(write, then);
         only(self.0.write_all(update, then).await?)
     }
 
@@ -282,37 +283,13 @@ impl UserStore for SqlStore {
     }
 }
 
-impl<'r, R: Row> FromRow<'r, R> for User
-where
-    (i64, String, String, i64, bool, i64): FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (id, username, role, not_before, disabled, marked_until) = FromRow::from_row(row)?;
-        let role = role.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-        let (tokens_not_before, tokens_marked_until) =
-            (stored_seconds(not_before)?, stored_seconds(marked_until)?);
-        Ok(Self { id, username, role, tokens_not_before, disabled, tokens_marked_until })
-    }
-}
-
-impl<'r, R: Row> FromRow<'r, R> for Credentials
-where
-    User: FromRow<'r, R>,
-    (i64, String, String, i64, bool, i64, String): FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (.., password) = <(i64, String, String, i64, bool, i64, String)>::from_row(row)?;
-        Ok(Self { user: User::from_row(row)?, password_hash: password.into() })
-    }
-}
-
-pub(super) fn stored_seconds(stored: i64) -> sqlx::Result<u64> {
-    stored.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))
-}
-
 /// Unix seconds as the database holds them.
 fn seconds_to_store(seconds: u64) -> i64 {
     seconds.try_into().unwrap_or(i64::MAX)
+}
+
+fn count_to_store(count: usize) -> i64 {
+    count.try_into().unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

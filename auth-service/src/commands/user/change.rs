@@ -125,9 +125,7 @@ impl Operator {
         }
         Ok(())
     }
-}
 
-impl Operator {
     /// Of all deleted users who had this name. Rows that are not sealed yet have the name, too.
     pub(super) async fn erase_audit(&self, username: &str) -> Result<(), Failure> {
         if self.find(username).await.is_ok() {

@@ -2,9 +2,10 @@
 
 mod sealing;
 
-use super::SqlStore;
+use super::{SqlStore, count_to_store};
 use crate::{
     audit::{Entry, Write},
+    opaque_token::OpaqueToken,
     store::{AuditFilter, AuditRow, AuditStore, Seal, Snapshot, StoreError, Transfer, UserChange},
     user::User,
 };
@@ -21,6 +22,7 @@ use sqlx::{Error, FromRow, Row};
 const MAX_NOTED: usize = 10_000;
 /// Changes that one statement reads.
 const CHANGES: i64 = 500;
+
 /// The columns of a row that is not sealed, and their types in PostgreSQL.
 const PENDING: [(&str, &str); 11] = [
     ("event", "text"),
@@ -39,6 +41,9 @@ const PENDING: [(&str, &str); 11] = [
 pub(in crate::store) const AUDIT_COLUMNS: &str =
     "revision, id, at, event, user_id, username, actor_id, actor, actor_key,
     actor_session, client_address, request_id, details, state, commitments";
+
+/// Behind the role, in the state of a user who is disabled.
+const DISABLED: &str = " disabled";
 
 /// What was noted and is not written yet.
 pub(super) type Noted = Mutex<Vec<Entry>>;
@@ -62,9 +67,6 @@ impl Entry {
     }
 }
 
-/// Behind the role, in the state of a user who is disabled.
-const DISABLED: &str = " disabled";
-
 /// Inserts rows that are not sealed yet, into the statement that begins a transaction or follows in one.
 pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> Statement {
     let rows: Vec<_> = entries.iter().map(Entry::to_row).collect();
@@ -80,13 +82,17 @@ pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> S
 }
 
 impl SqlStore {
-    /// The row of a change of each of these users, in its transaction.
-    pub(super) fn record_users(&self, write: Write) -> Then<User> {
-        self.record(move |user: &User| write.of_user(user), Vec::new())
+    /// These statements, and the row of the change of each user whom the write returns.
+    pub(super) fn record_users(&self, write: Write, then: Vec<Statement>) -> Then<User> {
+        self.record(move |user| write.of_user(user), then)
     }
 
-    /// The row of each row of the write, and then these statements.
-    pub(super) fn record<R: 'static>(
+    /// The same of tokens.
+    pub(super) fn record_tokens(&self, write: Write, then: Vec<Statement>) -> Then<OpaqueToken> {
+        self.record(move |token| write.of_token(token, None), then)
+    }
+
+    fn record<R: 'static>(
         &self,
         entry: impl Fn(&R) -> Entry + Send + 'static,
         mut then: Vec<Statement>,
@@ -155,7 +161,7 @@ impl AuditStore for SqlStore {
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
         let (revision, export) = loop {
-            while self.seal_batch(None).await? == BATCH {}
+            while self.seal().await? {}
             let mut export = Transfer::of(self.0.clone()).export().await?;
             let (last, pending) = export.unsealed().await?;
             let is_sealed = match pending.len() {
@@ -165,7 +171,7 @@ impl AuditStore for SqlStore {
                 _ => false,
             };
             if is_sealed {
-                break (last + i64::try_from(pending.len()).unwrap_or_default(), export);
+                break (last + count_to_store(pending.len()), export);
             }
         };
         let pages = try_unfold(export, |mut export| async move {

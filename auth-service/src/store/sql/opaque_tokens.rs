@@ -3,7 +3,7 @@
 //! The table is named after API keys, which came first. A session has `session_user_id` in place of
 //! `user_id`, so that replicas of the version before do not take it for a key.
 
-use super::{SqlStore, seconds_to_store, stored_seconds};
+use super::{SqlStore, count_to_store, seconds_to_store, stored_seconds};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
@@ -36,10 +36,6 @@ fn of_user(kind: TokenKind) -> &'static str {
         TokenKind::ApiKey => "user_id = $1",
         TokenKind::Session => "session_user_id = $1",
     }
-}
-
-fn count_to_store(count: usize) -> i64 {
-    count.try_into().unwrap_or(i64::MAX)
 }
 
 impl SqlStore {
@@ -98,7 +94,7 @@ impl TokenStore for SqlStore {
             self.0.statement("SELECT ").push(COLUMNS).push(r#", password FROM "user" WHERE "#);
         let lock = lock.push("id IN ($1, $2) ORDER BY id").bind(id).bind(actor.unwrap_or(id));
         let check = move |locked: &[Credentials]| writer.may_add_token(locked, id);
-        let then = self.record(move |token| write.of_token(token, None), then);
+        let then = self.record_tokens(write, then);
         if let Some(inserted) = self.0.write_if(lock, check, insert, then).await?.pop() {
             return Ok(inserted);
         }
@@ -147,7 +143,7 @@ impl TokenStore for SqlStore {
             TokenSelection::AllBut(id) => (" AND ($2 IS NULL OR id <> $2)", id),
         };
         let delete = Self::returning_tokens(delete.push(condition).bind(id));
-        let record = self.record(move |token| write.of_token(token, None), Vec::new());
+        let record = self.record_tokens(write, Vec::new());
         if actor.is_some() {
             let deleted = self.write_as_admin(actor, user_id, true, delete, record);
             return Ok(by_id(deleted.await?));

@@ -1,15 +1,16 @@
 //! The way of rows from their transactions into the sealed record, and out of it.
 
-use super::{AUDIT_COLUMNS, MAX_NOTED, PENDING, SqlStore, insert_pending};
+use super::{AUDIT_COLUMNS, MAX_NOTED, PENDING, SqlStore, count_to_store, insert_pending};
 use crate::store::{AuditRow, Seal, StoreError};
 use rolegate_sql_store::{Statement, Then};
 use sqlx::Error;
 use std::mem;
 
-/// Rows that one transaction seals, as in the statement.
+/// Rows that one transaction seals.
 pub(super) const BATCH: usize = 1000;
 /// Seals whose rows one statement removes.
 const PRUNED: i64 = 20;
+
 /// The columns of a sealed row that the record adds.
 const SEALED: [(&str, &str); 4] =
     [("revision", "bigint"), ("id", "bigint"), ("at", "bigint"), ("commitments", "text")];
@@ -24,10 +25,10 @@ impl SqlStore {
         let insert = insert_pending(self.0.statement(""), &noted);
         let written = self.0.write::<(i64,)>(insert).await.map(drop);
         if written.as_ref().is_err_and(|error| !error.is_outcome_unknown()) {
-            let mut newer = self.2.lock();
-            let newer_ones = mem::replace(&mut *newer, noted);
-            newer.extend(newer_ones);
-            newer.truncate(MAX_NOTED);
+            let mut kept = self.2.lock();
+            let newer = mem::replace(&mut *kept, noted);
+            kept.extend(newer);
+            kept.truncate(MAX_NOTED);
         }
         written
     }
@@ -42,12 +43,12 @@ impl SqlStore {
         let lock = self.0.statement("SELECT revision FROM audit_seal ORDER BY revision LIMIT 1");
         let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
         let take = self.0.statement("DELETE FROM audit_pending WHERE ");
-        let take = match exactly {
-            Some((last, ids)) => {
-                let take = take.push("(SELECT max(revision) FROM audit_seal) = ").push_bind(last);
-                take.push(" AND id").push_any(ids)
-            }
-            None => take.push("id IN (SELECT id FROM audit_pending ORDER BY id LIMIT 1000)"),
+        let take = if let Some((last, ids)) = exactly {
+            let take = take.push("(SELECT max(revision) FROM audit_seal) = ").push_bind(last);
+            take.push(" AND id").push_any(ids)
+        } else {
+            let take = take.push("id IN (SELECT id FROM audit_pending ORDER BY id LIMIT ");
+            take.push_bind(count_to_store(BATCH)).push(")")
         };
         // With the last seal in place of commitments.
         let take = take.push(

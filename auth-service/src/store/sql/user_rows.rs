@@ -1,0 +1,32 @@
+//! Users and their credentials from the rows of [`COLUMNS`](crate::store::tables::COLUMNS).
+
+use crate::user::{Credentials, User};
+use sqlx::{FromRow, Row};
+
+impl<'r, R: Row> FromRow<'r, R> for User
+where
+    (i64, String, String, i64, bool, i64): FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (id, username, role, not_before, disabled, marked_until) = FromRow::from_row(row)?;
+        let role = role.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        let (tokens_not_before, tokens_marked_until) =
+            (stored_seconds(not_before)?, stored_seconds(marked_until)?);
+        Ok(Self { id, username, role, tokens_not_before, disabled, tokens_marked_until })
+    }
+}
+
+impl<'r, R: Row> FromRow<'r, R> for Credentials
+where
+    User: FromRow<'r, R>,
+    (i64, String, String, i64, bool, i64, String): FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (.., password) = <(i64, String, String, i64, bool, i64, String)>::from_row(row)?;
+        Ok(Self { user: User::from_row(row)?, password_hash: password.into() })
+    }
+}
+
+pub(in crate::store) fn stored_seconds(stored: i64) -> sqlx::Result<u64> {
+    stored.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}
