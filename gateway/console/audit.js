@@ -6,6 +6,7 @@ import { button, el, fill, plainInput } from "./dom.js";
 import { paging } from "./paging.js";
 import { failure, loading, nothing } from "./states.js";
 import { moment } from "./times.js";
+import { typing } from "./typing.js";
 
 const PAGE_SIZE = 25;
 const OWN_SIZE = 10;
@@ -79,36 +80,20 @@ function auditFilters(changed) {
   const options = Object.entries({ "": "All events", ...EVENTS }).map(([value, text]) => el("option", { value }, text));
   const event = el("select", { "aria-label": "Event" }, options);
   const values = () => ({ user_id: user.value.trim(), actor_id: actor.value.trim(), event: event.value });
-  let timer;
-  let isTyping = false;
-  const send = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    changed(values(), isTyping);
-  };
-  for (const input of [user, actor]) {
-    input.addEventListener("input", () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => {
-        send();
-        isTyping = true;
-      }, TYPING_PAUSE);
-    });
-    input.addEventListener("blur", () => (isTyping = false));
-  }
-  event.addEventListener("change", send);
+  const typed = typing([user, actor], TYPING_PAUSE, (isTyping) => changed(values(), isTyping));
+  event.addEventListener("change", typed.send);
   return {
     element: el("div", { class: "filters", role: "search" }, user, actor, event),
     /** Takes the values of the address, but for an id that is being typed. The API says what is no id. */
     read() {
       const given = parameters();
-      if (!timer) [user.value, actor.value] = [given.user_id ?? "", given.actor_id ?? ""];
+      if (!typed.isPending) [user.value, actor.value] = [given.user_id ?? "", given.actor_id ?? ""];
       event.value = Object.hasOwn(EVENTS, given.event) ? given.event : "";
       return values();
     },
     clear() {
       user.value = actor.value = event.value = "";
-      send();
+      typed.send();
       user.focus();
     },
   };

@@ -3,6 +3,7 @@
 import { parameters } from "./address.js";
 import { el, fill, plainInput } from "./dom.js";
 import { loadRoles, roleOptions } from "./roles.js";
+import { typing } from "./typing.js";
 
 const TYPING_PAUSE = 200;
 const STATES = { "": "All users", false: "Enabled", true: "Disabled" };
@@ -14,43 +15,24 @@ export function userFilters(changed) {
   const states = Object.entries(STATES).map(([value, text]) => el("option", { value }, text));
   const disabled = el("select", { "aria-label": "Enabled or disabled" }, states);
   const loaded = loadRoles().then(() => fill(role, roleOptions(role.value, "All roles")));
-  let timer;
-  let isTyping = false;
 
   const values = () => ({ search: search.value, role: role.value, disabled: disabled.value });
-  const send = () => {
-    timer = undefined;
-    changed(values(), isTyping);
-  };
-  search.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      send();
-      isTyping = true;
-    }, TYPING_PAUSE);
-  });
-  search.addEventListener("blur", () => (isTyping = false));
-  for (const control of [role, disabled]) {
-    control.addEventListener("change", () => {
-      clearTimeout(timer);
-      send();
-    });
-  }
+  const typed = typing([search], TYPING_PAUSE, (isTyping) => changed(values(), isTyping));
+  for (const control of [role, disabled]) control.addEventListener("change", typed.send);
   return {
     element: el("div", { class: "filters", role: "search" }, search, role, disabled),
     loaded,
     /** Takes the values of the address, but for a search that is being typed. */
     read() {
       const given = parameters();
-      if (!timer && search.value !== (given.search ?? "")) search.value = given.search ?? "";
+      if (!typed.isPending && search.value !== (given.search ?? "")) search.value = given.search ?? "";
       if (role.value !== (given.role ?? "")) fill(role, roleOptions(given.role, "All roles"));
       disabled.value = Object.hasOwn(STATES, given.disabled) ? given.disabled : "";
       return values();
     },
     clear() {
-      clearTimeout(timer);
       search.value = role.value = disabled.value = "";
-      send();
+      typed.send();
       search.focus();
     },
     /** In words, for example ` whose name contains “ma”, with role author`. */

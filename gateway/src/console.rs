@@ -57,6 +57,7 @@ const FILES: &[(&str, &str)] = &files![
     "sessions.js",
     "states.js",
     "times.js",
+    "typing.js",
     "user_dialog.js",
     "user_filters.js",
     "user_role.js",
