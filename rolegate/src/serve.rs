@@ -54,7 +54,7 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         let posts = match &databases.posts {
             Some(posts) => {
                 let fate = settings.posts_of_deleted_users;
-                // Within the process, auth-service tells of users without a key.
+                // In one process, auth-service sends the changes of users without a key.
                 let open = host::open(posts, client, trusted, memory, fate, None, &shutdown);
                 Some(open.await?)
             }

@@ -1,7 +1,7 @@
 //! The digests that seal the record: rows, and the chain of their batches.
 //!
 //! A row commits to salted digests of names and addresses. Erasing them leaves the digests and removes the
-//! salts, without which nobody can try names.
+//! salts, so that names cannot be guessed and compared.
 
 use super::AuditRow;
 use serde::Serialize;
