@@ -121,6 +121,12 @@ async fn batch_of_tokens_keys_and_sessions_takes_two_statements(setup: TestSetup
         opaque.push(user.session(&app.bearer).await.token);
         tokens.push(user.token);
     }
+    // Written behind the responses: the sign-ins above are not counted below.
+    eventually("the record of the sign-ins", async || {
+        let recorded = "SELECT 1 FROM audit WHERE event = 'session_created'";
+        (app.database.count_rows(recorded).await == tokens.len()).then_some(())
+    })
+    .await;
     let all = [&tokens[..], &opaque].concat();
     let mut auth = grpc::client(&app.auth().address("grpc")).await;
     let mut decide = async |credentials: &[String]| {

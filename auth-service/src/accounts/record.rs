@@ -6,6 +6,7 @@ use crate::store::{AuditFilter, AuditRow, SEAL_INTERVAL, StoreError, UserStore};
 use rolegate_proto::{Reason, Role, limits::page_size};
 use rolegate_telemetry::{audit_line, log_once::LogOnce, logs::error_chain};
 use std::{
+    mem,
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -70,12 +71,12 @@ impl Accounts {
 
     /// Seals the record and removes rows after this number of days, as long as anybody uses the store.
     pub(crate) fn keep_record(&self, days: u32) {
-        let (store, sealed) = (Arc::downgrade(&self.store), self.watches.sealed.clone());
-        tokio::spawn(keep(store, sealed, days));
+        let (store, changed) = (Arc::downgrade(&self.store), self.watches.changed.clone());
+        tokio::spawn(keep(store, changed, days));
     }
 }
 
-async fn keep(store: Weak<dyn UserStore>, sealed: Sender<i64>, days: u32) {
+async fn keep(store: Weak<dyn UserStore>, changed: Sender<i64>, days: u32) {
     let mut next_removal = Instant::now();
     let mut pause = SEAL_INTERVAL;
     loop {
@@ -84,14 +85,12 @@ async fn keep(store: Weak<dyn UserStore>, sealed: Sender<i64>, days: u32) {
         let began = Instant::now();
         let outcome = async {
             let has_more = store.seal().await?;
-            let [_, newest] = store.seals().await?;
-            sealed.send_if_modified(|last| {
-                let is_new = newest.revision != *last;
-                *last = newest.revision;
-                is_new
-            });
+            // With a quorum, a look that finds nothing costs the standby nothing.
+            let newest = store.newest_change().await?;
+            changed.send_if_modified(|last| mem::replace(last, newest) != newest);
             if began >= next_removal {
                 next_removal = began + HOUR;
+                let [_, newest] = store.seals().await?;
                 let (revision, digest) = (newest.revision, &*newest.digest);
                 audit_line!("audit_sealed", revision, digest);
                 let now = i64::try_from(store.users_by_id(&[]).await?.at).unwrap_or_default();

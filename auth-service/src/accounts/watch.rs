@@ -44,8 +44,8 @@ pub(crate) type WatchItems = mpsc::Receiver<Result<WatchItem, AccountError>>;
 
 /// The streams of this replica.
 pub(crate) struct Watches {
-    /// The last revision that is sealed.
-    pub(super) sealed: watch::Sender<i64>,
+    /// The last change of a user that is sealed: a reason to look.
+    pub(super) changed: watch::Sender<i64>,
     of_callers: Mutex<HashMap<String, usize>>,
     snapshots: Semaphore,
     /// Ends all streams when it stops.
@@ -58,7 +58,7 @@ struct Place(Arc<Watches>, String);
 impl Watches {
     pub(super) fn new() -> Self {
         let (of_callers, snapshots) = (Mutex::default(), Semaphore::new(MAX_SNAPSHOTS));
-        Self { sealed: watch::Sender::new(0), of_callers, snapshots, end: Shutdown::new() }
+        Self { changed: watch::Sender::new(0), of_callers, snapshots, end: Shutdown::new() }
     }
 
     fn place(self: &Arc<Self>, caller: String) -> Option<Place> {
@@ -185,29 +185,33 @@ impl WatchStream {
 
     /// Sends the changes behind a revision, for as long as the watcher may watch.
     async fn send_changes(&self, mut revision: i64) -> Result<Infallible, AccountError> {
-        let mut sealed = self.accounts.watches.sealed.subscribe();
+        let mut news = self.accounts.watches.changed.subscribe();
         let (mut sent, mut progress_at) = (revision, Instant::now() + PROGRESS_INTERVAL);
         loop {
             self.accounts.check_watcher(&self.watcher).await?;
-            // Known before the read, which finds every change up to it.
-            let newest = *sealed.borrow_and_update();
-            if newest > revision {
+            let is_progress_due = Instant::now() >= progress_at;
+            if *news.borrow_and_update() > revision || is_progress_due {
+                // Known before the read of the changes, which finds every one up to it.
+                let [_, newest] = self.accounts.store.seals().await?;
                 let changes = self.accounts.store.changes_after(revision).await?;
-                let Some(last) = changes.last().map(|last| last.revision) else {
-                    revision = newest;
-                    continue;
-                };
-                (revision, sent) = (last, last);
+                let last = changes.last().map(|last| last.revision);
                 for change in changes {
                     self.send(WatchItem::Change(change)).await?;
                 }
-                continue;
+                if let Some(last) = last {
+                    (revision, sent) = (last, last);
+                    continue;
+                }
+                revision = revision.max(newest.revision);
             }
-            if revision > sent && Instant::now() >= progress_at {
-                (sent, progress_at) = (revision, Instant::now() + PROGRESS_INTERVAL);
-                self.send(WatchItem::Progress(revision)).await?;
+            if is_progress_due {
+                progress_at = Instant::now() + PROGRESS_INTERVAL;
+                if revision > sent {
+                    sent = revision;
+                    self.send(WatchItem::Progress(revision)).await?;
+                }
             }
-            let _ = timeout(2 * SEAL_INTERVAL, sealed.changed()).await;
+            let _ = timeout(2 * SEAL_INTERVAL, news.changed()).await;
         }
     }
 

@@ -79,6 +79,10 @@ pub(crate) trait AuditStore: Store {
     /// Whether there are more.
     async fn seal(&self) -> Result<bool, StoreError>;
 
+    /// The last change of a user that is sealed, perhaps in a primary that was superseded: a reason to look, no
+    /// more. 0 for none.
+    async fn newest_change(&self) -> Result<i64, StoreError>;
+
     /// The oldest seal, behind which the record is complete, and the newest.
     async fn seals(&self) -> Result<[Seal; 2], StoreError>;
 

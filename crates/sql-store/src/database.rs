@@ -99,6 +99,15 @@ impl Database {
         Ok(Timed { at, value: rows.decode()? })
     }
 
+    /// The rows of a `SELECT` of which only the next look depends. They may be those of a primary that was
+    /// superseded a moment ago: with a quorum, no standby is asked.
+    pub async fn peek<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
+        let Engine::Postgres(pool) = &self.engine else { return self.read(statement).await };
+        let peek = pool
+            .run(|connection| Box::pin(fetch_from_primary(statement, connection, Reads::Primary)));
+        Ok(peek.await?.value.decode()?)
+    }
+
     /// The rows of a statement that writes.
     pub async fn write<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         let written = match &self.engine {

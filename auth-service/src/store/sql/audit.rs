@@ -118,8 +118,14 @@ impl AuditStore for SqlStore {
     async fn seal(&self) -> Result<bool, StoreError> {
         self.write_noted().await?;
         let pending = self.0.statement("SELECT id FROM audit_pending LIMIT 1");
-        let has_some = !self.0.read::<(i64,)>(pending).await?.is_empty();
+        let has_some = !self.0.peek::<(i64,)>(pending).await?.is_empty();
         Ok(has_some && self.seal_batch(None).await? == BATCH)
+    }
+
+    async fn newest_change(&self) -> Result<i64, StoreError> {
+        let newest = "SELECT coalesce(max(revision), 0) FROM audit WHERE state IS NOT NULL";
+        let newest = self.0.statement(newest);
+        Ok(self.0.peek::<(i64,)>(newest).await?.pop().map_or(0, |(revision,)| revision))
     }
 
     async fn seals(&self) -> Result<[Seal; 2], StoreError> {

@@ -42,6 +42,11 @@ impl AuditStore for MemoryStore {
         Ok(false)
     }
 
+    async fn newest_change(&self) -> Result<i64, StoreError> {
+        let last = self.changes_after(0).await?.pop();
+        Ok(last.map_or(0, |change| change.revision))
+    }
+
     async fn seals(&self) -> Result<[Seal; 2], StoreError> {
         let seal = |revision| Seal { revision, at: 0, digest: String::new() };
         let newest = i64::try_from(self.users()?.sealed).expect("few rows");
