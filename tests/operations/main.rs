@@ -1,5 +1,8 @@
 //! What operators use: commands, secrets, containers.
 
+mod audit_commands;
+mod audit_retention;
+mod audit_tampering;
 mod backup;
 mod blocklist;
 mod commands_doc;
@@ -22,6 +25,7 @@ mod posts_doctor;
 mod rolegate_commands;
 mod rotate_secrets;
 mod secret_files_doc;
+mod stored_record;
 mod systemd_unit;
 mod user_commands;
 mod user_import;

@@ -8,7 +8,7 @@ use crate::{
     store::{AuditFilter, AuditRow, SealedRecord},
 };
 use clap::{Args, Subcommand};
-use humantime::format_rfc3339_seconds;
+use humantime::{format_rfc3339_millis, format_rfc3339_seconds};
 use rolegate_program::{
     program::{Failure, print},
     settings::{SettingError, number_between},
@@ -18,9 +18,11 @@ use serde_json::{Value, json};
 use std::{
     io::{self, Write as _},
     pin::Pin,
-    time::{Duration, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use verify::HeldSeal;
+
+const END_OF_9999: i64 = 253_402_300_799;
 
 /// A command on the record.
 #[derive(Debug, Subcommand)]
@@ -41,10 +43,10 @@ pub enum AuditCommand {
 #[derive(Args, Debug)]
 pub struct ListArguments {
     /// Only what happened to the user with this id
-    #[arg(long)]
+    #[arg(long, value_parser = |text: &str| number_between(text, 1, i64::MAX))]
     user_id: Option<i64>,
     /// Only what the user with this id did
-    #[arg(long)]
+    #[arg(long, value_parser = |text: &str| number_between(text, 1, i64::MAX))]
     actor_id: Option<i64>,
     /// Only this event, such as `role_changed`
     #[arg(long, default_value = "", hide_default_value = true)]
@@ -92,7 +94,7 @@ async fn list(operator: &Operator, arguments: ListArguments) -> Result<(), Failu
         let (revision, event, details) = (row.revision, &row.event, &row.details);
         print(&format!(
             "{revision:>8}  {}  {event:<16}  user {user}  by {actor}  from {address}  {details}",
-            time(&row)
+            format_rfc3339_seconds(time(&row))
         ));
     }
     Ok(())
@@ -113,7 +115,8 @@ async fn export(mut record: SealedRecord) -> Result<(), Failure> {
 
 /// As `GET /audit` shows it.
 fn line(row: &AuditRow) -> Result<Value, serde_json::Error> {
-    let (time, details) = (time(row), serde_json::from_str::<Value>(&row.details)?);
+    let time = format_rfc3339_millis(time(row)).to_string();
+    let details: Value = serde_json::from_str(&row.details)?;
     Ok(json!({
         "revision": row.revision, "time": time, "event": row.event, "user_id": row.user_id,
         "username": row.username, "actor_id": row.actor_id, "actor": row.actor,
@@ -122,7 +125,7 @@ fn line(row: &AuditRow) -> Result<Value, serde_json::Error> {
     }))
 }
 
-fn time(row: &AuditRow) -> String {
-    let at = Duration::from_secs(row.at.try_into().unwrap_or_default());
-    format_rfc3339_seconds(UNIX_EPOCH + at).to_string()
+/// At most the last that can be written, whatever somebody wrote into the table.
+fn time(row: &AuditRow) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(row.at.clamp(0, END_OF_9999).cast_unsigned())
 }

@@ -24,7 +24,7 @@ pub(crate) struct Seal {
 impl Seal {
     /// The seal of these rows, which follow this one.
     pub(crate) fn next(&self, rows: &[AuditRow]) -> Result<Self, Broken> {
-        let mut chain = Sha256::new_with_prefix(&self.digest);
+        let mut chain = Sha256::new_with_prefix(&self.digest).chain_update(self.at.to_be_bytes());
         let mut next = self.clone();
         for row in rows {
             if row.revision != next.revision + 1 {
@@ -98,12 +98,12 @@ impl AuditRow {
         Ok(digests)
     }
 
-    /// Whose name is erased, as user and as actor.
+    /// Whose name is erased, as user and as actor; 0 where nobody is named.
     pub(crate) fn erased(&self) -> [Option<i64>; 2] {
         let (user, actor) = self.commitments.split_once(' ').unwrap_or_default();
         let actor_id = self.actor_id.or(self.user_id);
         [(user, self.user_id), (actor, actor_id)]
-            .map(|(commitment, id)| id.filter(|_| commitment.starts_with('=')))
+            .map(|(commitment, id)| commitment.starts_with('=').then(|| id.unwrap_or_default()))
     }
 
     /// Removes the name of this user, and the address from which they acted or somebody unknown acted on

@@ -39,8 +39,12 @@ def watch(request):
     """The first events of a watch, by a client whose other calls end soon."""
 
     def threads(url, count, from_revision):
-        with Client(url, timeout=0.001) as client:
+        def events():
             return list(islice(client.watch_users("key", from_revision), count))
+
+        # A watch that is late ends with its client.
+        with ThreadPoolExecutor(1) as pool, Client(url, timeout=0.001) as client:
+            return pool.submit(events).result(60)
 
     async def tasks(url, count, from_revision):
         events = []
@@ -234,6 +238,6 @@ async def test_example_of_the_readme_keeps_the_names_of_the_users():
         async with AsyncClient(url) as client:
             for expected in ([1, 2], [2]):
                 with pytest.raises(TokenInvalid):
-                    await example["follow"](client, "key", db)
+                    await asyncio.wait_for(example["follow"](client, "key", db), 60)
                 assert [*db.execute("SELECT * FROM names")] == [(it, f"user {it}") for it in expected]
     assert streams.begun == [None, 7] and [*db.execute("SELECT * FROM cursor")] == [(8,)]

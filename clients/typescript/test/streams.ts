@@ -76,9 +76,12 @@ export class Streams {
     const bind = promisify(this.#server.bindAsync.bind(this.#server));
     const port = await bind("127.0.0.1:0", ServerCredentials.createInsecure());
     const client = new AuthClient(`http://127.0.0.1:${port}`);
+    // A watch that is late ends with its client.
+    const late = setTimeout(() => client.close(), 60_000);
     try {
       await use(client);
     } finally {
+      clearTimeout(late);
       client.close();
       this.#server.forceShutdown();
     }

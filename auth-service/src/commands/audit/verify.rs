@@ -67,8 +67,8 @@ pub(super) async fn run(mut record: SealedRecord, held: Option<HeldSeal>) -> Res
         ));
     }
     let mut found = held.as_ref().is_none_or(|held| held.revision < seal.revision);
+    found |= compare(&seal, held.as_ref(), &mut findings);
     loop {
-        found |= compare(&seal, held.as_ref(), &mut findings);
         let (seals, rows) = record.next(seal.revision).await?;
         if seals.is_empty() {
             break;

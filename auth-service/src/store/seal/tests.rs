@@ -70,6 +70,8 @@ fn rows_that_are_missing_or_in_another_place_break_the_chain() {
     assert_ne!(seal(4).next(&rows[..2]).expect("a seal"), sealed, "the last is missing");
     let other = Seal { digest: "other".to_owned(), ..seal(4) };
     assert_ne!(other.next(&rows).expect("a seal").digest, sealed.digest, "another chain");
+    let older = Seal { at: 6, ..seal(4) };
+    assert_ne!(older.next(&rows).expect("a seal").digest, sealed.digest, "another time");
 }
 
 #[test]
@@ -99,4 +101,7 @@ fn what_strangers_did_to_an_erased_user_loses_its_address() {
     let mut failed = AuditRow { actor_id: None, actor: None, ..row(5) };
     failed.erase(2).expect("erased");
     assert_eq!((failed.username, failed.client_address), (None, None));
+    let mut unknown = AuditRow { user_id: None, actor_id: None, ..row(5) };
+    unknown.commitments = format!("{} =a=b", "00".repeat(16));
+    assert_eq!(unknown.erased(), [None, Some(0)], "of nobody whose erasure can be recorded");
 }

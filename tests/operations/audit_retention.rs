@@ -1,0 +1,143 @@
+//! `AUDIT_RETENTION_DAYS`: what is older leaves the record, which goes on.
+
+use crate::{
+    audit_commands::{audit, export, verified},
+    stored_record::{StoredRecord, Tables, number},
+};
+use e2e::{
+    Store, TestApp, TestSetup, eventually, for_both_stores,
+    grpc::{authenticated, client, expect_error},
+    token::now,
+};
+use rolegate_proto::auth_v1::{WatchUsersRequest, WatchUsersResponse, watch_users_response::Item};
+use serde_json::json;
+use tonic::{Code, Streaming};
+
+for_both_stores!(
+    what_is_too_old_leaves_the_record_two_days_at_a_start,
+    a_clock_that_is_ahead_does_not_cost_the_record,
+);
+
+const DAY: i64 = 86_400;
+
+/// Moves the rows of the first seals into the past, so many days each, and seals everything anew.
+fn age(record: &mut StoredRecord, days: &[i64]) {
+    let now = i64::try_from(now()).expect("a time");
+    for (index, days) in days.iter().enumerate() {
+        let between = [index, index + 1].map(|it| number(&record.seals[it], "revision"));
+        for row in &mut record.rows {
+            let revision = number(row, "revision");
+            if between[0] < revision && revision <= between[1] {
+                row.insert("at".to_owned(), (now - days * DAY).into());
+            }
+        }
+    }
+    record.seal();
+}
+
+/// A service with a record of at least five seals: registered users, a batch each.
+async fn start(store: Store) -> TestApp {
+    let app = TestSetup::all_in_one(store).with("AUDIT_RETENTION_DAYS", "90").start().await;
+    for name in ["ann", "bob", "carl", "dora", "eve"] {
+        app.try_register(name, "a password").await.expect(200);
+        verified(&app.database, None).await;
+    }
+    app
+}
+
+async fn watch(app: &TestApp, from: Option<i64>) -> Result<Streaming<WatchUsersResponse>, String> {
+    let token = app.admin().await.token;
+    let mut client = client(&app.auth().address("grpc")).await;
+    let request = authenticated(WatchUsersRequest { from_revision: from }, &token);
+    match client.watch_users(request).await {
+        Ok(response) => Ok(response.into_inner()),
+        Err(status) => {
+            let refused: Result<tonic::Response<()>, _> = Err(status);
+            let status = expect_error(refused, Code::OutOfRange, "SNAPSHOT_REQUIRED");
+            Err(status.message().to_owned())
+        }
+    }
+}
+
+/// The names in the first changes of a stream.
+async fn names(mut stream: Streaming<WatchUsersResponse>, count: usize) -> Vec<String> {
+    let mut names = Vec::new();
+    while names.len() < count {
+        let item = stream.message().await.expect("no error").expect("it goes on");
+        if let Some(Item::Change(change)) = item.item {
+            names.push(change.username);
+        }
+    }
+    names
+}
+
+/// Starts the service again on the changed record.
+async fn restart_on(app: &mut TestApp, record: &StoredRecord) {
+    app.kill_auth().await;
+    Tables::of(&app.database).await.write(record).await;
+    app.start_auth(None).await;
+}
+
+async fn begins_behind(app: &TestApp, revision: i64) {
+    eventually("the removal", async || {
+        let entries = export(&app.database).await;
+        (entries[0]["revision"] == json!(revision + 1)).then_some(())
+    })
+    .await;
+}
+
+async fn what_is_too_old_leaves_the_record_two_days_at_a_start(store: Store) {
+    let mut app = start(store).await;
+    app.kill_auth().await;
+    let mut record = Tables::of(&app.database).await.read().await;
+    let revision = |record: &StoredRecord, seal: usize| number(&record.seals[seal], "revision");
+    assert!(record.seals.len() >= 6, "{record:?}");
+    // More than the first two, and more than two days after them: too old, and removed later.
+    age(&mut record, &[200, 199, 95, 89]);
+    restart_on(&mut app, &record).await;
+    let (second, third) = (revision(&record, 2), revision(&record, 3));
+    begins_behind(&app, second).await;
+    let held = verified(&app.database, None).await;
+    let refused = watch(&app, Some(second - 1)).await.err();
+    assert!(refused.is_some(), "the change behind it is removed");
+    let changes = names(watch(&app, Some(second)).await.expect("all of it is there"), 1).await;
+    assert_eq!(changes.len(), 1);
+    let older = format!("{}:{}", revision(&record, 1), "0".repeat(64));
+    let exit = audit(&app.database, &["verify", "--seal", &older]).await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    let problem = format!(
+        "the seal {} cannot be compared: the record begins behind revision {second}\n",
+        revision(&record, 1)
+    );
+    assert!(exit.stdout.contains(&problem), "{exit:?}");
+
+    // Each start removes at most two days.
+    app.kill_auth().await;
+    app.start_auth(None).await;
+    begins_behind(&app, third).await;
+    verified(&app.database, Some(&held)).await;
+    assert!(watch(&app, Some(second)).await.is_err(), "it was good before");
+    app.try_register("frank", "a password").await.expect(200);
+    let later = verified(&app.database, Some(&held)).await;
+    assert_ne!(later, held);
+    let from = held.split_once(':').and_then(|(revision, _)| revision.parse().ok());
+    let new = names(watch(&app, from).await.expect("there"), 1).await;
+    assert_eq!(new, ["frank"]);
+    let everybody = names(watch(&app, None).await.expect("allowed"), 7).await;
+    assert_eq!(everybody, ["admin", "ann", "bob", "carl", "dora", "eve", "frank"]);
+}
+
+async fn a_clock_that_is_ahead_does_not_cost_the_record(store: Store) {
+    let mut app = start(store).await;
+    app.kill_auth().await;
+    let mut record = Tables::of(&app.database).await.read().await;
+    // As if all of this was long ago.
+    let days = vec![400; record.seals.len() - 2];
+    age(&mut record, &[&[403][..], &days].concat());
+    restart_on(&mut app, &record).await;
+    let first = number(&record.seals[1], "revision");
+    begins_behind(&app, first).await;
+    verified(&app.database, None).await;
+    let entries = export(&app.database).await;
+    assert_eq!(entries[0]["revision"], json!(first + 1), "not more than two days of them");
+}

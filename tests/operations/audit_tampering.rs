@@ -1,0 +1,159 @@
+//! `auth-service audit verify` after changes of the tables by hand.
+
+mod changes;
+
+use crate::{
+    audit_commands::{audit, verified},
+    stored_record::{StoredRecord, Tables, erase, number, text},
+};
+use changes::{Dice, has_erased, tamper, tamper_and_seal};
+use e2e::{Exit, Process, Program, Store, TestDatabase, TestSetup, for_both_stores};
+use reqwest::Method;
+use serde_json::json;
+use std::{collections::BTreeMap, env};
+
+for_both_stores!(
+    any_change_of_the_tables_is_found,
+    a_chain_that_was_computed_anew_is_found_with_a_held_seal,
+    an_erasure_by_hand_is_found,
+);
+
+/// Each alone, with a run of the command. `AUDIT_CHANGES` is another number.
+const CHANGES: usize = 300;
+/// With two runs each.
+const CHAINS: usize = 40;
+const IMPORTS: usize = 10;
+
+/// A record of some 300 rows in some 20 batches, which nobody uses any more, and its last seal.
+async fn recorded(store: Store, has_erasure: bool) -> (TestDatabase, Tables, StoredRecord, String) {
+    let app = TestSetup::all_in_one(store).start().await;
+    let admin = app.bearer.with_token(&app.admin().await.token);
+    for number in 0..6 {
+        let name = format!("user {number}");
+        let user = app.user(&name).await;
+        user.session(&app.bearer).await;
+        user.key(&app.bearer).await;
+        app.try_log_in(&name, "wrong").await.expect(401);
+        app.try_log_in("stranger", "wrong").await.expect(401);
+        let path = format!("/users/{}", user.id);
+        admin.put(&format!("{path}/role"), &json!({ "role": "author" })).await.expect(200);
+        let disabled = admin.request(Method::PATCH, &path).json(&json!({ "disabled": true }));
+        admin.send(disabled).await.expect(200);
+        if number < 3 {
+            admin.send(admin.request(Method::DELETE, &path)).await.expect(200);
+        }
+        admin.get("/audit").await.expect(200);
+    }
+    e2e::eventually("the refusals", async || {
+        let refused = admin.get("/audit?event=login_failed").await.expect(200).json();
+        // Of strangers one a minute.
+        (refused["entries"].as_array().expect("entries").len() > 6).then_some(())
+    })
+    .await;
+    let (mut processes, database) = app.into_processes();
+    for process in &mut processes {
+        process.kill().await;
+    }
+    for import in 0..IMPORTS {
+        let name = |number| format!("imported {import} {number}");
+        let line = |number| json!({ "username": name(number), "password_hash": null }).to_string();
+        let lines: Vec<_> = (0..24).map(line).collect();
+        user(&database, &["import", "-"], &lines.join("\n")).await;
+        verified(&database, None).await;
+    }
+    if has_erasure {
+        user(&database, &["erase-audit", "user 0"], "").await;
+    }
+    let held = verified(&database, None).await;
+    let mut tables = Tables::of(&database).await;
+    let record = tables.read().await;
+    assert!(record.rows.len() > 290 && record.seals.len() > IMPORTS, "{record:?}");
+    let mut again = record.clone();
+    again.seal();
+    assert_eq!(again, record, "the test seals as the program does");
+    (database, tables, record, held)
+}
+
+async fn user(database: &TestDatabase, arguments: &[&str], input: &str) {
+    let settings = BTreeMap::from([("DATABASE_URL".to_owned(), database.url())]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = [&["user"], arguments].concat();
+    let program = Program::FastHashAuthService;
+    let exit = Process::run(program, &arguments, &settings, folder.path(), input).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+}
+
+fn expect_found(exit: &Exit, what: &str) {
+    assert_eq!(exit.code, Some(1), "{what}: {exit:?}");
+    assert!(exit.stderr.contains("the record was tampered with: "), "{what}: {exit:?}");
+    assert!(exit.stdout.lines().count() > 1, "nothing is named; {what}: {exit:?}");
+}
+
+async fn any_change_of_the_tables_is_found(store: Store) {
+    let (database, mut tables, record, held) = recorded(store, true).await;
+    let mut dice = Dice::from_environment();
+    let changes = env::var("AUDIT_CHANGES").ok().and_then(|text| text.parse().ok());
+    for _ in 0..changes.unwrap_or(CHANGES) {
+        let mut tampered = record.clone();
+        let what = tamper(&mut tampered, &mut dice);
+        assert_ne!(tampered, record, "{what}");
+        tables.write(&tampered).await;
+        expect_found(&audit(&database, &["verify"]).await, &what);
+    }
+    tables.write(&record).await;
+    assert_eq!(verified(&database, Some(&held)).await, held);
+}
+
+async fn a_chain_that_was_computed_anew_is_found_with_a_held_seal(store: Store) {
+    let (database, mut tables, record, held) = recorded(store, false).await;
+    let mut dice = Dice::from_environment();
+    for _ in 0..CHAINS {
+        let mut tampered = record.clone();
+        let what = tamper_and_seal(&mut tampered, &mut dice);
+        assert_ne!(tampered, record, "{what}");
+        tables.write(&tampered).await;
+        let other = verified(&database, None).await;
+        assert_ne!(other, held, "{what}");
+        expect_found(&audit(&database, &["verify", "--seal", &held]).await, &what);
+    }
+    // The oldest rows, as if they were too old.
+    let mut shortened = record.clone();
+    shortened.seals.remove(0);
+    let begin = number(&shortened.seals[0], "revision");
+    shortened.rows.retain(|row| number(row, "revision") > begin);
+    tables.write(&shortened).await;
+    assert_eq!(verified(&database, Some(&held)).await, held);
+    let older = format!("0:{}", "0".repeat(64));
+    let exit = audit(&database, &["verify", "--seal", &older]).await;
+    expect_found(&exit, "a seal that is not there any more");
+    assert!(exit.stdout.contains(&format!("the record begins behind revision {begin}\n")));
+}
+
+async fn an_erasure_by_hand_is_found(store: Store) {
+    let (database, mut tables, record, held) = recorded(store, true).await;
+    let erased: Vec<_> = record.rows.iter().filter_map(|row| row["user_id"].as_i64()).collect();
+    let erased = erased.into_iter().filter(|&id| has_erased(&record, id));
+    assert_eq!(erased.max(), Some(2), "of the user 0");
+    let mut kinds = BTreeMap::new();
+    for (index, row) in record.rows.iter().enumerate() {
+        for of_user in [true, false] {
+            let acted = if row["actor_id"].is_null() { "user_id" } else { "actor_id" };
+            let id = row[if of_user { "user_id" } else { acted }].as_i64();
+            if id.is_some_and(|id| has_erased(&record, id)) {
+                continue;
+            }
+            // One row of each kind; the imported ones are alike.
+            let kind = (text(row, "event").to_owned(), id.is_none(), of_user);
+            kinds.entry(kind).or_insert((index, of_user));
+        }
+    }
+    assert!(kinds.len() > 15, "{kinds:?}");
+    for (kind, (index, of_user)) in kinds {
+        let mut tampered = record.clone();
+        erase(&mut tampered.rows[index], of_user);
+        tables.write(&tampered).await;
+        for arguments in [&["verify"][..], &["verify", "--seal", &held]] {
+            expect_found(&audit(&database, arguments).await, &format!("{kind:?}"));
+        }
+    }
+}

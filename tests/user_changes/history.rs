@@ -1,0 +1,57 @@
+//! What the writers did.
+
+use std::{collections::BTreeMap, sync::Mutex, time::Instant};
+
+/// A user as other services keep them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) username: String,
+    pub(crate) role: String,
+    pub(crate) disabled: bool,
+    pub(crate) deleted: bool,
+}
+
+/// Who made a change, as the record names them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Actor {
+    /// An admin by an API key or a session of theirs, which are ids.
+    Admin {
+        id: i64,
+        key: Option<i64>,
+        session: Option<i64>,
+    },
+    /// The user who is changed.
+    Owner,
+    Operator,
+}
+
+/// A change that was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Attempt {
+    /// Before it was sent.
+    pub(crate) began: Instant,
+    /// When it was acknowledged; `None` if it may have happened or not. Then it is the user's last one.
+    pub(crate) acknowledged: Option<Instant>,
+    /// After it.
+    pub(crate) state: State,
+    pub(crate) event: &'static str,
+    pub(crate) actor: Actor,
+}
+
+/// The changes of each user in their order, by username. No name is used twice.
+pub(crate) type Attempts = BTreeMap<String, Vec<Attempt>>;
+
+/// The history so far.
+#[derive(Debug, Default)]
+pub(crate) struct History(Mutex<Attempts>);
+
+impl History {
+    pub(crate) fn add(&self, attempt: Attempt) {
+        let mut attempts = self.0.lock().expect("no holder panicked");
+        attempts.entry(attempt.state.username.clone()).or_default().push(attempt);
+    }
+
+    pub(crate) fn attempts(&self) -> Attempts {
+        self.0.lock().expect("no holder panicked").clone()
+    }
+}
