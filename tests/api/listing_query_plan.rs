@@ -15,9 +15,9 @@ async fn connect(app: &TestApp) -> PgConnection {
 /// The statement of auth-service for this page, as PostgreSQL received it. A connection shows only its
 /// last statement, which may already be another one: a read of the admin, or a health check.
 async fn statement(connection: &mut PgConnection, admin: &Api, query: &str) -> String {
-    let find = "SELECT query FROM pg_stat_activity WHERE datname = current_database()
-        AND application_name = 'rolegate auth-service' AND query LIKE '%ORDER BY id LIMIT $%'
-        AND query_start >= $1::timestamptz";
+    let find = r#"SELECT query FROM pg_stat_activity WHERE datname = current_database()
+        AND application_name = 'rolegate auth-service' AND query LIKE '%FROM "user"%ORDER BY id LIMIT $%'
+        AND query_start >= $1::timestamptz"#;
     for _ in 0..100 {
         let now = "SELECT clock_timestamp()::text";
         let before: String =
