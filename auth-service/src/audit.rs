@@ -151,6 +151,13 @@ impl Write {
         Entry { state, ..self.entry(user.id, Some(&user.username), details) }
     }
 
+    /// The change of the role of this user, who is enabled for all that is known before.
+    pub(crate) fn of_role(&self, id: i64, role: Role) -> Entry {
+        let from = if let Change::RoleChanged { from } = self.change { Some(from) } else { None };
+        let details = Details { from, to: Some(role), ..Details::default() };
+        Entry { state: Some((role, false)), ..self.entry(id, None, details) }
+    }
+
     /// The change of this token. The name of its user is for the line.
     pub(crate) fn of_token(&self, token: &OpaqueToken, username: Option<&str>) -> Entry {
         let is_key = token.kind() == TokenKind::ApiKey;

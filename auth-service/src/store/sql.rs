@@ -19,8 +19,8 @@ use crate::{
     },
 };
 use async_trait::async_trait;
-use audit::Noted;
 pub(super) use audit::{AUDIT_COLUMNS, insert_pending};
+use audit::{Noted, record_written};
 use rolegate_program::program::Failure;
 use rolegate_proto::Role;
 use rolegate_sql_store::{
@@ -46,6 +46,8 @@ const LOWER: &str = "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soo
     tokens_marked_until = CASE WHEN tokens_not_before <= latest THEN tokens_marked_until
         WHEN tokens_marked_until < tokens_not_before + 86400 THEN tokens_not_before + 86400
         ELSE tokens_marked_until + 1 END";
+
+const SET_ROLE: &str = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
 
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
 pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
@@ -193,9 +195,17 @@ impl UserStore for SqlStore {
         role: Role,
         write: Write,
     ) -> Result<User, WriteError> {
-        let update = self.0.statement(r#"UPDATE "user" SET role = $2 WHERE id = $1"#);
-        let update = returning(update).bind(id).bind(role.as_str());
-        let (keeps_admin, record) = (role == Role::ADMIN, self.record_users(write, Vec::new()));
+        let (start, keeps_admin) = (self.0.statement(""), role == Role::ADMIN);
+        if self.0.is_postgres() {
+            // In one statement: a round trip more while the admins are locked costs a quarter of the changes.
+            let update =
+                start.push("WITH written AS (").push(SET_ROLE).bind(id).bind(role.as_str());
+            let update = record_written(returning(update), &write.of_role(id, role));
+            let nothing = Then::nothing();
+            return only(self.write_as_admin(actor, id, keeps_admin, update, nothing).await?);
+        }
+        let update = returning(start.push(SET_ROLE)).bind(id).bind(role.as_str());
+        let record = self.record_users(write, Vec::new());
         only(self.write_as_admin(actor, id, keeps_admin, update, record).await?)
     }
 

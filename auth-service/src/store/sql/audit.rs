@@ -17,6 +17,7 @@ use rolegate_sql_store::{Statement, Then};
 use sealing::BATCH;
 use serde_json::{Value, json};
 use sqlx::{Error, FromRow, Row};
+use std::slice;
 
 /// Events that are noted while nothing can be written.
 const MAX_NOTED: usize = 10_000;
@@ -69,6 +70,19 @@ impl Entry {
 
 /// Inserts rows that are not sealed yet, into the statement that begins a transaction or follows in one.
 pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> Statement {
+    insert(start, entries, ", details, state").push(" RETURNING id")
+}
+
+/// Ends a statement of PostgreSQL that begins with `WITH written AS (` and returns the row of a user: records
+/// the entry if there is one, with the name and the state of that row.
+pub(super) fn record_written(start: Statement, entry: &Entry) -> Statement {
+    let state = ", details,
+        state || (SELECT CASE WHEN disabled THEN ' disabled' ELSE '' END FROM written)";
+    let recorded = insert(start.push("), recorded AS ("), slice::from_ref(entry), state);
+    recorded.push(" AND EXISTS (SELECT 1 FROM written)) SELECT * FROM written")
+}
+
+fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement {
     let rows: Vec<_> = entries.iter().map(Entry::to_row).collect();
     let start = start.push(
         "INSERT INTO audit_pending (at, event, user_id, username, actor_id, actor, actor_key, actor_session,
@@ -77,8 +91,8 @@ pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> S
     );
     let names = r#", event, user_id, coalesce(username, (SELECT username FROM "user" AS u WHERE u.id = user_id)),
         actor_id, coalesce(actor, (SELECT username FROM "user" AS u WHERE u.id = actor_id)), actor_key,
-        actor_session, client_address, request_id, details, state"#;
-    start.push_now().push(names).push_rows(&PENDING, &rows).push(" RETURNING id")
+        actor_session, client_address, request_id"#;
+    start.push_now().push(names).push(state).push_rows(&PENDING, &rows)
 }
 
 impl SqlStore {

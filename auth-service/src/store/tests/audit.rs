@@ -1,6 +1,6 @@
 //! The record of what happened: written with each change, in the order of the commits.
 
-use super::{insert, sessions::new};
+use super::{assert_not_found, insert, sessions::new};
 use crate::{
     actor::Actor,
     audit::{By, Change, Entry, Write},
@@ -106,6 +106,16 @@ pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dy
     let seen: Vec<_> = changes.iter().map(|it| (it.user_id, it.role, it.deleted)).collect();
     assert_eq!(seen, [(bob.id, Role::AUTHOR, false), (ann.id, Role::USER, true)]);
     assert_eq!(store.changes_after(snapshot.revision).await.expect("read"), changes[1..]);
+
+    store.set_disabled(None, bob.id, true, Write::any()).await.expect("disabled");
+    store.set_role(None, bob.id, Role::USER, Write::any()).await.expect("set");
+    assert_not_found(store.set_role(None, 999, Role::USER, Write::any()).await);
+    while store.seal().await.expect("sealed") {}
+    let last = changes[1].revision;
+    let changes = store.changes_after(last).await.expect("read");
+    let seen: Vec<_> = changes.iter().map(|it| (it.revision - last, it.role, it.disabled)).collect();
+    assert_eq!(seen, [(1, Role::AUTHOR, true), (2, Role::USER, true)]);
+    assert!(changes.iter().all(|it| it.username == "bob"), "{changes:?}");
 }
 
 pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_and_event(
