@@ -214,6 +214,7 @@ mod tests {
                     | Reason::StoreReadOnly
                     | Reason::OutcomeUnknown
                     | Reason::RequestInvalid
+                    | Reason::SnapshotRequired
                     | Reason::Internal
             );
             assert_eq!(status.is_server_error(), is_outage, "{reason:?}");
