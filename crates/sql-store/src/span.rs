@@ -61,7 +61,9 @@ pub(crate) fn describe(sql: &str) {
 
 /// Of a statement of ours, in which no table stands before the one that it is about.
 fn operation_and_table(sql: &str) -> (&str, Option<&str>) {
-    let words = sql.split_whitespace();
+    // What follows a name, for statements of it, is what they are about.
+    let named = sql.strip_prefix("WITH ").and_then(|rest| rest.split_once(" AS ("));
+    let words = named.map_or(sql, |(_, statement)| statement).split_whitespace();
     let operation = words.clone().next().unwrap_or_default();
     let names = words.clone().zip(words.skip(1));
     let names = names.filter(|(word, _)| ["FROM", "INTO", "UPDATE"].contains(word));
@@ -80,6 +82,11 @@ mod tests {
             (r#"INSERT INTO "user" (username) VALUES ($1)"#, "INSERT", Some("user")),
             (r#"UPDATE "user" SET role = $2 WHERE id = $1"#, "UPDATE", Some("user")),
             (r#"DELETE FROM "user" WHERE id = $1"#, "DELETE", Some("user")),
+            (
+                r#"WITH written AS (UPDATE "user" SET role = $2), r AS (INSERT INTO audit)"#,
+                "UPDATE",
+                Some("user"),
+            ),
             ("SELECT count(*) FROM (SELECT 1 FROM post LIMIT 1)", "SELECT", Some("post")),
             ("SELECT\n  id\nFROM post", "SELECT", Some("post")),
             ("SELECT count(*)", "SELECT", None),

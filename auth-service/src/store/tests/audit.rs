@@ -113,7 +113,8 @@ pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dy
     while store.seal().await.expect("sealed") {}
     let last = changes[1].revision;
     let changes = store.changes_after(last).await.expect("read");
-    let seen: Vec<_> = changes.iter().map(|it| (it.revision - last, it.role, it.disabled)).collect();
+    let seen: Vec<_> =
+        changes.iter().map(|it| (it.revision - last, it.role, it.disabled)).collect();
     assert_eq!(seen, [(1, Role::AUTHOR, true), (2, Role::USER, true)]);
     assert!(changes.iter().all(|it| it.username == "bob"), "{changes:?}");
 }
