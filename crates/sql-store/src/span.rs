@@ -62,8 +62,8 @@ pub(crate) fn describe(sql: &str) {
 /// Of a statement of ours, in which no table stands before the one that it is about.
 fn operation_and_table(sql: &str) -> (&str, Option<&str>) {
     // What follows a name, for statements of it, is what they are about.
-    let named = sql.strip_prefix("WITH ").and_then(|rest| rest.split_once(" AS ("));
-    let words = named.map_or(sql, |(_, statement)| statement).split_whitespace();
+    let definition = sql.strip_prefix("WITH ").and_then(|rest| rest.split_once(" AS ("));
+    let words = definition.map_or(sql, |(_, statement)| statement).split_whitespace();
     let operation = words.clone().next().unwrap_or_default();
     let names = words.clone().zip(words.skip(1));
     let names = names.filter(|(word, _)| ["FROM", "INTO", "UPDATE"].contains(word));
