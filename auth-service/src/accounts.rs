@@ -4,7 +4,7 @@
 //! - `authorize`: access tokens, sessions and API keys.
 //! - `login`, `verify_credentials`: passwords, with `credentials`, the check that they share, and
 //!   `rate_limit`.
-//! - `users`, `user_changes`, `passwords`, `opaque_tokens`, `sessions`: reads and changes, by topic; `write`: the one way
+//! - `users`, `user_changes`, `passwords`, `password_links`, `second_factor`, `opaque_tokens`, `sessions`: reads and changes, by topic; `write`: the one way
 //!   to make a change.
 //! - `record`: what happened, as admins and users read it; `watch`: the changes of users, as services
 //!   follow them.
@@ -17,9 +17,11 @@ mod error;
 mod initial_password;
 mod login;
 mod opaque_tokens;
+mod password_links;
 mod passwords;
 mod rate_limit;
 mod record;
+mod second_factor;
 mod seed;
 mod service;
 mod sessions;
@@ -36,6 +38,7 @@ pub(crate) use authorize::{Bearer, Requirement};
 pub(crate) use error::AccountError;
 pub use initial_password::InitialPassword;
 pub(crate) use opaque_tokens::{ApiKeyRequest, check_key_expiry, check_name};
+pub(crate) use password_links::PasswordLink;
 pub(crate) use passwords::set_password;
 pub(crate) use record::AuditRequest;
 pub use seed::AdminPassword;
@@ -44,4 +47,5 @@ pub(crate) use service::{Accounts, Policy, SessionLimits};
 pub(crate) use sessions::SessionRequest;
 pub(crate) use username::check_new_username;
 pub(crate) use users::PageRequest;
+pub(crate) use verify_credentials::Verified;
 pub(crate) use watch::{WatchItem, WatchItems, Watcher};

@@ -32,6 +32,15 @@ pub(crate) enum Change {
     /// Of one's own password.
     PasswordChanged,
     PasswordSet,
+    PasswordLinkCreated,
+    PasswordSetByLink,
+    SecondFactorBegun,
+    SecondFactorEnabled,
+    /// By the user.
+    SecondFactorDisabled,
+    /// By somebody else.
+    SecondFactorRemoved,
+    RecoveryCodeUsed,
     UserDisabled,
     UserEnabled,
     UserDeleted,
@@ -114,6 +123,13 @@ impl Change {
             Self::RoleChanged { .. } => ("role_changed", true),
             Self::PasswordChanged => ("password_changed", false),
             Self::PasswordSet => ("password_set", false),
+            Self::PasswordLinkCreated => ("password_link_created", false),
+            Self::PasswordSetByLink => ("password_set_by_link", false),
+            Self::SecondFactorBegun => ("second_factor_begun", false),
+            Self::SecondFactorEnabled => ("second_factor_enabled", false),
+            Self::SecondFactorDisabled => ("second_factor_disabled", false),
+            Self::SecondFactorRemoved => ("second_factor_removed", false),
+            Self::RecoveryCodeUsed => ("recovery_code_used", false),
             Self::UserDisabled => ("user_disabled", true),
             Self::UserEnabled => ("user_enabled", true),
             Self::UserDeleted => ("user_deleted", true),
@@ -142,9 +158,14 @@ impl Write {
     pub(crate) fn of_user(&self, user: &User) -> Entry {
         let role = Some(user.role);
         let [role, from, to] = match self.change {
-            Change::Registered | Change::PasswordChanged | Change::PasswordSet => [None; 3],
             Change::RoleChanged { from } => [None, Some(from), role],
-            _ => [role, None, None],
+            Change::UserCreated
+            | Change::UserImported
+            | Change::UserDisabled
+            | Change::UserEnabled
+            | Change::UserDeleted
+            | Change::TokensRevoked => [role, None, None],
+            _ => [None; 3],
         };
         let state = self.change.event().1.then_some((user.role, user.disabled));
         let details = Details { role, from, to, ..Details::default() };

@@ -5,6 +5,7 @@ use crate::{
     grpc::AuthGrpc,
     metrics,
     password::{BlocklistFile, Hasher, Peppers},
+    second_factor::{Mode, SecondFactorPolicy},
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
 };
@@ -97,6 +98,7 @@ impl AuthService {
                 accepted = ?keyring.kids().collect::<Vec<_>>(),
                 "loaded the keys of access tokens"
             );
+            check_second_factors(&policy.second_factor, &*store).await?;
             let tokens = Tokens::new(keyring);
             let initial_password = config.initial_password;
             let accounts = Accounts::new(
@@ -162,6 +164,39 @@ async fn note_stored_cost(hasher: &Hasher, store: &dyn UserStore) {
         Ok(cost) => cost.into_iter().for_each(|cost| hasher.note_stored_cost(cost)),
         Err(error) => tracing::warn!(%error, "cannot read the costs of the stored passwords"),
     }
+}
+
+/// Nobody's second factor may be passed over, or be impossible to check.
+async fn check_second_factors(
+    policy: &SecondFactorPolicy,
+    store: &dyn UserStore,
+) -> Result<(), Failure> {
+    let mut backoff = Backoff::default();
+    let in_use = loop {
+        match store.second_factor_key_ids().await {
+            Err(error) if error.is_transient() => {
+                let error = error_chain(&error);
+                tracing::warn!(
+                    error,
+                    "waiting for the database: cannot read who has a second factor"
+                );
+            }
+            ids => break ids?,
+        }
+        backoff.wait().await;
+    };
+    if policy.mode == Mode::Off && !in_use.is_empty() {
+        let problem =
+            "is off, and users have a second factor; run user remove-second-factor for them";
+        return Err(SettingError::new("SECOND_FACTOR", problem).into());
+    }
+    let has = |id: &String| policy.keys.as_ref().is_some_and(|keys| keys.has(id));
+    if in_use.iter().all(has) {
+        return Ok(());
+    }
+    let problem =
+        "is not, and SECOND_FACTOR_KEYS_ACCEPTED has not, the key of a user's second factor";
+    Err(SettingError::new("SECOND_FACTOR_KEY", problem).into())
 }
 
 /// Creates the admin. Retries while the store is unavailable, with a log line each time.

@@ -11,6 +11,7 @@
 //! - [`opaque_token`]: the keys of programs and the sessions of people.
 //! - `password`: hashing and verifying; [`token`]: issuing and verifying access tokens;
 //!   [`secret_generation`]: random secrets.
+//! - `second_factor`: one-time codes and recovery codes.
 //! - `actor`: who acts; `audit`: the audit log; `metrics`: the metrics.
 //! - `call_origin`: client address and deadline of a call; [`user`]: the user types; `roles`: the roles
 //!   that exist.
@@ -26,6 +27,7 @@ mod metrics;
 pub mod opaque_token;
 mod password;
 mod roles;
+mod second_factor;
 pub mod secret_generation;
 mod secret_list;
 pub mod settings;

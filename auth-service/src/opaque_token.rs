@@ -18,7 +18,9 @@ use std::io;
 const RANDOM_BYTES: usize = 32;
 /// Characters of a token that are stored, for people to recognise it.
 const SHOWN_CHARS: usize = 8;
-/// What tokens begin with.
+/// What the token of a password link begins with.
+const LINK_PREFIX: &str = "rgl_";
+/// What credentials begin with.
 const PREFIXES: [(&str, TokenKind); 3] = [
     (API_KEY_PREFIX, TokenKind::ApiKey),
     (SESSION_PREFIX, TokenKind::Session),
@@ -121,17 +123,12 @@ impl NewToken {
     /// Generates a token with this prefix and name, of a user, at this time in Unix seconds. Fails only without
     /// system randomness.
     pub fn generate(prefix: &str, user_id: i64, name: String, created_at: u64) -> io::Result<Self> {
-        let mut random = [0_u8; RANDOM_BYTES];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let encoded = URL_SAFE_NO_PAD.encode(random);
-        let token = SecretString::from(format!("{prefix}{encoded}"));
-        let text = token.expose_secret();
-        let malformed = || io::Error::other("a generated token is malformed");
-        let digest = digest(text).ok_or_else(malformed)?;
+        let (token, digest) = random_token(prefix)?;
+        let prefix_shown = token.expose_secret().chars().take(SHOWN_CHARS).collect();
         let stored = OpaqueToken {
             user_id,
             name,
-            prefix: text.chars().take(SHOWN_CHARS).collect(),
+            prefix: prefix_shown,
             created_at,
             not_before: (prefix != API_KEY_PREFIX).then_some(0),
             ..OpaqueToken::default()
@@ -140,9 +137,30 @@ impl NewToken {
     }
 }
 
+/// A new token of a password link, and its digest. It is no credential.
+pub fn password_link() -> io::Result<(SecretString, String)> {
+    random_token(LINK_PREFIX)
+}
+
+fn random_token(prefix: &str) -> io::Result<(SecretString, String)> {
+    let mut random = [0_u8; RANDOM_BYTES];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let token = format!("{prefix}{}", URL_SAFE_NO_PAD.encode(random));
+    let digest = hex::encode(Sha256::digest(&token));
+    Ok((SecretString::from(token), digest))
+}
+
+/// The digest by which a password link is found, in hex; `None` if its token is malformed.
+pub(crate) fn link_digest(token: &str) -> Option<String> {
+    digest_of(token, token.strip_prefix(LINK_PREFIX)?)
+}
+
 /// The digest by which a token is found, in hex; `None` if it is malformed.
 pub(crate) fn digest(token: &str) -> Option<String> {
-    let (_, encoded) = split(token)?;
+    digest_of(token, split(token)?.1)
+}
+
+fn digest_of(token: &str, encoded: &str) -> Option<String> {
     let mut random = [0_u8; RANDOM_BYTES + 1];
     let decoded = URL_SAFE_NO_PAD.decode_slice(encoded, &mut random);
     (decoded.ok()? == RANDOM_BYTES).then(|| hex::encode(Sha256::digest(token)))

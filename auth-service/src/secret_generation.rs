@@ -11,7 +11,7 @@ const MIN_PASSWORD_LEN: usize = 24;
 /// Without characters that look alike; none needs escaping in a URL.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// A secret for signing access tokens: 48 random bytes in base64.
+/// A secret for signing access tokens or sealing second factors: 48 random bytes in base64.
 pub fn signing_secret() -> io::Result<SecretString> {
     let mut random = [0_u8; SIGNING_SECRET_BYTES];
     getrandom::fill(&mut random).map_err(io::Error::other)?;

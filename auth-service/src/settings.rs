@@ -2,21 +2,24 @@
 
 #![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
 
+mod secrets;
+
 use crate::{
-    accounts::{AdminPassword, InitialPassword, Policy, SessionLimits},
+    accounts::{InitialPassword, Policy, SessionLimits},
     host::Config,
-    password::{BlocklistFile, Password, PasswordRules, Peppers},
+    password::{BlocklistFile, PasswordRules},
     roles::Roles,
+    second_factor::Mode,
     token::KeySource,
 };
-use clap::{Args, Parser};
+use clap::{ArgAction, Args, Parser};
 use rolegate_grpc_server::{HostSettings, certificate_name};
 use rolegate_grpc_tls::{HTTP_2, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
     cidr_set::CidrSet,
-    secret::{self, SecretSource},
-    settings::{SettingError, number_between, socket_address},
+    secret,
+    settings::{SettingError, number_between, socket_address, switch},
 };
 use rolegate_sign_in::settings::SignInSettings;
 use rolegate_sql_store::{DatabaseSettings, DatabaseUrl, Reads};
@@ -71,6 +74,22 @@ pub struct ServiceSettings {
     #[arg(long, env = "SIGNING_SECRETS_ACCEPTED_FILE", help_heading = "Secrets")]
     pub signing_secrets_accepted_file: Option<PathBuf>,
 
+    /// Secret that seals second factors in the database, at least 32 bytes
+    #[arg(long, env = "SECOND_FACTOR_KEY", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
+    pub second_factor_key: Option<SecretString>,
+
+    /// File that contains SECOND_FACTOR_KEY
+    #[arg(long, env = "SECOND_FACTOR_KEY_FILE", help_heading = "Secrets")]
+    pub second_factor_key_file: Option<PathBuf>,
+
+    /// Additional secrets that second factors may be sealed with, separated by commas or newlines; for rotating SECOND_FACTOR_KEY
+    #[arg(long, env = "SECOND_FACTOR_KEYS_ACCEPTED", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
+    pub second_factor_keys_accepted: Option<SecretString>,
+
+    /// File that contains SECOND_FACTOR_KEYS_ACCEPTED
+    #[arg(long, env = "SECOND_FACTOR_KEYS_ACCEPTED_FILE", help_heading = "Secrets")]
+    pub second_factor_keys_accepted_file: Option<PathBuf>,
+
     /// Password of the user admin, which is created if it does not exist
     #[arg(long, env = "DEFAULT_ADMIN_PASSWORD", help_heading = "Secrets", hide_env_values = true, value_parser = secret::parse)]
     pub default_admin_password: Option<SecretString>,
@@ -97,6 +116,10 @@ pub struct ServiceSettings {
     #[arg(long, env = "PASSWORD_BLOCKLIST_FILE", help_heading = "Passwords")]
     pub password_blocklist_file: Option<PathBuf>,
 
+    /// Whether admins set passwords of other users, besides making links by which users choose them
+    #[arg(long, env = "ADMINS_SET_PASSWORDS", help_heading = "Passwords", default_value = "on", action = ArgAction::Set, value_parser = switch())]
+    pub admins_set_passwords: bool,
+
     /// bcrypt cost of new password hashes (base-2 logarithm of the rounds), 12 to 16
     #[arg(long, env = "BCRYPT_COST", help_heading = "Passwords", default_value = "12", value_parser = |text: &str| number_between(text, 12_u32, 16))]
     pub bcrypt_cost: u32,
@@ -116,6 +139,15 @@ pub struct ServiceSettings {
     /// Whether anyone may register
     #[arg(long, env = "REGISTRATION", help_heading = "Users and sessions", default_value = "open", value_parser = ["open", "closed"])]
     pub registration: String,
+
+    /// Who has a second factor: optional (who turns it on), admins (the same, and admins act as user without it) or off (nobody)
+    #[arg(
+        long,
+        env = "SECOND_FACTOR",
+        help_heading = "Users and sessions",
+        default_value = "optional"
+    )]
+    pub second_factor: Mode,
 
     /// Roles besides user, author and admin, separated by commas, such as editor,auditor
     #[arg(
@@ -206,6 +238,8 @@ impl ServiceSettings {
                 registration_limit: self.registration_limit,
                 roles: self.extra_roles.clone(),
                 sessions: self.sessions()?,
+                admins_set_passwords: self.admins_set_passwords,
+                second_factor: self.second_factors()?,
             },
             blocklist: self.password_blocklist_file.clone(),
             trusted_gateways,
@@ -240,14 +274,6 @@ impl ServiceSettings {
         )?)
     }
 
-    /// The secrets that go into password hashes.
-    pub(crate) fn peppers(&self) -> Result<Peppers, SettingError> {
-        let file = self.password_pepper_file.as_deref();
-        let source =
-            SecretSource::from_setting("PASSWORD_PEPPER", self.password_pepper.clone(), file)?;
-        source.as_ref().map_or_else(|| Ok(Peppers::default()), Peppers::read)
-    }
-
     /// The rules for new passwords. Reads the blocklist.
     pub(crate) fn password_rules(&self) -> Result<PasswordRules, SettingError> {
         let file = self.password_blocklist_file.as_deref();
@@ -260,33 +286,5 @@ impl ServiceSettings {
         let defaults = rolegate_bcrypt_lanes::Settings::default();
         let threads = self.bcrypt_threads.unwrap_or(defaults.threads);
         rolegate_bcrypt_lanes::Settings { threads, lanes: self.bcrypt_lanes, ..defaults }
-    }
-
-    /// The keys of access tokens; `default` is the source of an unset `SIGNING_SECRET`.
-    pub fn key_source(
-        &self,
-        default: impl FnOnce() -> Result<SecretSource, SettingError>,
-    ) -> Result<KeySource, SettingError> {
-        let file = self.signing_secret_file.as_deref();
-        let key = SecretSource::from_setting("SIGNING_SECRET", self.signing_secret.clone(), file)?;
-        let accepted = SecretSource::from_setting(
-            "SIGNING_SECRETS_ACCEPTED",
-            self.signing_secrets_accepted.clone(),
-            self.signing_secrets_accepted_file.as_deref(),
-        )?;
-        Ok(KeySource { signing: key.map_or_else(default, Ok)?, accepted })
-    }
-
-    /// The password of the seeded admin. Validated even if the admin exists, because a value that
-    /// could never be used is a mistake.
-    pub fn admin_password(&self) -> Result<AdminPassword, SettingError> {
-        const NAME: &str = "DEFAULT_ADMIN_PASSWORD";
-        let file = self.default_admin_password_file.as_deref();
-        let Some(text) = secret::read(NAME, self.default_admin_password.clone(), file)? else {
-            return Ok(AdminPassword::Missing);
-        };
-        Password::new(text.clone(), self.password_min_length)
-            .map_err(|error| SettingError::new(NAME, error))?;
-        Ok(AdminPassword::Given(text))
     }
 }

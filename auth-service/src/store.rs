@@ -9,6 +9,7 @@
 //! - `transfer`: all users at once, for the commands that import and export them; `sealed_record`: the
 //!   record likewise.
 //! - `BatchedReads`: concurrent reads of single users or tokens share statements.
+//! - `SecondFactorStore`: the part about password links and second factors.
 //! - `AuditStore`: the part about the record of changes; `seal`: the digests that seal it.
 
 mod audit;
@@ -17,6 +18,7 @@ mod list_query;
 mod opaque_tokens;
 mod seal;
 mod sealed_record;
+mod second_factor;
 mod sql;
 mod tables;
 mod transfer;
@@ -27,6 +29,7 @@ pub(crate) use opaque_tokens::{TokenSelection, TokenStore, Used};
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub(crate) use sealed_record::SealedRecord;
+pub(crate) use second_factor::{PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor};
 pub(crate) use sql::{open, open_beside};
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
@@ -69,6 +72,9 @@ pub enum WriteError {
     /// insert locks the user, so concurrent inserts do not exceed it.
     #[error("the user has too many API keys")]
     ApiKeyLimit,
+    /// The second factor of the user is not on.
+    #[error("the second factor is not on")]
+    SecondFactorOff,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -93,6 +99,8 @@ pub enum Writer {
         /// The stored hash.
         password_hash: SecretString,
     },
+    /// The user, who is not disabled and has the password link with this digest, which is used then.
+    Link(String),
     /// A person with access to the database; no condition.
     Operator,
 }
@@ -105,8 +113,12 @@ impl Writer {
     fn seen(&self) -> Option<u64> {
         match self {
             Self::Owner { seen, .. } | Self::Login { seen, .. } => Some(*seen),
-            Self::Admin(_) | Self::Operator => None,
+            Self::Admin(_) | Self::Link(_) | Self::Operator => None,
         }
+    }
+
+    fn link(&self) -> Option<&str> {
+        if let Self::Link(digest) = self { Some(digest) } else { None }
     }
 
     pub(crate) fn session(&self) -> Option<i64> {
@@ -143,6 +155,8 @@ pub struct NewUser {
     pub password_hash: SecretString,
     /// The role.
     pub role: Role,
+    /// The digest of a password link, and when it ends, in Unix seconds.
+    pub link: Option<(String, u64)>,
 }
 
 /// Selects a page of users.
@@ -168,7 +182,7 @@ pub struct UserFilter {
 /// keys. Writes fail with [`WriteError::UserNotFound`] without the user to change. Their last argument is
 /// what the transaction records about them.
 #[async_trait]
-pub(crate) trait UserStore: TokenStore + AuditStore {
+pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
     /// Inserts a user if `actor` is an admin, or without an actor: a registration, or the operator.
     async fn insert(
         &self,

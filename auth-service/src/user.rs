@@ -30,6 +30,8 @@ pub struct User {
     pub disabled: bool,
     /// Tokens issued before this time, in Unix seconds, count only with this mark.
     pub tokens_marked_until: u64,
+    /// Whether a password needs a one-time code beside it.
+    pub second_factor: bool,
 }
 
 impl User {

@@ -75,6 +75,7 @@ fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
         tokens_not_before: 0,
         disabled: false,
         tokens_marked_until: 0,
+        second_factor: false,
     };
     let token = tokens.issue(&user, system_time())?;
     Ok(LoadUser { username, token: token.expose_secret().to_owned(), role })

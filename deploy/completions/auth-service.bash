@@ -130,6 +130,12 @@ _auth__service() {
             auth__service__subcmd__help__subcmd__user,list)
                 cmd="auth__service__subcmd__help__subcmd__user__subcmd__list"
                 ;;
+            auth__service__subcmd__help__subcmd__user,password-link)
+                cmd="auth__service__subcmd__help__subcmd__user__subcmd__password__subcmd__link"
+                ;;
+            auth__service__subcmd__help__subcmd__user,remove-second-factor)
+                cmd="auth__service__subcmd__help__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor"
+                ;;
             auth__service__subcmd__help__subcmd__user,reset-password)
                 cmd="auth__service__subcmd__help__subcmd__user__subcmd__reset__subcmd__password"
                 ;;
@@ -177,6 +183,12 @@ _auth__service() {
                 ;;
             auth__service__subcmd__user,list)
                 cmd="auth__service__subcmd__user__subcmd__list"
+                ;;
+            auth__service__subcmd__user,password-link)
+                cmd="auth__service__subcmd__user__subcmd__password__subcmd__link"
+                ;;
+            auth__service__subcmd__user,remove-second-factor)
+                cmd="auth__service__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor"
                 ;;
             auth__service__subcmd__user,reset-password)
                 cmd="auth__service__subcmd__user__subcmd__reset__subcmd__password"
@@ -226,6 +238,12 @@ _auth__service() {
             auth__service__subcmd__user__subcmd__help,list)
                 cmd="auth__service__subcmd__user__subcmd__help__subcmd__list"
                 ;;
+            auth__service__subcmd__user__subcmd__help,password-link)
+                cmd="auth__service__subcmd__user__subcmd__help__subcmd__password__subcmd__link"
+                ;;
+            auth__service__subcmd__user__subcmd__help,remove-second-factor)
+                cmd="auth__service__subcmd__user__subcmd__help__subcmd__remove__subcmd__second__subcmd__factor"
+                ;;
             auth__service__subcmd__user__subcmd__help,reset-password)
                 cmd="auth__service__subcmd__user__subcmd__help__subcmd__reset__subcmd__password"
                 ;;
@@ -245,7 +263,7 @@ _auth__service() {
 
     case "${cmd}" in
         auth__service)
-            opts="-h -V --auth-listen-addr --ops-listen-addr --database-url --database-url-file --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate init-secrets user audit help"
+            opts="-h -V --auth-listen-addr --ops-listen-addr --database-url --database-url-file --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate init-secrets user audit help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -287,6 +305,22 @@ _auth__service() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --second-factor-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --second-factor-key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --second-factor-keys-accepted)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --second-factor-keys-accepted-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --default-admin-password)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -311,6 +345,10 @@ _auth__service() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --admins-set-passwords)
+                    COMPREPLY=($(compgen -W "on off" -- "${cur}"))
+                    return 0
+                    ;;
                 --bcrypt-cost)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -329,6 +367,10 @@ _auth__service() {
                     ;;
                 --registration)
                     COMPREPLY=($(compgen -W "open closed" -- "${cur}"))
+                    return 0
+                    ;;
+                --second-factor)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --extra-roles)
@@ -743,7 +785,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__help__subcmd__user)
-            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export"
+            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -910,6 +952,34 @@ _auth__service() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        auth__subcmd__service__subcmd__help__subcmd__user__subcmd__password__subcmd__link)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__help__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         auth__subcmd__service__subcmd__help__subcmd__user__subcmd__reset__subcmd__password)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1025,7 +1095,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user)
-            opts="-h --help create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export help"
+            opts="-h --help create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1171,7 +1241,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user__subcmd__help)
-            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export help"
+            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1352,6 +1422,34 @@ _auth__service() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        auth__subcmd__service__subcmd__user__subcmd__help__subcmd__password__subcmd__link)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__user__subcmd__help__subcmd__remove__subcmd__second__subcmd__factor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         auth__subcmd__service__subcmd__user__subcmd__help__subcmd__reset__subcmd__password)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1447,6 +1545,34 @@ _auth__service() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__user__subcmd__password__subcmd__link)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

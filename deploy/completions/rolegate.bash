@@ -136,6 +136,12 @@ _rolegate() {
             rolegate__subcmd__help__subcmd__user,list)
                 cmd="rolegate__subcmd__help__subcmd__user__subcmd__list"
                 ;;
+            rolegate__subcmd__help__subcmd__user,password-link)
+                cmd="rolegate__subcmd__help__subcmd__user__subcmd__password__subcmd__link"
+                ;;
+            rolegate__subcmd__help__subcmd__user,remove-second-factor)
+                cmd="rolegate__subcmd__help__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor"
+                ;;
             rolegate__subcmd__help__subcmd__user,reset-password)
                 cmd="rolegate__subcmd__help__subcmd__user__subcmd__reset__subcmd__password"
                 ;;
@@ -183,6 +189,12 @@ _rolegate() {
                 ;;
             rolegate__subcmd__user,list)
                 cmd="rolegate__subcmd__user__subcmd__list"
+                ;;
+            rolegate__subcmd__user,password-link)
+                cmd="rolegate__subcmd__user__subcmd__password__subcmd__link"
+                ;;
+            rolegate__subcmd__user,remove-second-factor)
+                cmd="rolegate__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor"
                 ;;
             rolegate__subcmd__user,reset-password)
                 cmd="rolegate__subcmd__user__subcmd__reset__subcmd__password"
@@ -232,6 +244,12 @@ _rolegate() {
             rolegate__subcmd__user__subcmd__help,list)
                 cmd="rolegate__subcmd__user__subcmd__help__subcmd__list"
                 ;;
+            rolegate__subcmd__user__subcmd__help,password-link)
+                cmd="rolegate__subcmd__user__subcmd__help__subcmd__password__subcmd__link"
+                ;;
+            rolegate__subcmd__user__subcmd__help,remove-second-factor)
+                cmd="rolegate__subcmd__user__subcmd__help__subcmd__remove__subcmd__second__subcmd__factor"
+                ;;
             rolegate__subcmd__user__subcmd__help,reset-password)
                 cmd="rolegate__subcmd__user__subcmd__help__subcmd__reset__subcmd__password"
                 ;;
@@ -251,7 +269,7 @@ _rolegate() {
 
     case "${cmd}" in
         rolegate)
-            opts="-h -V --auth-listen-addr --posts --posts-listen-addr --ops-listen-addr --database-url --database-url-file --posts-database-url --posts-database-url-file --posts-of-deleted-users --data-dir --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate user audit backup restore help"
+            opts="-h -V --auth-listen-addr --posts --posts-listen-addr --ops-listen-addr --database-url --database-url-file --posts-database-url --posts-database-url-file --posts-of-deleted-users --data-dir --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate user audit backup restore help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -317,6 +335,22 @@ _rolegate() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --second-factor-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --second-factor-key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --second-factor-keys-accepted)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --second-factor-keys-accepted-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --default-admin-password)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -341,6 +375,10 @@ _rolegate() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --admins-set-passwords)
+                    COMPREPLY=($(compgen -W "on off" -- "${cur}"))
+                    return 0
+                    ;;
                 --bcrypt-cost)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -359,6 +397,10 @@ _rolegate() {
                     ;;
                 --registration)
                     COMPREPLY=($(compgen -W "open closed" -- "${cur}"))
+                    return 0
+                    ;;
+                --second-factor)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --extra-roles)
@@ -861,7 +903,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__help__subcmd__user)
-            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export"
+            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1028,6 +1070,34 @@ _rolegate() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rolegate__subcmd__help__subcmd__user__subcmd__password__subcmd__link)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__help__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rolegate__subcmd__help__subcmd__user__subcmd__reset__subcmd__password)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1127,7 +1197,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user)
-            opts="-h --help create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export help"
+            opts="-h --help create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1273,7 +1343,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user__subcmd__help)
-            opts="create list show disable enable delete set-role reset-password revoke-tokens create-key keys delete-key erase-audit import export help"
+            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1454,6 +1524,34 @@ _rolegate() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rolegate__subcmd__user__subcmd__help__subcmd__password__subcmd__link)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__user__subcmd__help__subcmd__remove__subcmd__second__subcmd__factor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rolegate__subcmd__user__subcmd__help__subcmd__reset__subcmd__password)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1549,6 +1647,34 @@ _rolegate() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__user__subcmd__password__subcmd__link)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -6,6 +6,7 @@ import { el, field, fill } from "./dom.js";
 import { form } from "./form.js";
 import { keyList, newKey } from "./keys.js";
 import { newPassword } from "./new_password.js";
+import { secondStep } from "./second_step.js";
 import { session } from "./session.js";
 import { sessionList } from "./sessions.js";
 import { failure } from "./states.js";
@@ -23,6 +24,7 @@ export function accountView() {
   async function load() {
     show();
     keys.load();
+    step.load();
     sessions.load();
     audit.load();
     try {
@@ -34,6 +36,7 @@ export function accountView() {
     show();
   }
   const keys = keyList("/profile/keys");
+  const step = secondStep();
   const sessions = sessionList("/profile/sessions");
   const audit = ownAudit();
   const heading = el("h1", { tabindex: "-1" }, "Account");
@@ -41,6 +44,7 @@ export function accountView() {
     trouble,
     card("You", facts),
     card("Password", password(sessions.load)),
+    card("Second step", step.element),
     card("Sessions", el("small", {}, "Where you are signed in. The tabs of a browser share a session."), sessions.element),
     card("Where you signed in", el("small", {}, "And what else happened to your account."), audit.element),
     card("API keys", el("small", {}, "For programs that act as you."), keys.element, newKey(keys)),

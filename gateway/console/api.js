@@ -24,6 +24,7 @@ class ApiError extends Error {
 export function explain(error, isChange) {
   if (!(error instanceof ApiError)) throw error;
   const { status, message, retryAfter, isUncertain } = error;
+  if (message === "Second factor required.") return `${message} Turn on the second step in your account.`;
   if (isChange && status === 401) return "Not done: the session had ended.";
   if (isChange && isUncertain) return `${message} It is not known whether the change was made: look before you repeat it.`;
   return retryAfter ? `${message} Try again in ${retryAfter} s.` : message;

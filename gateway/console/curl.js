@@ -1,6 +1,6 @@
-// A request as a line for a shell. Secrets stay out: the token is $TOKEN, passwords are $PASSWORD and so on.
+// A request as a line for a shell. Secrets stay out: the token is $TOKEN, passwords are $PASSWORD, codes are $OTP and so on.
 
-const SECRETS = /^(current_|new_)?password$/;
+const SECRETS = /^(current_|new_)?password$|^otp$/;
 
 export function curl({ method, path, body }, authorization = ' -H "Authorization: Bearer $TOKEN"') {
   const words = ["curl -sS"];

@@ -28,7 +28,10 @@ export function startEnded() {
   addEventListener("focus", look);
   document.addEventListener("visibilitychange", look);
   session.addEventListener("back", () => refresh().catch(() => {}));
-  session.addEventListener("end", ask);
+  session.addEventListener("end", ({ detail: why }) => {
+    ask();
+    message.note(why ?? "");
+  });
   session.addEventListener("start", () => {
     message.clear();
     dialog.close();

@@ -40,6 +40,7 @@ const FIELDS = {
   Username: "username",
   "Current password": "current",
   Password: "password",
+  "One-time code": "otp",
   Title: "title",
   Content: "content",
   "API key name": "name",

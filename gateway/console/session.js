@@ -38,11 +38,11 @@ class Session extends EventTarget {
     } else if (role !== before.role) this.#emit("role");
   }
 
-  /** The page keeps what was typed until the next sign-in. */
-  end() {
+  /** The page keeps what was typed until the next sign-in. `why`, if it is no surprise. */
+  end(why) {
     if (!this.user || this.isOver) return;
     this.isOver = true;
-    this.#emit("end");
+    this.#emit("end", why);
   }
 
   tellSignedOut() {
@@ -58,8 +58,8 @@ class Session extends EventTarget {
     this.#timer = setTimeout(end, Math.min(left, LONGEST_TIMER));
   }
 
-  #emit(type) {
-    this.dispatchEvent(new Event(type));
+  #emit(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }
 

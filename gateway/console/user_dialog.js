@@ -3,9 +3,10 @@
 import { call } from "./api.js";
 import { ask, openDialog } from "./dialog.js";
 import { el, field, notify, plainInput } from "./dom.js";
-import { action, errorAt, form } from "./form.js";
+import { action, confirmed, errorAt, form } from "./form.js";
 import { keyList, newKey } from "./keys.js";
 import { newPassword } from "./new_password.js";
+import { makeLink } from "./password_link.js";
 import { session } from "./session.js";
 import { sessionList } from "./sessions.js";
 import { moment } from "./times.js";
@@ -27,7 +28,8 @@ export async function openUser(user, { changed, removed, reload }) {
     // What the API refuses is not offered.
     !isLast && section("Role", roleForm(user, path, { changed, done, reload })),
     isSelf && section("You", el("p", {}, own), isLast && el("p", { class: "muted" }, "You are the only enabled admin, so you keep the role.")),
-    !isSelf && section("Password", password(path, sessions.load)),
+    !isSelf && section("Password", password(path, sessions.load), makeLink(path)),
+    !isSelf && section("Second step", secondStep(path)),
     !isSelf && section("Sessions", sessions.element, tokens(path, sessions.load)),
     section("API keys", keys.element, user.role !== "admin" && newKey(keys, `${path}/keys`)),
     !isLast && section("Access", access(user, path, isSelf, changed)),
@@ -58,6 +60,14 @@ function password(path, changed) {
       return `${message} Earlier tokens have ended.`;
     },
   }).element;
+}
+
+function secondStep(path) {
+  const act = async () => {
+    await call("DELETE", `${path}/second-factor`);
+    return "The second step is off.";
+  };
+  return [el("p", {}, "Without it, the password is enough: for a user who lost the phone and the recovery codes."), confirmed("Remove second step", act)];
 }
 
 function tokens(path, changed) {

@@ -23,7 +23,11 @@ fn variant() -> Variant {
             .scheme(HttpAuthScheme::Basic)
             .description(Some("Username and password in UTF-8."))
             .build(),
-        unauthenticated: &["Not authenticated.", "Invalid username or password."],
+        unauthenticated: &[
+            "Not authenticated.",
+            "Invalid username or password.",
+            "One-time code required.",
+        ],
         challenge: "`Basic`",
     }
 }

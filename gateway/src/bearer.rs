@@ -3,7 +3,8 @@
 use crate::{
     console,
     endpoints::{
-        access, accounts, api_keys, audit, of_any_user, passwords, posts, sessions, users,
+        access, accounts, api_keys, audit, of_any_user, password_links, passwords, posts,
+        second_factor, sessions, user_creation, users,
     },
     memory::MemoryBudgets,
     middleware,
@@ -11,7 +12,6 @@ use crate::{
         Variant, docs_ui, document,
         guard::{Guard, signed_in},
     },
-    pages,
     settings::PublicSettings,
     sign_in,
     state::GatewayState,
@@ -59,12 +59,19 @@ fn routes(
         .routes(routes!(accounts::register))
         .routes(routes!(accounts::login))
         .routes(routes!(sessions::create_session))
+        .routes(routes!(password_links::redeem_password_link))
         .routes(routes!(access::public))
         // any user: the handlers extract `CurrentUser` or `ActingClient`
         .routes(signed_in(routes!(accounts::profile)))
         .routes(signed_in(routes!(accounts::me)))
         .routes(signed_in(routes!(access::bearer_protected)))
         .routes(signed_in(routes!(passwords::change_password)))
+        .routes(signed_in(routes!(
+            second_factor::enrol_second_factor,
+            second_factor::enable_second_factor,
+            second_factor::disable_second_factor,
+            second_factor::get_second_factor
+        )))
         .routes(signed_in(routes!(audit::list_own_audit)))
         .routes(signed_in(routes!(accounts::logout)));
     let routes =
@@ -73,10 +80,12 @@ fn routes(
         // by role
         .routes(authors.protect(routes!(access::author)))
         .routes(admins.protect(routes!(access::admin)))
-        .routes(admins.protect(routes!(users::list_users, users::create_user)))
+        .routes(admins.protect(routes!(users::list_users, user_creation::create_user)))
         .routes(admins.protect(routes!(users::get_user, users::update_user, users::delete_user)))
         .routes(admins.protect(routes!(users::set_user_role)))
         .routes(admins.protect(routes!(passwords::set_password)))
+        .routes(admins.protect(routes!(password_links::create_password_link)))
+        .routes(admins.protect(routes!(second_factor::remove_second_factor)))
         .routes(admins.protect(routes!(users::revoke_tokens)))
         .routes(admins.protect(routes!(users::list_roles)))
         .routes(admins.protect(routes!(audit::list_audit)));
@@ -120,7 +129,7 @@ pub(crate) fn router(
         routes = routes.merge(docs_ui::routes(&document(variant(), paths), settings.console));
     }
     if settings.console {
-        routes = routes.merge(pages::routes("/console", console::file));
+        routes = routes.merge(console::routes());
     }
     if let Some(sign_in) = state.sign_in.clone() {
         routes = routes.merge(sign_in::routes(state.clone(), sign_in, settings.console));

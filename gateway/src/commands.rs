@@ -38,8 +38,7 @@ impl Program for Settings {
         let (auth, auth_tls) = self.auth_tls.client(&self.auth_service_url)?;
         let (posts, posts_tls) = self.posts_tls.client(self.posts_service_url.as_deref())?;
         let forward_auth_tls = self.public.forward_auth_tls()?;
-        let gateway =
-            Gateway::bind(&self.public, self.sign_in.read()?, forward_auth_tls.clone()).await?;
+        let gateway = Gateway::bind(&self.public, &self.sign_in, forward_auth_tls.clone()).await?;
         let readiness = Readiness::new(&shutdown);
         readiness.set_healthy(true);
         let admin = AdminServer::start(self.ops_listen_addr, readiness).await?;

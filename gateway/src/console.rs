@@ -1,8 +1,18 @@
 //! `/console/`: a page for people who look after users. It is embedded in the program and calls the
-//! public API as any other client does; the browser sends the session, which no script of the page sees.
+//! public API as any other client does; the browser sends the session, which no script of the page sees. The
+//! page `/set-password` is of the same files.
 
-use crate::pages::not_found;
-use axum::response::{IntoResponse as _, Response};
+mod picture;
+
+use crate::{
+    pages::{self, not_found},
+    state::GatewayState,
+};
+use axum::{
+    Router,
+    response::{IntoResponse as _, Response},
+    routing::post,
+};
 use http::{
     HeaderMap, HeaderName, StatusCode,
     header::{
@@ -49,12 +59,17 @@ const FILES: &[(&str, &str)] = &files![
     "new_password.js",
     "new_user.js",
     "paging.js",
+    "password_link.js",
+    "picture.js",
     "post_editor.js",
     "posts.js",
     "requests.js",
     "roles.js",
+    "second_step.js",
     "session.js",
     "sessions.js",
+    "set_password.html",
+    "set_password.js",
     "states.js",
     "times.js",
     "typing.js",
@@ -64,6 +79,11 @@ const FILES: &[(&str, &str)] = &files![
     "user_row.js",
     "users.js",
 ];
+
+/// The files, and what draws for the page.
+pub(crate) fn routes() -> Router<GatewayState> {
+    pages::routes("/console", file).route("/console/picture", post(picture::draw))
+}
 
 /// The response to a request with these headers for a file.
 pub(crate) fn file(name: &str, request: &HeaderMap) -> Response {

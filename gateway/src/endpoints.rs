@@ -7,10 +7,13 @@ pub(crate) mod access;
 pub(crate) mod accounts;
 pub(crate) mod api_keys;
 pub(crate) mod audit;
+pub(crate) mod password_links;
 pub(crate) mod passwords;
 pub(crate) mod posts;
 mod schemas;
+pub(crate) mod second_factor;
 pub(crate) mod sessions;
+pub(crate) mod user_creation;
 pub(crate) mod users;
 
 use crate::openapi::{operations, responses::add_response};

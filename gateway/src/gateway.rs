@@ -17,7 +17,7 @@ use rolegate_program::{
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
-use rolegate_sign_in::settings::SignIn;
+use rolegate_sign_in::settings::{SignIn, SignInSettings};
 use std::net::SocketAddr;
 
 /// The public API, bound but not yet served.
@@ -28,16 +28,19 @@ pub struct Gateway {
     forward_auth: Option<Listener>,
     settings: PublicSettings,
     sign_in: Option<SignIn>,
+    sign_in_url: String,
 }
 
 impl Gateway {
     /// Binds the listeners that are not `off`; that of proxies requires TLS, if `forward_auth_tls` is given.
     pub async fn bind(
         settings: &PublicSettings,
-        sign_in: Option<SignIn>,
+        sign_in: &SignInSettings,
         forward_auth_tls: Option<ServerTls>,
     ) -> Result<Self, SettingError> {
         settings.validate()?;
+        let sign_in_url = sign_in.sign_in_url.clone();
+        let sign_in = sign_in.read()?;
         let (max, proxies) = (settings.max_connections_per_address, &settings.trusted_proxies);
         let limit = AddressLimit::new(max, proxies.clone());
         let bind = async |variable, ListenAddress(address)| match address {
@@ -55,6 +58,7 @@ impl Gateway {
             forward_auth: forward_auth.map(|listener| listener.with_tls(forward_auth_tls)),
             settings: settings.clone(),
             sign_in,
+            sign_in_url,
         })
     }
 
@@ -101,7 +105,7 @@ impl Gateway {
         metrics::register(posts.is_some());
         refusal_log::register();
         let memory = MemoryBudgets::new(&self.settings);
-        let state = GatewayState::new(auth, self.sign_in);
+        let state = GatewayState::new(auth, self.sign_in).with_links_at(&self.sign_in_url);
         let bearer = bearer::router(state.clone(), posts, &self.settings, &memory);
         let basic = basic::router(state.clone(), &self.settings, &memory);
         let forward_auth = forward_auth::router(state, &self.settings, &memory);

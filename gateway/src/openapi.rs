@@ -71,7 +71,9 @@ fn tag(path: &str) -> &'static str {
     let mut segments = path.split('/').skip(1);
     match (segments.next(), segments.any(|segment| segment == "keys")) {
         (_, true) => "API keys",
-        (Some("register" | "login" | "sessions" | "logout" | "profile" | "me"), _) => "Accounts",
+        (Some("register" | "login" | "sessions" | "logout" | "profile" | "password" | "me"), _) => {
+            "Accounts"
+        }
         (Some("users" | "roles"), _) => "Users",
         (Some("posts"), _) => "Posts",
         _ => "Access",

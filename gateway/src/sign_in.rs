@@ -1,5 +1,5 @@
 //! `/sign-in` and `/sign-out`: pages for people who use applications, or the console, with a browser. The
-//! session is in a cookie, which no script reads.
+//! session is in a cookie, which no script reads. And `/set-password`, where the link leads that an admin makes.
 
 mod page;
 mod return_address;
@@ -51,11 +51,12 @@ pub(crate) fn routes<S>(
     let routes = Router::new()
         .route("/sign-in", get(show).post(sign_in_by_form))
         .route("/sign-out", get(show).post(sign_out));
+    let routes = routes.route("/set-password", get(set_password));
     let file = |routes: Router<Pages>, name: &'static str| {
         let handler = get(async move |headers: HeaderMap| console::file(name, &headers));
         routes.route(&format!("/sign-in/{name}"), handler)
     };
-    page::FILES.into_iter().fold(routes, file).with_state(pages)
+    page::FILES.into_iter().chain(page::SCRIPTS).fold(routes, file).with_state(pages)
 }
 
 /// Takes the session in the console's cookie for the token of a request that a page of the same origin made.
@@ -82,9 +83,18 @@ async fn show(
     let Some(own) = own else { return Ok(page::https_needed()) };
     let back = pages.address(query.get("return")?, &own);
     Ok(match uri.path() {
-        "/sign-in" => page::sign_in(back.as_ref(), "", ""),
+        "/sign-in" => page::sign_in(back.as_ref(), "", false, ""),
         _ => page::sign_out(back.as_ref(), ""),
     })
+}
+
+/// The token of the link is in the fragment, which the page's script sends to `PUT /password`.
+async fn set_password(headers: HeaderMap) -> Response {
+    if Origin::of_request(&headers).is_some_and(|own| own.is_safe()) {
+        console::file("set_password.html", &headers)
+    } else {
+        page::https_needed()
+    }
 }
 
 /// Makes a session with the limits and the work of a login. The one that the browser had in the cookie ends.
@@ -96,6 +106,9 @@ async fn sign_in_by_form(
     let (headers, form, back, own) = pages.read(request).await?;
     let username = form.required("username")?;
     let password = SecretString::from(form.required("password")?);
+    // The field is there once a code has been asked for.
+    let code = form.optional("otp")?;
+    let otp = code.filter(|code| !code.is_empty());
     let start = if pages.has_console { "/console/" } else { "/" };
     let goal = back.clone().unwrap_or_else(|| ReturnAddress::own(start));
     let application = pages.sign_in.cookie(Some(&own));
@@ -104,11 +117,12 @@ async fn sign_in_by_form(
     let cookie = if has_console { console } else { application };
     let (auth, agent) = (&pages.gateway.auth, user_agent(&headers));
     let (agent, for_domain) = (agent.as_deref(), cookie.is_for_domain());
-    let call = auth.create_session(&username, &password, None, agent, for_domain, context);
+    let call = auth.create_session(&username, &password, otp, None, agent, for_domain, context);
     let (token, session) = match pages.gateway.refusals.login(context, call).await {
         Ok(made) => made,
         Err(error) => {
-            let page = |problem: &_| page::sign_in(back.as_ref(), &username, problem);
+            let with_code = code.is_some() || asks_for_code(&error);
+            let page = |problem: &_| page::sign_in(back.as_ref(), &username, with_code, problem);
             return Ok(page::refuse(error, page));
         }
     };
@@ -130,6 +144,12 @@ async fn sign_in_by_form(
     let second = second.filter(|_| has_console && is_free && !application.is_for_domain());
     let cookies = [Some(set), second].into_iter().flatten().map(|it| (SET_COOKIE, it));
     Ok((AppendHeaders(cookies), Redirect::to(&goal.location)).into_response())
+}
+
+/// Whether the password was right, and a code is missing or wrong.
+fn asks_for_code(error: &ApiError) -> bool {
+    let reasons = [Reason::OtpRequired, Reason::OtpInvalid];
+    reasons.iter().any(|reason| reason.http().1 == Some(error.detail()))
 }
 
 /// Ends the sessions of the console and of applications that the browser has here, and removes the cookies.

@@ -55,6 +55,10 @@ reasons! {
     /// Unknown username or wrong password; which one is not disclosed.
     CredentialsInvalid = "CREDENTIALS_INVALID", Unauthenticated, 401,
         Some("Invalid username or password.");
+    /// The password is right, and the user's second factor asks for a one-time code.
+    OtpRequired = "OTP_REQUIRED", Unauthenticated, 401, Some("One-time code required.");
+    /// The password is right, the one-time code is wrong or used.
+    OtpInvalid = "OTP_INVALID", Unauthenticated, 401, Some("Invalid one-time code.");
     /// The access token is malformed, forged, ended or expired, or the session or API key is not one.
     TokenInvalid = "TOKEN_INVALID", Unauthenticated, 401, Some("Invalid or expired token.");
     /// The access token is valid, but its user does not exist.
@@ -76,6 +80,24 @@ reasons! {
     /// The given current password is wrong.
     CurrentPasswordWrong = "CURRENT_PASSWORD_WRONG", FailedPrecondition, 400,
         Some("Current password is incorrect.");
+    /// No such password link, or it is used, replaced or expired.
+    LinkInvalid = "LINK_INVALID", InvalidArgument, 400, Some("Invalid or expired link.");
+    /// Admins set no passwords in this service, but make links.
+    PasswordLinkRequired = "PASSWORD_LINK_REQUIRED", PermissionDenied, 403,
+        Some("Users choose their passwords by a link.");
+    /// The one-time code for a change of the second factor is wrong or used.
+    OtpWrong = "OTP_WRONG", FailedPrecondition, 400, Some("One-time code is incorrect.");
+    /// The service has no second factors, or no key for them.
+    SecondFactorUnavailable = "SECOND_FACTOR_UNAVAILABLE", FailedPrecondition, 400,
+        Some("Second factors are not available.");
+    /// The second factor is on already, or is not; the status message says it.
+    SecondFactorState = "SECOND_FACTOR_STATE", FailedPrecondition, 400, None;
+    /// The user is an admin whose second factor is off, where admins need one.
+    SecondFactorRequired = "SECOND_FACTOR_REQUIRED", PermissionDenied, 403,
+        Some("Second factor required.");
+    /// The user is the actor, who turns it off with a code.
+    OwnSecondFactor = "OWN_SECOND_FACTOR", FailedPrecondition, 400,
+        Some("Use /profile/second-factor to turn off your own second factor.");
     /// No post has this id.
     PostNotFound = "POST_NOT_FOUND", NotFound, 404, Some("Post not found.");
     /// The title or the content of a post breaks a rule; the status message names the rule.

@@ -12,6 +12,7 @@ use rolegate_auth_service::{
         doctor::{check_settings, check_users},
         user::{self, UserCommand},
     },
+    secret_generation,
 };
 use rolegate_gateway::IGNORED_ADDRESSES;
 use rolegate_posts_service::store;
@@ -80,12 +81,21 @@ impl Program for Settings {
             format!("DATA_DIR: {} {state}", self.data_dir.display())
         });
         doctor.report("data", inspected);
-        let generated = data_dir.and_then(|data_dir| data_dir.existing_signing_secret());
+        let generated = data_dir.as_ref().and_then(DataDir::existing_signing_secret);
         let keys = (generated.is_some() || self.has_signing_secret()).then(|| {
             let missing = SettingError::new("SIGNING_SECRET", "is required");
             self.service.key_source(|| generated.ok_or(missing))
         });
-        check_settings(doctor, &self.service, keys);
+        let mut service = self.service.clone();
+        if !self.has_second_factor_key() {
+            let generated = data_dir.and_then(|data_dir| data_dir.existing_second_factor_key());
+            // Otherwise the start generates one, such as this.
+            if generated.is_none() {
+                service.second_factor_key = secret_generation::signing_secret().ok();
+            }
+            service.second_factor_key_file = generated;
+        }
+        check_settings(doctor, &service, keys);
         doctor.tls("posts tls", self.posts_tls.load());
         doctor.tls("forward tls", self.public.forward_auth_tls());
         doctor.file_modes(&[

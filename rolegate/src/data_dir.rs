@@ -15,10 +15,12 @@ pub(crate) const USERS: &str = "rolegate.db";
 pub(crate) const POSTS: &str = "posts.db";
 
 const SIGNING_SECRET: &str = "signing-secret";
+const SECOND_FACTOR_KEY: &str = "second-factor-key";
 
 /// The secrets, and the databases with their logs and indexes.
-const OWN_FILES: [&str; 8] = [
+const OWN_FILES: [&str; 9] = [
     SIGNING_SECRET,
+    SECOND_FACTOR_KEY,
     InitialPassword::NAME,
     USERS,
     "rolegate.db-wal",
@@ -72,17 +74,36 @@ impl DataDir {
     /// The file of the secret that signs access tokens, generated with mode 0600 at the first start.
     /// It persists, so that tokens stay valid after a restart.
     pub(crate) fn signing_secret(&self) -> Result<SecretSource, SettingError> {
-        let path = self.0.join(SIGNING_SECRET);
-        secret::read_or_create(&path, secret_generation::signing_secret).map_err(|error| {
-            invalid(format!("cannot read or create {}: {error}", path.display()))
-        })?;
-        Ok(SecretSource::from_file("DATA_DIR", &path))
+        Ok(SecretSource::from_file("DATA_DIR", &self.generated(SIGNING_SECRET)?))
     }
 
     /// The same secret, if it was generated before.
     pub(crate) fn existing_signing_secret(&self) -> Option<SecretSource> {
-        let path = self.0.join(SIGNING_SECRET);
-        path.exists().then(|| SecretSource::from_file("DATA_DIR", &path))
+        let path = self.existing(SIGNING_SECRET)?;
+        Some(SecretSource::from_file("DATA_DIR", &path))
+    }
+
+    /// The file of the secret that seals second factors, generated likewise, also in a folder of a version
+    /// without it.
+    pub(crate) fn second_factor_key(&self) -> Result<PathBuf, SettingError> {
+        self.generated(SECOND_FACTOR_KEY)
+    }
+
+    /// The same file, if it was generated before.
+    pub(crate) fn existing_second_factor_key(&self) -> Option<PathBuf> {
+        self.existing(SECOND_FACTOR_KEY)
+    }
+
+    fn generated(&self, name: &str) -> Result<PathBuf, SettingError> {
+        let path = self.0.join(name);
+        secret::read_or_create(&path, secret_generation::signing_secret).map_err(|error| {
+            invalid(format!("cannot read or create {}: {error}", path.display()))
+        })?;
+        Ok(path)
+    }
+
+    fn existing(&self, name: &str) -> Option<PathBuf> {
+        Some(self.0.join(name)).filter(|path| path.exists())
     }
 }
 
@@ -97,18 +118,22 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
     #[test]
-    fn signing_secret_is_created_once_with_mode_0600() {
+    fn secrets_are_created_once_with_mode_0600() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a/data");
-        let secret = || {
-            let source = DataDir::open(&path).expect("there").signing_secret().expect("there");
-            source.read().expect("read")
+        let secrets = || {
+            let data_dir = DataDir::open(&path).expect("there");
+            let source = data_dir.signing_secret().expect("there");
+            let key = fs::read_to_string(data_dir.second_factor_key().expect("there"));
+            (source.read().expect("read").expose_secret().to_owned(), key.expect("read"))
         };
-        let (first, again) = (secret(), secret());
-        assert_eq!(first.expose_secret(), again.expose_secret());
-        assert_eq!(first.expose_secret().len(), 64);
+        let (first, again) = (secrets(), secrets());
+        assert_eq!(first, again);
+        assert!(first.0.len() == 64 && first.1.len() == 65 && !first.1.starts_with(&first.0));
         let mode = |path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
-        assert_eq!(mode(path.join("signing-secret")), 0o600);
+        for name in ["signing-secret", "second-factor-key"] {
+            assert_eq!(mode(path.join(name)), 0o600);
+        }
         assert_eq!(mode(path), 0o700);
     }
 }

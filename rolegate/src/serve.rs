@@ -70,9 +70,8 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let auth_grpc = bind("AUTH_LISTEN_ADDR", settings.auth_listen_addr, auth_tls.as_ref()).await?;
     let posts_grpc =
         bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr(), posts_tls.as_ref()).await?;
-    let gateway =
-        Gateway::bind(&settings.public, settings.service.sign_in.read()?, forward_auth_tls.clone())
-            .await?;
+    let sign_in = &settings.service.sign_in;
+    let gateway = Gateway::bind(&settings.public, sign_in, forward_auth_tls.clone()).await?;
 
     let hint = match (password_file.exists(), has_own_database || !had_password_file) {
         (false, _) => AdminPasswordHint::Unknown,
@@ -148,17 +147,21 @@ async fn bind(
     Ok(Some(rolegate_grpc_server::bind(variable, address).await?.with_tls(tls.cloned())))
 }
 
-/// The signing secret and the admin's password are generated into `data_dir` if they are not set.
+/// The secrets and the admin's password are generated into `data_dir` if they are not set.
 fn auth_config(
     settings: &Settings,
     data_dir: &DataDir,
     database: DatabaseUrl,
 ) -> Result<Config, SettingError> {
-    let keys = settings.service.key_source(|| data_dir.signing_secret())?;
+    let mut service = settings.service.clone();
+    let keys = service.key_source(|| data_dir.signing_secret())?;
+    if !settings.has_second_factor_key() {
+        service.second_factor_key_file = Some(data_dir.second_factor_key()?);
+    }
     let embedded = settings.data_dir.join(data_dir::USERS);
     let is_of_another_database = embedded.exists()
         && !database.is_same_file_as(&DatabaseUrl::from_file("DATA_DIR", embedded));
-    let mut config = settings.service.config(database, keys, CidrSet::default())?;
+    let mut config = service.config(database, keys, CidrSet::default())?;
     let password_file = data_dir.initial_admin_password();
     if matches!(config.admin_password, AdminPassword::Missing) {
         config.admin_password = AdminPassword::GeneratedInto(password_file.clone());

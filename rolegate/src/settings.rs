@@ -91,4 +91,9 @@ impl Settings {
     pub(crate) fn has_signing_secret(&self) -> bool {
         self.service.signing_secret.is_some() || self.service.signing_secret_file.is_some()
     }
+
+    /// Likewise the key of second factors.
+    pub(crate) fn has_second_factor_key(&self) -> bool {
+        self.service.second_factor_key.is_some() || self.service.second_factor_key_file.is_some()
+    }
 }

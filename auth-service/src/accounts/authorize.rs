@@ -31,6 +31,15 @@ impl Requirement {
         }
     }
 
+    /// Why a user is refused, whose stored role does not count here. One that the service has, as every role of a
+    /// requirement is, needs a second factor.
+    pub(crate) fn refusal(&self, withheld: Option<Role>) -> Reason {
+        match withheld {
+            Some(role) if self.admits(role) => Reason::SecondFactorRequired,
+            _ => Reason::RoleInsufficient,
+        }
+    }
+
     /// Of what users may do to themselves, and admins to the user with this id.
     pub(super) fn of_user_or_admin(user_id: Option<i64>) -> Self {
         user_id.map_or(Self::AnyAuthenticated, |_| Self::Roles(vec![Role::ADMIN]))
@@ -205,14 +214,16 @@ impl Accounts {
         self.check(Actor { user, unknown_role: None, token, expires_at, at }, requirement)
     }
 
-    /// Checks the role. One that this service does not have grants what any user may.
+    /// Checks the role. One that does not count here grants what any user may.
     fn check(&self, mut actor: Actor, requirement: &Requirement) -> Result<Actor, AccountError> {
         if let Requirement::Roles(required) = requirement {
             self.expect_known(required)?;
         }
-        actor.unknown_role = self.take_unknown_role(&mut actor.user);
-        let is_admitted = requirement.admits(actor.user.role);
-        if is_admitted { Ok(actor) } else { Err(Reason::RoleInsufficient.into()) }
+        actor.unknown_role = self.take_withheld_role(&mut actor.user);
+        if requirement.admits(actor.user.role) {
+            return Ok(actor);
+        }
+        Err(requirement.refusal(actor.unknown_role).into())
     }
 
     /// Rejects a requirement of a role that this service does not have: it would admit nobody by it.
@@ -222,10 +233,12 @@ impl Accounts {
         if is_known { Ok(()) } else { Err(invalid) }
     }
 
-    /// Replaces a role that this service does not have by what any user may do, and returns it.
-    pub(super) fn take_unknown_role(&self, user: &mut User) -> Option<Role> {
+    /// Replaces a role that this service does not have, or that needs a second factor, by what any user may do, and
+    /// returns it.
+    pub(super) fn take_withheld_role(&self, user: &mut User) -> Option<Role> {
         let is_known = self.policy.roles.contains(&user.role);
-        (!is_known).then(|| mem::replace(&mut user.role, Role::USER))
+        let counts = is_known && !self.policy.second_factor.is_missed_by(user);
+        (!counts).then(|| mem::replace(&mut user.role, Role::USER))
     }
 }
 

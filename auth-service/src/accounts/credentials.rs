@@ -23,6 +23,10 @@ pub(super) struct Presented<'a> {
     pub(super) origin: CallOrigin,
     /// What the password is checked for, in the audit log.
     pub(super) method: &'static str,
+    /// The code of a second step.
+    pub(super) otp: Option<&'a str>,
+    /// Whether it was taken.
+    pub(super) has_stepped: bool,
 }
 
 /// Credentials whose password was correct.
@@ -40,7 +44,13 @@ impl<'a> Presented<'a> {
     ) -> Self {
         let password = PresentedPassword::new(password).ok();
         let has_valid_name = check_username(username).is_ok();
-        Self { username, has_valid_name, password, origin, method }
+        let (otp, has_stepped) = (None, false);
+        Self { username, has_valid_name, password, origin, method, otp, has_stepped }
+    }
+
+    /// Whether the password is for signing in, and not a confirmation by somebody who is.
+    fn signs_in(&self) -> bool {
+        matches!(self.method, "login" | "session" | "basic")
     }
 }
 
@@ -111,6 +121,8 @@ impl Accounts {
         let verified = verified?;
         let user = stored.map(|stored| &stored.user);
         match user {
+            // Signing in is not done before the second step, which records it.
+            Some(user) if verified.is_match && user.second_factor && presented.signs_in() => {}
             Some(user) if verified.is_match => self.note(audit::login_ok(user, method)),
             Some(User { disabled: true, .. }) => {
                 self.note(audit::login_failed(user, method, "disabled"));

@@ -38,6 +38,13 @@ fn text(reason: Reason) -> &'static str {
     match reason {
         Reason::UsernameTaken => "the username is taken",
         Reason::CredentialsInvalid => "unknown username or wrong password",
+        Reason::OtpRequired => "the second factor of the user asks for a one-time code",
+        Reason::OtpInvalid | Reason::OtpWrong => "the one-time code is wrong or used",
+        Reason::LinkInvalid => "the password link has ended, or is none",
+        Reason::PasswordLinkRequired => "admins set no passwords here, but make links",
+        Reason::SecondFactorUnavailable => "second factors are off, or have no key",
+        Reason::SecondFactorRequired => "admins need a second factor here",
+        Reason::OwnSecondFactor => "admins turn off their own second factor with a code",
         Reason::TokenInvalid => "the access token is invalid",
         Reason::TokenUserNotFound => "the user of the access token does not exist",
         Reason::RoleInsufficient => "the role is insufficient",
@@ -67,6 +74,11 @@ impl AccountError {
     /// The request breaks the contract.
     pub(crate) fn request(rule: &'static str) -> Self {
         Self::Invalid(Reason::RequestInvalid, rule.into())
+    }
+
+    /// A second factor is in another state than a request needs.
+    pub(super) fn second_factor(state: &'static str) -> Self {
+        Self::Invalid(Reason::SecondFactorState, state.into())
     }
 
     pub(crate) fn reason(&self) -> Reason {
@@ -108,6 +120,7 @@ impl From<WriteError> for AccountError {
                 let rule = "An admin creates their own API keys.";
                 return Self::Invalid(Reason::ApiKeyInvalid, rule.into());
             }
+            WriteError::SecondFactorOff => return Self::second_factor("Second factor is not on."),
             WriteError::Store(error) => return Self::Store(error),
         })
     }

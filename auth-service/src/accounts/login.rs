@@ -28,20 +28,23 @@ impl Accounts {
         &self,
         username: &str,
         password: SecretString,
+        otp: Option<&str>,
         origin: CallOrigin,
     ) -> Result<(SecretString, User), AccountError> {
-        let presented = Presented::new(username, password, origin, "login");
-        let (checked, Timed { at, value: user }) = self.check_login(&presented).await?;
+        let mut presented = Presented::new(username, password, origin, "login");
+        presented.otp = otp;
+        let (checked, Timed { at, value: user }) = self.check_login(&mut presented).await?;
         self.rehash(&presented, &checked);
         let token = self.tokens.issue(&user, at).map_err(AccountError::internal)?;
         metrics::TOKENS_ISSUED.inc();
         Ok((token, user))
     }
 
-    /// The user as stored now, and the credentials that were checked, if the password is correct.
+    /// The user as stored now, and the credentials that were checked, if the password is correct, and the code of
+    /// users who have a second factor.
     pub(super) async fn check_login(
         &self,
-        presented: &Presented<'_>,
+        presented: &mut Presented<'_>,
     ) -> Result<(Checked, Timed<User>), AccountError> {
         let origin = presented.origin;
         self.check_limit(presented).await?;
@@ -52,7 +55,8 @@ impl Accounts {
         drop(slot);
         let stored = stored.filter(|_| verified.is_match).ok_or(Reason::CredentialsInvalid)?;
         let mut user = self.user_to_issue(&stored, origin).await?;
-        self.take_unknown_role(&mut user.value);
+        self.second_step(&user.value, presented).await?;
+        self.take_withheld_role(&mut user.value);
         self.store.note_use(Used::Password, user.value.id, user.at);
         Ok((Checked { credentials: stored, needs_rehash: verified.needs_rehash }, user))
     }

@@ -9,8 +9,9 @@ use crate::{
     call_origin::CallOrigin,
     password::Password,
     store::{StoreError, UserStore, WriteError, Writer},
-    user::{MAX_STEP_SECONDS, User},
+    user::{Credentials, MAX_STEP_SECONDS, User},
 };
+use rolegate_http_server::clients::ClientSlot;
 use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
 use std::{
@@ -34,21 +35,36 @@ impl Accounts {
         let actor = self.authorize(access_token, &any).await?.without_key()?;
         let (session, user) = (actor.session_id(), actor.user);
         let new = self.policy.passwords.check(new)?;
-        let presented = Presented::new(&user.username, current, origin, "password_change");
-        self.check_limit(&presented).await?;
-        let _slot = self.hasher.admit(origin).await?;
-        // A deleted user's name may have been registered again.
-        let stored = self.load(&presented).await?.filter(|stored| stored.user.id == user.id);
-        let stored = stored.ok_or(Reason::TokenUserNotFound)?;
-        if !self.verify(&presented, Some(&stored)).await?.is_match {
-            return Err(Reason::CurrentPasswordWrong.into());
-        }
+        let method = "password_change";
+        let (stored, _slot) = self.confirm_password(&user, current, method, origin).await?;
         let (change, by) = (Change::PasswordChanged, By::Owner(session));
         let write = Write::new(change, by, Some(user.id));
         // Only if the password is still the one checked: of two concurrent changes, one fails.
         let owner = Writer::Owner { seen: stored.user.tokens_not_before, session };
         let changed = self.replace_password(write, user.id, &new, owner, origin).await?;
         self.or_reauthorize(changed, access_token, &any, Reason::CurrentPasswordWrong).await
+    }
+
+    /// Checks the current password of a user who acts; what is stored of it. The slot is the client's place for a
+    /// hash.
+    pub(super) async fn confirm_password(
+        &self,
+        user: &User,
+        current: SecretString,
+        method: &'static str,
+        origin: CallOrigin,
+    ) -> Result<(Credentials, ClientSlot), AccountError> {
+        let presented = Presented::new(&user.username, current, origin, method);
+        self.check_limit(&presented).await?;
+        let slot = self.hasher.admit(origin).await?;
+        // A deleted user's name may have been registered again.
+        let stored = self.load(&presented).await?.filter(|stored| stored.user.id == user.id);
+        let stored = stored.ok_or(Reason::TokenUserNotFound)?;
+        if self.verify(&presented, Some(&stored)).await?.is_match {
+            Ok((stored, slot))
+        } else {
+            Err(Reason::CurrentPasswordWrong.into())
+        }
     }
 
     /// Replaces the password of another user and revokes the user's tokens. The contract fixes the order
@@ -67,6 +83,7 @@ impl Accounts {
             // A stolen token must not become an account: the own password needs the current one.
             return Err(Reason::OwnPassword.into());
         }
+        self.admins_set_passwords()?;
         self.find(user_id).await?;
         let password = self.policy.passwords.check(password)?;
         // Hashing can take seconds under load, so the write re-checks that the actor is an admin.
@@ -76,8 +93,13 @@ impl Accounts {
         self.or_reauthorize(set, access_token, &admin, Reason::UserNotFound).await
     }
 
+    pub(super) fn admins_set_passwords(&self) -> Result<(), AccountError> {
+        let may = self.policy.admins_set_passwords;
+        may.then_some(()).ok_or_else(|| Reason::PasswordLinkRequired.into())
+    }
+
     /// Cache entries of the old hash no longer match.
-    async fn replace_password(
+    pub(super) async fn replace_password(
         &self,
         write: Write,
         user_id: i64,

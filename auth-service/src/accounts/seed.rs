@@ -87,7 +87,7 @@ impl Accounts {
         let hashed = self.hasher.hash(&password, CallOrigin::own(SEED_TIMEOUT)).await;
         let password_hash = hashed.map_err(AccountError::from)?;
         let username = ADMIN_USERNAME.to_owned();
-        let admin = NewUser { username, password_hash, role: Role::ADMIN };
+        let admin = NewUser { username, password_hash, role: Role::ADMIN, link: None };
         let write = Write::by_operator(Change::UserCreated, None);
         match self.store.insert(None, admin, write).await {
             Ok(_) => {

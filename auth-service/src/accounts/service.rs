@@ -6,6 +6,7 @@ use super::{
 use crate::{
     password::{CredentialCache, Hasher, PasswordRules},
     roles::Roles,
+    second_factor::SecondFactorPolicy,
     store::{BatchedReads, UserStore},
     token::Tokens,
 };
@@ -25,6 +26,9 @@ pub(crate) struct Policy {
     pub(crate) registration_limit: u32,
     pub(crate) roles: Roles,
     pub(crate) sessions: SessionLimits,
+    /// Whether admins set passwords of others, and not only make links.
+    pub(crate) admins_set_passwords: bool,
+    pub(crate) second_factor: SecondFactorPolicy,
 }
 
 /// When sessions end, in seconds.
@@ -49,6 +53,8 @@ pub(crate) struct Accounts {
     pub(super) initial_password: InitialPassword,
     pub(super) logins: Arc<RateLimiter>,
     pub(super) registrations: Arc<RateLimiter>,
+    /// Of bad password links.
+    pub(super) links: Arc<RateLimiter>,
     pub(super) searches: Searches,
     pub(super) watches: Arc<Watches>,
 }
@@ -67,6 +73,7 @@ impl Accounts {
         let cache = CredentialCache::new(policy.basic_cache_ttl)?;
         let logins = RateLimiter::new(policy.login_failure_limit, true);
         let registrations = RateLimiter::new(policy.registration_limit, false);
+        let links = RateLimiter::new(policy.login_failure_limit, false);
         Ok(Self {
             store,
             reads,
@@ -77,6 +84,7 @@ impl Accounts {
             initial_password,
             logins,
             registrations,
+            links,
             searches: Searches::default(),
             watches,
         })

@@ -45,19 +45,21 @@ impl Accounts {
         username: &str,
         password: SecretString,
         request: SessionRequest,
+        otp: Option<&str>,
         origin: CallOrigin,
     ) -> Result<(SecretString, OpaqueToken, User), AccountError> {
         if let Some(name) = &request.name {
             check_name(TokenKind::Session, name)?;
         }
-        let presented = Presented::new(username, password, origin, "session");
+        let mut presented = Presented::new(username, password, origin, "session");
+        presented.otp = otp;
         let user_agent = request.user_agent.chars().filter(|c| !c.is_control()).collect::<String>();
         let user_agent = &user_agent[..user_agent.floor_char_boundary(MAX_USER_AGENT)];
         let name = request.name.unwrap_or_default();
         let prefix = if request.for_domain { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
         let mut is_repeated = false;
         loop {
-            let (checked, Timed { at, value: user }) = self.check_login(&presented).await?;
+            let (checked, Timed { at, value: user }) = self.check_login(&mut presented).await?;
             let new = NewToken::generate(prefix, user.id, name.clone(), at);
             let mut new = new.map_err(AccountError::internal)?;
             new.stored.expires_at = Some(at.saturating_add(self.policy.sessions.max));

@@ -11,6 +11,7 @@ use crate::{
     call_origin::CallOrigin,
     password::{Hasher, PasswordRules},
     roles::Roles,
+    second_factor::{Mode, SecondFactorPolicy},
     store::{UserStore as _, tests::MemoryStore},
     token::{self, Keyring, Tokens},
     user::User,
@@ -33,6 +34,8 @@ const POLICY: Policy = Policy {
     registration_limit: 0,
     roles: Roles::BUILT_IN,
     sessions: SESSIONS,
+    admins_set_passwords: true,
+    second_factor: SecondFactorPolicy { mode: Mode::Optional, keys: None },
 };
 
 const SESSIONS: SessionLimits = SessionLimits { idle: 43_200, max: 2_592_000 };
@@ -73,7 +76,7 @@ impl App {
     }
 
     async fn login(&self, username: &str, password: &str) -> Result<String, AccountError> {
-        let login = self.accounts.login(username, password.into(), origin(1)).await;
+        let login = self.accounts.login(username, password.into(), None, origin(1)).await;
         login.map(|(token, _)| token.expose_secret().to_owned())
     }
 
@@ -112,6 +115,7 @@ mod recall;
 mod record;
 mod revoked_tokens;
 mod roles;
+mod second_factor;
 mod seed;
 mod sessions;
 mod users;
@@ -182,7 +186,7 @@ async fn failed_logins_are_limited_per_username_and_address() {
     }
     assert_err!(app.login("ann", "sesame").await, TooManyAttempts);
     assert_err!(app.verify("ann", "sesame").await, TooManyAttempts);
-    app.accounts.login("ann", "sesame".into(), origin(2)).await.expect("other address");
+    app.accounts.login("ann", "sesame".into(), None, origin(2)).await.expect("other address");
 }
 
 #[tokio::test]

@@ -3,17 +3,17 @@
 //! is refused.
 
 use super::{
-    authorize::Requirement, error::AccountError, seed::ADMIN_USERNAME, service::Accounts,
-    username::check_new_username,
+    authorize::Requirement, error::AccountError, password_links::PasswordLink,
+    seed::ADMIN_USERNAME, service::Accounts, username::check_new_username,
 };
 use crate::{
     actor::Actor,
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     metrics,
-    opaque_token::TokenKind,
-    password::Password,
-    store::{NewUser, Writer},
+    opaque_token::{self, TokenKind},
+    password::{NO_PASSWORD, Password},
+    store::{NewUser, PASSWORD_LINK_SECONDS, Writer},
     user::User,
 };
 use rolegate_proto::{Reason, Role};
@@ -47,15 +47,37 @@ impl Accounts {
         &self,
         actor: &str,
         username: &str,
-        password: SecretString,
+        password: Option<SecretString>,
         role: Option<Role>,
         origin: CallOrigin,
-    ) -> Result<User, AccountError> {
+    ) -> Result<(User, Option<PasswordLink>), AccountError> {
         let actor = self.authorize_admin(actor).await?;
         check_new_username(username)?;
+        let Some(password) = password else {
+            let role = self.known(role)?;
+            return self.insert_user_with_link(actor, username, role).await;
+        };
+        self.admins_set_passwords()?;
         let password = self.policy.passwords.check(password)?;
         let role = self.known(role)?;
-        self.insert_user(Some(actor), username, &password, role, origin).await
+        let user = self.insert_user(Some(actor), username, &password, role, origin).await?;
+        Ok((user, None))
+    }
+
+    /// An actor's API key may: it gets a link of nobody who exists.
+    async fn insert_user_with_link(
+        &self,
+        actor: Actor,
+        username: &str,
+        role: Role,
+    ) -> Result<(User, Option<PasswordLink>), AccountError> {
+        let (token, digest) = opaque_token::password_link().map_err(AccountError::internal)?;
+        let expires_at = actor.at.saturating_add(PASSWORD_LINK_SECONDS);
+        let (username, password_hash) = (username.to_owned(), NO_PASSWORD.into());
+        let link = Some((digest, expires_at));
+        let new = NewUser { username, password_hash, role, link };
+        let user = self.insert(Some(actor), new).await?;
+        Ok((user, Some((token, expires_at))))
     }
 
     async fn insert_user(
@@ -67,12 +89,16 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let password_hash = self.hasher.hash(password, origin).await?;
+        let new = NewUser { username: username.to_owned(), password_hash, role, link: None };
+        self.insert(actor, new).await
+    }
+
+    async fn insert(&self, actor: Option<Actor>, new: NewUser) -> Result<User, AccountError> {
         // After `user delete admin` a stranger would have this name, and no admin could delete that user.
         // After the hash, because the answer must not take less time than that for a taken name.
-        if username == ADMIN_USERNAME {
+        if new.username == ADMIN_USERNAME {
             return Err(Reason::UsernameTaken.into());
         }
-        let new = NewUser { username: username.to_owned(), password_hash, role };
         let (store, admin) = (Arc::clone(&self.store), actor.as_ref().map(|actor| actor.user.id));
         let (change, by) = actor.map_or((Change::Registered, By::Owner(None)), |actor| {
             (Change::UserCreated, By::Actor(actor))

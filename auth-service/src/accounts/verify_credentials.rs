@@ -16,12 +16,12 @@ use secrecy::{ExposeSecret as _, SecretString};
 /// A username and a password of a batch, and who presents them.
 pub(crate) type BasicCheck = (String, SecretString, CallOrigin);
 
-/// The user, and the stored role if this service does not have it.
-type Verified = (User, Option<Role>);
+/// The user, and the stored role if it does not count here.
+pub(crate) type Verified = (User, Option<Role>);
 
 impl Accounts {
-    /// The user of this name, if the password is correct, with the stored role if this service does not have
-    /// it. Every call reads the stored hash; a success
+    /// The user of this name, if the password is correct, with the stored role if it does
+    /// not count here. Every call reads the stored hash; a success
     /// that is cached for this client runs no bcrypt and does not count as an attempt. The limit
     /// is asked first: a cached success must not tell a guesser over the limit which guess is right.
     pub(crate) async fn verify_credentials(
@@ -30,7 +30,7 @@ impl Accounts {
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<Verified, AccountError> {
-        let presented = Presented::new(username, password, origin, "basic");
+        let mut presented = Presented::new(username, password, origin, "basic");
         self.check_limit(&presented).await?;
         let stored = self.load(&presented).await?;
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);
@@ -39,7 +39,9 @@ impl Accounts {
             let password = password.secret().expose_secret();
             self.cache.key(username, hash, password, origin.client_key())
         });
-        let mut user = if let (Some(key), Some(stored)) = (&key, active)
+        // Basic has no second step, whose users are checked at the same cost and refused.
+        let cached = active.filter(|stored| !stored.user.second_factor);
+        let mut user = if let (Some(key), Some(stored)) = (&key, cached)
             && let Some(hit) = self.cache.get(key, origin.deadline)
         {
             metrics::BASIC_CACHE_HITS.inc();
@@ -49,10 +51,10 @@ impl Accounts {
             stored.user.clone()
         } else {
             // Boxed, so that a hit moves no room for a check.
-            Box::pin(self.check_credentials(presented, stored, key)).await?
+            Box::pin(self.check_credentials(&mut presented, stored, key)).await?
         };
-        let unknown_role = self.take_unknown_role(&mut user);
-        Ok((user, unknown_role))
+        let withheld_role = self.take_withheld_role(&mut user);
+        Ok((user, withheld_role))
     }
 
     /// The users of those checks that [`Self::verify_credentials`] would answer from the cache without a line in
@@ -76,10 +78,10 @@ impl Accounts {
             let client = origin.client_key();
             let key = self.cache.key(&username, hash, password.expose_secret(), client);
             let is_hit = self.cache.is_audited(&key, origin.deadline);
-            let mut user = active.filter(|_| is_hit)?.user.clone();
+            let mut user = active.filter(|it| is_hit && !it.user.second_factor)?.user.clone();
             metrics::BASIC_CACHE_HITS.inc();
-            let unknown_role = self.take_unknown_role(&mut user);
-            Some((user, unknown_role))
+            let withheld_role = self.take_withheld_role(&mut user);
+            Some((user, withheld_role))
         };
         Ok(checks.into_iter().map(recall).collect())
     }
@@ -87,19 +89,20 @@ impl Accounts {
     /// Identical checks at the same time are one attempt: together they learn one result.
     async fn check_credentials(
         &self,
-        presented: Presented<'_>,
+        presented: &mut Presented<'_>,
         stored: Option<Credentials>,
         key: Option<CacheKey>,
     ) -> Result<User, AccountError> {
         let check = async {
             let _slot = self.hasher.admit(presented.origin).await?;
-            Ok::<_, AccountError>(self.verify(&presented, stored.as_ref()).await?.is_match)
+            Ok::<_, AccountError>(self.verify(presented, stored.as_ref()).await?.is_match)
         };
         let is_match = match key {
             Some(key) => self.cache.single_flight(key, check).await?,
             None => check.await?,
         };
         let user = stored.filter(|_| is_match).ok_or(Reason::CredentialsInvalid)?.user;
+        self.second_step(&user, presented).await?;
         if let Some(key) = key {
             self.cache.insert(key, presented.origin.deadline);
         }

@@ -74,10 +74,16 @@ pub(crate) fn api_key_refused(key: Option<&TokenBearer>) -> Option<Entry> {
     is_due.then(|| Entry::now("api_key_refused", user, details)).and_then(|it| refused(it, reason))
 }
 
-/// Records in the log that a proxy was told to refuse a request of this user. `route` is host and path,
+/// Records in the log that a proxy was told to refuse a request of this user, and why. `route` is host and path,
 /// without the query.
-pub(crate) fn access_denied(actor: &User, method: &str, route: &str, required_roles: &str) {
-    let reason = Reason::RoleInsufficient.as_str();
+pub(crate) fn access_denied(
+    actor: &User,
+    method: &str,
+    route: &str,
+    required_roles: &str,
+    reason: Reason,
+) {
+    let reason = reason.as_str();
     let (actor_id, actor) = (actor.id, &*actor.username);
     audit_line!("access_denied", actor_id, actor, method, route, required_roles, reason);
 }

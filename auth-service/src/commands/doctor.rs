@@ -1,6 +1,9 @@
 //! The steps of `doctor` that are about users, also for rolegate.
 
-use crate::{accounts::AdminPassword, settings::ServiceSettings, store, token::KeySource};
+use crate::{
+    accounts::AdminPassword, second_factor::Mode, settings::ServiceSettings, store,
+    token::KeySource,
+};
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use rolegate_sql_store::{DatabaseUrl, check_database};
 
@@ -21,6 +24,12 @@ pub fn check_settings(
     }
     let peppers = service.peppers();
     doctor.report("pepper", peppers.map(|peppers| format!("{} given", peppers.count())));
+    let factors = service.second_factors().map(|policy| match (policy.mode, policy.keys) {
+        (Mode::Off, _) => "off",
+        (_, None) => "nobody can turn one on without SECOND_FACTOR_KEY",
+        (_, Some(_)) => "users can turn one on",
+    });
+    doctor.report("factors", factors);
     if let Err(error) = service.sessions() {
         doctor.fail("sessions", error);
     }
@@ -32,6 +41,8 @@ pub fn check_settings(
     doctor.file_modes(&[
         ("SIGNING_SECRET_FILE", &service.signing_secret_file),
         ("SIGNING_SECRETS_ACCEPTED_FILE", &service.signing_secrets_accepted_file),
+        ("SECOND_FACTOR_KEY_FILE", &service.second_factor_key_file),
+        ("SECOND_FACTOR_KEYS_ACCEPTED_FILE", &service.second_factor_keys_accepted_file),
         ("PASSWORD_PEPPER_FILE", &service.password_pepper_file),
         ("AUTH_TLS_KEY_FILE", &service.auth_tls_key_file),
         ("DEFAULT_ADMIN_PASSWORD_FILE", &service.default_admin_password_file),

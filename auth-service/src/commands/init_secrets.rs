@@ -62,8 +62,13 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
         folder.require_password_of(directory)?;
     }
     let min_length = settings.service.password_min_length;
-    let signing = folder.read_or_create("signing-secret", secret_generation::signing_secret)?;
-    Keyring::new(&signing, &[]).map_err(|error| folder.invalid("signing-secret", error))?;
+    let secret = |name| {
+        let secret = folder.read_or_create(name, secret_generation::signing_secret)?;
+        Keyring::new(&secret, &[]).map_err(|error| folder.invalid(name, error))?;
+        Ok::<_, SettingError>(secret)
+    };
+    let signing = secret("signing-secret")?;
+    secret("second-factor-key")?;
     if arguments.accepted_secrets {
         rotation::create_accepted(&folder, &signing)?;
     }

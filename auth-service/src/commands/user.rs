@@ -71,6 +71,10 @@ pub enum UserCommand {
         #[arg(long, env = "NEW_PASSWORD_FILE")]
         new_password_file: Option<PathBuf>,
     },
+    /// Create a link by which a user chooses a password, and print it; good once, for 24 hours
+    PasswordLink(Name),
+    /// Turn off the second factor of a user who lost the device
+    RemoveSecondFactor(Name),
     /// End every access token and session of a user, from the next request on; the user can log in again
     RevokeTokens(Name),
     /// Create an API key of a user, and print it
@@ -133,6 +137,12 @@ pub fn run(
             }
             UserCommand::ResetPassword { username, new_password_file } => {
                 operator.reset_password(&username, new_password_file, settings).await
+            }
+            UserCommand::PasswordLink(Name { username }) => {
+                operator.password_link(&username, &settings.sign_in.sign_in_url).await
+            }
+            UserCommand::RemoveSecondFactor(Name { username }) => {
+                operator.remove_second_factor(&username).await
             }
             UserCommand::RevokeTokens(Name { username }) => operator.revoke_tokens(&username).await,
             UserCommand::CreateKey(new) => operator.create_key(new, role).await,

@@ -1,6 +1,6 @@
 //! The record of what happened, and the changes of users, as messages.
 
-use super::{AuthGrpc, message::timestamp};
+use super::{AuthGrpc, RpcResult, message::timestamp};
 use crate::{
     accounts::{AuditRequest, WatchItem, WatchItems, Watcher},
     store::AuditRow,
@@ -12,7 +12,7 @@ use std::{
     pin::Pin,
     task::{Context, Poll, ready},
 };
-use tonic::{Request, Status};
+use tonic::{Request, Response, Status};
 
 impl From<wire::ListAuditRequest> for AuditRequest {
     fn from(request: wire::ListAuditRequest) -> Self {
@@ -96,5 +96,25 @@ impl Stream for UserChanges {
                 Err(ended.and_then(Result::err).map_or(stopping, Status::from))
             }
         }))
+    }
+}
+
+impl AuthGrpc {
+    pub(super) async fn list_audit(
+        &self,
+        request: Request<wire::ListAuditRequest>,
+    ) -> RpcResult<wire::ListAuditResponse> {
+        let (metadata, _, message) = request.into_parts();
+        let found = self.accounts.list_audit(actor::token(&metadata), message.into()).await?;
+        Ok(Response::new(page(found)))
+    }
+
+    pub(super) async fn watch_users(
+        &self,
+        request: Request<wire::WatchUsersRequest>,
+    ) -> RpcResult<UserChanges> {
+        let watcher = self.watcher(&request);
+        let items = self.accounts.watch_users(watcher, request.get_ref().from_revision).await?;
+        Ok(Response::new(UserChanges::new(items)))
     }
 }

@@ -1,22 +1,23 @@
 //! The arguments of `Authorize`, and the batches of them and of credentials.
 
-use super::{AuthGrpc, message::decided};
+use super::{AuthGrpc, RpcResult, message::decided};
 use crate::{
     accounts::{AccountError, Bearer, Requirement},
     call_origin::CallOrigin,
     metrics,
 };
-use rolegate_grpc_server::is_trusted_caller;
+use rolegate_grpc_server::{actor, is_trusted_caller};
 use rolegate_proto::{
     Role,
     auth_v1::{
-        AllowedRoles, AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeResponse,
+        self as wire, AllowedRoles, AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeResponse,
         BatchVerifyCredentialsResponse, VerifyCredentialsRequest, VerifyCredentialsResponse,
         authorize_outcome::Outcome, authorize_request::Requirement as WireRequirement,
     },
     limits::{MAX_AUTHORIZE_BATCH, MAX_CREDENTIALS_BATCH},
 };
-use tonic::Extensions;
+use rolegate_telemetry::request_context::RequestContext;
+use tonic::{Extensions, Request, Response};
 
 const MALFORMED: &str = "role_names must be names of roles";
 
@@ -114,6 +115,44 @@ impl AuthGrpc {
         let outcomes = recalled.into_iter().map(|user| user.map(outcome));
         let outcomes = outcomes.map(|user| VerifyCredentialsResponse { user }).collect();
         Ok(BatchVerifyCredentialsResponse { outcomes })
+    }
+}
+
+impl AuthGrpc {
+    pub(super) async fn authorize(
+        &self,
+        request: Request<wire::AuthorizeRequest>,
+    ) -> RpcResult<wire::AuthorizeResponse> {
+        let (_, call, item) = request.into_parts();
+        let bearer = self.bearer(item, &call)?;
+        let Bearer { access_token, requirement, client_address, from_cookie } = &bearer;
+        let authorize = || self.accounts.authorize_from(*from_cookie, access_token, requirement);
+        let outcome = match *client_address {
+            // Boxed, so that decisions about tokens are no larger.
+            address @ Some(_) => {
+                Box::pin(RequestContext::with_client_address(address, authorize())).await
+            }
+            None => authorize().await,
+        };
+        metrics::authorization(outcome.as_ref().err().map(AccountError::reason));
+        Ok(Response::new(wire::AuthorizeResponse { user: Some(outcome?.into()) }))
+    }
+
+    pub(super) async fn batch_authorize(
+        &self,
+        request: Request<wire::BatchAuthorizeRequest>,
+    ) -> RpcResult<wire::BatchAuthorizeResponse> {
+        let (_, call, wire::BatchAuthorizeRequest { items }) = request.into_parts();
+        Ok(Response::new(self.decide_all(items, &call).await?))
+    }
+
+    pub(super) async fn get_current_user(
+        &self,
+        request: Request<wire::GetCurrentUserRequest>,
+    ) -> RpcResult<wire::GetCurrentUserResponse> {
+        let (token, any) = (actor::token(request.metadata()), Requirement::AnyAuthenticated);
+        let actor = self.accounts.authorize(token, &any).await?;
+        Ok(Response::new(actor.into()))
     }
 }
 

@@ -9,7 +9,7 @@ mod response;
 
 use super::{AuthGrpc, call_origin::origin_of};
 use crate::{
-    accounts::{AccountError, Requirement},
+    accounts::{AccountError, Requirement, Verified},
     actor::Actor,
     audit,
     call_origin::CallOrigin,
@@ -83,7 +83,7 @@ impl AuthGrpc {
         };
         let requirement = self.requirement(roles);
         let client = origin.client_address;
-        let user = match request::authorization(attributes) {
+        let (user, withheld) = match request::authorization(attributes) {
             Some(Authorization::Bearer(token)) => {
                 // Any user, because the audit log names the one who is refused.
                 let any = Requirement::AnyAuthenticated;
@@ -100,7 +100,7 @@ impl AuthGrpc {
                 let verify = self.accounts.verify_credentials(&username, password, origin);
                 let verified = Box::pin(RequestContext::with_client_address(client, verify)).await;
                 metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
-                verified?.0
+                verified?
             }
             None => Box::pin(self.cookie_user(attributes, &requirement)).await?,
         };
@@ -109,14 +109,15 @@ impl AuthGrpc {
         if requirement.admits(user.role) {
             return Ok(user);
         }
+        let reason = requirement.refusal(withheld);
         Box::pin(RequestContext::with_client_address(client, async {
             if DENIALS.is_due((user.id, roles.to_owned())) {
                 let (method, host, path) = request::route(attributes);
-                audit::access_denied(&user, method, &format!("{host}{path}"), roles);
+                audit::access_denied(&user, method, &format!("{host}{path}"), roles, reason);
             }
         }))
         .await;
-        Err(AccountError::from(Reason::RoleInsufficient).into())
+        Err(AccountError::from(reason).into())
     }
 
     fn requirement(&self, roles: &str) -> Result<Requirement, AccountError> {
@@ -132,13 +133,13 @@ impl AuthGrpc {
 fn counted(
     bearer: Result<Actor, AccountError>,
     requirement: &Result<Requirement, AccountError>,
-) -> Result<User, AccountError> {
+) -> Result<Verified, AccountError> {
     metrics::authorization(match (&bearer, requirement) {
         (Ok(bearer), Ok(required)) if required.admits(bearer.user.role) => None,
-        (Ok(_), Ok(_)) => Some(Reason::RoleInsufficient),
+        (Ok(bearer), Ok(required)) => Some(required.refusal(bearer.unknown_role)),
         (Err(error), _) | (_, Err(error)) => Some(error.reason()),
     });
-    Ok(bearer?.user)
+    bearer.map(|bearer| (bearer.user, bearer.unknown_role))
 }
 
 /// The configuration of the route has no requirement, or one of a role that does not exist.

@@ -1,7 +1,7 @@
 //! The calls about API keys and sessions.
 
 use super::{
-    AuthGrpc,
+    AuthGrpc, RpcResult,
     message::{self, optional_role},
 };
 use crate::{
@@ -9,10 +9,12 @@ use crate::{
     call_origin::CallOrigin,
     opaque_token::{OpaqueToken, TokenKind},
 };
+use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1::{
     self as wire, delete_api_keys_request::Keys, delete_sessions_request::Sessions,
 };
 use secrecy::ExposeSecret as _;
+use tonic::{Request, Response};
 
 impl AuthGrpc {
     pub(super) async fn new_api_key(
@@ -52,10 +54,11 @@ impl AuthGrpc {
         message: wire::CreateSessionRequest,
         origin: CallOrigin,
     ) -> Result<wire::CreateSessionResponse, AccountError> {
-        let wire::CreateSessionRequest { username, password, name, user_agent, for_domain } =
+        let wire::CreateSessionRequest { username, password, otp, name, user_agent, for_domain } =
             message;
         let new = SessionRequest { name, user_agent, for_domain };
-        let made = self.accounts.create_session(&username, password.into(), new, origin);
+        let (password, otp) = (password.into(), otp.as_deref());
+        let made = self.accounts.create_session(&username, password, new, otp, origin);
         let (token, session, user) = made.await?;
         let (token, id) = (token.expose_secret().to_owned(), session.id);
         let session = Some(self.session(session, Some(id)));
@@ -98,5 +101,58 @@ impl AuthGrpc {
     pub(super) fn session(&self, session: OpaqueToken, current: Option<i64>) -> wire::Session {
         let idle_expires_at = self.accounts.idle_expires_at(&session);
         message::session(session, idle_expires_at, current)
+    }
+}
+
+impl AuthGrpc {
+    pub(super) async fn revoke_tokens(
+        &self,
+        request: Request<wire::RevokeTokensRequest>,
+    ) -> RpcResult<wire::RevokeTokensResponse> {
+        Ok(Response::new(self.revoked(actor::token(request.metadata()), *request.get_ref()).await?))
+    }
+
+    pub(super) async fn create_api_key(
+        &self,
+        request: Request<wire::CreateApiKeyRequest>,
+    ) -> RpcResult<wire::CreateApiKeyResponse> {
+        let (metadata, _, message) = request.into_parts();
+        Ok(Response::new(self.new_api_key(actor::token(&metadata), message).await?))
+    }
+
+    pub(super) async fn list_api_keys(
+        &self,
+        request: Request<wire::ListApiKeysRequest>,
+    ) -> RpcResult<wire::ListApiKeysResponse> {
+        let (user_id, actor) = (request.get_ref().user_id, actor::token(request.metadata()));
+        let (.., keys) = self.accounts.list_tokens(TokenKind::ApiKey, actor, user_id).await?;
+        let api_keys = keys.value.into_iter().map(Into::into).collect();
+        Ok(Response::new(wire::ListApiKeysResponse { api_keys }))
+    }
+
+    pub(super) async fn delete_api_keys(
+        &self,
+        request: Request<wire::DeleteApiKeysRequest>,
+    ) -> RpcResult<wire::DeleteApiKeysResponse> {
+        let actor = actor::token(request.metadata());
+        Ok(Response::new(self.deleted_keys(actor, *request.get_ref()).await?))
+    }
+
+    pub(super) async fn list_sessions(
+        &self,
+        request: Request<wire::ListSessionsRequest>,
+    ) -> RpcResult<wire::ListSessionsResponse> {
+        let (user_id, actor) = (request.get_ref().user_id, actor::token(request.metadata()));
+        let (actor, sessions) = self.accounts.list_sessions(actor, user_id).await?;
+        let sessions = sessions.into_iter().map(|it| self.session(it, actor.session_id()));
+        Ok(Response::new(wire::ListSessionsResponse { sessions: sessions.collect() }))
+    }
+
+    pub(super) async fn delete_sessions(
+        &self,
+        request: Request<wire::DeleteSessionsRequest>,
+    ) -> RpcResult<wire::DeleteSessionsResponse> {
+        let actor = actor::token(request.metadata());
+        Ok(Response::new(self.ended_sessions(actor, *request.get_ref()).await?))
     }
 }

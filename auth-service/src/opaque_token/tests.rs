@@ -62,6 +62,7 @@ fn the_lower_of_both_roles_counts() {
             role: stored,
             tokens_not_before: 0,
             tokens_marked_until: 0,
+            second_factor: false,
             disabled: false,
         };
         let key = TokenBearer {

@@ -76,7 +76,7 @@ fn prefix_range(prefix: &str) -> (&str, Option<String>) {
     (prefix, None)
 }
 
-type ListedRow = (i64, String, String, i64, bool, i64, Option<i64>, Option<i64>);
+type ListedRow = (i64, String, String, i64, bool, i64, bool, Option<i64>, Option<i64>);
 
 impl<'r, R: Row> FromRow<'r, R> for ListedUser
 where

@@ -2,6 +2,8 @@
 
 mod audit;
 mod opaque_tokens;
+mod revocation;
+mod second_factor;
 mod token_usage;
 mod user_rows;
 
@@ -14,13 +16,12 @@ use super::{
 };
 use crate::{
     audit::Write,
-    user::{
-        Credentials, ListedUser, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User,
-    },
+    user::{Credentials, ListedUser, User},
 };
 use async_trait::async_trait;
 pub(super) use audit::{AUDIT_COLUMNS, insert_pending};
 use audit::{Noted, record_written};
+use revocation::{GROW, LOWER, REVOKE, revoking};
 use rolegate_program::program::Failure;
 use rolegate_proto::Role;
 use rolegate_sql_store::{
@@ -33,20 +34,9 @@ use token_usage::TokenUsage;
 use tokio::time::timeout;
 pub(super) use user_rows::stored_seconds;
 
-/// The new value of a revocation, whose times [`revoking`] appends. It always grows.
-const GROW: &str = "tokens_not_before =
-    CASE WHEN tokens_not_before < soon THEN soon ELSE tokens_not_before + 1 END";
-/// The same, except that a value after every token stays.
-const REVOKE: &str = "tokens_not_before = CASE WHEN tokens_not_before < soon THEN soon
-    WHEN tokens_not_before > latest THEN tokens_not_before ELSE tokens_not_before + 1 END";
-/// The same, except that it is lowered. Tokens issued since by a clock that was ahead have no mark, or an
-/// earlier one. The mark ends a day after the old value, because logins by that clock follow it.
-const LOWER: &str = "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soon AND latest
-        THEN tokens_not_before + 1 ELSE soon END,
-    tokens_marked_until = CASE WHEN tokens_not_before <= latest THEN tokens_marked_until
-        WHEN tokens_marked_until < tokens_not_before + 86400 THEN tokens_not_before + 86400
-        ELSE tokens_marked_until + 1 END";
-
+/// With a mark while the second factor is on, by which processes that do not know it refuse the password.
+const SET_PASSWORD: &str = r#"UPDATE "user"
+    SET password = CASE WHEN second_factor THEN 'otp:' ELSE '' END || $2, "#;
 const SET_ROLE: &str = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
 
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
@@ -64,16 +54,6 @@ pub(crate) async fn open_beside(
 
 /// With the uses of tokens, and of passwords, and events to record.
 struct SqlStore(Database, [Arc<TokenUsage>; 2], Noted);
-
-/// Appends the times of a revocation: `soon` is later than every token issued at the present time,
-/// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
-fn revoking(update: Statement) -> Statement {
-    let soon = seconds_to_store(REVOCATION_LEAD_SECONDS);
-    let latest = seconds_to_store(MAX_LEAD_SECONDS + MAX_STEP_SECONDS);
-    let update = update.push(" FROM (SELECT now + ").push_bind(soon);
-    let update = update.push(" AS soon, now + ").push_bind(latest);
-    update.push(" AS latest FROM (SELECT ").push_now().push(" AS now) AS clock) AS revocation")
-}
 
 fn returning(write: Statement) -> Statement {
     write.push(" RETURNING ").push(COLUMNS)
@@ -144,7 +124,8 @@ impl UserStore for SqlStore {
         user: NewUser,
         write: Write,
     ) -> Result<User, WriteError> {
-        let record = self.record_users(write, Vec::new());
+        let link = self.link_of_new(user.link, &user.username);
+        let record = self.record_users(write, link.into_iter().collect());
         let sql =
             r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, "#;
         let insert = self.0.statement(sql).push_now();
@@ -219,7 +200,11 @@ impl UserStore for SqlStore {
         let update = self.0.statement(r#"UPDATE "user" SET disabled = $2"#).bind(id).bind(disabled);
         let update = if disabled { revoking(update.push(", ").push(REVOKE)) } else { update };
         let update = returning(update.push(" WHERE id = $1"));
-        let then = if disabled { self.end_sessions(id, None) } else { Vec::new() };
+        let mut then = Vec::new();
+        if disabled {
+            then = self.end_sessions(id, None);
+            then.push(self.end_link(id));
+        }
         let then = self.record_users(write, then);
         only(self.write_as_admin(actor, id, !disabled, update, then).await?)
     }
@@ -233,7 +218,7 @@ impl UserStore for SqlStore {
         let change = match writer {
             Writer::Admin(_) => REVOKE,
             // Their token was issued at the stored value or later.
-            Writer::Owner { .. } | Writer::Login { .. } => GROW,
+            Writer::Owner { .. } | Writer::Login { .. } | Writer::Link(_) => GROW,
             Writer::Operator => LOWER,
         };
         let update = self.0.statement(r#"UPDATE "user" SET "#).bind(id);
@@ -264,15 +249,26 @@ impl UserStore for SqlStore {
                 $4 IS NULL OR EXISTS (
                     SELECT 1 FROM "user" WHERE id = $4 AND role = 'admin' AND NOT disabled
                 )
-            ) AND ($5 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $5))"#;
+            ) AND ($5 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $5))
+            AND ($6 IS NULL OR NOT disabled AND EXISTS (
+                SELECT 1 FROM password_link WHERE user_id = "user".id AND digest = $6 AND expires_at > "#;
         // It always grows, because it is the version of the password too.
-        let update = self.0.statement(r#"UPDATE "user" SET password = $2, "#).push(GROW);
+        let update = self.0.statement(SET_PASSWORD).push(GROW);
         let update = update.bind(id).bind(hash.expose_secret());
         let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
-        let update = returning(revoking(update.bind(writer.session())).push(condition));
-        let then = self.end_sessions(id, writer.session());
+        let update = update.bind(writer.session()).bind(writer.link());
+        let update = returning(revoking(update).push(condition).push_now().push("))"));
+        let mut then = self.end_sessions(id, writer.session());
+        then.push(self.end_link(id));
         let then = self.record_users(write, then);
-        only(self.0.write_all(update, then).await?)
+        // Of two uses of a link at once, the second finds it used.
+        let lock = self.select().push(" WHERE id = $1").bind(id);
+        only(match writer.link() {
+            Some(_) => {
+                self.0.write_if(lock, |_: &[User]| Ok::<_, WriteError>(()), update, then).await?
+            }
+            None => self.0.write_all(update, then).await?,
+        })
     }
 
     async fn replace_password(
@@ -281,7 +277,9 @@ impl UserStore for SqlStore {
         old: &SecretString,
         new: SecretString,
     ) -> Result<bool, StoreError> {
-        let sql = r#"UPDATE "user" SET password = $3 WHERE id = $1 AND password = $2 RETURNING id"#;
+        let sql = r#"UPDATE "user" SET password = CASE WHEN second_factor THEN 'otp:' ELSE '' END || $3
+            WHERE id = $1 AND password = CASE WHEN second_factor THEN 'otp:' ELSE '' END || $2
+            RETURNING id"#;
         let update = self.0.statement(sql).bind(id);
         let update = update.bind(old.expose_secret()).bind(new.expose_secret());
         Ok(!self.0.write::<(i64,)>(update).await?.is_empty())

@@ -5,14 +5,14 @@ use rolegate_sql_store::{DatabaseUrl, Inspection, Probe, Tables};
 
 /// The columns of a user, in the order of their rows.
 pub(super) const COLUMNS: &str =
-    "id, username, role, tokens_not_before, disabled, tokens_marked_until";
+    "id, username, role, tokens_not_before, disabled, tokens_marked_until, second_factor";
 
 macro_rules! migrations {
     ($engine:literal) => {
         migrations!($engine: 1 "user" "0001_user", 2 "tokens not before" "0002_tokens_not_before",
             3 "disabled" "0003_disabled", 4 "api key" "0004_api_key", 5 "clock" "0005_clock",
             6 "role" "0006_role", 7 "session" "0007_session", 8 "user times" "0008_user_times",
-            9 "audit" "0009_audit")
+            9 "audit" "0009_audit", 10 "second step" "0010_second_step")
     };
     ($engine:literal: $($version:literal $name:literal $file:literal),+) => {
         &[$((

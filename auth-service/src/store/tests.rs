@@ -8,6 +8,7 @@ mod listing;
 mod memory;
 mod passwords;
 mod revoked_tokens;
+mod second_factor;
 mod sessions;
 
 pub(crate) use memory::MemoryStore;
@@ -52,6 +53,14 @@ use revoked_tokens::{
     a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens,
     every_read_has_the_time_also_of_nothing, of_many_logouts_by_one_token_the_first_ends_it,
     revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
+};
+
+use second_factor::{
+    a_link_is_good_once_and_until_another_or_a_password,
+    a_link_of_a_disabled_user_ends_and_a_later_one_waits,
+    a_second_factor_begins_and_is_on_by_its_secret, a_step_and_a_recovery_code_are_used_once,
+    an_admin_or_its_user_turns_a_second_factor_off, links_are_made_by_admins_and_with_new_users,
+    ten_wrong_codes_count_and_then_no_code_is_good,
 };
 
 use sessions::{
@@ -110,6 +119,13 @@ postgres_cluster::conformance_tests! {
         revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user,
         a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens,
         every_read_has_the_time_also_of_nothing,
+        a_link_is_good_once_and_until_another_or_a_password,
+        a_link_of_a_disabled_user_ends_and_a_later_one_waits,
+        links_are_made_by_admins_and_with_new_users,
+        a_second_factor_begins_and_is_on_by_its_secret,
+        an_admin_or_its_user_turns_a_second_factor_off,
+        a_step_and_a_recovery_code_are_used_once,
+        ten_wrong_codes_count_and_then_no_code_is_good,
         pages_are_ordered_and_filtered,
         prefix_is_literal,
         a_search_finds_what_contains_the_text_in_any_case,
@@ -130,7 +146,7 @@ impl Write {
 }
 
 async fn insert(store: &dyn UserStore, username: &str, role: Role) -> User {
-    let new = NewUser { username: username.into(), password_hash: "hash".into(), role };
+    let new = NewUser { username: username.into(), password_hash: "hash".into(), role, link: None };
     store.insert(None, new, Write::any()).await.expect("inserted")
 }
 
@@ -162,7 +178,12 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
     assert_eq!((&*ann.username, ann.role, ann.tokens_not_before), ("ann", Role::AUTHOR, 0));
     insert(store, "Ann", Role::USER).await;
     insert(store, "ann ", Role::USER).await;
-    let taken = NewUser { username: "ann".into(), password_hash: "x".into(), role: Role::ADMIN };
+    let taken = NewUser {
+        username: "ann".into(),
+        password_hash: "x".into(),
+        role: Role::ADMIN,
+        link: None,
+    };
     let refused = store.insert(None, taken, Write::any()).await;
     assert!(matches!(refused, Err(WriteError::UsernameTaken)), "{refused:?}");
     assert_eq!(get(store, ann.id).await, Some(ann));
@@ -172,7 +193,11 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
 async fn one_of_several_concurrent_inserts_wins(store: &dyn UserStore) {
     let insert = || {
         let (username, password_hash) = ("ann".into(), "hash".into());
-        store.insert(None, NewUser { username, password_hash, role: Role::USER }, Write::any())
+        store.insert(
+            None,
+            NewUser { username, password_hash, role: Role::USER, link: None },
+            Write::any(),
+        )
     };
     let results: [_; 4] = join!(insert(), insert(), insert(), insert()).into();
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
@@ -199,13 +224,14 @@ async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStor
         [("", "12", 12), ("", "04", 12), ("", "14", 14), ("", "13", 14), (peppered, "15", 15)]
     {
         let password_hash = format!("{pepper}$2b${cost}${}", "x".repeat(53)).into();
-        let new = NewUser { username: format!("user {cost}"), password_hash, role: Role::USER };
+        let username = format!("user {cost}");
+        let new = NewUser { username, password_hash, role: Role::USER, link: None };
         store.insert(None, new, Write::any()).await.expect("inserted");
         assert_eq!(highest().await, Some(expected));
     }
     // Of Django: in the midst it looks like a hash of bcrypt.
     let password_hash = format!("pbkdf2_sha256$29$ab${}=", "z".repeat(43)).into();
-    let new = NewUser { username: "imported".into(), password_hash, role: Role::USER };
+    let new = NewUser { username: "imported".into(), password_hash, role: Role::USER, link: None };
     store.insert(None, new, Write::any()).await.expect("inserted");
     assert_eq!(highest().await, Some(15));
 }

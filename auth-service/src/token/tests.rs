@@ -31,6 +31,7 @@ fn ada() -> User {
         tokens_not_before: 0,
         disabled: false,
         tokens_marked_until: 0,
+        second_factor: false,
     }
 }
 

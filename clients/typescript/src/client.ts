@@ -10,9 +10,10 @@ import { authorizeRequest, decide, type Decision, outcomesOf, refusedOr } from "
 import { Malformed, RolegateError } from "./errors.js";
 import * as pb from "./generated/rolegate/auth/v1/auth.js";
 import * as methods from "./methods.js";
-import { type CurrentUser, currentUserFrom, type NewSession, type Session, sessionFrom } from "./session.js";
+import { type CurrentUser, currentUserFrom, type Session, sessionFrom } from "./session.js";
+import { SignIn } from "./sign-in.js";
 import {
-  idFrom, type Login, optionalId, optionalIdFrom, type Role, roleFields, roleFrom, type User, userFrom, type UserPage,
+  idFrom, optionalId, optionalIdFrom, type Role, roleFields, roleFrom, type User, userFrom, type UserPage,
 } from "./user.js";
 import { follow, type UserEvent, Watch } from "./user-changes.js";
 
@@ -30,13 +31,14 @@ const MAX_BATCH = 256;
  * Calls reject with a `RolegateError`. They end after 5 seconds, those that hash a password after 10; calls
  * that change nothing are made again if they reached no replica.
  */
-export class AuthClient {
+export class AuthClient extends SignIn {
   readonly #client: Client;
   readonly #passwords: Client;
   readonly #decisions: Batcher<Decision, User>;
   readonly #closing = new AbortController();
 
   constructor(url: string, tls?: Tls) {
+    super();
     const address = parseAddress(url, tls);
     const connect = () => new Client(address.target, address.credentials, OPTIONS);
     [this.#client, this.#passwords] = [connect(), connect()];
@@ -58,32 +60,13 @@ export class AuthClient {
 
   /** Creates a user with the role `user`. */
   async register(username: string, password: string, context: Context = {}): Promise<User> {
-    return userFrom((await this.#call(methods.REGISTER, { username, password }, context)).user);
-  }
-
-  /** Checks a username and a password and issues an access token. */
-  async login(username: string, password: string, context: Context = {}): Promise<Login> {
-    const response = await this.#call(methods.LOGIN, { username, password }, context);
-    return { accessToken: response.accessToken, user: userFrom(response.user) };
-  }
-
-  /** Checks a username and a password and makes a session. */
-  async createSession(
-    username: string,
-    password: string,
-    options: { name?: string | undefined; userAgent?: string | undefined } = {},
-    context: Context = {},
-  ): Promise<NewSession> {
-    const { name, userAgent = "" } = options;
-    const message = { username, password, name, userAgent, forDomain: false };
-    const { token, session, user } = await this.#call(methods.CREATE_SESSION, message, context);
-    return { token, session: sessionFrom(session), user: userFrom(user) };
+    return userFrom((await this.call(methods.REGISTER, { username, password }, context)).user);
   }
 
   /** Checks a username and a password, for HTTP Basic (RFC 7617). */
   async verifyCredentials(username: string, password: string, context: Context = {}): Promise<User> {
     const message = { username, password, roleNames: [] };
-    return userFrom((await this.#call(methods.VERIFY_CREDENTIALS, message, context)).user);
+    return userFrom((await this.call(methods.VERIFY_CREDENTIALS, message, context)).user);
   }
 
   /**
@@ -102,7 +85,7 @@ export class AuthClient {
     // A token that cannot be one is refused in its place and spoils no other decision.
     const all = decisions.map(({ token, roles }) => refusedOr(() => authorizeRequest(token, roles)));
     const items = all.filter((item) => !(item instanceof RolegateError));
-    const response = await this.#call(methods.BATCH_AUTHORIZE, { items }, context);
+    const response = await this.call(methods.BATCH_AUTHORIZE, { items }, context);
     const outcomes = outcomesOf(response, items.length).values();
     return all.map((item) => {
       return item instanceof RolegateError ? item : (outcomes.next().value ?? new Malformed(""));
@@ -117,8 +100,8 @@ export class AuthClient {
     role: Role = "user",
     context: Context = {},
   ): Promise<User> {
-    const message = { username, password, ...roleFields(role) };
-    return userFrom((await this.#call(methods.CREATE_USER, message, context, actor)).user);
+    const message = { username, password, ...roleFields(role), passwordLink: false };
+    return userFrom((await this.call(methods.CREATE_USER, message, context, actor)).user);
   }
 
   /** Disables or enables a user. Every credential of a disabled user is refused. */
@@ -129,13 +112,13 @@ export class AuthClient {
     context: Context = {},
   ): Promise<User> {
     const message = { userId: BigInt(id), disabled };
-    return userFrom((await this.#call(methods.SET_USER_DISABLED, message, context, actor)).user);
+    return userFrom((await this.call(methods.SET_USER_DISABLED, message, context, actor)).user);
   }
 
   /** Replaces the role of a user, from the next decision on. */
   async setUserRole(actor: string, id: number, role: Role, context: Context = {}): Promise<User> {
     const message = { userId: BigInt(id), ...roleFields(role) };
-    return userFrom((await this.#call(methods.SET_USER_ROLE, message, context, actor)).user);
+    return userFrom((await this.call(methods.SET_USER_ROLE, message, context, actor)).user);
   }
 
   /** Lists users by ascending id: at most `limit` (1 to 200) with an id greater than `after`. */
@@ -147,18 +130,18 @@ export class AuthClient {
     const { limit = 50, after = 0, usernamePrefix = "", role } = query;
     const filter = { usernamePrefix, search: "", ...(role !== undefined && roleFields(role)) };
     const message = { pageSize: limit, after: BigInt(after), ...filter, withTimes: false };
-    const { users, nextAfter } = await this.#call(methods.LIST_USERS, message, context, actor);
+    const { users, nextAfter } = await this.call(methods.LIST_USERS, message, context, actor);
     return { users: users.map(userFrom), next: optionalIdFrom(nextAfter) };
   }
 
   /** Returns a user. */
   async getUser(actor: string, id: number, context: Context = {}): Promise<User> {
-    return userFrom((await this.#call(methods.GET_USER, { userId: BigInt(id) }, context, actor)).user);
+    return userFrom((await this.call(methods.GET_USER, { userId: BigInt(id) }, context, actor)).user);
   }
 
   /** Deletes a user and returns it. */
   async deleteUser(actor: string, id: number, context: Context = {}): Promise<User> {
-    return userFrom((await this.#call(methods.DELETE_USER, { userId: BigInt(id) }, context, actor)).user);
+    return userFrom((await this.call(methods.DELETE_USER, { userId: BigInt(id) }, context, actor)).user);
   }
 
   /** Replaces the password of another user, and ends the user's tokens and sessions. */
@@ -169,7 +152,7 @@ export class AuthClient {
     context: Context = {},
   ): Promise<User> {
     const message = { userId: BigInt(id), password };
-    return userFrom((await this.#call(methods.SET_PASSWORD, message, context, actor)).user);
+    return userFrom((await this.call(methods.SET_PASSWORD, message, context, actor)).user);
   }
 
   /** Replaces the password of the user `actor`. Ends the user's tokens, and sessions but `actor`. */
@@ -180,7 +163,7 @@ export class AuthClient {
     context: Context = {},
   ): Promise<User> {
     const message = { currentPassword, newPassword };
-    return userFrom((await this.#call(methods.CHANGE_PASSWORD, message, context, actor)).user);
+    return userFrom((await this.call(methods.CHANGE_PASSWORD, message, context, actor)).user);
   }
 
   /**
@@ -189,7 +172,7 @@ export class AuthClient {
    */
   async revokeTokens(actor: string, userId?: number, context: Context = {}): Promise<User> {
     const message = { userId: optionalId(userId), fromCookie: false };
-    return userFrom((await this.#call(methods.REVOKE_TOKENS, message, context, actor)).user);
+    return userFrom((await this.call(methods.REVOKE_TOKENS, message, context, actor)).user);
   }
 
   /**
@@ -205,14 +188,14 @@ export class AuthClient {
     const { role, expiresAt, userId } = options;
     const fields = role !== undefined && roleFields(role);
     const message = { name, ...fields, expiresAt, userId: optionalId(userId) };
-    const response = await this.#call(methods.CREATE_API_KEY, message, context, actor);
+    const response = await this.call(methods.CREATE_API_KEY, message, context, actor);
     return newApiKeyFrom(response, userId);
   }
 
   /** The API keys of a user by ascending id; without an id, of the user `actor`. */
   async listApiKeys(actor: string, userId?: number, context: Context = {}): Promise<ApiKey[]> {
     const message = { userId: optionalId(userId) };
-    const response = await this.#call(methods.LIST_API_KEYS, message, context, actor);
+    const response = await this.call(methods.LIST_API_KEYS, message, context, actor);
     return response.apiKeys.map(apiKeyFrom);
   }
 
@@ -226,14 +209,14 @@ export class AuthClient {
     const selected: pb.DeleteApiKeysRequest["keys"] =
       keys === "all" ? { $case: "all", value: {} } : { $case: "keyId", value: BigInt(keys) };
     const message = { userId: optionalId(userId), keys: selected };
-    const response = await this.#call(methods.DELETE_API_KEYS, message, context, actor);
+    const response = await this.call(methods.DELETE_API_KEYS, message, context, actor);
     return response.apiKeys.map(apiKeyFrom);
   }
 
   /** The sessions of a user by ascending id; without an id, of the user `actor`. */
   async listSessions(actor: string, userId?: number, context: Context = {}): Promise<Session[]> {
     const message = { userId: optionalId(userId) };
-    const response = await this.#call(methods.LIST_SESSIONS, message, context, actor);
+    const response = await this.call(methods.LIST_SESSIONS, message, context, actor);
     return response.sessions.map(sessionFrom);
   }
 
@@ -247,30 +230,30 @@ export class AuthClient {
     const selected: pb.DeleteSessionsRequest["sessions"] =
       sessions === "all" ? { $case: "all", value: {} } : { $case: "sessionId", value: BigInt(sessions) };
     const message = { userId: optionalId(userId), sessions: selected };
-    const response = await this.#call(methods.DELETE_SESSIONS, message, context, actor);
+    const response = await this.call(methods.DELETE_SESSIONS, message, context, actor);
     return response.sessions.map(sessionFrom);
   }
 
   /** The user `actor`, which may be any credential, and what kind of credential it is. */
   async getCurrentUser(actor: string, context: Context = {}): Promise<CurrentUser> {
-    return currentUserFrom(await this.#call(methods.GET_CURRENT_USER, {}, context, actor));
+    return currentUserFrom(await this.call(methods.GET_CURRENT_USER, {}, context, actor));
   }
 
   /** The roles that auth-service has. */
   async listRoles(actor: string, context: Context = {}): Promise<Role[]> {
-    const { roleNames } = await this.#call(methods.LIST_ROLES, {}, context, actor);
+    const { roleNames } = await this.call(methods.LIST_ROLES, {}, context, actor);
     return roleNames.map((name) => roleFrom(name));
   }
 
   /** The usernames of up to 256 users by id, without ids that do not exist. Needs no actor. */
   async getUsernames(ids: readonly number[], context: Context = {}): Promise<Map<number, string>> {
-    const { users } = await this.#call(methods.BATCH_GET_USERS, { ids: ids.map(BigInt) }, context);
+    const { users } = await this.call(methods.BATCH_GET_USERS, { ids: ids.map(BigInt) }, context);
     return new Map(users.map(({ id, username }) => [idFrom(id), username]));
   }
 
   /** Lists the record, the newest first: at most `limit` entries with a revision below `after`. */
   async listAudit(actor: string, query: AuditQuery = {}, context: Context = {}): Promise<AuditPage> {
-    return auditPageFrom(await this.#call(methods.LIST_AUDIT, auditRequest(query), context, actor));
+    return auditPageFrom(await this.call(methods.LIST_AUDIT, auditRequest(query), context, actor));
   }
 
   /**
@@ -285,7 +268,7 @@ export class AuthClient {
     return follow(this.#client, SERVICE, metadata, new Watch(fromRevision), this.#closing.signal);
   }
 
-  async #call<Request, Response>(
+  protected override async call<Request, Response>(
     method: Method<Request, Response>,
     message: Request,
     context: Context,

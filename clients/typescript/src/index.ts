@@ -18,6 +18,8 @@ export {
   Unavailable,
 } from "./errors.js";
 export { userOf } from "./http.js";
+export { type NewUser, type PasswordLink } from "./password-link.js";
+export { type SecondFactor, type SecondFactorEnrolment } from "./second-factor.js";
 export { type CurrentUser, type NewSession, type Session } from "./session.js";
 export { type Login, type Role, type User, type UserPage } from "./user.js";
 export {

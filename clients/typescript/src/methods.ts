@@ -91,6 +91,45 @@ export const SET_PASSWORD = {
   hashes: true,
 } satisfies Method<pb.SetPasswordRequest, pb.SetPasswordResponse>;
 
+export const CREATE_PASSWORD_LINK = {
+  name: "CreatePasswordLink",
+  request: pb.CreatePasswordLinkRequest,
+  response: pb.CreatePasswordLinkResponse,
+} satisfies Method<pb.CreatePasswordLinkRequest, pb.CreatePasswordLinkResponse>;
+
+export const REDEEM_PASSWORD_LINK = {
+  name: "RedeemPasswordLink",
+  request: pb.RedeemPasswordLinkRequest,
+  response: pb.RedeemPasswordLinkResponse,
+  hashes: true,
+} satisfies Method<pb.RedeemPasswordLinkRequest, pb.RedeemPasswordLinkResponse>;
+
+export const ENROL_SECOND_FACTOR = {
+  name: "EnrolSecondFactor",
+  request: pb.EnrolSecondFactorRequest,
+  response: pb.EnrolSecondFactorResponse,
+  hashes: true,
+} satisfies Method<pb.EnrolSecondFactorRequest, pb.EnrolSecondFactorResponse>;
+
+export const ENABLE_SECOND_FACTOR = {
+  name: "EnableSecondFactor",
+  request: pb.EnableSecondFactorRequest,
+  response: pb.EnableSecondFactorResponse,
+} satisfies Method<pb.EnableSecondFactorRequest, pb.EnableSecondFactorResponse>;
+
+export const DISABLE_SECOND_FACTOR = {
+  name: "DisableSecondFactor",
+  request: pb.DisableSecondFactorRequest,
+  response: pb.DisableSecondFactorResponse,
+} satisfies Method<pb.DisableSecondFactorRequest, pb.DisableSecondFactorResponse>;
+
+export const GET_SECOND_FACTOR = {
+  name: "GetSecondFactor",
+  request: pb.GetSecondFactorRequest,
+  response: pb.GetSecondFactorResponse,
+  isRead: true,
+} satisfies Method<pb.GetSecondFactorRequest, pb.GetSecondFactorResponse>;
+
 export const CHANGE_PASSWORD = {
   name: "ChangePassword",
   request: pb.ChangePasswordRequest,

@@ -64,8 +64,8 @@ export class RolegateServer {
   }
 
   /** An access token. */
-  async login(username: string, password: string): Promise<string> {
-    const answer = await post(`${this.bearer}/login`, { username, password });
+  async login(username: string, password: string, otp?: string): Promise<string> {
+    const answer = await post(`${this.bearer}/login`, { username, password, otp });
     return answer["access_token"] as string;
   }
 

@@ -7,8 +7,8 @@ import { type AllowedRoles, Role as WireRole, type User as WireUser } from "./ge
 export type Role = "user" | "author" | "admin" | (string & {});
 
 /**
- * A user, with the role stored when the service answered; in decisions `user` for a stored role that the
- * service does not have.
+ * A user, with the role stored when the service answered; in decisions `user` for a stored role that grants
+ * nothing.
  */
 export interface User {
   readonly id: number;

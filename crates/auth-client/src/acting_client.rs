@@ -1,5 +1,11 @@
 //! The typed calls on behalf of a user.
 
+mod password_link;
+mod second_factor;
+
+pub use password_link::PasswordLink;
+pub use second_factor::{SecondFactor, SecondFactorEnrolment};
+
 use crate::{
     api_key::{ApiKey, ApiKeyInput},
     audit::{AuditPage, AuditQuery},
@@ -100,20 +106,30 @@ impl ActingClient {
         User::try_from_response(response.user)
     }
 
-    /// Creates a user, also while registration is disabled. `role`: `None` stands for a malformed name.
+    /// Creates a user, also while registration is disabled. Without a password, the response has a link by which
+    /// the user chooses one. `role`: `None` stands for a malformed name.
     pub async fn create_user(
         &self,
         username: &str,
-        password: &SecretString,
+        password: Option<&SecretString>,
         role: Option<Role>,
-    ) -> Result<User, CallError> {
-        let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
+    ) -> Result<(User, Option<PasswordLink>), CallError> {
         let (role_name, role) = role_fields(role);
-        let (role_name, role) = (Some(role_name), Some(role));
-        let request = self.request(CreateUserRequest { username, password, role, role_name })?;
+        let request = self.request(CreateUserRequest {
+            username: username.to_owned(),
+            password: password.map_or_else(String::new, |it| it.expose_secret().to_owned()),
+            role: Some(role),
+            role_name: Some(role_name),
+            password_link: password.is_none(),
+        })?;
         let client = self.auth.passwords();
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_user).await?;
-        User::try_from_response(response.user)
+        let link = response.password_link.map(PasswordLink::try_from).transpose()?;
+        // Without either, nobody could sign in. The version before refuses to create such a user.
+        if link.is_none() && password.is_none() {
+            return Err(CallError::Malformed);
+        }
+        Ok((User::try_from_response(response.user)?, link))
     }
 
     /// Disables or enables a user. Every credential of a disabled user is refused.

@@ -14,8 +14,8 @@ use rolegate_grpc_client::{
 };
 use rolegate_proto::{
     auth_v1::{
-        AuthorizeRequest, CreateSessionRequest, LoginRequest, RegisterRequest,
-        auth_service_server::SERVICE_NAME,
+        AuthorizeRequest, CreateSessionRequest, LoginRequest, RedeemPasswordLinkRequest,
+        RegisterRequest, auth_service_server::SERVICE_NAME,
     },
     limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
@@ -96,27 +96,32 @@ impl AuthClient {
         User::try_from_response(response.user)
     }
 
-    /// Checks a username and a password and issues an access token.
+    /// Checks a username and a password and issues an access token. `otp`: a one-time code or a recovery code,
+    /// which users need whose second factor is on.
     pub async fn login(
         &self,
         username: &str,
         password: &SecretString,
+        otp: Option<&str>,
         context: CallContext,
     ) -> Result<(SecretString, User), CallError> {
         let client = self.checks_of(username);
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
-        let request = context.request(LoginRequest { username, password });
+        let otp = otp.map(str::to_owned);
+        let request = context.request(LoginRequest { username, password, otp });
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::login).await?;
         let user = User::try_from_response(response.user)?;
         Ok((response.access_token.into(), user))
     }
 
-    /// Checks a username and a password and makes a session. Returns its token, which auth-service does not
+    /// Checks what [`Self::login`] checks, and makes a session. Returns its token, which auth-service does not
     /// keep, and what it keeps. A session `for_domain` is good in the cookie of the sign-in page only.
+    #[expect(clippy::too_many_arguments, reason = "the fields of the request")]
     pub async fn create_session(
         &self,
         username: &str,
         password: &SecretString,
+        otp: Option<&str>,
         name: Option<String>,
         user_agent: Option<&str>,
         for_domain: bool,
@@ -129,6 +134,7 @@ impl AuthClient {
             name,
             user_agent: user_agent.unwrap_or_default().to_owned(),
             for_domain,
+            otp: otp.map(str::to_owned),
         });
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
         let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
@@ -136,6 +142,21 @@ impl AuthClient {
         let prefix = if for_domain { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
         let token = Some(response.token).filter(|token| token.starts_with(prefix));
         Ok((token.ok_or(CallError::Malformed)?.into(), session))
+    }
+
+    /// Sets the password of the user of a link, which is used up, and revokes the user's tokens and sessions.
+    pub async fn redeem_password_link(
+        &self,
+        token: &SecretString,
+        password: &SecretString,
+        context: CallContext,
+    ) -> Result<(), CallError> {
+        let (token, password) =
+            (token.expose_secret().to_owned(), password.expose_secret().to_owned());
+        let request = context.request(RedeemPasswordLinkRequest { token, password });
+        let client = self.passwords();
+        call(PASSWORD_TIMEOUT, &client, request, Client::redeem_password_link).await?;
+        Ok(())
     }
 
     /// Decides whether the bearer of an access token meets a requirement, by the role stored now.

@@ -3,7 +3,8 @@
 //! - [`AuthClient`], and [`ActingClient`] for calls on behalf of a user: one method for each call of the
 //!   contract, with a deadline. Calls are balanced over all replicas; concurrent role decisions share
 //!   calls and never use a stale role.
-//! - [`User`], [`Role`], [`Requirement`], [`ApiKey`], [`Session`], [`AuditEntry`]: the types of these calls.
+//! - [`User`], [`Role`], [`Requirement`], [`ApiKey`], [`Session`], [`PasswordLink`], [`SecondFactor`],
+//!   [`AuditEntry`]: the types of these calls.
 //! - [`UserWatcher`]: the changes of users, for services that keep something of theirs.
 //! - [`CallError`], [`CallContext`], [`ClientTls`] and others: from `rolegate-grpc-client`.
 //! - [`settings`] (feature `settings`): the settings of programs that call auth-service.
@@ -27,7 +28,7 @@ pub mod testing;
 mod user;
 mod user_changes;
 
-pub use acting_client::ActingClient;
+pub use acting_client::{ActingClient, PasswordLink, SecondFactor, SecondFactorEnrolment};
 pub use api_key::{ApiKey, ApiKeyInput};
 pub use audit::{AuditEntry, AuditPage, AuditQuery};
 #[cfg(feature = "metrics")]

@@ -15,9 +15,10 @@ pub struct User {
     pub id: i64,
     /// Unique, compared byte for byte.
     pub username: String,
-    /// The role stored when auth-service answered; in decisions, `user` for one that it does not have.
+    /// The role stored when auth-service answered; in decisions, `user` for one that grants nothing.
     pub role: Role,
-    /// In decisions, a stored role that auth-service does not have. It grants nothing.
+    /// In decisions, a stored role that grants nothing: one that auth-service does not have, or `admin` where admins
+    /// need a second factor, and this one has none.
     pub unknown_role: Option<Role>,
     /// Whether every credential of the user is refused.
     pub disabled: bool,

@@ -54,7 +54,10 @@ impl AuthClient {
             watcher.interrupted(&error);
             let least = match reason {
                 Some(
-                    Reason::TokenInvalid | Reason::TokenUserNotFound | Reason::RoleInsufficient,
+                    Reason::TokenInvalid
+                    | Reason::TokenUserNotFound
+                    | Reason::RoleInsufficient
+                    | Reason::SecondFactorRequired,
                 ) => REFUSED_PAUSE,
                 _ => retry_after.unwrap_or_default(),
             };

@@ -71,7 +71,7 @@ pub(crate) async fn admin(
     auth: &AuthClient,
     password: &SecretString,
 ) -> Result<ActingClient, CallError> {
-    let (token, _) = auth.login("admin", password, CallContext::default()).await?;
+    let (token, _) = auth.login("admin", password, None, CallContext::default()).await?;
     Ok(auth.clone().acting_for(token, CallContext::default()))
 }
 

@@ -63,8 +63,8 @@ async fn serve(settings: Settings, parent: Option<Pid>) -> Result<(), Failure> {
     let (shutdown, free) = (Shutdown::new(), SocketAddr::from(([127, 0, 0, 1], 0)));
     let grpc = rolegate_grpc_server::bind("AUTH_LISTEN_ADDR", free).await?.with_tls(flags.tls()?);
     let listener = http_server::bind("CONTROL", free).await?;
-    let (public, sign_in) = (settings.public, flags.sign_in.read()?);
-    let gateway = Gateway::bind(&public, sign_in, public.forward_auth_tls()?).await?;
+    let public = settings.public;
+    let gateway = Gateway::bind(&public, &flags.sign_in, public.forward_auth_tls()?).await?;
     let (auth, streams) = in_memory::auth();
     let admin_password = flags.default_admin_password.unwrap_or_default();
     let notice = gateway.announce(Notice::new("Rolegate for tests"));
@@ -74,9 +74,9 @@ async fn serve(settings: Settings, parent: Option<Pid>) -> Result<(), Failure> {
         let (admin, mut users) = (admin(&client, &admin_password).await?, HashMap::new());
         for NewUser { username, password, role } in new_users {
             let role = role.as_deref().unwrap_or("user").parse().ok();
-            let user = admin.create_user(&username, &password, role).await;
+            let created = admin.create_user(&username, Some(&password), role).await;
             let invalid = |error| SettingError::new("--user", format!("{username:?}: {error}"));
-            users.insert(username.clone(), user.map_err(invalid)?.id);
+            users.insert(username.clone(), created.map_err(invalid)?.0.id);
         }
         notice.print(LogFormat::Json);
         let controlled = Controlled { auth: client, admin_password, failures, users, host };

@@ -63,6 +63,7 @@ impl Settings {
         let service = &mut settings.service;
         service.default_admin_password.get_or_insert("admin-password".into());
         service.signing_secret.get_or_insert(secret_generation::signing_secret()?);
+        service.second_factor_key.get_or_insert(secret_generation::signing_secret()?);
         // The lowest of bcrypt: about a millisecond.
         service.bcrypt_cost = 4;
         Ok(settings)

@@ -10,7 +10,7 @@ async fn token_expires() {
     let program = &mut TestServer::program();
     let server = TestServer::start(program.args(["--user", "ada:open sesame:author"]));
     let auth = AuthClient::connect_lazy(&server.addresses["grpc"]).expect("a URL");
-    let login = auth.login("ada", &"open sesame".into(), CallContext::default()).await;
+    let login = auth.login("ada", &"open sesame".into(), None, CallContext::default()).await;
     let (token, _) = login.expect("a login");
     let author = Requirement::Roles(&[Role::AUTHOR]);
     let decide = || auth.authorize(&token, author, CallContext::default());

@@ -55,6 +55,16 @@ async fn wrong_credentials_get_one_error_and_the_exact_challenge() {
 }
 
 #[tokio::test]
+async fn basic_has_no_second_step() {
+    let response = send_one(protected(b"enrolled:right")).await;
+    response.assert_error(401, "One-time code required.");
+    response.assert_reason("OTP_REQUIRED");
+    assert_eq!(response.header("www-authenticate"), "Basic");
+    let wrong = send_one(protected(b"enrolled:wrong")).await;
+    wrong.assert_error(401, "Invalid username or password.");
+}
+
+#[tokio::test]
 async fn malformed_authorization_is_not_authenticated() {
     let no_colon = format!("Basic {}", STANDARD.encode("somebody"));
     for value in ["", "Basic", "Basic ", "Basic !!!!", "Bearer user", "somebody:right", &no_colon] {

@@ -2,6 +2,8 @@ mod api_keys;
 mod audit;
 mod calls;
 mod errors;
+mod password_links;
+mod second_factor;
 mod sessions;
 
 use super::router;
@@ -47,6 +49,8 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
     let password = r#"{"password": "new"}"#;
     let key = r#"{"name": "a", "role": "author"}"#;
     let own_password = r#"{"current_password": "right", "new_password": "new"}"#;
+    let link = r#"{"token": "rgl_good", "password": "new"}"#;
+    let (current, otp) = (r#"{"current_password": "right"}"#, r#"{"otp": "123456"}"#);
     // Callers: no token, invalid token, token of a deleted user, user, author, admin.
     for (method, path, body, statuses) in [
         ("GET", "/", "", [200, 200, 200, 200, 200, 200]),
@@ -65,6 +69,14 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
         ("PATCH", "/users/1", r#"{"disabled": true}"#, [401, 401, 401, 403, 403, 200]),
         ("PUT", "/users/1/role", role, [401, 401, 401, 403, 403, 200]),
         ("PUT", "/users/1/password", password, [401, 401, 401, 403, 403, 200]),
+        ("POST", "/users", r#"{"username": "somebody"}"#, [401, 401, 401, 403, 403, 201]),
+        ("POST", "/users/1/password-link", "", [401, 401, 401, 403, 403, 201]),
+        ("PUT", "/password", link, [200, 200, 200, 200, 200, 200]),
+        ("POST", "/profile/second-factor", current, [401, 401, 401, 201, 400, 201]),
+        ("PUT", "/profile/second-factor", otp, [401, 401, 401, 200, 400, 400]),
+        ("DELETE", "/profile/second-factor", otp, [401, 401, 401, 400, 200, 400]),
+        ("GET", "/profile/second-factor", "", [401, 401, 401, 200, 200, 200]),
+        ("DELETE", "/users/2/second-factor", "", [401, 401, 401, 403, 403, 200]),
         ("POST", "/logout", "", [401, 401, 401, 200, 200, 200]),
         ("DELETE", "/users/1/tokens", "", [401, 401, 401, 403, 403, 200]),
         ("POST", "/profile/keys", r#"{"name": "a"}"#, [401, 401, 401, 201, 201, 201]),
@@ -180,6 +192,10 @@ async fn unknown_paths_and_methods_get_error_bodies() {
         ("GET", "/users/1/role", "PUT"),
         ("OPTIONS", "/users/1/role", "PUT"),
         ("GET", "/sessions", "POST"),
+        ("GET", "/password", "PUT"),
+        ("GET", "/users/1/password-link", "POST"),
+        ("GET", "/users/1/second-factor", "DELETE"),
+        ("PATCH", "/profile/second-factor", "POST,PUT,DELETE,GET,HEAD"),
         ("POST", "/profile/sessions", "GET,HEAD,DELETE"),
         ("GET", "/profile/sessions/1", "DELETE"),
         ("PATCH", "/users/1/keys", "POST,GET,HEAD,DELETE"),

@@ -53,11 +53,15 @@ pub(crate) async fn register(
 
 /// Login credentials.
 #[derive(Deserialize, ToSchema)]
+#[expect(clippy::option_option, reason = "so that it may be null")]
 pub(crate) struct LoginRequest {
     #[schema(example = "ada")]
     username: String,
     #[schema(value_type = String, format = Password, example = "open sesame")]
     password: SecretString,
+    /// A one-time code or a recovery code, where the user's second factor is on.
+    #[schema(value_type = Option<String>, required = false, example = "123456")]
+    otp: Option<Option<SecretString>>,
 }
 
 /// An access token and its type (RFC 6750).
@@ -73,14 +77,15 @@ pub(crate) struct LoginResponse {
 
 /// Log in
 ///
-/// An unknown username and a wrong password get the same response.
+/// An unknown username and a wrong password get the same response. The one-time code is checked after the password.
 #[utoipa::path(
     post,
     path = "/login",
     request_body = LoginRequest,
     responses(
         (status = 200, body = LoginResponse),
-        (status = 401, description = "The username is unknown or the password is wrong.",
+        (status = 401, description = "The username is unknown, the password is wrong, or the \
+                                      one-time code is missing or wrong.",
             headers(("WWW-Authenticate" = String, description = "`Bearer`")), body = ErrorBody,
             example = "Invalid username or password."),
         TooManyAttempts
@@ -89,9 +94,11 @@ pub(crate) struct LoginResponse {
 pub(crate) async fn login(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
-    JsonBody(LoginRequest { username, password }): JsonBody<LoginRequest>,
+    JsonBody(LoginRequest { username, password, otp }): JsonBody<LoginRequest>,
 ) -> Answer<LoginResponse> {
-    let call = state.auth.login(&username, &password, context);
+    let otp = otp.flatten();
+    let otp = otp.as_ref().map(ExposeSecret::expose_secret);
+    let call = state.auth.login(&username, &password, otp, context);
     let (token, _) = state.refusals.login(context, call).await?;
     let access_token = token.expose_secret().to_owned();
     Ok(Json(LoginResponse { access_token, token_type: "bearer" }))

@@ -71,8 +71,8 @@ pub(crate) struct PasswordUpdateRequest {
         (status = 400, description = "The password breaks a rule, the user is oneself, the id is \
                                       not an integer, or the request body is malformed.",
             body = ErrorBody, example = "Password must have at most 72 bytes."),
-        (status = 403, description = "The user's stored role is not `admin`, or the caller \
-                                      presented an API key.",
+        (status = 403, description = "The user's stored role is not `admin`, the caller presented \
+                                      an API key, or only users choose their passwords.",
             body = ErrorBody, example = "Insufficient privileges.")
     )
 )]

@@ -217,7 +217,8 @@ pub(crate) async fn delete_post(
 
 /// The audit log says of a refused role which one would have been enough: the guard of the route was.
 fn owner_needed(error: CallError) -> ApiError {
-    let is_denied = error.reason() == Some(Reason::RoleInsufficient);
+    let denied = [Some(Reason::RoleInsufficient), Some(Reason::SecondFactorRequired)];
+    let is_denied = denied.contains(&error.reason());
     let error = ApiError::from(error);
     if is_denied { error.requiring(RequiredRoles("owner,admin".into())) } else { error }
 }

@@ -93,6 +93,7 @@ pub(crate) struct SessionsResponse {
 
 /// Login credentials, and a name for lists.
 #[derive(Deserialize, ToSchema)]
+#[expect(clippy::option_option, reason = "so that it may be null")]
 pub(crate) struct SessionCreationRequest {
     #[schema(example = "ada")]
     username: String,
@@ -100,6 +101,9 @@ pub(crate) struct SessionCreationRequest {
     password: SecretString,
     #[schema(schema_with = schemas::label, required = false)]
     name: Option<String>,
+    /// A one-time code or a recovery code, where the user's second factor is on.
+    #[schema(value_type = Option<String>, required = false, example = "123456")]
+    otp: Option<Option<SecretString>>,
 }
 
 /// Log in for longer
@@ -116,7 +120,8 @@ pub(crate) struct SessionCreationRequest {
             headers(("Location" = String, description = "`/profile/sessions/{session_id}`"))),
         (status = 400, description = "The name breaks a rule, or the request body is malformed.",
             body = ErrorBody, example = "Session name must have 1 to 100 characters."),
-        (status = 401, description = "The username is unknown or the password is wrong.",
+        (status = 401, description = "The username is unknown, the password is wrong, or the \
+                                      one-time code is missing or wrong.",
             headers(("WWW-Authenticate" = String, description = "`Bearer`")), body = ErrorBody,
             example = "Invalid username or password."),
         TooManyAttempts
@@ -128,10 +133,10 @@ pub(crate) async fn create_session(
     headers: HeaderMap,
     JsonBody(request): JsonBody<SessionCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let SessionCreationRequest { username, password, name } = request;
-    let agent = user_agent(&headers);
-    let agent = agent.as_deref();
-    let call = state.auth.create_session(&username, &password, name, agent, false, context);
+    let SessionCreationRequest { username, password, name, otp } = request;
+    let (agent, otp) = (user_agent(&headers), otp.flatten());
+    let (agent, otp) = (agent.as_deref(), otp.as_ref().map(ExposeSecret::expose_secret));
+    let call = state.auth.create_session(&username, &password, otp, name, agent, false, context);
     let (token, session) = state.refusals.login(context, call).await?;
     let location = [(LOCATION, format!("/profile/sessions/{}", session.id))];
     let response = NewSessionResponse {

@@ -1,23 +1,17 @@
 //! Administration of users: who they are, what they may do, and their access tokens.
 
-use super::{
-    Answer, Message, message, rfc3339,
-    schemas::{self, RoleName},
-};
+use super::{Answer, Message, message, rfc3339, schemas::RoleName};
 use crate::{
     extract::{
-        json_body::{ItemBody, JsonBody},
+        json_body::ItemBody,
         parameters::{PathIds, QueryParams, id_parameter, limit_parameter, parameter},
     },
     openapi::responses::ErrorBody,
-    state::GatewayState,
 };
-use axum::{Json, extract::State, response::IntoResponse};
-use http::{StatusCode, header::LOCATION};
+use axum::Json;
 use rolegate_auth_client::{
     ActingClient, CallError, Reason, Role, User, UserPage, UserQuery, axum::ApiError,
 };
-use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use utoipa::{
     IntoParams, ToSchema,
@@ -141,49 +135,6 @@ pub(crate) async fn list_users(client: ActingClient, params: QueryParams) -> Ans
         ListedUserResponse { user, created_at, last_sign_in_at }
     });
     Ok(Json(UsersResponse { users: users.collect(), next }))
-}
-
-/// A new user.
-#[derive(Deserialize, ToSchema)]
-pub(crate) struct UserCreationRequest {
-    #[schema(schema_with = schemas::username)]
-    username: String,
-    #[schema(schema_with = schemas::password)]
-    password: SecretString,
-    /// `user` if it is missing.
-    #[schema(value_type = RoleName, required = false)]
-    role: Option<String>,
-}
-
-/// Create a user
-///
-/// Works while registration is closed too.
-#[utoipa::path(
-    post,
-    path = "/users",
-    request_body = UserCreationRequest,
-    responses(
-        (status = 201, description = "The new user.",
-            body = UserResponse,
-            headers(("Location" = String, description = "`/users/{user_id}`"))),
-        (status = 400, description = "The username is taken, the username or password breaks a \
-                                      rule, the role does not exist, or the request body is \
-                                      malformed.",
-            body = ErrorBody, example = "Username already exists.")
-    )
-)]
-pub(crate) async fn create_user(
-    State(state): State<GatewayState>,
-    client: ActingClient,
-    JsonBody(request): JsonBody<UserCreationRequest>,
-) -> Result<impl IntoResponse, ApiError> {
-    let UserCreationRequest { username, password, role } = request;
-    // auth-service rejects an unknown role, because the rules of name and password come first.
-    let role = role.map_or(Some(Role::USER), |role| role.parse().ok());
-    let call = client.create_user(&username, &password, role);
-    let user = state.refusals.answer(client.context(), call.await).await?;
-    let location = [(LOCATION, format!("/users/{}", user.id))];
-    Ok((StatusCode::CREATED, location, Json(UserResponse::from(user))))
 }
 
 /// What to change. Other fields are refused: a caller must not take them for changed.

@@ -94,8 +94,11 @@ pub(crate) async fn authenticate(
             if requirement == Requirement::AnyAuthenticated || roles.contains(&user.role) {
                 return Ok(user);
             }
-            let denied = ApiError::from(CallError::local(Reason::RoleInsufficient));
-            let mut denied = denied.into_response();
+            // An admin who lacks the second factor that admins need.
+            let is_withheld = user.unknown_role.is_some_and(|role| roles.contains(&role));
+            let reason =
+                if is_withheld { Reason::SecondFactorRequired } else { Reason::RoleInsufficient };
+            let mut denied = ApiError::from(CallError::local(reason)).into_response();
             denied.extensions_mut().insert(user);
             Err(denied)
         }

@@ -78,6 +78,20 @@ async fn basic_users_pass_by_their_stored_role() {
 }
 
 #[tokio::test]
+async fn basic_users_learn_that_they_need_a_second_factor() {
+    let admin = basic("withheld:right");
+    for (path, detail) in [
+        ("/authorize?roles=author,admin", "Second factor required."),
+        ("/authorize?roles=author", "Insufficient privileges."),
+    ] {
+        assert_denied(&ask(path, &admin).await, 403, detail);
+    }
+    assert_eq!(identity(&ask("/authorize?roles=user", &admin).await)[2], "user");
+    let enrolled = ask("/authorize", &basic("enrolled:right")).await;
+    assert_denied(&enrolled, 401, "One-time code required.");
+}
+
+#[tokio::test]
 async fn refused_credentials_get_both_challenges() {
     let invalid = "Bearer error=\"invalid_token\"";
     for (authorization, challenge, detail) in [

@@ -1,9 +1,6 @@
 use super::Gateway;
-use crate::{
-    settings::{PublicSettings, Settings},
-    test_support::fake_auth,
-};
-use rolegate_program::shutdown::Shutdown;
+use crate::{settings::Settings, test_support::fake_auth};
+use rolegate_program::{settings::SettingError, shutdown::Shutdown};
 use std::{net::SocketAddr, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -12,15 +9,15 @@ use tokio::{
     time::timeout,
 };
 
-fn settings(bearer: &str, basic: &str) -> PublicSettings {
+async fn bind(bearer: &str, basic: &str) -> Result<Gateway, SettingError> {
     let arguments = ["--bearer-listen-addr", bearer, "--basic-listen-addr", basic];
     let arguments = [&arguments[..], &["--forward-auth-listen-addr", "off"]].concat();
-    Settings::from_args(&arguments).expect("addresses").public
+    let settings = Settings::from_args(&arguments).expect("addresses");
+    Gateway::bind(&settings.public, &settings.sign_in, None).await
 }
 
 async fn serving() -> (SocketAddr, Shutdown, JoinHandle<()>) {
-    let gateway =
-        Gateway::bind(&settings("127.0.0.1:0", "off"), None, None).await.expect("a free port");
+    let gateway = bind("127.0.0.1:0", "off").await.expect("a free port");
     let address = gateway.bearer_address().expect("on");
     let shutdown = Shutdown::new();
     let serving = tokio::spawn(gateway.serve(fake_auth().0, None, shutdown.clone()));
@@ -43,17 +40,15 @@ async fn exchange(head: &str, body: &[u8]) -> String {
 
 #[tokio::test]
 async fn both_variants_off_is_rejected() {
-    let error =
-        Gateway::bind(&settings("off", "off"), None, None).await.expect_err("no variant is on");
+    let error = bind("off", "off").await.expect_err("no variant is on");
     assert!(error.to_string().starts_with("BEARER_LISTEN_ADDR: is off, and so is"), "{error}");
 }
 
 #[tokio::test]
 async fn port_in_use_names_its_variable() {
-    let first =
-        Gateway::bind(&settings("127.0.0.1:0", "off"), None, None).await.expect("a free port");
+    let first = bind("127.0.0.1:0", "off").await.expect("a free port");
     let taken = first.bearer_address().expect("on").to_string();
-    let error = Gateway::bind(&settings("off", &taken), None, None).await.expect_err("it is taken");
+    let error = bind("off", &taken).await.expect_err("it is taken");
     assert!(error.to_string().starts_with("BASIC_LISTEN_ADDR: cannot listen on"), "{error}");
 }
 

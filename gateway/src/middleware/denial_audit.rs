@@ -60,7 +60,11 @@ pub(crate) fn record(
         return;
     };
     let route = route.map_or("unmatched", MatchedPath::as_str);
-    let authorization = authorization.filter(|_| reason == Reason::RoleInsufficient);
+    let is_of_actor = matches!(
+        reason,
+        Reason::RoleInsufficient | Reason::SecondFactorRequired | Reason::PasswordLinkRequired
+    );
+    let authorization = authorization.filter(|_| is_of_actor);
     let cookie = || response.extensions().get().map(|BearerToken(session)| session.clone());
     let credential = credential(authorization).or_else(cookie);
     let actor = |user: &User| Actor { sub: user.id.to_string(), username: user.username.clone() };

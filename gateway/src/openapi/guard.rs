@@ -30,7 +30,8 @@ impl Guard {
         let (schemas, mut paths, methods) = signed_in(route);
         for operation in paths.paths.values_mut().flat_map(operations) {
             let description = format!("The user's stored role is not {}.", self.role_names);
-            add_response(operation, 403, &description, &["Insufficient privileges."]);
+            let details = ["Insufficient privileges.", "Second factor required."];
+            add_response(operation, 403, &description, &details);
         }
         (schemas, paths, methods)
     }

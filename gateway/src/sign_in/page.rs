@@ -9,10 +9,21 @@ use rolegate_auth_client::axum::ApiError;
 /// application passes no other path.
 pub(super) const FILES: [&str; 3] = ["base.css", "icon.svg", "sign_in.css"];
 
+/// The script of `/set-password`, and what it imports.
+pub(super) const SCRIPTS: [&str; 7] =
+    ["set_password.js", "api.js", "copy.js", "dom.js", "form.js", "new_password.js", "session.js"];
+
 /// Bytes of a username that is shown again; no longer one can be registered.
 const MAX_USERNAME: usize = 255;
 
-pub(super) fn sign_in(back: Option<&ReturnAddress>, username: &str, problem: &str) -> Response {
+/// `with_code`: with a field for a one-time code. Who has no second factor never sees it. The password has to be
+/// typed again, because it is in no page.
+pub(super) fn sign_in(
+    back: Option<&ReturnAddress>,
+    username: &str,
+    with_code: bool,
+    problem: &str,
+) -> Response {
     let username = if username.len() <= MAX_USERNAME { username } else { "" };
     let focus = ["", " autofocus"];
     let content = format!(
@@ -20,6 +31,7 @@ pub(super) fn sign_in(back: Option<&ReturnAddress>, username: &str, problem: &st
         username = escape(username),
         focus_username = focus[usize::from(username.is_empty())],
         focus_password = focus[usize::from(!username.is_empty())],
+        code = if with_code { include_str!("one_time_code.html") } else { "" },
         back = location(back),
     );
     page("Sign in", problem, &content, back)

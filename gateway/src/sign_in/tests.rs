@@ -1,4 +1,6 @@
 mod console_cookie;
+mod one_time_code;
+mod set_password;
 mod sign_out;
 
 use super::page::FILES;
@@ -388,7 +390,7 @@ async fn sign_in_can_be_off_and_is_at_the_bearer_address_only() {
     let state = GatewayState::new(fake_auth().0, sign_in(&[]));
     let basic = basic::router(state, &settings, &MemoryBudgets::new(&settings));
     for router in [gateway(&["--sign-in", "off"]).0, basic] {
-        for path in ["/sign-in", "/sign-in/base.css", "/sign-out"] {
+        for path in ["/sign-in", "/sign-in/base.css", "/sign-out", "/set-password"] {
             for method in ["GET", "POST", "DELETE"] {
                 let headers = [LOOPBACK, SAME_ORIGIN, FORM_TYPE];
                 let response = send(&router, request(method, path, &headers, FORM)).await;

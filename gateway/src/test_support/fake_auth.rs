@@ -5,6 +5,7 @@
 
 mod api_keys;
 mod audit;
+mod second_factor;
 mod sessions;
 mod users;
 
@@ -84,9 +85,10 @@ impl AuthService for FakeAuth {
 
     async fn login(&self, request: Request<v1::LoginRequest>) -> Answer<v1::LoginResponse> {
         self.record(&request, "login");
-        let v1::LoginRequest { username, password } = request.into_inner();
-        let user = Some(verify(&username, &password)?);
-        Ok(Response::new(v1::LoginResponse { access_token: "a.b.c".to_owned(), user }))
+        let v1::LoginRequest { username, password, otp } = request.into_inner();
+        let user = verify(&username, &password)?;
+        second_factor::check_code(&user, otp.as_deref())?;
+        Ok(Response::new(v1::LoginResponse { access_token: "a.b.c".to_owned(), user: Some(user) }))
     }
 
     async fn verify_credentials(
@@ -96,9 +98,10 @@ impl AuthService for FakeAuth {
         self.record(&request, "verify_credentials");
         let v1::VerifyCredentialsRequest { username, password, role_names, .. } =
             request.into_inner();
-        let user = Some(verify(&username, &password)?);
+        let user = verify(&username, &password)?;
+        second_factor::check_code(&user, None)?;
         expect_roles(&role_names).map_err(|reason| error(reason, ""))?;
-        Ok(Response::new(v1::VerifyCredentialsResponse { user }))
+        Ok(Response::new(v1::VerifyCredentialsResponse { user: Some(user) }))
     }
 
     async fn batch_verify_credentials(
@@ -197,12 +200,19 @@ impl AuthService for FakeAuth {
     ) -> Answer<v1::CreateUserResponse> {
         require_admin(&request)?;
         self.record(&request, "create_user");
-        let v1::CreateUserRequest { username, role_name, .. } = request.into_inner();
-        if username == "taken" {
-            return Err(error(Reason::UsernameTaken, ""));
+        let v1::CreateUserRequest { username, password, role_name, password_link, .. } =
+            request.into_inner();
+        match (username.as_str(), password.as_str()) {
+            ("taken", _) => return Err(error(Reason::UsernameTaken, "")),
+            (_, "known") => return Err(error(Reason::PasswordLinkRequired, "")),
+            _ => {}
         }
         let role = role_name.as_deref().map_or(Ok(Role::USER), role)?;
-        Ok(Response::new(v1::CreateUserResponse { user: Some(user(4, &username, role)) }))
+        let has_link = password_link && username != "without link";
+        Ok(Response::new(v1::CreateUserResponse {
+            user: Some(user(4, &username, role)),
+            password_link: has_link.then(second_factor::link),
+        }))
     }
 
     async fn set_user_disabled(
@@ -248,6 +258,59 @@ impl AuthService for FakeAuth {
             ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
             _ => Err(error(Reason::CurrentPasswordWrong, "")),
         }
+    }
+
+    async fn create_password_link(
+        &self,
+        request: Request<v1::CreatePasswordLinkRequest>,
+    ) -> Answer<v1::CreatePasswordLinkResponse> {
+        self.record(&request, &format!("create_password_link {}", request.get_ref().user_id));
+        let link = Some(second_factor::create_link(&request)?);
+        Ok(Response::new(v1::CreatePasswordLinkResponse { link }))
+    }
+
+    async fn redeem_password_link(
+        &self,
+        request: Request<v1::RedeemPasswordLinkRequest>,
+    ) -> Answer<v1::RedeemPasswordLinkResponse> {
+        self.record(&request, "redeem_password_link");
+        second_factor::redeem_link(request.get_ref())?;
+        Ok(Response::new(v1::RedeemPasswordLinkResponse {}))
+    }
+
+    async fn enrol_second_factor(
+        &self,
+        request: Request<v1::EnrolSecondFactorRequest>,
+    ) -> Answer<v1::EnrolSecondFactorResponse> {
+        self.record(&request, "enrol_second_factor");
+        second_factor::enrol(&request).map(Response::new)
+    }
+
+    async fn enable_second_factor(
+        &self,
+        request: Request<v1::EnableSecondFactorRequest>,
+    ) -> Answer<v1::EnableSecondFactorResponse> {
+        self.record(&request, &format!("enable_second_factor {:?}", request.get_ref().otp));
+        second_factor::enable(&request)?;
+        Ok(Response::new(v1::EnableSecondFactorResponse {}))
+    }
+
+    async fn disable_second_factor(
+        &self,
+        request: Request<v1::DisableSecondFactorRequest>,
+    ) -> Answer<v1::DisableSecondFactorResponse> {
+        let v1::DisableSecondFactorRequest { user_id, otp } = request.get_ref();
+        self.record(&request, &format!("disable_second_factor {user_id:?} {otp:?}"));
+        second_factor::disable(&request)?;
+        Ok(Response::new(v1::DisableSecondFactorResponse {}))
+    }
+
+    async fn get_second_factor(
+        &self,
+        request: Request<v1::GetSecondFactorRequest>,
+    ) -> Answer<v1::GetSecondFactorResponse> {
+        self.record(&request, "get_second_factor");
+        second_factor::get(&request).map(Response::new)
     }
 
     async fn revoke_tokens(

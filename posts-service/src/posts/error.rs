@@ -50,10 +50,14 @@ const fn refused(reason: Reason, text: &'static str) -> PostError {
 
 impl From<CallError> for PostError {
     fn from(error: CallError) -> Self {
-        use Reason::{RoleInsufficient, StoreUnavailable, TokenInvalid, TokenUserNotFound};
+        use Reason::{
+            RoleInsufficient, SecondFactorRequired, StoreUnavailable, TokenInvalid,
+            TokenUserNotFound,
+        };
         match error.reason() {
             Some(
-                reason @ (TokenInvalid | TokenUserNotFound | RoleInsufficient | StoreUnavailable),
+                reason @ (TokenInvalid | TokenUserNotFound | RoleInsufficient
+                | SecondFactorRequired | StoreUnavailable),
             ) => {
                 let text = format!("rejected by auth-service: {}", reason.as_str());
                 Self::Refused(reason, text.into())

@@ -46,7 +46,7 @@ pub struct CreateUserRequest {
     /// By the rules of RegisterRequest.username.
     #[prost(string, tag = "1")]
     pub username: ::prost::alloc::string::String,
-    /// By the rules of RegisterRequest.password.
+    /// By the rules of RegisterRequest.password; ignored with password_link.
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
     /// Of the version before.
@@ -55,6 +55,9 @@ pub struct CreateUserRequest {
     /// Unset for `user`.
     #[prost(string, optional, tag = "4")]
     pub role_name: ::core::option::Option<::prost::alloc::string::String>,
+    /// Whether the user has no password yet, and the response has a link by which the user chooses one.
+    #[prost(bool, tag = "5")]
+    pub password_link: bool,
 }
 /// The user was created.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -62,6 +65,19 @@ pub struct CreateUserResponse {
     /// The new user.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
+    /// If requested.
+    #[prost(message, optional, tag = "2")]
+    pub password_link: ::core::option::Option<PasswordLink>,
+}
+/// A link by which a user chooses a password, as its token. Never shown again.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PasswordLink {
+    /// `rgl_` and 43 base64url characters.
+    #[prost(string, tag = "1")]
+    pub token: ::prost::alloc::string::String,
+    /// When it ends, unless it is used before.
+    #[prost(message, optional, tag = "2")]
+    pub expires_at: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// Disables or enables a user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -89,6 +105,9 @@ pub struct LoginRequest {
     /// The password as registered.
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
+    /// A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off.
+    #[prost(string, optional, tag = "3")]
+    pub otp: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// The password was right.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -119,6 +138,9 @@ pub struct CreateSessionRequest {
     /// token begins with `rgd_` and is accepted by Authorize with from_cookie, and by Envoy's Check, only.
     #[prost(bool, tag = "5")]
     pub for_domain: bool,
+    /// As LoginRequest.otp.
+    #[prost(string, optional, tag = "6")]
+    pub otp: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// The password was right.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -405,6 +427,89 @@ pub struct SetPasswordResponse {
     /// The user.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
+}
+/// Requests a link.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreatePasswordLinkRequest {
+    /// The user.
+    #[prost(int64, tag = "1")]
+    pub user_id: i64,
+}
+/// The link was made; one that was made before has ended.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreatePasswordLinkResponse {
+    /// The link.
+    #[prost(message, optional, tag = "1")]
+    pub link: ::core::option::Option<PasswordLink>,
+}
+/// Sets a password by a link.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RedeemPasswordLinkRequest {
+    /// The token of the link.
+    #[prost(string, tag = "1")]
+    pub token: ::prost::alloc::string::String,
+    /// By the rules of RegisterRequest.password.
+    #[prost(string, tag = "2")]
+    pub password: ::prost::alloc::string::String,
+}
+/// The password was replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RedeemPasswordLinkResponse {}
+/// Begins to turn on a second factor.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EnrolSecondFactorRequest {
+    /// The current password.
+    #[prost(string, tag = "1")]
+    pub current_password: ::prost::alloc::string::String,
+}
+/// What the user keeps. Never shown again.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EnrolSecondFactorResponse {
+    /// 20 random bytes in base32, without padding.
+    #[prost(string, tag = "1")]
+    pub secret: ::prost::alloc::string::String,
+    /// For authenticator applications: `otpauth://totp/…`.
+    #[prost(string, tag = "2")]
+    pub otpauth_url: ::prost::alloc::string::String,
+    /// Ten, each good once in place of a code: 26 characters of base32 in groups.
+    #[prost(string, repeated, tag = "3")]
+    pub recovery_codes: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+/// Turns on a second factor.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EnableSecondFactorRequest {
+    /// A code of six digits.
+    #[prost(string, tag = "1")]
+    pub otp: ::prost::alloc::string::String,
+}
+/// It is on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EnableSecondFactorResponse {}
+/// Turns off a second factor.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DisableSecondFactorRequest {
+    /// Another user, for an admin; unset for the actor.
+    #[prost(int64, optional, tag = "1")]
+    pub user_id: ::core::option::Option<i64>,
+    /// A code or a recovery code; ignored with a user id.
+    #[prost(string, tag = "2")]
+    pub otp: ::prost::alloc::string::String,
+}
+/// It is off, and its recovery codes are gone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DisableSecondFactorResponse {}
+/// Asks for the second factor of the actor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetSecondFactorRequest {}
+/// The second factor of the actor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetSecondFactorResponse {
+    /// Whether it is on.
+    #[prost(bool, tag = "1")]
+    pub enabled: bool,
+    /// The recovery codes that are left.
+    #[prost(int64, tag = "2")]
+    pub recovery_codes: i64,
 }
 /// Changes the actor's password.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -996,7 +1101,7 @@ pub mod auth_service_client {
         /// Checks a username and a password and issues an access token: a JWT signed with HS256, valid
         /// for 30 minutes, with the claims sub, username, role and exp.
         ///
-        /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, CLOCK_BEHIND.
+        /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, CLOCK_BEHIND, then OTP_REQUIRED and OTP_INVALID.
         pub async fn login(
             &mut self,
             request: impl tonic::IntoRequest<super::LoginRequest>,
@@ -1050,8 +1155,8 @@ pub mod auth_service_client {
         }
         /// Checks a username and a password without issuing a token, for HTTP Basic.
         ///
-        /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, then REQUEST_INVALID for a role that the
-        /// service does not have.
+        /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, OTP_REQUIRED (HTTP Basic has no second step),
+        /// then REQUEST_INVALID for a role that the service does not have.
         pub async fn verify_credentials(
             &mut self,
             request: impl tonic::IntoRequest<super::VerifyCredentialsRequest>,
@@ -1117,7 +1222,7 @@ pub mod auth_service_client {
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID for a missing, empty or malformed requirement,
         /// TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for a role that the service does not have,
-        /// ROLE_INSUFFICIENT.
+        /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. Every call that an admin makes has SECOND_FACTOR_REQUIRED, too.
         pub async fn authorize(
             &mut self,
             request: impl tonic::IntoRequest<super::AuthorizeRequest>,
@@ -1173,11 +1278,11 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Creates a user with any role, also while registration is disabled. The actor, an admin, is the
-        /// bearer of the token in the metadata.
+        /// Creates a user with any role, also while registration is disabled, with a password or with a link by which
+        /// the user chooses it. The actor, an admin, is the bearer of the token in the metadata.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// USERNAME_INVALID, PASSWORD_INVALID, ROLE_INVALID, OVERLOADED, USERNAME_TAKEN.
+        /// USERNAME_INVALID, PASSWORD_LINK_REQUIRED, PASSWORD_INVALID, ROLE_INVALID, OVERLOADED, USERNAME_TAKEN.
         pub async fn create_user(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateUserRequest>,
@@ -1356,7 +1461,7 @@ pub mod auth_service_client {
         /// credential must be no API key.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// OWN_PASSWORD, USER_NOT_FOUND, PASSWORD_INVALID, OVERLOADED.
+        /// OWN_PASSWORD, PASSWORD_LINK_REQUIRED, USER_NOT_FOUND, PASSWORD_INVALID, OVERLOADED.
         pub async fn set_password(
             &mut self,
             request: impl tonic::IntoRequest<super::SetPasswordRequest>,
@@ -1379,6 +1484,193 @@ pub mod auth_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "SetPassword"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Makes a link by which another user chooses a password: good once, for 24 hours, until there is a newer one
+        /// or another password, or the user is disabled. The service keeps its SHA-256. The actor, an admin and no API
+        /// key, is the bearer of the token in the metadata.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
+        /// OWN_PASSWORD, USER_NOT_FOUND.
+        pub async fn create_password_link(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CreatePasswordLinkRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CreatePasswordLinkResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/CreatePasswordLink",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("rolegate.auth.v1.AuthService", "CreatePasswordLink"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Replaces the password of the user of a link, revokes the user's tokens and ends the sessions; API keys and a
+        /// second factor stay.
+        ///
+        /// Errors, in the order of the checks: TOO_MANY_ATTEMPTS, LINK_INVALID, PASSWORD_INVALID, OVERLOADED.
+        pub async fn redeem_password_link(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RedeemPasswordLinkRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RedeemPasswordLinkResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/RedeemPasswordLink",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("rolegate.auth.v1.AuthService", "RedeemPasswordLink"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Begins to turn on the second factor of the bearer of the token in the metadata, given the current password.
+        /// It asks for nothing until EnableSecondFactor; one that was begun before is replaced.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
+        /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OVERLOADED,
+        /// CURRENT_PASSWORD_WRONG.
+        pub async fn enrol_second_factor(
+            &mut self,
+            request: impl tonic::IntoRequest<super::EnrolSecondFactorRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::EnrolSecondFactorResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/EnrolSecondFactor",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("rolegate.auth.v1.AuthService", "EnrolSecondFactor"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Turns it on, given a code, and ends every access token and session of the user. API keys stay.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
+        /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
+        pub async fn enable_second_factor(
+            &mut self,
+            request: impl tonic::IntoRequest<super::EnableSecondFactorRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::EnableSecondFactorResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/EnableSecondFactor",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("rolegate.auth.v1.AuthService", "EnableSecondFactor"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Turns off the second factor of the bearer of the token in the metadata, given a code or a recovery code; or,
+        /// with a user id, of another user, for an admin. The actor must be no API key.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
+        /// OWN_SECOND_FACTOR, USER_NOT_FOUND, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
+        pub async fn disable_second_factor(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DisableSecondFactorRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DisableSecondFactorResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/DisableSecondFactor",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new(
+                        "rolegate.auth.v1.AuthService",
+                        "DisableSecondFactor",
+                    ),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Returns whether the second factor of the bearer of the token in the metadata is on.
+        ///
+        /// Errors: TOKEN_INVALID, TOKEN_USER_NOT_FOUND.
+        pub async fn get_second_factor(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetSecondFactorRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetSecondFactorResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/GetSecondFactor",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("rolegate.auth.v1.AuthService", "GetSecondFactor"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// Replaces the password of the bearer of the token in the metadata, given the current password, and
@@ -1772,7 +2064,7 @@ pub mod auth_service_server {
         /// Checks a username and a password and issues an access token: a JWT signed with HS256, valid
         /// for 30 minutes, with the claims sub, username, role and exp.
         ///
-        /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, CLOCK_BEHIND.
+        /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, CLOCK_BEHIND, then OTP_REQUIRED and OTP_INVALID.
         async fn login(
             &self,
             request: tonic::Request<super::LoginRequest>,
@@ -1790,8 +2082,8 @@ pub mod auth_service_server {
         >;
         /// Checks a username and a password without issuing a token, for HTTP Basic.
         ///
-        /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, then REQUEST_INVALID for a role that the
-        /// service does not have.
+        /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, OTP_REQUIRED (HTTP Basic has no second step),
+        /// then REQUEST_INVALID for a role that the service does not have.
         async fn verify_credentials(
             &self,
             request: tonic::Request<super::VerifyCredentialsRequest>,
@@ -1816,7 +2108,7 @@ pub mod auth_service_server {
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID for a missing, empty or malformed requirement,
         /// TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for a role that the service does not have,
-        /// ROLE_INSUFFICIENT.
+        /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. Every call that an admin makes has SECOND_FACTOR_REQUIRED, too.
         async fn authorize(
             &self,
             request: tonic::Request<super::AuthorizeRequest>,
@@ -1836,11 +2128,11 @@ pub mod auth_service_server {
             tonic::Response<super::BatchAuthorizeResponse>,
             tonic::Status,
         >;
-        /// Creates a user with any role, also while registration is disabled. The actor, an admin, is the
-        /// bearer of the token in the metadata.
+        /// Creates a user with any role, also while registration is disabled, with a password or with a link by which
+        /// the user chooses it. The actor, an admin, is the bearer of the token in the metadata.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// USERNAME_INVALID, PASSWORD_INVALID, ROLE_INVALID, OVERLOADED, USERNAME_TAKEN.
+        /// USERNAME_INVALID, PASSWORD_LINK_REQUIRED, PASSWORD_INVALID, ROLE_INVALID, OVERLOADED, USERNAME_TAKEN.
         async fn create_user(
             &self,
             request: tonic::Request<super::CreateUserRequest>,
@@ -1912,12 +2204,82 @@ pub mod auth_service_server {
         /// credential must be no API key.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// OWN_PASSWORD, USER_NOT_FOUND, PASSWORD_INVALID, OVERLOADED.
+        /// OWN_PASSWORD, PASSWORD_LINK_REQUIRED, USER_NOT_FOUND, PASSWORD_INVALID, OVERLOADED.
         async fn set_password(
             &self,
             request: tonic::Request<super::SetPasswordRequest>,
         ) -> std::result::Result<
             tonic::Response<super::SetPasswordResponse>,
+            tonic::Status,
+        >;
+        /// Makes a link by which another user chooses a password: good once, for 24 hours, until there is a newer one
+        /// or another password, or the user is disabled. The service keeps its SHA-256. The actor, an admin and no API
+        /// key, is the bearer of the token in the metadata.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
+        /// OWN_PASSWORD, USER_NOT_FOUND.
+        async fn create_password_link(
+            &self,
+            request: tonic::Request<super::CreatePasswordLinkRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CreatePasswordLinkResponse>,
+            tonic::Status,
+        >;
+        /// Replaces the password of the user of a link, revokes the user's tokens and ends the sessions; API keys and a
+        /// second factor stay.
+        ///
+        /// Errors, in the order of the checks: TOO_MANY_ATTEMPTS, LINK_INVALID, PASSWORD_INVALID, OVERLOADED.
+        async fn redeem_password_link(
+            &self,
+            request: tonic::Request<super::RedeemPasswordLinkRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::RedeemPasswordLinkResponse>,
+            tonic::Status,
+        >;
+        /// Begins to turn on the second factor of the bearer of the token in the metadata, given the current password.
+        /// It asks for nothing until EnableSecondFactor; one that was begun before is replaced.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
+        /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OVERLOADED,
+        /// CURRENT_PASSWORD_WRONG.
+        async fn enrol_second_factor(
+            &self,
+            request: tonic::Request<super::EnrolSecondFactorRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::EnrolSecondFactorResponse>,
+            tonic::Status,
+        >;
+        /// Turns it on, given a code, and ends every access token and session of the user. API keys stay.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
+        /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
+        async fn enable_second_factor(
+            &self,
+            request: tonic::Request<super::EnableSecondFactorRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::EnableSecondFactorResponse>,
+            tonic::Status,
+        >;
+        /// Turns off the second factor of the bearer of the token in the metadata, given a code or a recovery code; or,
+        /// with a user id, of another user, for an admin. The actor must be no API key.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
+        /// OWN_SECOND_FACTOR, USER_NOT_FOUND, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
+        async fn disable_second_factor(
+            &self,
+            request: tonic::Request<super::DisableSecondFactorRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DisableSecondFactorResponse>,
+            tonic::Status,
+        >;
+        /// Returns whether the second factor of the bearer of the token in the metadata is on.
+        ///
+        /// Errors: TOKEN_INVALID, TOKEN_USER_NOT_FOUND.
+        async fn get_second_factor(
+            &self,
+            request: tonic::Request<super::GetSecondFactorRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetSecondFactorResponse>,
             tonic::Status,
         >;
         /// Replaces the password of the bearer of the token in the metadata, given the current password, and
@@ -2780,6 +3142,281 @@ pub mod auth_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = SetPasswordSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/CreatePasswordLink" => {
+                    #[allow(non_camel_case_types)]
+                    struct CreatePasswordLinkSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::CreatePasswordLinkRequest>
+                    for CreatePasswordLinkSvc<T> {
+                        type Response = super::CreatePasswordLinkResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CreatePasswordLinkRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::create_password_link(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CreatePasswordLinkSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/RedeemPasswordLink" => {
+                    #[allow(non_camel_case_types)]
+                    struct RedeemPasswordLinkSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::RedeemPasswordLinkRequest>
+                    for RedeemPasswordLinkSvc<T> {
+                        type Response = super::RedeemPasswordLinkResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RedeemPasswordLinkRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::redeem_password_link(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RedeemPasswordLinkSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/EnrolSecondFactor" => {
+                    #[allow(non_camel_case_types)]
+                    struct EnrolSecondFactorSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::EnrolSecondFactorRequest>
+                    for EnrolSecondFactorSvc<T> {
+                        type Response = super::EnrolSecondFactorResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::EnrolSecondFactorRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::enrol_second_factor(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = EnrolSecondFactorSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/EnableSecondFactor" => {
+                    #[allow(non_camel_case_types)]
+                    struct EnableSecondFactorSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::EnableSecondFactorRequest>
+                    for EnableSecondFactorSvc<T> {
+                        type Response = super::EnableSecondFactorResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::EnableSecondFactorRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::enable_second_factor(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = EnableSecondFactorSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/DisableSecondFactor" => {
+                    #[allow(non_camel_case_types)]
+                    struct DisableSecondFactorSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::DisableSecondFactorRequest>
+                    for DisableSecondFactorSvc<T> {
+                        type Response = super::DisableSecondFactorResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::DisableSecondFactorRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::disable_second_factor(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = DisableSecondFactorSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/GetSecondFactor" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetSecondFactorSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::GetSecondFactorRequest>
+                    for GetSecondFactorSvc<T> {
+                        type Response = super::GetSecondFactorResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetSecondFactorRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::get_second_factor(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetSecondFactorSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

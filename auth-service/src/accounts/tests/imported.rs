@@ -22,7 +22,7 @@ async fn stored(app: &App) -> String {
 async fn basic_checks_an_imported_hash_and_login_replaces_it() {
     let app = App::new(POLICY).await;
     let (username, password_hash) = ("ann".to_owned(), ARGON2I.into());
-    let new = NewUser { username, password_hash, role: Role::USER };
+    let new = NewUser { username, password_hash, role: Role::USER, link: None };
     app.store.insert(None, new, Write::any()).await.expect("inserted");
 
     let basic =

@@ -82,7 +82,7 @@ async fn what_is_recalled_is_as_stored_now() {
     assert!(!app.is_recalled("ann", "sesame").await && !app.is_recalled("ann", "open!").await);
     app.store.delete(None, ann.id, Write::any()).await.expect("deleted");
     let password_hash = "x".to_owned().into();
-    let new = NewUser { username: "ann".to_owned(), password_hash, role: Role::USER };
+    let new = NewUser { username: "ann".to_owned(), password_hash, role: Role::USER, link: None };
     app.store.insert(None, new, Write::any()).await.expect("inserted");
     assert!(!app.is_recalled("ann", "sesame").await, "another user");
 }

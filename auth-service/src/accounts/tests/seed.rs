@@ -113,7 +113,7 @@ async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
     for has_user in [true, false] {
         assert_err!(app.register(ADMIN_USERNAME).await, UsernameTaken);
         let role = Some(Role::USER);
-        let password = "sesame".into();
+        let password = Some("sesame".into());
         let create = app.accounts.create_user(&admin, ADMIN_USERNAME, password, role, origin(1));
         assert_err!(create.await, UsernameTaken);
         if has_user {

@@ -20,7 +20,8 @@ impl App {
         password: &str,
         request: SessionRequest,
     ) -> Result<(String, OpaqueToken), AccountError> {
-        let made = self.accounts.create_session("ann", password.into(), request, origin(1)).await;
+        let made =
+            self.accounts.create_session("ann", password.into(), request, None, origin(1)).await;
         made.map(|(token, session, _)| (token.expose_secret().to_owned(), session))
     }
 

@@ -74,7 +74,8 @@ async fn logins_are_noted_and_neither_wrong_passwords_nor_basic() {
     app.store.set_read_only(true);
     app.store.set_time(NOW + 20);
     let request = SessionRequest::default();
-    let session = app.accounts.create_session("bob", "sesame".into(), request, origin(1)).await;
+    let session =
+        app.accounts.create_session("bob", "sesame".into(), request, None, origin(1)).await;
     session.expect("made");
     app.login("ann", "sesame").await.expect("a store that cannot write does not keep one out");
     for username in ["ann", "bob"] {

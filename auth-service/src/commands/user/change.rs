@@ -1,12 +1,14 @@
 //! The commands that change one user. The operator may disable, demote and delete the last admin too.
 
 use super::{
+    keys,
     new_password::{self, prompt},
-    operator::{Operator, Store},
+    operator::{Operator, Store, not_found},
 };
 use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword, check_new_username, set_password},
     audit::{Change, Write},
+    opaque_token,
     settings::ServiceSettings,
     store::{NewUser, WriteError, Writer},
     user::User,
@@ -16,7 +18,9 @@ use rolegate_program::{
     settings::SettingError,
 };
 use rolegate_proto::Role;
+use rolegate_sign_in::password_link::password_link_url;
 use rolegate_sql_store::DatabaseTarget;
+use secrecy::ExposeSecret as _;
 use std::{
     io::{self, IsTerminal as _},
     path::PathBuf,
@@ -39,7 +43,7 @@ impl Operator {
             return Err(taken());
         }
         let password_hash = new_password::hash(file.as_deref(), settings).await?;
-        let new = NewUser { username: username.to_owned(), password_hash, role };
+        let new = NewUser { username: username.to_owned(), password_hash, role, link: None };
         let store = Arc::clone(&self.store);
         let insert = move |write| async move { store.insert(None, new, write).await };
         let write = Write::by_operator(Change::UserCreated, None);
@@ -76,6 +80,41 @@ impl Operator {
                 "{file} holds an older one; delete it, or rolegate deletes it at its next start."
             ));
         }
+        Ok(())
+    }
+
+    /// Prints the link and nothing else, so that a script can send it, and when it ends on stderr.
+    pub(super) async fn password_link(
+        &self,
+        username: &str,
+        sign_in_url: &str,
+    ) -> Result<(), Failure> {
+        let user = self.find(username).await?;
+        let (token, digest) = opaque_token::password_link()?;
+        let (store, id) = (Arc::clone(&self.store), user.id);
+        let insert =
+            move |write| async move { store.insert_password_link(None, id, digest, write).await };
+        let write = Write::by_operator(Change::PasswordLinkCreated, Some(id));
+        let inserted = write.run(insert, move |write, _| write.record_user(&user)).await;
+        let expires_at = inserted.map_err(|error| match error {
+            WriteError::UserNotFound => not_found(username),
+            error => error.into(),
+        })?;
+        print(password_link_url(sign_in_url, &token).expose_secret());
+        prompt(&format!("It is good once, until {}.\n", keys::time(Some(expires_at))));
+        Ok(())
+    }
+
+    pub(super) async fn remove_second_factor(&self, username: &str) -> Result<(), Failure> {
+        let user = self.find(username).await?;
+        if !user.second_factor {
+            return Err(format!("the second factor of the user {username:?} is not on").into());
+        }
+        let remove = |store: Store, id, write| async move {
+            store.turn_off_second_factor(None, id, write).await
+        };
+        self.change(&user, Change::SecondFactorRemoved, remove).await?;
+        print(&format!("User {} ({username:?}) has no second factor now.", user.id));
         Ok(())
     }
 

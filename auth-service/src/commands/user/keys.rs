@@ -119,7 +119,7 @@ impl Operator {
     }
 }
 
-fn time(seconds: Option<u64>) -> String {
+pub(super) fn time(seconds: Option<u64>) -> String {
     let time = |at| format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(at)).to_string();
     seconds.map_or_else(|| "-".to_owned(), time)
 }

@@ -55,8 +55,9 @@ impl Operator {
         let state = if user.disabled { "disabled" } else { "enabled" };
         let has_none = password_hash.expose_secret() == NO_PASSWORD;
         let note = if has_none { "  (no password)" } else { "" };
+        let factor = if user.second_factor { "  (second factor)" } else { "" };
         let keys = if keys > 0 { format!("  (API keys with it: {keys})") } else { String::new() };
-        let name = format!("{:?}{note}{keys}", user.username);
+        let name = format!("{:?}{note}{factor}{keys}", user.username);
         self.print_line(&user.id.to_string(), user.role.as_str(), state, &name);
     }
 

@@ -6,9 +6,8 @@ use super::{
     response::Refusal,
 };
 use crate::{
-    accounts::{AccountError, Requirement},
+    accounts::{AccountError, Requirement, Verified},
     grpc::AuthGrpc,
-    user::User,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rolegate_proto::{
@@ -28,7 +27,7 @@ impl AuthGrpc {
         &self,
         attributes: &AttributeContext,
         requirement: &Result<Requirement, AccountError>,
-    ) -> Result<User, Refusal> {
+    ) -> Result<Verified, Refusal> {
         // Credentials come before cookies, also malformed ones.
         let http =
             request::http(attributes).filter(|it| values(it, AUTHORIZATION).next().is_none());

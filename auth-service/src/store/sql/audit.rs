@@ -106,7 +106,7 @@ impl SqlStore {
         self.record(move |token| write.of_token(token, None), then)
     }
 
-    fn record<R: 'static>(
+    pub(super) fn record<R: 'static>(
         &self,
         entry: impl Fn(&R) -> Entry + Send + 'static,
         mut then: Vec<Statement>,

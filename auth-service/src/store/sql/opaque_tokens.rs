@@ -197,7 +197,7 @@ type Time = Option<i64>;
 type TokenRow = (i64, i64, String, String, Text, i64, Time, Time, Time, Text, Text, Text);
 
 /// A row of a user, and what a decision needs of the token.
-type BearerRow = (i64, String, String, i64, bool, i64, String, i64, Text, Time, i64, Time);
+type BearerRow = (i64, String, String, i64, bool, i64, bool, String, i64, Text, Time, i64, Time);
 
 impl<'r, R: Row> FromRow<'r, R> for OpaqueToken
 where

@@ -46,7 +46,12 @@ async fn page_is_read_from_an_index_and_never_sorted() {
 /// closed.
 async fn use_a_key_and_a_password(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
-    let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
+    let new = NewUser {
+        username: "ann".into(),
+        password_hash: "hash".into(),
+        role: Role::USER,
+        link: None,
+    };
     let user_id = store.insert(None, new, Write::any()).await.expect("inserted").id;
     let key =
         || NewToken::generate(API_KEY_PREFIX, user_id, "export".to_owned(), 7).expect("randomness");
@@ -105,7 +110,12 @@ async fn uses_of_keys_and_passwords_are_written_together_at_last_by_close_on_pos
 /// Reads a name with NUL together with others, which must not fail with it. Returns its outcome.
 async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentials>>, StoreError> {
     let store = open(url).await.expect("opened");
-    let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
+    let new = NewUser {
+        username: "ann".into(),
+        password_hash: "hash".into(),
+        role: Role::USER,
+        link: None,
+    };
     store.insert(None, new, Write::any()).await.expect("inserted");
     let reads = BatchedReads::new(&store);
     let read = |name: &str| reads.credentials.get(name.to_owned());
@@ -189,7 +199,12 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     assert_eq!(opened(true).await, 0);
     // Both write by the clock of the file, whatever they know of it.
     set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
-    let new = NewUser { username: "ann".into(), password_hash: "hash".into(), role: Role::USER };
+    let new = NewUser {
+        username: "ann".into(),
+        password_hash: "hash".into(),
+        role: Role::USER,
+        link: None,
+    };
     let id = running.insert(None, new, Write::any()).await.expect("inserted").id;
     for store in [running, beside] {
         let revoked =
@@ -225,7 +240,11 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
     let latest = async |username: &str| {
         let (username, password_hash) = (username.to_owned(), "hash".into());
         store
-            .insert(None, NewUser { username, password_hash, role: Role::USER }, Write::any())
+            .insert(
+                None,
+                NewUser { username, password_hash, role: Role::USER, link: None },
+                Write::any(),
+            )
             .await
             .expect("one");
         let latest = database.statement("SELECT latest FROM clock");

@@ -3,27 +3,41 @@
 use crate::user::{Credentials, User};
 use sqlx::{FromRow, Row};
 
+type UserRow = (i64, String, String, i64, bool, i64, bool);
+type CredentialsRow = (i64, String, String, i64, bool, i64, bool, String);
+
 impl<'r, R: Row> FromRow<'r, R> for User
 where
-    (i64, String, String, i64, bool, i64): FromRow<'r, R>,
+    UserRow: FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (id, username, role, not_before, disabled, marked_until) = FromRow::from_row(row)?;
+        let (id, username, role, not_before, disabled, marked_until, second_factor) =
+            UserRow::from_row(row)?;
         let role = role.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
         let (tokens_not_before, tokens_marked_until) =
             (stored_seconds(not_before)?, stored_seconds(marked_until)?);
-        Ok(Self { id, username, role, tokens_not_before, disabled, tokens_marked_until })
+        Ok(Self {
+            id,
+            username,
+            role,
+            tokens_not_before,
+            disabled,
+            tokens_marked_until,
+            second_factor,
+        })
     }
 }
 
 impl<'r, R: Row> FromRow<'r, R> for Credentials
 where
     User: FromRow<'r, R>,
-    (i64, String, String, i64, bool, i64, String): FromRow<'r, R>,
+    CredentialsRow: FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (.., password) = <(i64, String, String, i64, bool, i64, String)>::from_row(row)?;
-        Ok(Self { user: User::from_row(row)?, password_hash: password.into() })
+        let (.., password) = CredentialsRow::from_row(row)?;
+        // The mark of a second factor, for processes that do not know the column.
+        let hash = password.strip_prefix("otp:").unwrap_or(&password);
+        Ok(Self { user: User::from_row(row)?, password_hash: hash.into() })
     }
 }
 

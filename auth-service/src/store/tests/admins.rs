@@ -36,7 +36,7 @@ pub(super) async fn insert_for_an_actor_requires_an_admin(store: &dyn UserStore)
         store
             .insert(
                 Some(actor),
-                NewUser { username, password_hash, role: Role::ADMIN },
+                NewUser { username, password_hash, role: Role::ADMIN, link: None },
                 Write::any(),
             )
             .await

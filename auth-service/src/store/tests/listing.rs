@@ -86,6 +86,7 @@ pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(
                 username: "bob".into(),
                 password_hash: "hash".into(),
                 role: Role::USER,
+                link: None,
             },
             Write::any(),
         )

@@ -2,6 +2,7 @@
 
 mod audit;
 mod opaque_tokens;
+mod second_factor;
 
 use super::super::{
     NewUser, StoreError, Used, UserFilter, UserStore, WriteError, Writer, require_admin,
@@ -47,6 +48,7 @@ struct Users {
     /// What happened, and how much of it is sealed.
     record: Vec<Entry>,
     sealed: usize,
+    factors: second_factor::Factors,
 }
 
 impl MemoryStore {
@@ -121,7 +123,9 @@ impl Users {
 
     /// Likewise, if the condition of the writer holds.
     fn find_for(&mut self, writer: &Writer, id: i64) -> Result<&mut Credentials, WriteError> {
-        if writer.session().is_some_and(|session| !self.tokens.contains_key(&session)) {
+        let has_ended = |session| !self.tokens.contains_key(&session);
+        let is_of = |digest: &str| self.user_of_link(digest).is_some_and(|user| user.id == id);
+        if writer.session().is_some_and(has_ended) || !writer.link().is_none_or(is_of) {
             return Err(WriteError::UserNotFound);
         }
         let row = self.find(writer.admin(), id, true)?;
@@ -191,7 +195,9 @@ impl UserStore for MemoryStore {
             tokens_not_before: 0,
             disabled: false,
             tokens_marked_until: 0,
+            second_factor: false,
         };
+        users.factors.links.extend(new.link.map(|link| (id, link)));
         let row = Credentials { user: user.clone(), password_hash: new.password_hash };
         users.by_id.insert(id, row);
         let now = users.now;
@@ -269,6 +275,7 @@ impl UserStore for MemoryStore {
         let user = row.user.clone();
         if disabled {
             users.end_sessions(id, None);
+            users.factors.links.remove(&id);
         }
         users.record.push(write.of_user(&user));
         Ok(user)
@@ -294,6 +301,8 @@ impl UserStore for MemoryStore {
         let mut users = self.users()?;
         users.find(actor, id, false)?;
         users.tokens.retain(|_, (_, token)| token.user_id != id);
+        users.factors.by_user.remove(&id);
+        users.factors.links.remove(&id);
         let user = users.by_id.remove(&id).map(|row| row.user).ok_or(WriteError::UserNotFound)?;
         users.record.push(write.of_user(&user));
         Ok(user)
@@ -313,6 +322,7 @@ impl UserStore for MemoryStore {
         row.user.revoke(now, None);
         let user = row.user.clone();
         users.end_sessions(id, writer.session());
+        users.factors.links.remove(&id);
         users.record.push(write.of_user(&user));
         Ok(user)
     }

@@ -12,6 +12,8 @@ from .api_key import ApiKey, NewApiKey
 from .audit import AuditEntry, AuditPage
 from .client import Client
 from .errors import Refused, RolegateError
+from .password_link import NewUser, PasswordLink
+from .second_factor import SecondFactor, SecondFactorEnrolment
 from .session import CurrentUser, NewSession, Session
 from .user import Login, Role, User, UserPage
 from .user_changes import SnapshotStart, UserChange, UserEvent, WatchProgress
@@ -27,9 +29,13 @@ __all__ = [
     "Login",
     "NewApiKey",
     "NewSession",
+    "NewUser",
+    "PasswordLink",
     "Refused",
     "Role",
     "RolegateError",
+    "SecondFactor",
+    "SecondFactorEnrolment",
     "Session",
     "SnapshotStart",
     "Tls",

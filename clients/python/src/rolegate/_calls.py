@@ -11,8 +11,8 @@ from ._status import refusal
 from .api_key import ApiKey, NewApiKey
 from .auth.v1 import auth_pb2 as pb
 from .errors import Malformed, RolegateError, TokenInvalid
-from .session import CurrentUser, NewSession, Session
-from .user import Login, RoleName, User, UserPage, allowed_roles, role_number, role_of
+from .session import CurrentUser, Session
+from .user import RoleName, User, UserPage, allowed_roles, role_number, role_of
 
 #: Items of one ``BatchAuthorize``.
 MAX_BATCH = 256
@@ -33,20 +33,6 @@ Deleted = TypeVar("Deleted")
 def register(username: str, password: str) -> Call[User]:
     request = pb.RegisterRequest(username=username, password=password)
     return Call(request, pb.RegisterResponse, _user, hashes=True)
-
-
-def login(username: str, password: str) -> Call[Login]:
-    request = pb.LoginRequest(username=username, password=password)
-    return Call(request, pb.LoginResponse, _login, hashes=True)
-
-
-def create_session(
-    username: str, password: str, name: Optional[str], user_agent: str
-) -> Call[NewSession]:
-    request = pb.CreateSessionRequest(
-        username=username, password=password, name=name, user_agent=user_agent
-    )
-    return Call(request, pb.CreateSessionResponse, NewSession.of, hashes=True)
 
 
 def verify_credentials(username: str, password: str) -> Call[User]:
@@ -252,10 +238,6 @@ class _WithUser(Protocol):
 
 def _user(response: _WithUser) -> User:
     return User.of(response.user)
-
-
-def _login(response: pb.LoginResponse) -> Login:
-    return Login(response.access_token, User.of(response.user))
 
 
 def _page(response: pb.ListUsersResponse) -> UserPage:

@@ -13,14 +13,15 @@ from ._calls import Outcome, Roles
 from ._channel import Address, Tls
 from ._connections import Connections
 from ._record import Watch, list_audit
+from ._sign_in import AsyncSignIn
 from .api_key import ApiKey, NewApiKey
 from .audit import AuditPage
-from .session import CurrentUser, NewSession, Session
-from .user import Login, Role, RoleName, User, UserPage
+from .session import CurrentUser, Session
+from .user import Role, RoleName, User, UserPage
 from .user_changes import UserEvent
 
 
-class AsyncClient:
+class AsyncClient(AsyncSignIn):
     """The same calls as `rolegate.Client`, for asyncio. Concurrent decisions share calls.
 
     Connects with the first call in each event loop, so it may be created before the loop runs, and outlive it.
@@ -79,22 +80,6 @@ class AsyncClient:
     async def register(self, username: str, password: str, context: Context = Context()) -> User:
         """Creates a user with the role ``user``."""
         return await self._run(calls.register(username, password), context)
-
-    async def login(self, username: str, password: str, context: Context = Context()) -> Login:
-        """Checks a username and a password and issues an access token."""
-        return await self._run(calls.login(username, password), context)
-
-    async def create_session(
-        self,
-        username: str,
-        password: str,
-        name: Optional[str] = None,
-        user_agent: str = "",
-        context: Context = Context(),
-    ) -> NewSession:
-        """Checks a username and a password and makes a session."""
-        call = calls.create_session(username, password, name, user_agent)
-        return await self._run(call, context)
 
     async def verify_credentials(
         self, username: str, password: str, context: Context = Context()

@@ -15,16 +15,17 @@ from ._call import CLOCK_TOLERANCE, Answer, Call, Context, checked_timeout
 from ._calls import Outcome, Roles
 from ._channel import Address, Tls
 from ._record import Watch, follow, list_audit
+from ._sign_in import SignIn
 from ._status import error_of
 from .api_key import ApiKey, NewApiKey
 from .audit import AuditPage
 from .errors import Unavailable
-from .session import CurrentUser, NewSession, Session
-from .user import Login, Role, RoleName, User, UserPage
+from .session import CurrentUser, Session
+from .user import Role, RoleName, User, UserPage
 from .user_changes import UserEvent
 
 
-class Client:
+class Client(SignIn):
     """A client of every replica of auth-service behind ``url``. Threads may share it.
 
     In every call that takes ``actor``, it is the access token or session of an admin, unless the call says
@@ -92,22 +93,6 @@ class Client:
     def register(self, username: str, password: str, context: Context = Context()) -> User:
         """Creates a user with the role ``user``."""
         return self._run(calls.register(username, password), context)
-
-    def login(self, username: str, password: str, context: Context = Context()) -> Login:
-        """Checks a username and a password and issues an access token."""
-        return self._run(calls.login(username, password), context)
-
-    def create_session(
-        self,
-        username: str,
-        password: str,
-        name: Optional[str] = None,
-        user_agent: str = "",
-        context: Context = Context(),
-    ) -> NewSession:
-        """Checks a username and a password and makes a session."""
-        call = calls.create_session(username, password, name, user_agent)
-        return self._run(call, context)
 
     def verify_credentials(
         self, username: str, password: str, context: Context = Context()

@@ -100,6 +100,26 @@ class CurrentPasswordWrong(Refused):
     status, detail = 400, "Current password is incorrect."
 
 
+class LinkInvalid(Refused):
+    status, detail = 400, "Invalid or expired link."
+
+
+class OtpWrong(Refused):
+    status, detail = 400, "One-time code is incorrect."
+
+
+class SecondFactorUnavailable(Refused):
+    status, detail = 400, "Second factors are not available."
+
+
+class SecondFactorState(Refused):
+    status, detail = 400, ""
+
+
+class OwnSecondFactor(Refused):
+    status, detail = 400, "Use /profile/second-factor to turn off your own second factor."
+
+
 class ApiKeyInvalid(Refused):
     status, detail = 400, ""
 
@@ -124,6 +144,14 @@ class CredentialsInvalid(Refused):
     status, detail = 401, "Invalid username or password."
 
 
+class OtpRequired(Refused):
+    status, detail = 401, "One-time code required."
+
+
+class OtpInvalid(Refused):
+    status, detail = 401, "Invalid one-time code."
+
+
 class TokenInvalid(Refused):
     status, detail = 401, "Invalid or expired token."
 
@@ -134,6 +162,14 @@ class TokenUserNotFound(Refused):
 
 class RoleInsufficient(Refused):
     status, detail = 403, "Insufficient privileges."
+
+
+class PasswordLinkRequired(Refused):
+    status, detail = 403, "Users choose their passwords by a link."
+
+
+class SecondFactorRequired(Refused):
+    status, detail = 403, "Second factor required."
 
 
 class RegistrationClosed(Refused):

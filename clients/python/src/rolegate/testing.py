@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from http.client import HTTPConnection
-from typing import Any
+from typing import Any, Mapping, Optional
 
 _MISSING = (
     "cannot start {}: {}; install it from a checkout of Rolegate with "
@@ -52,9 +52,10 @@ class RolegateServer:
         addresses: dict[str, str] = json.loads(line)["listeners"]
         return addresses
 
-    def login(self, username: str, password: str) -> str:
+    def login(self, username: str, password: str, otp: Optional[str] = None) -> str:
         """An access token."""
-        answer = _post(self.bearer, "/login", {"username": username, "password": password})
+        body = {"username": username, "password": password, "otp": otp}
+        answer = _post(self.bearer, "/login", body)
         token: str = answer["access_token"]
         return token
 
@@ -95,7 +96,7 @@ class RolegateServer:
         _post(self.control, "/", {"command": command, **fields})
 
 
-def _post(url: str, path: str, body: dict[str, object]) -> Any:
+def _post(url: str, path: str, body: Mapping[str, object]) -> Any:
     # Without the proxies of the environment.
     connection = HTTPConnection(url.split("://")[1], timeout=30)
     try:

@@ -62,7 +62,7 @@ def role_of(name: str, number: pb.Role.ValueType) -> RoleName:
 class User:
     """A user, with the role stored when the service answered; one of `Role`, or the name of another.
 
-    In decisions it is ``user`` for a stored role that the service does not have.
+    In decisions it is ``user`` for a stored role that grants nothing.
     """
 
     id: int

@@ -242,6 +242,48 @@ impl AuthService for FakeAuth {
         Err(Status::unimplemented("not used by these tests"))
     }
 
+    async fn create_password_link(
+        &self,
+        _: Request<proto::CreatePasswordLinkRequest>,
+    ) -> Result<Response<proto::CreatePasswordLinkResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn redeem_password_link(
+        &self,
+        _: Request<proto::RedeemPasswordLinkRequest>,
+    ) -> Result<Response<proto::RedeemPasswordLinkResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn enrol_second_factor(
+        &self,
+        _: Request<proto::EnrolSecondFactorRequest>,
+    ) -> Result<Response<proto::EnrolSecondFactorResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn enable_second_factor(
+        &self,
+        _: Request<proto::EnableSecondFactorRequest>,
+    ) -> Result<Response<proto::EnableSecondFactorResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn disable_second_factor(
+        &self,
+        _: Request<proto::DisableSecondFactorRequest>,
+    ) -> Result<Response<proto::DisableSecondFactorResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn get_second_factor(
+        &self,
+        _: Request<proto::GetSecondFactorRequest>,
+    ) -> Result<Response<proto::GetSecondFactorResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
     async fn revoke_tokens(
         &self,
         _: Request<proto::RevokeTokensRequest>,

@@ -188,14 +188,16 @@ async fn without_permission_it_is_tried_each_minute_and_an_overloaded_service_sa
         refused("ROLE_INSUFFICIENT"),
         refused("TOKEN_INVALID"),
         refused("TOKEN_USER_NOT_FOUND"),
+        refused("SECOND_FACTOR_REQUIRED"),
         Status::with_error_details(code, "no", overloaded),
     ];
     let auth = watch(&watcher, refusals.map(|status| failing(vec![], status)).into()).await;
-    assert_eq!(pauses(&auth), [60_000, 60_000, 60_000, 7_000]);
+    assert_eq!(pauses(&auth), [60_000, 60_000, 60_000, 60_000, 7_000]);
     let reasons = [
         Reason::RoleInsufficient,
         Reason::TokenInvalid,
         Reason::TokenUserNotFound,
+        Reason::SecondFactorRequired,
         Reason::Overloaded,
     ];
     assert_eq!(watcher.0.lock().expect("no panic").interruptions, reasons.map(Some));

@@ -74,7 +74,7 @@ async fn users_of_the_flags_log_in_at_every_address() {
     let decision = decision.bearer_auth(&ada).send().await.expect("an answer");
     assert_eq!(decision.status(), 200);
     let client = AuthClient::connect_lazy(&server.addresses["grpc"]).expect("a URL");
-    let login = client.login("ada", &"a password".into(), CallContext::default()).await;
+    let login = client.login("ada", &"a password".into(), None, CallContext::default()).await;
     assert_eq!(login.expect("a login").1.role.as_str(), "author");
 }
 

@@ -132,7 +132,9 @@ impl<'de> Deserializer<'de> for Field<'de> {
     type Error = BodyError;
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
-        if self.values.is_empty() {
+        // In an option of an option, null stands for none too.
+        let is_null = matches!(self.values[..], [value] if value.get() == "null");
+        if self.values.is_empty() || (self.optional && is_null) {
             return visitor.visit_none();
         }
         visitor.visit_some(Self { optional: true, ..self })

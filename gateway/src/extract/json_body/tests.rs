@@ -6,7 +6,7 @@ use axum::{
 use http::{Request, header::CONTENT_TYPE};
 use rolegate_auth_client::axum::ApiError;
 use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use std::{convert::Infallible, time::Duration};
 
 #[derive(Debug, Deserialize)]
@@ -83,10 +83,16 @@ struct Optional {
     second: Option<String>,
 }
 
-async fn read_optional(body: &'static str) -> Result<Optional, ApiError> {
+#[derive(Debug, Deserialize)]
+#[expect(clippy::option_option, reason = "so that it may be null")]
+struct Nullable {
+    first: Option<Option<String>>,
+}
+
+async fn read_optional<T: DeserializeOwned>(body: &'static str) -> Result<T, ApiError> {
     let request = Request::builder().header(CONTENT_TYPE, "application/json");
     let request = request.body(Body::from(body)).expect("a request");
-    let body: Result<JsonBody<Optional>, ApiError> = JsonBody::from_request(request, &()).await;
+    let body: Result<JsonBody<T>, ApiError> = JsonBody::from_request(request, &()).await;
     body.map(|JsonBody(fields)| fields)
 }
 
@@ -94,20 +100,45 @@ async fn read_optional(body: &'static str) -> Result<Optional, ApiError> {
 async fn booleans_and_optional_fields_have_errors_of_their_own() {
     let required = "Field \"first\" is required and must be true or false.";
     for text in ["{}", r#"{"first": "true"}"#, r#"{"first": null}"#, r#"{"first": 1}"#] {
-        let error = read_optional(text).await.expect_err(text);
+        let error = read_optional::<Optional>(text).await.expect_err(text);
         assert_eq!(error.detail(), required);
     }
     for text in [r#"{"first": true, "second": null}"#, r#"{"second": 1, "first": true}"#] {
-        let error = read_optional(text).await.expect_err(text);
+        let error = read_optional::<Optional>(text).await.expect_err(text);
         assert_eq!(error.detail(), "Field \"second\" must be a string.");
     }
-    let twice = read_optional(r#"{"first": true, "second": "a", "second": "b"}"#).await;
+    let twice = r#"{"first": true, "second": "a", "second": "b"}"#;
+    let twice = read_optional::<Optional>(twice).await;
     let detail = "Field \"second\" is given more than once.";
     assert_eq!(twice.expect_err("twice").detail(), detail);
-    let missing = read_optional(r#"{"first": false}"#).await.expect("valid");
+    let missing: Optional = read_optional(r#"{"first": false}"#).await.expect("valid");
     assert_eq!((missing.first, missing.second), (false, None));
-    let given = read_optional(r#"{"second": "a", "first": true}"#).await.expect("valid");
+    let given: Optional = read_optional(r#"{"second": "a", "first": true}"#).await.expect("valid");
     assert_eq!((given.first, given.second.as_deref()), (true, Some("a")));
+}
+
+#[tokio::test]
+async fn only_a_field_that_may_be_null_may_be_null() {
+    for (text, value) in [
+        ("{}", None),
+        (r#"{"first": null}"#, None),
+        (r#"{"first":null }"#, None),
+        (r#"{"first": "null"}"#, Some("null")),
+        (r#"{"first": ""}"#, Some("")),
+    ] {
+        let fields: Nullable = read_optional(text).await.expect(text);
+        assert_eq!(fields.first.flatten().as_deref(), value, "{text}");
+    }
+    for text in
+        [r#"{"first": 1}"#, r#"{"first": false}"#, r#"{"first": [null]}"#, r#"{"first": {}}"#]
+    {
+        let error = read_optional::<Nullable>(text).await.expect_err(text);
+        assert_eq!(error.detail(), "Field \"first\" must be a string.");
+    }
+    for text in [r#"{"first": null, "first": null}"#, r#"{"first": "a", "first": null}"#] {
+        let error = read_optional::<Nullable>(text).await.expect_err(text);
+        assert_eq!(error.detail(), "Field \"first\" is given more than once.");
+    }
 }
 
 #[tokio::test]

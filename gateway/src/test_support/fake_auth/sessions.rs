@@ -2,6 +2,7 @@
 
 use super::{
     api_keys::{target, token},
+    second_factor::check_code,
     users::{error, user_of_token, verify},
 };
 use prost_types::Timestamp;
@@ -36,6 +37,7 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
         return Err(error(Reason::SessionInvalid, "Session name must be longer."));
     }
     let user = verify(&request.username, &request.password)?;
+    check_code(&user, request.otp.as_deref())?;
     let session = sessions_of(&user, "").pop();
     let token = if request.for_domain { "rgd_user" } else { "rgs_user" };
     Ok(CreateSessionResponse { token: token.to_owned(), session, user: Some(user) })

@@ -30,6 +30,11 @@ pub(super) fn verify(username: &str, password: &str) -> Result<User, Status> {
         ("down", _) => Err(Status::unavailable("down")),
         ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
         ("", _) => Err(error(Reason::CredentialsInvalid, "")),
+        // An admin who lacks the second factor that admins need.
+        ("withheld", "right") => {
+            let unknown_role_name = Role::ADMIN.to_string();
+            Ok(User { unknown_role_name, ..user(1, username, Role::USER) })
+        }
         (_, "right" | "ri:ght:") => Ok(user(1, username, Role::USER)),
         _ => Err(error(Reason::CredentialsInvalid, "")),
     }

@@ -98,8 +98,12 @@ impl Target {
 
     async fn register(&self, username: &str) -> i64 {
         let store = store::open(&self.url).await.expect("opened");
-        let new =
-            NewUser { username: username.into(), password_hash: "x".into(), role: Role::USER };
+        let new = NewUser {
+            username: username.into(),
+            password_hash: "x".into(),
+            role: Role::USER,
+            link: None,
+        };
         let id = store.insert(None, new, Write::any()).await.expect("inserted").id;
         store.close().await;
         id

@@ -69,6 +69,11 @@ fn bad_lines_have_a_reason_that_quotes_nothing() {
             "password_hash is in no form that is read (docs/importing-users.md has them); import null, and reset the password",
         ),
         (
+            // The mark of a second factor, which a line cannot give.
+            json!({ "password_hash": format!("otp:{HASH}") }),
+            "password_hash is in no form that is read (docs/importing-users.md has them); import null, and reset the password",
+        ),
+        (
             json!({ "password_hash": HASH.replace("05", "17") }),
             "password_hash has the bcrypt cost 17; 4 to 16 are allowed",
         ),

@@ -69,7 +69,7 @@ async fn a_search_of_many_slow_steps_ends_at_the_deadline_of_one_statement() {
     // Each statement is slow, and quick enough.
     run(&database, r#"ALTER TABLE "user" RENAME TO renamed"#).await;
     let slow = r#"CREATE VIEW "user" AS SELECT id::bigint, 'u' || id AS username, 'user'::text AS role,
-            0::bigint AS tokens_not_before, false AS disabled, 0::bigint AS tokens_marked_until,
+            0::bigint AS tokens_not_before, false AS disabled, 0::bigint AS tokens_marked_until, false AS second_factor,
             NULL::bigint AS created_at, NULL::bigint AS last_login_at
         FROM generate_series(1, 400000) AS id, (SELECT pg_sleep(0.5)) AS slow"#;
     run(&database, slow).await;
@@ -87,7 +87,8 @@ async fn create_users(url: &DatabaseUrl) {
         RETURNING id"#;
     assert_eq!(run(&database, of_before).await, 1);
     let started = store.users_by_id(&[]).await.expect("read").at;
-    let new = NewUser { username: "new".into(), password_hash: "-".into(), role: Role::USER };
+    let new =
+        NewUser { username: "new".into(), password_hash: "-".into(), role: Role::USER, link: None };
     store.insert(None, new, Write::any()).await.expect("inserted");
     let (_, transfer) = open_beside(url).await.expect("opened");
     let record = |id, username: &str| UserRecord {

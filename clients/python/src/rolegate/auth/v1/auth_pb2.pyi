@@ -12,6 +12,8 @@ it decides nothing and must never be read as "no".
   USERNAME_INVALID       INVALID_ARGUMENT    the username breaks a rule; the message names it
   PASSWORD_INVALID       INVALID_ARGUMENT    the password breaks a rule; the message names it
   CREDENTIALS_INVALID    UNAUTHENTICATED     unknown username or wrong password
+  OTP_REQUIRED           UNAUTHENTICATED     the password is right, and the user's second factor is on
+  OTP_INVALID            UNAUTHENTICATED     the password is right, the one-time code is not
   TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, ended or expired access token, or a
                                              session or API key that is not one, whatever the cause
   TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     a valid token, but its user does not exist
@@ -23,6 +25,14 @@ it decides nothing and must never be read as "no".
   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
   CURRENT_PASSWORD_WRONG FAILED_PRECONDITION the given current password is wrong
+  LINK_INVALID           INVALID_ARGUMENT    no such password link, or it is used, replaced or expired
+  PASSWORD_LINK_REQUIRED PERMISSION_DENIED   admins set no passwords in this service, but make links
+  OTP_WRONG              FAILED_PRECONDITION the one-time code for a change of the second factor is wrong
+  SECOND_FACTOR_UNAVAILABLE FAILED_PRECONDITION the service has no second factors, or no key for them
+  SECOND_FACTOR_STATE    FAILED_PRECONDITION the second factor is on already, or is not; the message says it
+  SECOND_FACTOR_REQUIRED PERMISSION_DENIED   the user is an admin whose second factor is off, where admins
+                                             need one
+  OWN_SECOND_FACTOR      FAILED_PRECONDITION the user is the actor, who turns it off with a code
   API_KEY_INVALID        INVALID_ARGUMENT    a new API key breaks a rule; the message names it
   API_KEY_LIMIT          FAILED_PRECONDITION the user has 50 API keys already
   API_KEY_NOT_FOUND      NOT_FOUND           the user has no API key with this id
@@ -225,14 +235,17 @@ class CreateUserRequest(_message.Message):
     PASSWORD_FIELD_NUMBER: _builtins.int
     ROLE_FIELD_NUMBER: _builtins.int
     ROLE_NAME_FIELD_NUMBER: _builtins.int
+    PASSWORD_LINK_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """By the rules of RegisterRequest.username."""
     password: _builtins.str
-    """By the rules of RegisterRequest.password."""
+    """By the rules of RegisterRequest.password; ignored with password_link."""
     role: Global___Role.ValueType
     """Of the version before."""
     role_name: _builtins.str
     """Unset for `user`."""
+    password_link: _builtins.bool
+    """Whether the user has no password yet, and the response has a link by which the user chooses one."""
     def __init__(
         self,
         *,
@@ -240,10 +253,11 @@ class CreateUserRequest(_message.Message):
         password: _builtins.str = ...,
         role: Global___Role.ValueType | None = ...,
         role_name: _builtins.str | None = ...,
+        password_link: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "role", b"role", "role_name", b"role_name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "password", b"password", "role", b"role", "role_name", b"role_name", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "password", b"password", "password_link", b"password_link", "role", b"role", "role_name", b"role_name", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__role: _TypeAlias = _typing.Literal["role"]  # noqa: Y015
     _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
@@ -263,22 +277,56 @@ class CreateUserResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     USER_FIELD_NUMBER: _builtins.int
+    PASSWORD_LINK_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user(self) -> Global___User:
         """The new user."""
+
+    @_builtins.property
+    def password_link(self) -> Global___PasswordLink:
+        """If requested."""
 
     def __init__(
         self,
         *,
         user: Global___User | None = ...,
+        password_link: Global___PasswordLink | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["user", b"user"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["password_link", b"password_link", "user", b"user"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["password_link", b"password_link", "user", b"user"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CreateUserResponse: _TypeAlias = CreateUserResponse  # noqa: Y015
+
+@_typing.final
+class PasswordLink(_message.Message):
+    """A link by which a user chooses a password, as its token. Never shown again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    token: _builtins.str
+    """`rgl_` and 43 base64url characters."""
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends, unless it is used before."""
+
+    def __init__(
+        self,
+        *,
+        token: _builtins.str = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PasswordLink: _TypeAlias = PasswordLink  # noqa: Y015
 
 @_typing.final
 class SetUserDisabledRequest(_message.Message):
@@ -338,21 +386,27 @@ class LoginRequest(_message.Message):
 
     USERNAME_FIELD_NUMBER: _builtins.int
     PASSWORD_FIELD_NUMBER: _builtins.int
+    OTP_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """The username as registered."""
     password: _builtins.str
     """The password as registered."""
+    otp: _builtins.str
+    """A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off."""
     def __init__(
         self,
         *,
         username: _builtins.str = ...,
         password: _builtins.str = ...,
+        otp: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_otp", b"_otp", "otp", b"otp"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["password", b"password", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_otp", b"_otp", "otp", b"otp", "password", b"password", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__otp: _TypeAlias = _typing.Literal["otp"]  # noqa: Y015
+    _WhichOneofArgType__otp: _TypeAlias = _typing.Literal["_otp", b"_otp"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__otp) -> _WhichOneofReturnType__otp | None: ...
 
 Global___LoginRequest: _TypeAlias = LoginRequest  # noqa: Y015
 
@@ -395,6 +449,7 @@ class CreateSessionRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     USER_AGENT_FIELD_NUMBER: _builtins.int
     FOR_DOMAIN_FIELD_NUMBER: _builtins.int
+    OTP_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """The username as registered."""
     password: _builtins.str
@@ -407,6 +462,8 @@ class CreateSessionRequest(_message.Message):
     """Whether the session is for the cookie of a whole domain, which every host of the domain receives. Its
     token begins with `rgd_` and is accepted by Authorize with from_cookie, and by Envoy's Check, only.
     """
+    otp: _builtins.str
+    """As LoginRequest.otp."""
     def __init__(
         self,
         *,
@@ -415,14 +472,20 @@ class CreateSessionRequest(_message.Message):
         name: _builtins.str | None = ...,
         user_agent: _builtins.str = ...,
         for_domain: _builtins.bool = ...,
+        otp: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "name", b"name"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_otp", b"_otp", "name", b"name", "otp", b"otp"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "for_domain", b"for_domain", "name", b"name", "password", b"password", "user_agent", b"user_agent", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_otp", b"_otp", "for_domain", b"for_domain", "name", b"name", "otp", b"otp", "password", b"password", "user_agent", b"user_agent", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
     _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
+    _WhichOneofReturnType__otp: _TypeAlias = _typing.Literal["otp"]  # noqa: Y015
+    _WhichOneofArgType__otp: _TypeAlias = _typing.Literal["_otp", b"_otp"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__otp) -> _WhichOneofReturnType__otp | None: ...
 
 Global___CreateSessionRequest: _TypeAlias = CreateSessionRequest  # noqa: Y015
 
@@ -1173,6 +1236,276 @@ class SetPasswordResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SetPasswordResponse: _TypeAlias = SetPasswordResponse  # noqa: Y015
+
+@_typing.final
+class CreatePasswordLinkRequest(_message.Message):
+    """Requests a link."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """The user."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreatePasswordLinkRequest: _TypeAlias = CreatePasswordLinkRequest  # noqa: Y015
+
+@_typing.final
+class CreatePasswordLinkResponse(_message.Message):
+    """The link was made; one that was made before has ended."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LINK_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def link(self) -> Global___PasswordLink:
+        """The link."""
+
+    def __init__(
+        self,
+        *,
+        link: Global___PasswordLink | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["link", b"link"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["link", b"link"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreatePasswordLinkResponse: _TypeAlias = CreatePasswordLinkResponse  # noqa: Y015
+
+@_typing.final
+class RedeemPasswordLinkRequest(_message.Message):
+    """Sets a password by a link."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_FIELD_NUMBER: _builtins.int
+    PASSWORD_FIELD_NUMBER: _builtins.int
+    token: _builtins.str
+    """The token of the link."""
+    password: _builtins.str
+    """By the rules of RegisterRequest.password."""
+    def __init__(
+        self,
+        *,
+        token: _builtins.str = ...,
+        password: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["password", b"password", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RedeemPasswordLinkRequest: _TypeAlias = RedeemPasswordLinkRequest  # noqa: Y015
+
+@_typing.final
+class RedeemPasswordLinkResponse(_message.Message):
+    """The password was replaced."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RedeemPasswordLinkResponse: _TypeAlias = RedeemPasswordLinkResponse  # noqa: Y015
+
+@_typing.final
+class EnrolSecondFactorRequest(_message.Message):
+    """Begins to turn on a second factor."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CURRENT_PASSWORD_FIELD_NUMBER: _builtins.int
+    current_password: _builtins.str
+    """The current password."""
+    def __init__(
+        self,
+        *,
+        current_password: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["current_password", b"current_password"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EnrolSecondFactorRequest: _TypeAlias = EnrolSecondFactorRequest  # noqa: Y015
+
+@_typing.final
+class EnrolSecondFactorResponse(_message.Message):
+    """What the user keeps. Never shown again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SECRET_FIELD_NUMBER: _builtins.int
+    OTPAUTH_URL_FIELD_NUMBER: _builtins.int
+    RECOVERY_CODES_FIELD_NUMBER: _builtins.int
+    secret: _builtins.str
+    """20 random bytes in base32, without padding."""
+    otpauth_url: _builtins.str
+    """For authenticator applications: `otpauth://totp/…`."""
+    @_builtins.property
+    def recovery_codes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ten, each good once in place of a code: 26 characters of base32 in groups."""
+
+    def __init__(
+        self,
+        *,
+        secret: _builtins.str = ...,
+        otpauth_url: _builtins.str = ...,
+        recovery_codes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["otpauth_url", b"otpauth_url", "recovery_codes", b"recovery_codes", "secret", b"secret"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EnrolSecondFactorResponse: _TypeAlias = EnrolSecondFactorResponse  # noqa: Y015
+
+@_typing.final
+class EnableSecondFactorRequest(_message.Message):
+    """Turns on a second factor."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OTP_FIELD_NUMBER: _builtins.int
+    otp: _builtins.str
+    """A code of six digits."""
+    def __init__(
+        self,
+        *,
+        otp: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["otp", b"otp"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EnableSecondFactorRequest: _TypeAlias = EnableSecondFactorRequest  # noqa: Y015
+
+@_typing.final
+class EnableSecondFactorResponse(_message.Message):
+    """It is on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EnableSecondFactorResponse: _TypeAlias = EnableSecondFactorResponse  # noqa: Y015
+
+@_typing.final
+class DisableSecondFactorRequest(_message.Message):
+    """Turns off a second factor."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    OTP_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """Another user, for an admin; unset for the actor."""
+    otp: _builtins.str
+    """A code or a recovery code; ignored with a user id."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int | None = ...,
+        otp: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "otp", b"otp", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
+    _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_id) -> _WhichOneofReturnType__user_id | None: ...
+
+Global___DisableSecondFactorRequest: _TypeAlias = DisableSecondFactorRequest  # noqa: Y015
+
+@_typing.final
+class DisableSecondFactorResponse(_message.Message):
+    """It is off, and its recovery codes are gone."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DisableSecondFactorResponse: _TypeAlias = DisableSecondFactorResponse  # noqa: Y015
+
+@_typing.final
+class GetSecondFactorRequest(_message.Message):
+    """Asks for the second factor of the actor."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSecondFactorRequest: _TypeAlias = GetSecondFactorRequest  # noqa: Y015
+
+@_typing.final
+class GetSecondFactorResponse(_message.Message):
+    """The second factor of the actor."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENABLED_FIELD_NUMBER: _builtins.int
+    RECOVERY_CODES_FIELD_NUMBER: _builtins.int
+    enabled: _builtins.bool
+    """Whether it is on."""
+    recovery_codes: _builtins.int
+    """The recovery codes that are left."""
+    def __init__(
+        self,
+        *,
+        enabled: _builtins.bool = ...,
+        recovery_codes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["enabled", b"enabled", "recovery_codes", b"recovery_codes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSecondFactorResponse: _TypeAlias = GetSecondFactorResponse  # noqa: Y015
 
 @_typing.final
 class ChangePasswordRequest(_message.Message):

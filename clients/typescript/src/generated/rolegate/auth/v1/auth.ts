@@ -24,6 +24,8 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   USERNAME_INVALID       INVALID_ARGUMENT    the username breaks a rule; the message names it
  *   PASSWORD_INVALID       INVALID_ARGUMENT    the password breaks a rule; the message names it
  *   CREDENTIALS_INVALID    UNAUTHENTICATED     unknown username or wrong password
+ *   OTP_REQUIRED           UNAUTHENTICATED     the password is right, and the user's second factor is on
+ *   OTP_INVALID            UNAUTHENTICATED     the password is right, the one-time code is not
  *   TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, ended or expired access token, or a
  *                                              session or API key that is not one, whatever the cause
  *   TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     a valid token, but its user does not exist
@@ -35,6 +37,14 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
  *   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
  *   CURRENT_PASSWORD_WRONG FAILED_PRECONDITION the given current password is wrong
+ *   LINK_INVALID           INVALID_ARGUMENT    no such password link, or it is used, replaced or expired
+ *   PASSWORD_LINK_REQUIRED PERMISSION_DENIED   admins set no passwords in this service, but make links
+ *   OTP_WRONG              FAILED_PRECONDITION the one-time code for a change of the second factor is wrong
+ *   SECOND_FACTOR_UNAVAILABLE FAILED_PRECONDITION the service has no second factors, or no key for them
+ *   SECOND_FACTOR_STATE    FAILED_PRECONDITION the second factor is on already, or is not; the message says it
+ *   SECOND_FACTOR_REQUIRED PERMISSION_DENIED   the user is an admin whose second factor is off, where admins
+ *                                              need one
+ *   OWN_SECOND_FACTOR      FAILED_PRECONDITION the user is the actor, who turns it off with a code
  *   API_KEY_INVALID        INVALID_ARGUMENT    a new API key breaks a rule; the message names it
  *   API_KEY_LIMIT          FAILED_PRECONDITION the user has 50 API keys already
  *   API_KEY_NOT_FOUND      NOT_FOUND           the user has no API key with this id
@@ -124,20 +134,36 @@ export interface RegisterResponse {
 export interface CreateUserRequest {
   /** By the rules of RegisterRequest.username. */
   username: string;
-  /** By the rules of RegisterRequest.password. */
+  /** By the rules of RegisterRequest.password; ignored with password_link. */
   password: string;
   /** Of the version before. */
   role?:
     | Role
     | undefined;
   /** Unset for `user`. */
-  roleName?: string | undefined;
+  roleName?:
+    | string
+    | undefined;
+  /** Whether the user has no password yet, and the response has a link by which the user chooses one. */
+  passwordLink: boolean;
 }
 
 /** The user was created. */
 export interface CreateUserResponse {
   /** The new user. */
-  user?: User | undefined;
+  user?:
+    | User
+    | undefined;
+  /** If requested. */
+  passwordLink?: PasswordLink | undefined;
+}
+
+/** A link by which a user chooses a password, as its token. Never shown again. */
+export interface PasswordLink {
+  /** `rgl_` and 43 base64url characters. */
+  token: string;
+  /** When it ends, unless it is used before. */
+  expiresAt?: Date | undefined;
 }
 
 /** Disables or enables a user. */
@@ -160,6 +186,8 @@ export interface LoginRequest {
   username: string;
   /** The password as registered. */
   password: string;
+  /** A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off. */
+  otp?: string | undefined;
 }
 
 /** The password was right. */
@@ -187,6 +215,8 @@ export interface CreateSessionRequest {
    * token begins with `rgd_` and is accepted by Authorize with from_cookie, and by Envoy's Check, only.
    */
   forDomain: boolean;
+  /** As LoginRequest.otp. */
+  otp?: string | undefined;
 }
 
 /** The password was right. */
@@ -442,6 +472,82 @@ export interface SetPasswordRequest {
 export interface SetPasswordResponse {
   /** The user. */
   user?: User | undefined;
+}
+
+/** Requests a link. */
+export interface CreatePasswordLinkRequest {
+  /** The user. */
+  userId: bigint;
+}
+
+/** The link was made; one that was made before has ended. */
+export interface CreatePasswordLinkResponse {
+  /** The link. */
+  link?: PasswordLink | undefined;
+}
+
+/** Sets a password by a link. */
+export interface RedeemPasswordLinkRequest {
+  /** The token of the link. */
+  token: string;
+  /** By the rules of RegisterRequest.password. */
+  password: string;
+}
+
+/** The password was replaced. */
+export interface RedeemPasswordLinkResponse {
+}
+
+/** Begins to turn on a second factor. */
+export interface EnrolSecondFactorRequest {
+  /** The current password. */
+  currentPassword: string;
+}
+
+/** What the user keeps. Never shown again. */
+export interface EnrolSecondFactorResponse {
+  /** 20 random bytes in base32, without padding. */
+  secret: string;
+  /** For authenticator applications: `otpauth://totp/…`. */
+  otpauthUrl: string;
+  /** Ten, each good once in place of a code: 26 characters of base32 in groups. */
+  recoveryCodes: string[];
+}
+
+/** Turns on a second factor. */
+export interface EnableSecondFactorRequest {
+  /** A code of six digits. */
+  otp: string;
+}
+
+/** It is on. */
+export interface EnableSecondFactorResponse {
+}
+
+/** Turns off a second factor. */
+export interface DisableSecondFactorRequest {
+  /** Another user, for an admin; unset for the actor. */
+  userId?:
+    | bigint
+    | undefined;
+  /** A code or a recovery code; ignored with a user id. */
+  otp: string;
+}
+
+/** It is off, and its recovery codes are gone. */
+export interface DisableSecondFactorResponse {
+}
+
+/** Asks for the second factor of the actor. */
+export interface GetSecondFactorRequest {
+}
+
+/** The second factor of the actor. */
+export interface GetSecondFactorResponse {
+  /** Whether it is on. */
+  enabled: boolean;
+  /** The recovery codes that are left. */
+  recoveryCodes: bigint;
 }
 
 /** Changes the actor's password. */
@@ -1003,7 +1109,7 @@ export const RegisterResponse: MessageFns<RegisterResponse> = {
 };
 
 function createBaseCreateUserRequest(): CreateUserRequest {
-  return { username: "", password: "", role: undefined, roleName: undefined };
+  return { username: "", password: "", role: undefined, roleName: undefined, passwordLink: false };
 }
 
 export const CreateUserRequest: MessageFns<CreateUserRequest> = {
@@ -1019,6 +1125,9 @@ export const CreateUserRequest: MessageFns<CreateUserRequest> = {
     }
     if (message.roleName !== undefined) {
       writer.uint32(34).string(message.roleName);
+    }
+    if (message.passwordLink !== false) {
+      writer.uint32(40).bool(message.passwordLink);
     }
     return writer;
   },
@@ -1068,6 +1177,14 @@ export const CreateUserRequest: MessageFns<CreateUserRequest> = {
             message.roleName = reader.string();
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.passwordLink = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1082,13 +1199,16 @@ export const CreateUserRequest: MessageFns<CreateUserRequest> = {
 };
 
 function createBaseCreateUserResponse(): CreateUserResponse {
-  return { user: undefined };
+  return { user: undefined, passwordLink: undefined };
 }
 
 export const CreateUserResponse: MessageFns<CreateUserResponse> = {
   encode(message: CreateUserResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.user !== undefined) {
       User.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    if (message.passwordLink !== undefined) {
+      PasswordLink.encode(message.passwordLink, writer.uint32(18).fork()).join();
     }
     return writer;
   },
@@ -1112,6 +1232,71 @@ export const CreateUserResponse: MessageFns<CreateUserResponse> = {
             }
 
             message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.passwordLink = PasswordLink.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePasswordLink(): PasswordLink {
+  return { token: "", expiresAt: undefined };
+}
+
+export const PasswordLink: MessageFns<PasswordLink> = {
+  encode(message: PasswordLink, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.token !== "") {
+      writer.uint32(10).string(message.token);
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PasswordLink {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePasswordLink();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.token = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
             continue;
           }
         }
@@ -1234,7 +1419,7 @@ export const SetUserDisabledResponse: MessageFns<SetUserDisabledResponse> = {
 };
 
 function createBaseLoginRequest(): LoginRequest {
-  return { username: "", password: "" };
+  return { username: "", password: "", otp: undefined };
 }
 
 export const LoginRequest: MessageFns<LoginRequest> = {
@@ -1244,6 +1429,9 @@ export const LoginRequest: MessageFns<LoginRequest> = {
     }
     if (message.password !== "") {
       writer.uint32(18).string(message.password);
+    }
+    if (message.otp !== undefined) {
+      writer.uint32(26).string(message.otp);
     }
     return writer;
   },
@@ -1275,6 +1463,14 @@ export const LoginRequest: MessageFns<LoginRequest> = {
             }
 
             message.password = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.otp = reader.string();
             continue;
           }
         }
@@ -1348,7 +1544,7 @@ export const LoginResponse: MessageFns<LoginResponse> = {
 };
 
 function createBaseCreateSessionRequest(): CreateSessionRequest {
-  return { username: "", password: "", name: undefined, userAgent: "", forDomain: false };
+  return { username: "", password: "", name: undefined, userAgent: "", forDomain: false, otp: undefined };
 }
 
 export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
@@ -1367,6 +1563,9 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
     }
     if (message.forDomain !== false) {
       writer.uint32(40).bool(message.forDomain);
+    }
+    if (message.otp !== undefined) {
+      writer.uint32(50).string(message.otp);
     }
     return writer;
   },
@@ -1422,6 +1621,14 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
             }
 
             message.forDomain = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.otp = reader.string();
             continue;
           }
         }
@@ -2943,6 +3150,578 @@ export const SetPasswordResponse: MessageFns<SetPasswordResponse> = {
             }
 
             message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCreatePasswordLinkRequest(): CreatePasswordLinkRequest {
+  return { userId: 0n };
+}
+
+export const CreatePasswordLinkRequest: MessageFns<CreatePasswordLinkRequest> = {
+  encode(message: CreatePasswordLinkRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== 0n) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreatePasswordLinkRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreatePasswordLinkRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCreatePasswordLinkResponse(): CreatePasswordLinkResponse {
+  return { link: undefined };
+}
+
+export const CreatePasswordLinkResponse: MessageFns<CreatePasswordLinkResponse> = {
+  encode(message: CreatePasswordLinkResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.link !== undefined) {
+      PasswordLink.encode(message.link, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreatePasswordLinkResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreatePasswordLinkResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.link = PasswordLink.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRedeemPasswordLinkRequest(): RedeemPasswordLinkRequest {
+  return { token: "", password: "" };
+}
+
+export const RedeemPasswordLinkRequest: MessageFns<RedeemPasswordLinkRequest> = {
+  encode(message: RedeemPasswordLinkRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.token !== "") {
+      writer.uint32(10).string(message.token);
+    }
+    if (message.password !== "") {
+      writer.uint32(18).string(message.password);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RedeemPasswordLinkRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRedeemPasswordLinkRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.token = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.password = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseRedeemPasswordLinkResponse(): RedeemPasswordLinkResponse {
+  return {};
+}
+
+export const RedeemPasswordLinkResponse: MessageFns<RedeemPasswordLinkResponse> = {
+  encode(_: RedeemPasswordLinkResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RedeemPasswordLinkResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseRedeemPasswordLinkResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseEnrolSecondFactorRequest(): EnrolSecondFactorRequest {
+  return { currentPassword: "" };
+}
+
+export const EnrolSecondFactorRequest: MessageFns<EnrolSecondFactorRequest> = {
+  encode(message: EnrolSecondFactorRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.currentPassword !== "") {
+      writer.uint32(10).string(message.currentPassword);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EnrolSecondFactorRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEnrolSecondFactorRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.currentPassword = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseEnrolSecondFactorResponse(): EnrolSecondFactorResponse {
+  return { secret: "", otpauthUrl: "", recoveryCodes: [] };
+}
+
+export const EnrolSecondFactorResponse: MessageFns<EnrolSecondFactorResponse> = {
+  encode(message: EnrolSecondFactorResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.secret !== "") {
+      writer.uint32(10).string(message.secret);
+    }
+    if (message.otpauthUrl !== "") {
+      writer.uint32(18).string(message.otpauthUrl);
+    }
+    for (const v of message.recoveryCodes) {
+      writer.uint32(26).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EnrolSecondFactorResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEnrolSecondFactorResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.secret = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.otpauthUrl = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.recoveryCodes.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseEnableSecondFactorRequest(): EnableSecondFactorRequest {
+  return { otp: "" };
+}
+
+export const EnableSecondFactorRequest: MessageFns<EnableSecondFactorRequest> = {
+  encode(message: EnableSecondFactorRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.otp !== "") {
+      writer.uint32(10).string(message.otp);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EnableSecondFactorRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEnableSecondFactorRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.otp = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseEnableSecondFactorResponse(): EnableSecondFactorResponse {
+  return {};
+}
+
+export const EnableSecondFactorResponse: MessageFns<EnableSecondFactorResponse> = {
+  encode(_: EnableSecondFactorResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EnableSecondFactorResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseEnableSecondFactorResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDisableSecondFactorRequest(): DisableSecondFactorRequest {
+  return { userId: undefined, otp: "" };
+}
+
+export const DisableSecondFactorRequest: MessageFns<DisableSecondFactorRequest> = {
+  encode(message: DisableSecondFactorRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== undefined) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    if (message.otp !== "") {
+      writer.uint32(18).string(message.otp);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DisableSecondFactorRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDisableSecondFactorRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.otp = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDisableSecondFactorResponse(): DisableSecondFactorResponse {
+  return {};
+}
+
+export const DisableSecondFactorResponse: MessageFns<DisableSecondFactorResponse> = {
+  encode(_: DisableSecondFactorResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DisableSecondFactorResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDisableSecondFactorResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetSecondFactorRequest(): GetSecondFactorRequest {
+  return {};
+}
+
+export const GetSecondFactorRequest: MessageFns<GetSecondFactorRequest> = {
+  encode(_: GetSecondFactorRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetSecondFactorRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetSecondFactorRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetSecondFactorResponse(): GetSecondFactorResponse {
+  return { enabled: false, recoveryCodes: 0n };
+}
+
+export const GetSecondFactorResponse: MessageFns<GetSecondFactorResponse> = {
+  encode(message: GetSecondFactorResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.enabled !== false) {
+      writer.uint32(8).bool(message.enabled);
+    }
+    if (message.recoveryCodes !== 0n) {
+      if (BigInt.asIntN(64, message.recoveryCodes) !== message.recoveryCodes) {
+        throw new globalThis.Error("value provided for field message.recoveryCodes of type int64 too large");
+      }
+      writer.uint32(16).int64(message.recoveryCodes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetSecondFactorResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetSecondFactorResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.enabled = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.recoveryCodes = reader.int64() as bigint;
             continue;
           }
         }

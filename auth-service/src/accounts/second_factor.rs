@@ -1,0 +1,280 @@
+//! Second factors: how they begin, are asked for, and end.
+
+use super::{
+    authorize::Requirement, credentials::Presented, error::AccountError, service::Accounts,
+};
+use crate::{
+    actor::Actor,
+    audit::{self, By, Change, Write},
+    call_origin::CallOrigin,
+    second_factor::{Code, Enrolment, FactorKeys, Mode, step_of},
+    store::{StoreError, StoredFactor, UserStore, WriteError, Writer},
+    user::{MAX_STEP_SECONDS, User},
+};
+use rolegate_proto::Reason;
+use rolegate_sql_store::Timed;
+use secrecy::SecretString;
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Of a change of the second factor, in the record.
+const METHOD: &str = "second_factor";
+
+impl Accounts {
+    /// Begins a second factor of the bearer, who must present the current password, in place of one that was begun
+    /// before. It asks for nothing until a code of it was presented.
+    pub(crate) async fn begin_second_factor(
+        &self,
+        credential: &str,
+        current: SecretString,
+        origin: CallOrigin,
+    ) -> Result<(Enrolment, User), AccountError> {
+        let actor = self.person(credential).await?;
+        let keys = self.factor_keys()?;
+        if actor.user.second_factor {
+            return Err(AccountError::second_factor("Second factor is already on."));
+        }
+        let (stored, _slot) = self.confirm_password(&actor.user, current, METHOD, origin).await?;
+        let mut enrolment = Enrolment::generate().map_err(AccountError::internal)?;
+        let sealed = keys.seal(actor.user.id, &*enrolment.secret);
+        let (sealed, store) = (sealed.map_err(AccountError::internal)?, Arc::clone(&self.store));
+        let digests = std::mem::take(&mut enrolment.digests);
+        let begin = move |write| async move {
+            store.begin_second_factor(&stored.user, sealed, digests, write).await
+        };
+        let user = self.run_own(credential, &actor, Change::SecondFactorBegun, begin).await?;
+        Ok((enrolment, user))
+    }
+
+    /// Turns it on by a code, and ends every token and session of the bearer, which were made without one.
+    pub(crate) async fn turn_on_second_factor(
+        &self,
+        credential: &str,
+        otp: &str,
+    ) -> Result<User, AccountError> {
+        let actor = self.person(credential).await?;
+        let keys = self.factor_keys()?;
+        if actor.user.second_factor {
+            return Err(AccountError::second_factor("Second factor is already on."));
+        }
+        let Timed { at, value } = self.store.second_factor(actor.user.id).await?;
+        let begun = value.filter(|it| keys.has(it.key_id()));
+        let begun =
+            begun.ok_or_else(|| AccountError::second_factor("Second factor is not begun."))?;
+        check_wrong_codes(&begun, at)?;
+        let step = one_time_step(&keys, &begun, actor.user.id, &Code::parse(otp), at)?;
+        let Some((step, _)) = step else {
+            self.count_wrong(&actor.user).await?;
+            return Err(self.wrong_code(&actor.user, METHOD, Reason::OtpWrong));
+        };
+        let (store, user) = (Arc::clone(&self.store), actor.user.clone());
+        let turn_on =
+            move |write| async move { turn_on(&*store, &user, begun.secret, step, write).await };
+        self.run_own(credential, &actor, Change::SecondFactorEnabled, turn_on).await
+    }
+
+    /// Turns it off: for the bearer by a code, or for an admin that of another user.
+    pub(crate) async fn turn_off_second_factor(
+        &self,
+        credential: &str,
+        user_id: Option<i64>,
+        otp: &str,
+    ) -> Result<User, AccountError> {
+        let requirement = Requirement::of_user_or_admin(user_id);
+        let actor = self.authorize(credential, &requirement).await?.without_key()?;
+        let (change, id) = match user_id {
+            Some(id) if id == actor.user.id => return Err(Reason::OwnSecondFactor.into()),
+            Some(id) => (Change::SecondFactorRemoved, self.find(id).await?.id),
+            None => (Change::SecondFactorDisabled, actor.user.id),
+        };
+        if user_id.is_none() {
+            if !actor.user.second_factor {
+                return Err(WriteError::SecondFactorOff.into());
+            }
+            if !self.take_code(&actor.user, otp).await? {
+                return Err(self.wrong_code(&actor.user, METHOD, Reason::OtpWrong));
+            }
+        }
+        let (store, admin) = (Arc::clone(&self.store), user_id.map(|_| actor.user.id));
+        let by = if admin.is_some() { By::Actor(actor) } else { By::Owner(actor.session_id()) };
+        let turn_off =
+            move |write| async move { store.turn_off_second_factor(admin, id, write).await };
+        Ok(Write::new(change, by, Some(id)).run(turn_off, Write::record_user).await?)
+    }
+
+    /// Whether the bearer's is on, and how many recovery codes are left.
+    pub(crate) async fn second_factor_of(
+        &self,
+        credential: &str,
+    ) -> Result<(bool, i64), AccountError> {
+        let user = self.authorize(credential, &Requirement::AnyAuthenticated).await?.user;
+        let stored = self.store.second_factor(user.id).await?.value;
+        let is_on = user.second_factor;
+        Ok((is_on, stored.filter(|_| is_on).map_or(0, |factor| factor.recovery_codes)))
+    }
+
+    /// The second step of a sign-in by a right password.
+    pub(super) async fn second_step(
+        &self,
+        user: &User,
+        presented: &mut Presented<'_>,
+    ) -> Result<(), AccountError> {
+        // Once for a sign-in, which may have to check the password twice.
+        if !user.second_factor || presented.has_stepped {
+            return Ok(());
+        }
+        let method = presented.method;
+        let Some(otp) = presented.otp else {
+            self.note(audit::login_failed(Some(user), method, "otp_required"));
+            return Err(Reason::OtpRequired.into());
+        };
+        let is_taken = self.take_code(user, otp).await.inspect_err(|error| {
+            if error.reason() == Reason::TooManyAttempts {
+                self.note(audit::login_failed(Some(user), method, "too_many_codes"));
+            }
+        });
+        if !is_taken? {
+            return Err(self.wrong_code(user, method, Reason::OtpInvalid));
+        }
+        presented.has_stepped = true;
+        self.note(audit::login_ok(user, method));
+        Ok(())
+    }
+
+    /// Whether the code was good, which it then is no more. Another one counts, whatever it is.
+    async fn take_code(&self, user: &User, otp: &str) -> Result<bool, AccountError> {
+        let Timed { at, value } = self.store.second_factor(user.id).await?;
+        let Some(factor) = value else { return Ok(false) };
+        check_wrong_codes(&factor, at)?;
+        let code = Code::parse(otp);
+        let is_taken = if let Code::Recovery(digest) = code {
+            let (store, id, user) = (Arc::clone(&self.store), user.id, user.clone());
+            let named = user.clone();
+            let take = move |write| async move {
+                Ok(store.use_recovery_code(&user, digest, write).await?)
+            };
+            let record = move |write: &Write, is_used: &bool| {
+                if *is_used {
+                    write.record_user(&named);
+                }
+            };
+            let write = Write::new(Change::RecoveryCodeUsed, By::Owner(None), Some(id));
+            write.run(take, record).await?
+        } else {
+            let keys = self.policy.second_factor.keys.as_ref().ok_or_else(no_key)?;
+            match one_time_step(keys, &factor, user.id, &code, at)? {
+                Some((step, sealed)) => {
+                    self.store.use_step(user.id, [factor.secret, sealed], step).await?
+                }
+                None => false,
+            }
+        };
+        if !is_taken {
+            self.count_wrong(user).await?;
+        }
+        Ok(is_taken)
+    }
+
+    async fn count_wrong(&self, user: &User) -> Result<(), AccountError> {
+        if self.store.count_wrong_code(user.id).await? {
+            return Ok(());
+        }
+        // Others were counted meanwhile.
+        let Timed { at, value } = self.store.second_factor(user.id).await?;
+        value.map_or(Ok(()), |factor| check_wrong_codes(&factor, at))
+    }
+
+    fn wrong_code(&self, user: &User, method: &'static str, reason: Reason) -> AccountError {
+        self.note(audit::login_failed(Some(user), method, "wrong_otp"));
+        reason.into()
+    }
+
+    /// The bearer, who is no program.
+    async fn person(&self, credential: &str) -> Result<Actor, AccountError> {
+        self.authorize(credential, &Requirement::AnyAuthenticated).await?.without_key()
+    }
+
+    fn factor_keys(&self) -> Result<Arc<FactorKeys>, AccountError> {
+        let policy = &self.policy.second_factor;
+        let keys = policy.keys.clone().filter(|_| policy.mode != Mode::Off);
+        Ok(keys.ok_or(Reason::SecondFactorUnavailable)?)
+    }
+
+    /// A change of the bearer, whose credential may have ended meanwhile.
+    async fn run_own<W>(
+        &self,
+        credential: &str,
+        actor: &Actor,
+        change: Change,
+        write: impl FnOnce(Write) -> W + Send + 'static,
+    ) -> Result<User, AccountError>
+    where
+        W: Future<Output = Result<User, WriteError>> + Send + 'static,
+    {
+        let own = Write::new(change, By::Owner(actor.session_id()), Some(actor.user.id));
+        let changed = own.run(write, Write::record_user).await;
+        let (any, otherwise) = (Requirement::AnyAuthenticated, Reason::TokenInvalid);
+        self.or_reauthorize(changed, credential, &any, otherwise).await
+    }
+}
+
+/// Turns it on, and revokes the tokens once more after a slow write: until it was done, logins without a code may
+/// have been issued tokens later than its revocation time. If that fails, such tokens may be left.
+async fn turn_on(
+    store: &dyn UserStore,
+    user: &User,
+    secret: String,
+    step: i64,
+    write: Write,
+) -> Result<User, WriteError> {
+    let began = Instant::now();
+    let on = store.turn_on_second_factor(user, secret, step, write.clone()).await?;
+    if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
+        return Ok(on);
+    }
+    let owner = Writer::Owner { seen: on.tokens_not_before, session: None };
+    match store.revoke_tokens(on.id, owner, write.followed_by(Change::TokensRevoked)).await {
+        Err(WriteError::UserNotFound) => Ok(on),
+        Err(WriteError::Store(_)) => {
+            Err(StoreError::OutcomeUnknown("the tokens were not revoked again", None).into())
+        }
+        again => again,
+    }
+}
+
+/// The step of a one-time code that was not used, and the secret, sealed with the newest key.
+fn one_time_step(
+    keys: &FactorKeys,
+    factor: &StoredFactor,
+    user_id: i64,
+    code: &Code,
+    at: u64,
+) -> Result<Option<(i64, String)>, AccountError> {
+    let Code::OneTime(otp) = code else { return Ok(None) };
+    let secret = keys.open(user_id, &factor.secret).ok_or_else(no_key)?;
+    let last = factor.last_step.unsigned_abs();
+    let Some(step) = step_of(&secret, *otp, at, last) else { return Ok(None) };
+    // Only under another key: of two codes at the same time, the second must find the secret that it read.
+    let sealed = if keys.is_newest(factor.key_id()) {
+        factor.secret.clone()
+    } else {
+        keys.seal(user_id, &secret).map_err(AccountError::internal)?
+    };
+    Ok(Some((step.try_into().unwrap_or(i64::MAX), sealed)))
+}
+
+fn check_wrong_codes(factor: &StoredFactor, at: u64) -> Result<(), AccountError> {
+    let Some(seconds) = factor.refused_for(at) else { return Ok(()) };
+    let (reason, retry_after) = (Reason::TooManyAttempts, Duration::from_secs(seconds));
+    Err(AccountError::Later { reason, retry_after, scope: None })
+}
+
+/// Of another replica's user: a service does not start without the keys of those who exist.
+fn no_key() -> AccountError {
+    AccountError::internal(io::Error::other(
+        "SECOND_FACTOR_KEY and SECOND_FACTOR_KEYS_ACCEPTED have not the key of a user's second factor",
+    ))
+}

@@ -1,0 +1,67 @@
+//! Calls that check a password, or register one.
+
+use super::{AuthGrpc, RpcResult, authorize::roles, call_origin::origin_of, message};
+use crate::{accounts::AccountError, metrics};
+use rolegate_proto::auth_v1 as wire;
+use secrecy::ExposeSecret as _;
+use tonic::{Request, Response};
+
+impl AuthGrpc {
+    pub(super) async fn register(
+        &self,
+        request: Request<wire::RegisterRequest>,
+    ) -> RpcResult<wire::RegisterResponse> {
+        let origin = origin_of(&request);
+        let wire::RegisterRequest { username, password } = request.into_inner();
+        let user = self.accounts.register(&username, password.into(), origin).await?;
+        Ok(Response::new(wire::RegisterResponse { user: Some(user.into()) }))
+    }
+
+    pub(super) async fn login(
+        &self,
+        request: Request<wire::LoginRequest>,
+    ) -> RpcResult<wire::LoginResponse> {
+        let origin = origin_of(&request);
+        let wire::LoginRequest { username, password, otp } = request.into_inner();
+        let (password, otp) = (password.into(), otp.as_deref());
+        let outcome = self.accounts.login(&username, password, otp, origin).await;
+        metrics::login("login", outcome.as_ref().err().map(AccountError::reason));
+        let (token, user) = outcome?;
+        let access_token = token.expose_secret().to_owned();
+        Ok(Response::new(wire::LoginResponse { access_token, user: Some(user.into()) }))
+    }
+
+    pub(super) async fn verify_credentials(
+        &self,
+        request: Request<wire::VerifyCredentialsRequest>,
+    ) -> RpcResult<wire::VerifyCredentialsResponse> {
+        let origin = origin_of(&request);
+        let wire::VerifyCredentialsRequest { username, password, role_names, .. } =
+            request.into_inner();
+        let outcome = self.accounts.verify_credentials(&username, password.into(), origin).await;
+        metrics::login("basic", outcome.as_ref().err().map(AccountError::reason));
+        let (user, unknown_role) = outcome?;
+        self.accounts.expect_known(&roles(&role_names)?)?;
+        let user = Some(message::decided(user, unknown_role));
+        Ok(Response::new(wire::VerifyCredentialsResponse { user }))
+    }
+
+    pub(super) async fn batch_verify_credentials(
+        &self,
+        request: Request<wire::BatchVerifyCredentialsRequest>,
+    ) -> RpcResult<wire::BatchVerifyCredentialsResponse> {
+        let origin = origin_of(&request);
+        let (_, call, wire::BatchVerifyCredentialsRequest { items }) = request.into_parts();
+        Ok(Response::new(self.recall(items, &call, origin).await?))
+    }
+
+    pub(super) async fn create_session(
+        &self,
+        request: Request<wire::CreateSessionRequest>,
+    ) -> RpcResult<wire::CreateSessionResponse> {
+        let origin = origin_of(&request);
+        let outcome = self.new_session(request.into_inner(), origin).await;
+        metrics::login("session", outcome.as_ref().err().map(AccountError::reason));
+        Ok(Response::new(outcome?))
+    }
+}

@@ -1,0 +1,59 @@
+//! Calls that change passwords, and password links.
+
+use super::{AuthGrpc, RpcResult, call_origin::origin_of, message::timestamp};
+use crate::accounts::PasswordLink;
+use rolegate_grpc_server::actor;
+use rolegate_proto::auth_v1 as wire;
+use secrecy::ExposeSecret as _;
+use tonic::{Request, Response};
+
+impl AuthGrpc {
+    pub(super) async fn set_password(
+        &self,
+        request: Request<wire::SetPasswordRequest>,
+    ) -> RpcResult<wire::SetPasswordResponse> {
+        let origin = origin_of(&request);
+        let (metadata, _, message) = request.into_parts();
+        let wire::SetPasswordRequest { user_id, password } = message;
+        let (actor, password) = (actor::token(&metadata), password.into());
+        let user = self.accounts.set_password(actor, user_id, password, origin).await?;
+        Ok(Response::new(wire::SetPasswordResponse { user: Some(user.into()) }))
+    }
+
+    pub(super) async fn change_password(
+        &self,
+        request: Request<wire::ChangePasswordRequest>,
+    ) -> RpcResult<wire::ChangePasswordResponse> {
+        let origin = origin_of(&request);
+        let (metadata, _, message) = request.into_parts();
+        let (current, new) = (message.current_password.into(), message.new_password.into());
+        let actor = actor::token(&metadata);
+        let user = self.accounts.change_password(actor, current, new, origin).await?;
+        Ok(Response::new(wire::ChangePasswordResponse { user: Some(user.into()) }))
+    }
+
+    pub(super) async fn create_password_link(
+        &self,
+        request: Request<wire::CreatePasswordLinkRequest>,
+    ) -> RpcResult<wire::CreatePasswordLinkResponse> {
+        let (actor, user_id) = (actor::token(request.metadata()), request.get_ref().user_id);
+        let link = self.accounts.create_password_link(actor, user_id).await?;
+        let link = Some(password_link_message(link));
+        Ok(Response::new(wire::CreatePasswordLinkResponse { link }))
+    }
+
+    pub(super) async fn redeem_password_link(
+        &self,
+        request: Request<wire::RedeemPasswordLinkRequest>,
+    ) -> RpcResult<wire::RedeemPasswordLinkResponse> {
+        let origin = origin_of(&request);
+        let wire::RedeemPasswordLinkRequest { token, password } = request.into_inner();
+        self.accounts.redeem_password_link(&token, password.into(), origin).await?;
+        Ok(Response::new(wire::RedeemPasswordLinkResponse {}))
+    }
+}
+
+pub(super) fn password_link_message((token, expires_at): PasswordLink) -> wire::PasswordLink {
+    let (token, expires_at) = (token.expose_secret().to_owned(), Some(timestamp(expires_at)));
+    wire::PasswordLink { token, expires_at }
+}

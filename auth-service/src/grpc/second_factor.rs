@@ -1,0 +1,54 @@
+//! Calls about second factors.
+
+use super::{AuthGrpc, RpcResult, call_origin::origin_of};
+use rolegate_grpc_server::actor;
+use rolegate_proto::auth_v1 as wire;
+use secrecy::ExposeSecret as _;
+use tonic::{Request, Response};
+
+impl AuthGrpc {
+    pub(super) async fn enrol_second_factor(
+        &self,
+        request: Request<wire::EnrolSecondFactorRequest>,
+    ) -> RpcResult<wire::EnrolSecondFactorResponse> {
+        let origin = origin_of(&request);
+        let (metadata, _, message) = request.into_parts();
+        let (actor, password) = (actor::token(&metadata), message.current_password.into());
+        let (enrolment, user) = self.accounts.begin_second_factor(actor, password, origin).await?;
+        let (secret, otpauth_url) = enrolment.shown(&user.username);
+        let codes = enrolment.recovery_codes.iter().map(|code| code.expose_secret().to_owned());
+        Ok(Response::new(wire::EnrolSecondFactorResponse {
+            secret: secret.expose_secret().to_owned(),
+            otpauth_url: otpauth_url.expose_secret().to_owned(),
+            recovery_codes: codes.collect(),
+        }))
+    }
+
+    pub(super) async fn enable_second_factor(
+        &self,
+        request: Request<wire::EnableSecondFactorRequest>,
+    ) -> RpcResult<wire::EnableSecondFactorResponse> {
+        let (actor, otp) = (actor::token(request.metadata()), &request.get_ref().otp);
+        self.accounts.turn_on_second_factor(actor, otp).await?;
+        Ok(Response::new(wire::EnableSecondFactorResponse {}))
+    }
+
+    pub(super) async fn disable_second_factor(
+        &self,
+        request: Request<wire::DisableSecondFactorRequest>,
+    ) -> RpcResult<wire::DisableSecondFactorResponse> {
+        let wire::DisableSecondFactorRequest { user_id, otp } = request.get_ref();
+        let actor = actor::token(request.metadata());
+        self.accounts.turn_off_second_factor(actor, *user_id, otp).await?;
+        Ok(Response::new(wire::DisableSecondFactorResponse {}))
+    }
+
+    pub(super) async fn get_second_factor(
+        &self,
+        request: Request<wire::GetSecondFactorRequest>,
+    ) -> RpcResult<wire::GetSecondFactorResponse> {
+        let actor = actor::token(request.metadata());
+        let (enabled, recovery_codes) = self.accounts.second_factor_of(actor).await?;
+        Ok(Response::new(wire::GetSecondFactorResponse { enabled, recovery_codes }))
+    }
+}

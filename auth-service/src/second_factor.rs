@@ -1,0 +1,141 @@
+//! The second step of a sign-in: one-time codes of RFC 6238, and codes for people who lost the device.
+//!
+//! `totp`: the codes of a secret; `keys`: how secrets are sealed.
+
+mod keys;
+mod totp;
+
+pub(crate) use keys::FactorKeys;
+#[cfg(test)]
+pub(crate) use totp::otp_at;
+pub(crate) use totp::step_of;
+
+use crate::user::User;
+use data_encoding::BASE32_NOPAD;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use rolegate_proto::Role;
+use secrecy::{ExposeSecret as _, SecretString};
+use sha2::{Digest as _, Sha256};
+use std::{io, str::FromStr, sync::Arc};
+use zeroize::Zeroizing;
+
+/// As RFC 4226, section 4, recommends.
+const SECRET_BYTES: usize = 20;
+/// 128 bits cannot be guessed, so a digest without a salt hides them.
+const RECOVERY_BYTES: usize = 16;
+const RECOVERY_CODES: usize = 10;
+/// Characters of a recovery code, and where groups of them end.
+const RECOVERY_CHARS: usize = 26;
+const GROUPS: [usize; 4] = [20, 15, 10, 5];
+/// What authenticator applications show beside the username.
+const ISSUER: &str = "Rolegate";
+
+/// Who has a second factor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Who turns it on.
+    #[default]
+    Optional,
+    /// The same, and admins are admins only with it.
+    Admins,
+    /// Nobody.
+    Off,
+}
+
+/// The settings of the operator.
+#[derive(Clone, Default)]
+pub(crate) struct SecondFactorPolicy {
+    pub(crate) mode: Mode,
+    /// `None`: nobody can turn it on.
+    pub(crate) keys: Option<Arc<FactorKeys>>,
+}
+
+/// What a user keeps, and what the service does.
+pub(crate) struct Enrolment {
+    pub(crate) secret: Zeroizing<[u8; SECRET_BYTES]>,
+    pub(crate) recovery_codes: Vec<SecretString>,
+    /// The digests of the codes.
+    pub(crate) digests: Vec<String>,
+}
+
+/// A code as somebody typed it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    OneTime(u32),
+    /// Its digest.
+    Recovery(String),
+    Malformed,
+}
+
+impl FromStr for Mode {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "optional" => Ok(Self::Optional),
+            "admins" => Ok(Self::Admins),
+            "off" => Ok(Self::Off),
+            _ => Err("must be optional, admins or off"),
+        }
+    }
+}
+
+impl SecondFactorPolicy {
+    /// Whether this user is an admin without the second factor that makes one.
+    pub(crate) fn is_missed_by(&self, user: &User) -> bool {
+        self.mode == Mode::Admins && user.role == Role::ADMIN && !user.second_factor
+    }
+}
+
+impl Enrolment {
+    /// Fails only without system randomness.
+    pub(crate) fn generate() -> io::Result<Self> {
+        let mut secret = Zeroizing::new([0; SECRET_BYTES]);
+        getrandom::fill(&mut *secret).map_err(io::Error::other)?;
+        let (mut recovery_codes, mut digests) = (Vec::new(), Vec::new());
+        for _ in 0..RECOVERY_CODES {
+            let mut random = Zeroizing::new([0; RECOVERY_BYTES]);
+            getrandom::fill(&mut *random).map_err(io::Error::other)?;
+            let mut code = BASE32_NOPAD.encode(&*random).to_ascii_lowercase();
+            for end in GROUPS {
+                code.insert(end, '-');
+            }
+            recovery_codes.push(code.into());
+            digests.push(hex::encode(Sha256::digest(*random)));
+        }
+        Ok(Self { secret, recovery_codes, digests })
+    }
+
+    /// The secret in base32, and the URL of it that authenticator applications read.
+    pub(crate) fn shown(&self, username: &str) -> (SecretString, SecretString) {
+        let secret = SecretString::from(BASE32_NOPAD.encode(&*self.secret));
+        let (name, text) =
+            (utf8_percent_encode(username, NON_ALPHANUMERIC), secret.expose_secret());
+        let url = format!(
+            "otpauth://totp/{ISSUER}:{name}?secret={text}&issuer={ISSUER}&algorithm=SHA1&digits=6&period=30"
+        );
+        (secret, url.into())
+    }
+}
+
+impl Code {
+    /// Spaces and hyphens are for the eye, as is the case of letters.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut typed = Zeroizing::new(String::with_capacity(RECOVERY_CHARS));
+        let characters = text.chars().filter(|c| *c != '-' && !c.is_whitespace());
+        typed.extend(characters.take(RECOVERY_CHARS + 1).map(|c| c.to_ascii_uppercase()));
+        if typed.len() == 6 && typed.bytes().all(|byte| byte.is_ascii_digit()) {
+            return typed.parse().map_or(Self::Malformed, Self::OneTime);
+        }
+        let decoded = BASE32_NOPAD.decode(typed.as_bytes()).map(Zeroizing::new);
+        match decoded {
+            Ok(bytes) if bytes.len() == RECOVERY_BYTES => {
+                Self::Recovery(hex::encode(Sha256::digest(&*bytes)))
+            }
+            _ => Self::Malformed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Time-based one-time passwords: RFC 6238 with SHA-1, six digits and steps of 30 seconds.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha1::Sha1;
+
+const STEP_SECONDS: u64 = 30;
+const DIGITS: u32 = 1_000_000;
+
+/// The first step behind `last` that has this code, of the present one, the one before and the one after.
+pub(crate) fn step_of(secret: &[u8], otp: u32, at: u64, last: u64) -> Option<u64> {
+    let now = at / STEP_SECONDS;
+    // All are computed, whichever it is.
+    let steps = [now.saturating_sub(1), now, now + 1].map(|step| (step, code(secret, step)));
+    steps.iter().find(|(step, code)| *code == otp && *step > last).map(|(step, _)| *step)
+}
+
+/// RFC 4226, section 5.3.
+fn code(secret: &[u8], step: u64) -> u32 {
+    let mac = Hmac::<Sha1>::new_from_slice(secret).expect("HMAC takes a key of any length");
+    let digest = mac.chain_update(step.to_be_bytes()).finalize().into_bytes();
+    let offset = usize::from(digest[19] & 0xf);
+    let word = &digest[offset..offset + 4];
+    let number = word.iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+    (number & 0x7fff_ffff) % DIGITS
+}
+
+/// The code of this time as people type it.
+#[cfg(test)]
+pub(crate) fn otp_at(secret: &[u8], at: u64) -> String {
+    format!("{:06}", code(secret, at / STEP_SECONDS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{code, step_of};
+
+    const SECRET: &[u8] = b"12345678901234567890";
+
+    #[test]
+    fn codes_are_those_of_the_rfc() {
+        // RFC 6238, appendix B, of which these are the last six digits.
+        for (time, expected) in [
+            (59_u64, 287_082),
+            (1_111_111_109, 81_804),
+            (1_111_111_111, 50_471),
+            (1_234_567_890, 5_924),
+            (2_000_000_000, 279_037),
+            (20_000_000_000, 353_130),
+        ] {
+            assert_eq!(code(SECRET, time / 30), expected, "at {time}");
+        }
+    }
+
+    #[test]
+    fn one_step_either_side_is_good_and_no_step_twice() {
+        let at = 1_111_111_111;
+        let otp = code(SECRET, at / 30);
+        for (moved, is_good) in [(-60_i64, false), (-30, true), (0, true), (30, true), (60, false)]
+        {
+            let moved = at.saturating_add_signed(moved);
+            assert_eq!(step_of(SECRET, otp, moved, 0), is_good.then_some(at / 30), "at {moved}");
+        }
+        assert_eq!(step_of(SECRET, otp, at, at / 30 - 1), Some(at / 30));
+        assert_eq!(step_of(SECRET, otp, at, at / 30), None, "used");
+        assert_eq!(step_of(SECRET, otp ^ 1, at, 0), None, "wrong");
+        assert_eq!(step_of(SECRET, code(SECRET, 1), 0, 0), Some(1), "a clock at zero");
+    }
+}

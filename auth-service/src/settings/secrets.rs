@@ -1,0 +1,108 @@
+//! What is read from the settings of secrets.
+
+use super::ServiceSettings;
+use crate::{
+    accounts::AdminPassword,
+    password::{Password, Peppers},
+    second_factor::{FactorKeys, Mode, SecondFactorPolicy},
+    token::KeySource,
+};
+use rolegate_program::{
+    secret::{self, SecretSource},
+    settings::SettingError,
+};
+use std::sync::Arc;
+
+impl ServiceSettings {
+    /// The keys of access tokens; `default` is the source of an unset `SIGNING_SECRET`.
+    pub fn key_source(
+        &self,
+        default: impl FnOnce() -> Result<SecretSource, SettingError>,
+    ) -> Result<KeySource, SettingError> {
+        let file = self.signing_secret_file.as_deref();
+        let key = SecretSource::from_setting("SIGNING_SECRET", self.signing_secret.clone(), file)?;
+        let accepted = SecretSource::from_setting(
+            "SIGNING_SECRETS_ACCEPTED",
+            self.signing_secrets_accepted.clone(),
+            self.signing_secrets_accepted_file.as_deref(),
+        )?;
+        Ok(KeySource { signing: key.map_or_else(default, Ok)?, accepted })
+    }
+
+    /// Who has a second factor, and the keys that seal the secrets.
+    pub(crate) fn second_factors(&self) -> Result<SecondFactorPolicy, SettingError> {
+        const NAME: &str = "SECOND_FACTOR_KEY";
+        let file = self.second_factor_key_file.as_deref();
+        let key = SecretSource::from_setting(NAME, self.second_factor_key.clone(), file)?;
+        let accepted = SecretSource::from_setting(
+            "SECOND_FACTOR_KEYS_ACCEPTED",
+            self.second_factor_keys_accepted.clone(),
+            self.second_factor_keys_accepted_file.as_deref(),
+        )?;
+        let mode = self.second_factor;
+        let Some(key) = key else {
+            if mode == Mode::Admins || accepted.is_some() {
+                let problem =
+                    "is required by SECOND_FACTOR=admins and by SECOND_FACTOR_KEYS_ACCEPTED";
+                return Err(SettingError::new(NAME, problem));
+            }
+            return Ok(SecondFactorPolicy { mode, keys: None });
+        };
+        let keys = FactorKeys::read(&key, accepted.as_ref())?;
+        Ok(SecondFactorPolicy { mode, keys: Some(Arc::new(keys)) })
+    }
+
+    /// The secrets that go into password hashes.
+    pub(crate) fn peppers(&self) -> Result<Peppers, SettingError> {
+        let file = self.password_pepper_file.as_deref();
+        let source =
+            SecretSource::from_setting("PASSWORD_PEPPER", self.password_pepper.clone(), file)?;
+        source.as_ref().map_or_else(|| Ok(Peppers::default()), Peppers::read)
+    }
+
+    /// The password of the seeded admin. Validated even if the admin exists, because a value that
+    /// could never be used is a mistake.
+    pub fn admin_password(&self) -> Result<AdminPassword, SettingError> {
+        const NAME: &str = "DEFAULT_ADMIN_PASSWORD";
+        let file = self.default_admin_password_file.as_deref();
+        let Some(text) = secret::read(NAME, self.default_admin_password.clone(), file)? else {
+            return Ok(AdminPassword::Missing);
+        };
+        Password::new(text.clone(), self.password_min_length)
+            .map_err(|error| SettingError::new(NAME, error))?;
+        Ok(AdminPassword::Given(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mode, ServiceSettings};
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        service: ServiceSettings,
+    }
+
+    /// Who has a second factor, and whether there are keys.
+    fn second_factors(flags: &[&str]) -> Result<(Mode, bool), String> {
+        let line = Line::try_parse_from([&["test"], flags].concat()).expect("valid flags");
+        let policy = line.service.second_factors().map_err(|error| error.to_string())?;
+        Ok((policy.mode, policy.keys.is_some()))
+    }
+
+    #[test]
+    fn second_factors_need_no_key_unless_admins_need_them() {
+        let key = "--second-factor-key=32 bytes, which are the shortest";
+        assert_eq!(second_factors(&[]), Ok((Mode::Optional, false)));
+        assert_eq!(second_factors(&[key]), Ok((Mode::Optional, true)));
+        assert_eq!(second_factors(&["--second-factor=off"]), Ok((Mode::Off, false)));
+        let admins = "--second-factor=admins";
+        assert_eq!(second_factors(&[admins, key]), Ok((Mode::Admins, true)));
+        for needs in [admins, "--second-factor-keys-accepted=32 bytes, which are the shortest"] {
+            let error = second_factors(&[needs]).expect_err(needs);
+            assert!(error.starts_with("SECOND_FACTOR_KEY: is required by "), "{error}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The part of the store about password links and second factors.
+
+use super::{StoreError, WriteError};
+use crate::{audit::Write, user::User};
+use async_trait::async_trait;
+use rolegate_sql_store::{Store, Timed};
+
+/// How long a password link is good, in seconds.
+pub(crate) const PASSWORD_LINK_SECONDS: u64 = 86_400;
+/// Wrong codes in a window, after which none is accepted until it ends.
+pub(crate) const MAX_WRONG_CODES: i64 = 10;
+/// The window, in seconds from its first wrong code.
+pub(crate) const WRONG_CODES_WINDOW: i64 = 3600;
+
+/// A second factor, on or not yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StoredFactor {
+    /// As [`FactorKeys`](crate::second_factor::FactorKeys) sealed it.
+    pub(crate) secret: String,
+    /// The last step of which a code was used.
+    pub(crate) last_step: i64,
+    pub(crate) wrong_codes: i64,
+    /// When the window of the wrong codes began, in Unix seconds.
+    pub(crate) wrong_since: i64,
+    /// How many are left.
+    pub(crate) recovery_codes: i64,
+}
+
+impl StoredFactor {
+    /// Of the key that sealed the secret.
+    pub(crate) fn key_id(&self) -> &str {
+        self.secret.split_once('.').unwrap_or_default().0
+    }
+
+    /// Seconds until a code is accepted again; `None` if it is now. A window too far in the future is one of a
+    /// clock that was ahead.
+    pub(crate) fn refused_for(&self, at: u64) -> Option<u64> {
+        let age = i64::try_from(at).unwrap_or(i64::MAX) - self.wrong_since;
+        let is_over = age.abs() >= WRONG_CODES_WINDOW;
+        let is_full = self.wrong_codes >= MAX_WRONG_CODES && !is_over;
+        is_full.then(|| (WRONG_CODES_WINDOW - age).unsigned_abs())
+    }
+}
+
+/// A database of second factors and password links, each of one user. What it takes by a code or a link, it gives
+/// once, to whoever writes first.
+#[async_trait]
+pub(crate) trait SecondFactorStore: Store {
+    /// Replaces the password link of a user by the one with this digest, if `actor` is an admin, or without an
+    /// actor, for the operator. Returns when it ends, in Unix seconds.
+    async fn insert_password_link(
+        &self,
+        actor: Option<i64>,
+        user_id: i64,
+        digest: String,
+        write: Write,
+    ) -> Result<u64, WriteError>;
+
+    /// The user of the link with this digest, unless it has ended or the user is disabled.
+    async fn user_of_link(&self, digest: &str) -> Result<Option<User>, StoreError>;
+
+    async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError>;
+
+    /// Begins a second factor: a secret and digests of recovery codes, in place of those before, if the tokens of
+    /// `user` are those that were seen and it is not on.
+    async fn begin_second_factor(
+        &self,
+        user: &User,
+        secret: String,
+        recovery_codes: Vec<String>,
+        write: Write,
+    ) -> Result<User, WriteError>;
+
+    /// Turns it on by a code of this step, under the same conditions and if this is still the secret, and ends
+    /// tokens and sessions.
+    async fn turn_on_second_factor(
+        &self,
+        user: &User,
+        secret: String,
+        step: i64,
+        write: Write,
+    ) -> Result<User, WriteError>;
+
+    /// Turns it off and forgets it, if `actor` is an admin, or without an actor: for the user, and the operator.
+    async fn turn_off_second_factor(
+        &self,
+        actor: Option<i64>,
+        user_id: i64,
+        write: Write,
+    ) -> Result<User, WriteError>;
+
+    /// Marks a step as used and puts the second secret in the place of the first, unless this or a later one was, the secret is another, or
+    /// there were too many wrong codes. Whether it did.
+    async fn use_step(
+        &self,
+        user_id: i64,
+        secret: [String; 2],
+        step: i64,
+    ) -> Result<bool, StoreError>;
+
+    /// Removes a recovery code, unless it is not there or there were too many wrong codes. Whether it did.
+    async fn use_recovery_code(
+        &self,
+        user: &User,
+        digest: String,
+        write: Write,
+    ) -> Result<bool, StoreError>;
+
+    /// Counts a wrong code; false if there were too many before.
+    async fn count_wrong_code(&self, user_id: i64) -> Result<bool, StoreError>;
+
+    /// The ids of the keys with which the secrets of those that are on are sealed.
+    async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StoredFactor;
+
+    #[test]
+    fn ten_wrong_codes_refuse_for_an_hour_and_a_window_of_a_wrong_clock_does_not_count() {
+        let factor = |wrong_codes| StoredFactor {
+            wrong_codes,
+            wrong_since: 10_000,
+            ..StoredFactor::default()
+        };
+        assert_eq!(factor(9).refused_for(10_000), None);
+        assert_eq!(factor(10).refused_for(10_000), Some(3600));
+        assert_eq!(factor(10).refused_for(13_599), Some(1));
+        assert_eq!(factor(10).refused_for(13_600), None);
+        assert_eq!(factor(10).refused_for(9_990), Some(3610), "the clock was set back a little");
+        assert_eq!(factor(10).refused_for(6_400), None, "it was an hour ahead");
+    }
+}

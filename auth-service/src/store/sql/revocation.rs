@@ -1,0 +1,30 @@
+//! How a revocation moves the time before which tokens are not good.
+
+use super::seconds_to_store;
+use crate::user::{MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS};
+use rolegate_sql_store::Statement;
+
+/// The new value of a revocation, whose times [`revoking`] appends. It always grows.
+pub(super) const GROW: &str = "tokens_not_before =
+    CASE WHEN tokens_not_before < soon THEN soon ELSE tokens_not_before + 1 END";
+/// The same, except that a value after every token stays.
+pub(super) const REVOKE: &str = "tokens_not_before = CASE WHEN tokens_not_before < soon THEN soon
+    WHEN tokens_not_before > latest THEN tokens_not_before ELSE tokens_not_before + 1 END";
+/// The same, except that it is lowered. Tokens issued since by a clock that was ahead have no mark, or an
+/// earlier one. The mark ends a day after the old value, because logins by that clock follow it.
+pub(super) const LOWER: &str =
+    "tokens_not_before = CASE WHEN tokens_not_before BETWEEN soon AND latest
+        THEN tokens_not_before + 1 ELSE soon END,
+    tokens_marked_until = CASE WHEN tokens_not_before <= latest THEN tokens_marked_until
+        WHEN tokens_marked_until < tokens_not_before + 86400 THEN tokens_not_before + 86400
+        ELSE tokens_marked_until + 1 END";
+
+/// Appends the times of a revocation: `soon` is later than every token issued at the present time,
+/// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
+pub(super) fn revoking(update: Statement) -> Statement {
+    let soon = seconds_to_store(REVOCATION_LEAD_SECONDS);
+    let latest = seconds_to_store(MAX_LEAD_SECONDS + MAX_STEP_SECONDS);
+    let update = update.push(" FROM (SELECT now + ").push_bind(soon);
+    let update = update.push(" AS soon, now + ").push_bind(latest);
+    update.push(" AS latest FROM (SELECT ").push_now().push(" AS now) AS clock) AS revocation")
+}

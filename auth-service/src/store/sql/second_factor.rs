@@ -1,0 +1,221 @@
+//! Password links and second factors in an SQL database.
+
+use super::{
+    SqlStore, only, returning,
+    revocation::{GROW, revoking},
+    seconds_to_store,
+};
+use crate::{
+    audit::Write,
+    store::{
+        StoreError, UserStore as _, WriteError,
+        second_factor::{
+            MAX_WRONG_CODES, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor,
+            WRONG_CODES_WINDOW,
+        },
+    },
+    user::User,
+};
+use async_trait::async_trait;
+use rolegate_sql_store::{Statement, Timed};
+use serde::Serialize;
+
+/// Whether the window of the wrong codes is over, by `clock`. One too far in the future is of a clock that was
+/// ahead.
+const IS_OVER: &str = "abs(now - wrong_since) >= ";
+
+/// A change of no user, which locks the row and returns it, for what is written then.
+const TOUCH: &str = r#"UPDATE "user" SET disabled = disabled WHERE id = $1"#;
+
+/// The condition that nobody turned it on or ended the tokens meanwhile.
+const UNCHANGED: &str = " AND NOT second_factor AND tokens_not_before = $2";
+
+#[derive(Serialize)]
+struct Digest {
+    digest: String,
+}
+
+/// The condition that codes are accepted.
+fn accepting(statement: Statement) -> Statement {
+    let statement = statement.push("(wrong_codes < ").push_bind(MAX_WRONG_CODES).push(" OR ");
+    statement.push(IS_OVER).push_bind(WRONG_CODES_WINDOW).push(")")
+}
+
+/// The time of the database, as `now`.
+fn from_clock(statement: Statement) -> Statement {
+    statement.push(" FROM (SELECT ").push_now().push(" AS now) AS clock WHERE ")
+}
+
+impl SqlStore {
+    /// The link of the user of this name, who is inserted in the same transaction.
+    pub(super) fn link_of_new(
+        &self,
+        link: Option<(String, u64)>,
+        username: &str,
+    ) -> Option<Statement> {
+        let (digest, expires_at) = link?;
+        let sql = r#"INSERT INTO password_link (user_id, digest, expires_at)
+            SELECT id, $2, $3 FROM "user" WHERE username = $1"#;
+        let insert = self.0.statement(sql).bind(username).bind(digest);
+        Some(insert.bind(seconds_to_store(expires_at)))
+    }
+
+    pub(super) fn end_link(&self, user_id: i64) -> Statement {
+        self.0.statement("DELETE FROM password_link WHERE user_id = $1").bind(user_id)
+    }
+}
+
+#[async_trait]
+impl SecondFactorStore for SqlStore {
+    async fn insert_password_link(
+        &self,
+        actor: Option<i64>,
+        user_id: i64,
+        digest: String,
+        write: Write,
+    ) -> Result<u64, WriteError> {
+        let Timed { at, .. } = self.users_by_id(&[user_id]).await?;
+        let expires_at = at.saturating_add(PASSWORD_LINK_SECONDS);
+        let insert = "INSERT INTO password_link (user_id, digest, expires_at) VALUES ($1, $2, $3)
+            ON CONFLICT (user_id) DO UPDATE
+            SET digest = excluded.digest, expires_at = excluded.expires_at";
+        let insert = self.0.statement(insert).bind(user_id).bind(digest);
+        let then = vec![insert.bind(seconds_to_store(expires_at))];
+        let (touch, then) = (self.0.statement(TOUCH), self.record_users(write, then));
+        let touch = returning(touch.bind(user_id));
+        only(self.write_as_admin(actor, user_id, true, touch, then).await?)?;
+        Ok(expires_at)
+    }
+
+    async fn user_of_link(&self, digest: &str) -> Result<Option<User>, StoreError> {
+        let select = self.select().push(" WHERE NOT disabled AND id = (SELECT user_id");
+        let select = select.push(" FROM password_link WHERE digest = ").push_bind(digest);
+        let select = select.push(" AND expires_at > ").push_now().push(")");
+        Ok(self.0.read(select).await?.pop())
+    }
+
+    async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError> {
+        let select = "SELECT secret, last_step, wrong_codes, wrong_since,
+            (SELECT count(*) FROM recovery_code WHERE user_id = $1)
+            FROM second_factor WHERE user_id = $1";
+        let select = self.0.statement(select).bind(user_id);
+        let Timed { at, mut value } =
+            self.0.read_timed::<(String, i64, i64, i64, i64)>(select).await?;
+        let factor = value.pop().map(|row| {
+            let (secret, last_step, wrong_codes, wrong_since, recovery_codes) = row;
+            StoredFactor { secret, last_step, wrong_codes, wrong_since, recovery_codes }
+        });
+        Ok(Timed { at, value: factor })
+    }
+
+    async fn begin_second_factor(
+        &self,
+        user: &User,
+        secret: String,
+        recovery_codes: Vec<String>,
+        write: Write,
+    ) -> Result<User, WriteError> {
+        let insert = "INSERT INTO second_factor (user_id, secret) VALUES ($1, $2)
+            ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, last_step = 0";
+        let insert = self.0.statement(insert).bind(user.id).bind(secret);
+        let forget = self.0.statement("DELETE FROM recovery_code WHERE user_id = $1").bind(user.id);
+        let codes = "INSERT INTO recovery_code (user_id, digest) SELECT $1, digest";
+        let codes = self.0.statement(codes).bind(user.id);
+        let rows: Vec<_> = recovery_codes.into_iter().map(|digest| Digest { digest }).collect();
+        let then = vec![insert, forget, codes.push_rows(&[("digest", "text")], &rows)];
+        let touch = self.0.statement(TOUCH).push(UNCHANGED).bind(user.id);
+        let touch = returning(touch.bind(seconds_to_store(user.tokens_not_before)));
+        only(self.0.write_all(touch, self.record_users(write, then)).await?)
+    }
+
+    async fn turn_on_second_factor(
+        &self,
+        user: &User,
+        secret: String,
+        step: i64,
+        write: Write,
+    ) -> Result<User, WriteError> {
+        let set = r#"UPDATE "user" SET second_factor = TRUE, password = 'otp:' || password, "#;
+        let update = self.0.statement(set).push(GROW).bind(user.id);
+        let update = revoking(update.bind(seconds_to_store(user.tokens_not_before)));
+        let update = update.push(" WHERE id = $1").push(UNCHANGED);
+        let update = update
+            .push(" AND EXISTS (SELECT 1 FROM second_factor AS f WHERE user_id = $1 AND secret = ");
+        let update = returning(update.push_bind(secret).push(")"));
+        let mark = "UPDATE second_factor SET last_step = $2 WHERE user_id = $1";
+        let mut then = vec![self.0.statement(mark).bind(user.id).bind(step)];
+        then.extend(self.end_sessions(user.id, None));
+        // A secret that is replaced meanwhile is another.
+        let lock = self.select().push(" WHERE id = $1").bind(user.id);
+        let any = |_: &[User]| Ok::<_, WriteError>(());
+        only(self.0.write_if(lock, any, update, self.record_users(write, then)).await?)
+    }
+
+    async fn turn_off_second_factor(
+        &self,
+        actor: Option<i64>,
+        user_id: i64,
+        write: Write,
+    ) -> Result<User, WriteError> {
+        let update = r#"UPDATE "user" SET second_factor = FALSE,
+            password = CASE WHEN password LIKE 'otp:%' THEN substr(password, 5) ELSE password END
+            WHERE id = $1 AND second_factor"#;
+        let update = returning(self.0.statement(update).bind(user_id));
+        let forget = [
+            "DELETE FROM second_factor WHERE user_id = $1",
+            "DELETE FROM recovery_code WHERE user_id = $1",
+        ];
+        let forget = forget.map(|delete| self.0.statement(delete).bind(user_id)).into();
+        let then = self.record_users(write, forget);
+        let off = self.write_as_admin(actor, user_id, true, update, then).await?.pop();
+        off.ok_or(WriteError::SecondFactorOff)
+    }
+
+    async fn use_step(
+        &self,
+        user_id: i64,
+        [old, new]: [String; 2],
+        step: i64,
+    ) -> Result<bool, StoreError> {
+        let update = "UPDATE second_factor SET last_step = $2, secret = $4";
+        let update = self.0.statement(update).bind(user_id).bind(step).bind(old).bind(new);
+        let update =
+            from_clock(update).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
+        let used = self.0.write::<(i64,)>(accepting(update).push(" RETURNING user_id")).await?;
+        Ok(!used.is_empty())
+    }
+
+    async fn use_recovery_code(
+        &self,
+        user: &User,
+        digest: String,
+        write: Write,
+    ) -> Result<bool, StoreError> {
+        let delete = "DELETE FROM recovery_code WHERE user_id = $1 AND digest = $2 AND EXISTS (
+            SELECT 1";
+        let delete = self.0.statement(delete).bind(user.id).bind(digest);
+        let delete = delete.push(" FROM second_factor, (SELECT ").push_now();
+        let delete = delete.push(" AS now) AS clock WHERE second_factor.user_id = $1 AND ");
+        let delete = accepting(delete).push(") RETURNING user_id");
+        let user = user.clone();
+        let record = self.record(move |_: &(i64,)| write.of_user(&user), Vec::new());
+        Ok(!self.0.write_all(delete, record).await?.is_empty())
+    }
+
+    async fn count_wrong_code(&self, user_id: i64) -> Result<bool, StoreError> {
+        let update = self.0.statement("UPDATE second_factor SET wrong_codes = CASE WHEN ");
+        let update = update.bind(user_id).push(IS_OVER).push_bind(WRONG_CODES_WINDOW);
+        let update = update.push(" THEN 1 ELSE wrong_codes + 1 END, wrong_since = CASE WHEN ");
+        let update = update.push(IS_OVER).push_bind(WRONG_CODES_WINDOW);
+        let update = from_clock(update.push(" THEN now ELSE wrong_since END"));
+        let update = accepting(update.push("user_id = $1 AND ")).push(" RETURNING user_id");
+        Ok(!self.0.write::<(i64,)>(update).await?.is_empty())
+    }
+
+    async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError> {
+        let select = r#"SELECT DISTINCT substr(secret, 1, 12) FROM second_factor
+            WHERE user_id IN (SELECT id FROM "user" WHERE second_factor)"#;
+        let ids = self.0.read::<(String,)>(self.0.statement(select)).await?;
+        Ok(ids.into_iter().map(|(id,)| id).collect())
+    }
+}

@@ -1,0 +1,173 @@
+//! Password links and second factors in memory.
+
+use super::{MemoryStore, Users};
+use crate::{
+    audit::Write,
+    store::{
+        StoreError, WriteError,
+        second_factor::{MAX_WRONG_CODES, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor},
+    },
+    user::User,
+};
+use async_trait::async_trait;
+use rolegate_sql_store::Timed;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug, Default)]
+pub(super) struct Factors {
+    pub(super) by_user: BTreeMap<i64, (StoredFactor, BTreeSet<String>)>,
+    /// By user: the digest, and when it ends.
+    pub(super) links: BTreeMap<i64, (String, u64)>,
+}
+
+impl Users {
+    pub(super) fn user_of_link(&self, digest: &str) -> Option<User> {
+        let is_good = |(_, (own, end)): &(&i64, &(String, u64))| own == digest && *end > self.now;
+        let (id, _) = self.factors.links.iter().find(is_good)?;
+        Some(self.by_id.get(id)?.user.clone()).filter(|user| !user.disabled)
+    }
+
+    fn unchanged(&mut self, seen: &User) -> Result<&mut User, WriteError> {
+        let row = self.by_id.get_mut(&seen.id).map(|row| &mut row.user);
+        let row =
+            row.filter(|row| row.tokens_not_before == seen.tokens_not_before && !row.second_factor);
+        row.ok_or(WriteError::UserNotFound)
+    }
+}
+
+#[async_trait]
+impl SecondFactorStore for MemoryStore {
+    async fn insert_password_link(
+        &self,
+        actor: Option<i64>,
+        user_id: i64,
+        digest: String,
+        write: Write,
+    ) -> Result<u64, WriteError> {
+        let mut users = self.users()?;
+        let user = users.find(actor, user_id, true)?.user.clone();
+        let expires_at = users.now + PASSWORD_LINK_SECONDS;
+        users.factors.links.insert(user_id, (digest, expires_at));
+        users.record.push(write.of_user(&user));
+        Ok(expires_at)
+    }
+
+    async fn user_of_link(&self, digest: &str) -> Result<Option<User>, StoreError> {
+        Ok(self.users()?.user_of_link(digest))
+    }
+
+    async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError> {
+        let users = self.users()?;
+        let value = users.factors.by_user.get(&user_id).map(|(factor, codes)| {
+            let recovery_codes = codes.len().try_into().expect("few");
+            StoredFactor { recovery_codes, ..factor.clone() }
+        });
+        Ok(Timed { at: users.now, value })
+    }
+
+    async fn begin_second_factor(
+        &self,
+        user: &User,
+        secret: String,
+        recovery_codes: Vec<String>,
+        write: Write,
+    ) -> Result<User, WriteError> {
+        let mut users = self.users()?;
+        let user = users.unchanged(user)?.clone();
+        let (factor, codes) = users.factors.by_user.entry(user.id).or_default();
+        (factor.secret, factor.last_step) = (secret, 0);
+        *codes = recovery_codes.into_iter().collect();
+        users.record.push(write.of_user(&user));
+        Ok(user)
+    }
+
+    async fn turn_on_second_factor(
+        &self,
+        user: &User,
+        secret: String,
+        step: i64,
+        write: Write,
+    ) -> Result<User, WriteError> {
+        let mut users = self.users()?;
+        let now = users.now;
+        let begun = users.factors.by_user.get_mut(&user.id).map(|(factor, _)| factor);
+        let begun = begun.filter(|factor| factor.secret == secret);
+        begun.ok_or(WriteError::UserNotFound)?.last_step = step;
+        let row = users.unchanged(user)?;
+        row.second_factor = true;
+        row.revoke(now, None);
+        let user = row.clone();
+        users.end_sessions(user.id, None);
+        users.record.push(write.of_user(&user));
+        Ok(user)
+    }
+
+    async fn turn_off_second_factor(
+        &self,
+        actor: Option<i64>,
+        user_id: i64,
+        write: Write,
+    ) -> Result<User, WriteError> {
+        let mut users = self.users()?;
+        let row = &mut users.find(actor, user_id, true)?.user;
+        if !row.second_factor {
+            return Err(WriteError::SecondFactorOff);
+        }
+        row.second_factor = false;
+        let user = row.clone();
+        users.factors.by_user.remove(&user_id);
+        users.record.push(write.of_user(&user));
+        Ok(user)
+    }
+
+    async fn use_step(
+        &self,
+        user_id: i64,
+        [old, new]: [String; 2],
+        step: i64,
+    ) -> Result<bool, StoreError> {
+        let mut users = self.users()?;
+        let now = users.now;
+        let factor = users.factors.by_user.get_mut(&user_id).map(|(factor, _)| factor);
+        let factor = factor.filter(|factor| {
+            factor.secret == old && factor.last_step < step && factor.refused_for(now).is_none()
+        });
+        Ok(factor.map(|factor| (factor.secret, factor.last_step) = (new, step)).is_some())
+    }
+
+    async fn use_recovery_code(
+        &self,
+        user: &User,
+        digest: String,
+        write: Write,
+    ) -> Result<bool, StoreError> {
+        let mut users = self.users()?;
+        let now = users.now;
+        let factor = users.factors.by_user.get_mut(&user.id);
+        let factor = factor.filter(|(factor, _)| factor.refused_for(now).is_none());
+        let is_used = factor.is_some_and(|(_, codes)| codes.remove(&digest));
+        if is_used {
+            users.record.push(write.of_user(user));
+        }
+        Ok(is_used)
+    }
+
+    async fn count_wrong_code(&self, user_id: i64) -> Result<bool, StoreError> {
+        let mut users = self.users()?;
+        let now = i64::try_from(users.now).expect("a time");
+        let Some((factor, _)) = users.factors.by_user.get_mut(&user_id) else { return Ok(false) };
+        if (now - factor.wrong_since).abs() >= 3600 {
+            (factor.wrong_codes, factor.wrong_since) = (0, now);
+        }
+        let is_counted = factor.wrong_codes < MAX_WRONG_CODES;
+        factor.wrong_codes += i64::from(is_counted);
+        Ok(is_counted)
+    }
+
+    async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError> {
+        let users = self.users()?;
+        let on = users.factors.by_user.iter().filter(|(id, _)| users.by_id[id].user.second_factor);
+        let ids = on.map(|(_, (factor, _))| factor.secret.chars().take(12).collect());
+        Ok(ids.collect::<BTreeSet<String>>().into_iter().collect())
+    }
+}

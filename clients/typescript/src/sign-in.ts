@@ -1,0 +1,92 @@
+/** The calls by which users sign in, and choose what they sign in with. */
+
+import type { Context, Method } from "./calls.js";
+import * as methods from "./methods.js";
+import { type NewUser, newUserFrom, type PasswordLink, passwordLinkFrom } from "./password-link.js";
+import type { SecondFactor, SecondFactorEnrolment } from "./second-factor.js";
+import { type NewSession, sessionFrom } from "./session.js";
+import { idFrom, type Login, type Role, roleFields, userFrom } from "./user.js";
+
+/** These calls of `AuthClient`. */
+export abstract class SignIn {
+  protected abstract call<Request, Response>(
+    method: Method<Request, Response>,
+    message: Request,
+    context: Context,
+    actor?: string,
+  ): Promise<Response>;
+
+  /**
+   * Checks a username and a password and issues an access token. `otp`: a one-time code or a recovery code, which
+   * users need whose second factor is on.
+   */
+  async login(username: string, password: string, context: Context = {}, otp?: string): Promise<Login> {
+    const response = await this.call(methods.LOGIN, { username, password, otp }, context);
+    return { accessToken: response.accessToken, user: userFrom(response.user) };
+  }
+
+  /** Checks what `login` checks and makes a session. */
+  async createSession(
+    username: string,
+    password: string,
+    options: { name?: string | undefined; userAgent?: string | undefined; otp?: string | undefined } = {},
+    context: Context = {},
+  ): Promise<NewSession> {
+    const { name, userAgent = "", otp } = options;
+    const message = { username, password, name, userAgent, forDomain: false, otp };
+    const { token, session, user } = await this.call(methods.CREATE_SESSION, message, context);
+    return { token, session: sessionFrom(session), user: userFrom(user) };
+  }
+
+  /** Creates a user without a password, who chooses one by the link. */
+  async createUserWithLink(
+    actor: string,
+    username: string,
+    role: Role = "user",
+    context: Context = {},
+  ): Promise<NewUser> {
+    const message = { username, password: "", ...roleFields(role), passwordLink: true };
+    return newUserFrom(await this.call(methods.CREATE_USER, message, context, actor));
+  }
+
+  /** Makes a link by which another user chooses a password, in place of one from before. */
+  async createPasswordLink(actor: string, id: number, context: Context = {}): Promise<PasswordLink> {
+    const message = { userId: BigInt(id) };
+    return passwordLinkFrom((await this.call(methods.CREATE_PASSWORD_LINK, message, context, actor)).link);
+  }
+
+  /** Sets the password of the user of a link, and ends the user's tokens and sessions. Needs no actor. */
+  async redeemPasswordLink(token: string, password: string, context: Context = {}): Promise<void> {
+    await this.call(methods.REDEEM_PASSWORD_LINK, { token, password }, context);
+  }
+
+  /** Begins to turn on the second factor of the user `actor`. */
+  async enrolSecondFactor(
+    actor: string,
+    currentPassword: string,
+    context: Context = {},
+  ): Promise<SecondFactorEnrolment> {
+    return this.call(methods.ENROL_SECOND_FACTOR, { currentPassword }, context, actor);
+  }
+
+  /** Turns it on, given a code, and ends every access token and session of the user `actor`. */
+  async enableSecondFactor(actor: string, otp: string, context: Context = {}): Promise<void> {
+    await this.call(methods.ENABLE_SECOND_FACTOR, { otp }, context, actor);
+  }
+
+  /** Turns off that of the user `actor`, given a code or a recovery code. */
+  async disableSecondFactor(actor: string, otp: string, context: Context = {}): Promise<void> {
+    await this.call(methods.DISABLE_SECOND_FACTOR, { otp }, context, actor);
+  }
+
+  /** Turns off that of another user. */
+  async removeSecondFactor(actor: string, id: number, context: Context = {}): Promise<void> {
+    await this.call(methods.DISABLE_SECOND_FACTOR, { userId: BigInt(id), otp: "" }, context, actor);
+  }
+
+  /** That of the user `actor`, which may be any credential. */
+  async getSecondFactor(actor: string, context: Context = {}): Promise<SecondFactor> {
+    const { enabled, recoveryCodes } = await this.call(methods.GET_SECOND_FACTOR, {}, context, actor);
+    return { enabled, recoveryCodes: idFrom(recoveryCodes) };
+  }
+}

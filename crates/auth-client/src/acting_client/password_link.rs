@@ -1,0 +1,52 @@
+//! Links by which users choose their passwords.
+
+use super::ActingClient;
+use crate::{batchers::Client, session::time};
+use rolegate_grpc_client::{CallError, READ_TIMEOUT, call};
+use rolegate_proto::auth_v1::{self, CreatePasswordLinkRequest};
+use secrecy::SecretString;
+use std::time::SystemTime;
+
+/// A link by which a user chooses a password, as its token, which auth-service does not keep.
+#[derive(Clone, Debug)]
+pub struct PasswordLink {
+    /// `rgl_` and 43 base64url characters.
+    pub token: SecretString,
+    /// When it ends, unless it is used before. To the second.
+    pub expires_at: SystemTime,
+}
+
+impl TryFrom<auth_v1::PasswordLink> for PasswordLink {
+    type Error = CallError;
+
+    fn try_from(link: auth_v1::PasswordLink) -> Result<Self, CallError> {
+        Ok(Self { token: link.token.into(), expires_at: time(link.expires_at)? })
+    }
+}
+
+impl ActingClient {
+    /// Makes a link for another user, in place of one from before. The bearer presented no API key.
+    pub async fn create_password_link(&self, user_id: i64) -> Result<PasswordLink, CallError> {
+        let request = self.request(CreatePasswordLinkRequest { user_id })?;
+        let client = self.auth.client();
+        let response = call(READ_TIMEOUT, client, request, Client::create_password_link).await?;
+        response.link.ok_or(CallError::Malformed)?.try_into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CallError, PasswordLink, auth_v1};
+    use prost_types::Timestamp;
+    use secrecy::ExposeSecret as _;
+
+    #[test]
+    fn a_link_without_its_end_is_an_error() {
+        let expires_at = Some(Timestamp { seconds: 1, nanos: 0 });
+        let good = auth_v1::PasswordLink { token: "rgl_a".to_owned(), expires_at };
+        let link = PasswordLink::try_from(good.clone()).expect("a link");
+        assert_eq!(link.token.expose_secret(), "rgl_a");
+        let bad = auth_v1::PasswordLink { expires_at: None, ..good };
+        assert!(matches!(PasswordLink::try_from(bad), Err(CallError::Malformed)));
+    }
+}

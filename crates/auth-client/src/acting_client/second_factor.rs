@@ -1,0 +1,84 @@
+//! The second factor of the bearer, and its removal by an admin.
+
+use super::ActingClient;
+use crate::batchers::Client;
+use rolegate_grpc_client::{CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, call, read};
+use rolegate_proto::auth_v1::{
+    DisableSecondFactorRequest, EnableSecondFactorRequest, EnrolSecondFactorRequest,
+    GetSecondFactorRequest,
+};
+use secrecy::{ExposeSecret, SecretString};
+
+/// What a user keeps of a second factor, which no later call returns.
+#[derive(Clone, Debug)]
+pub struct SecondFactorEnrolment {
+    /// 20 bytes in base32.
+    pub secret: SecretString,
+    /// The same for authenticator applications: `otpauth://totp/…`.
+    pub otpauth_url: SecretString,
+    /// Ten, each good once in place of a code.
+    pub recovery_codes: Vec<SecretString>,
+}
+
+/// The second factor of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecondFactor {
+    /// Whether sign-ins need a code.
+    pub enabled: bool,
+    /// The recovery codes that are left.
+    pub recovery_codes: i64,
+}
+
+impl ActingClient {
+    /// Begins to turn on the second factor of the bearer, who presented no API key, given the current password.
+    /// `username` is the bearer's; it only chooses the replica.
+    pub async fn enrol_second_factor(
+        &self,
+        username: &str,
+        current: &SecretString,
+    ) -> Result<SecondFactorEnrolment, CallError> {
+        let current_password = current.expose_secret().to_owned();
+        let request = self.request(EnrolSecondFactorRequest { current_password })?;
+        let client = self.auth.checks_of(username);
+        let made = call(PASSWORD_TIMEOUT, &client, request, Client::enrol_second_factor).await?;
+        Ok(SecondFactorEnrolment {
+            secret: made.secret.into(),
+            otpauth_url: made.otpauth_url.into(),
+            recovery_codes: made.recovery_codes.into_iter().map(Into::into).collect(),
+        })
+    }
+
+    /// Turns it on, given a code, and ends every access token and session of the bearer.
+    pub async fn enable_second_factor(&self, otp: &SecretString) -> Result<(), CallError> {
+        let otp = otp.expose_secret().to_owned();
+        let request = self.request(EnableSecondFactorRequest { otp })?;
+        let client = self.auth.client();
+        call(READ_TIMEOUT, client, request, Client::enable_second_factor).await?;
+        Ok(())
+    }
+
+    /// Turns it off, given a code or a recovery code.
+    pub async fn disable_second_factor(&self, otp: &SecretString) -> Result<(), CallError> {
+        self.disable(None, otp.expose_secret().to_owned()).await
+    }
+
+    /// Turns off that of another user, for an admin who presented no API key.
+    pub async fn remove_second_factor(&self, user_id: i64) -> Result<(), CallError> {
+        self.disable(Some(user_id), String::new()).await
+    }
+
+    async fn disable(&self, user_id: Option<i64>, otp: String) -> Result<(), CallError> {
+        let request = self.request(DisableSecondFactorRequest { user_id, otp })?;
+        let client = self.auth.client();
+        call(READ_TIMEOUT, client, request, Client::disable_second_factor).await?;
+        Ok(())
+    }
+
+    /// That of the bearer.
+    pub async fn second_factor(&self) -> Result<SecondFactor, CallError> {
+        let (client, request) = (self.auth.client(), self.request(GetSecondFactorRequest {})?);
+        let response = read(READ_TIMEOUT, client, request, Client::get_second_factor).await?;
+        let (enabled, recovery_codes) = (response.enabled, response.recovery_codes);
+        Ok(SecondFactor { enabled, recovery_codes })
+    }
+}

@@ -1,0 +1,28 @@
+// A link by which another user chooses a password.
+
+import { call } from "./api.js";
+import { copyOnce } from "./copy.js";
+import { el, fill } from "./dom.js";
+import { action } from "./form.js";
+import { moment } from "./times.js";
+
+/** The link of an answer, which the API gives once. It may be a path of this service. */
+export function linkOnce({ url, expires_at: end }) {
+  const whole = new URL(url, location.origin).href;
+  const note = `Good once, until ${moment(end)}. Send it on a way that nobody else reads: whoever opens it first chooses the password.`;
+  return [copyOnce("Password link", whole), el("small", {}, note)];
+}
+
+/** A button that makes a link for the user under `path`. */
+export function makeLink(path) {
+  const place = el("div", {});
+  const { element } = action({
+    text: "Make a password link",
+    explanation: "The user chooses a password by the link, within 24 hours. A link from before ends.",
+    act: async () => {
+      fill(place, linkOnce(await call("POST", `${path}/password-link`)));
+      place.querySelector("input").focus();
+    },
+  });
+  return [element, place];
+}

@@ -1,0 +1,26 @@
+// A text as a QR code, which the gateway draws: the modules come as data, and are never parsed as a document.
+
+const SVG = "http://www.w3.org/2000/svg";
+const TIMEOUT = 10_000;
+
+/** The picture; undefined if there is none, and the text has to do. The pane of requests does not get the text. */
+export async function picture(text, label) {
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT);
+    const response = await fetch("/console/picture", { method: "POST", body: text, cache: "no-store", redirect: "error", signal });
+    if (!response.ok) return undefined;
+    const { size, path } = await response.json();
+    const ground = shape("path", { fill: "#fff", d: `M0 0h${size}v${size}h-${size}z` });
+    const attributes = { class: "picture", viewBox: `0 0 ${size} ${size}`, "shape-rendering": "crispEdges", role: "img", "aria-label": label };
+    return shape("svg", attributes, ground, shape("path", { fill: "#000", d: path }));
+  } catch {
+    return undefined;
+  }
+}
+
+function shape(tag, attributes, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}

@@ -1,0 +1,112 @@
+//! `/console/picture`: a text as a QR code, which the console shows when a second factor is begun.
+//!
+//! Nothing of the text is kept or logged, and the answer tells nothing that was not sent. It is for signed-in
+//! people, because drawing takes more work than asking; the console's cookie does not count in pages of others.
+
+use crate::extract::json_body::{invalid, read};
+use axum::{Json, extract::Request};
+use qrcodegen::{QrCode, QrCodeEcc};
+use rolegate_auth_client::axum::{ApiError, CurrentUser};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// Bytes of a text: an `otpauth` URL with the longest username, each byte of which takes three.
+const MAX_TEXT: usize = 1024;
+
+/// Light modules on each side, without which readers may not find the code (ISO/IEC 18004).
+const QUIET: i32 = 4;
+
+/// A square whose side has `size` modules. Data and no document: the page's policy lets no script parse one.
+#[derive(Debug, Serialize)]
+pub(super) struct Picture {
+    size: i32,
+    /// The dark modules, as a path of SVG.
+    path: String,
+}
+
+/// The picture of the text in the body.
+pub(super) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Picture>, ApiError> {
+    let (head, body) = request.into_parts();
+    let text = read(body, MAX_TEXT, head.extensions.get()).await?;
+    let text = str::from_utf8(&text).map_err(|_| invalid("Request body is not valid UTF-8."))?;
+    let picture = Picture::of(text).ok_or_else(|| invalid("Request body is too long."))?;
+    Ok(Json(picture))
+}
+
+impl Picture {
+    /// `None`: the text is too long for any code. The level of correction becomes higher where that takes no room.
+    fn of(text: &str) -> Option<Self> {
+        let code = QrCode::encode_text(text, QrCodeEcc::Low).ok()?;
+        let mut path = String::new();
+        for y in 0..code.size() {
+            let mut start = None;
+            // What is outside is light, so that each run of dark modules ends.
+            for x in 0..=code.size() {
+                match (start, code.get_module(x, y)) {
+                    (None, true) => start = Some(x),
+                    (Some(first), false) => {
+                        let (left, top, width) = (first + QUIET, y + QUIET, x - first);
+                        // A string takes everything.
+                        let _ = write!(path, "M{left} {top}h{width}v1h-{width}z");
+                        start = None;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Some(Self { size: code.size() + 2 * QUIET, path })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_TEXT, Picture, QUIET};
+    use qrcodegen::{QrCode, QrCodeEcc};
+
+    /// Row by row, whether each module is dark.
+    fn modules(picture: &Picture) -> Vec<Vec<bool>> {
+        let side = usize::try_from(picture.size).expect("a size");
+        let mut rows = vec![vec![false; side]; side];
+        for run in picture.path.split_terminator('z') {
+            let (place, shape) = run.split_once('h').expect("a width");
+            let (x, y) =
+                place.strip_prefix('M').and_then(|it| it.split_once(' ')).expect("a place");
+            let (width, rest) = shape.split_once('v').expect("a height");
+            assert_eq!(rest, format!("1h-{width}"));
+            let [x, y, width] = [x, y, width].map(|it| it.parse::<usize>().expect("a number"));
+            rows[y][x..x + width].fill(true);
+        }
+        rows
+    }
+
+    #[test]
+    fn picture_is_the_code_with_a_quiet_zone() {
+        for text in ["", "otpauth://totp/Rolegate:ada?secret=GEZDGNBVGY3TQOJQ&issuer=Rolegate"] {
+            let picture = Picture::of(text).expect("short enough");
+            let code = QrCode::encode_text(text, QrCodeEcc::Low).expect("short enough");
+            let rows = modules(&picture);
+            for (y, row) in (-QUIET..).zip(&rows) {
+                for (x, is_dark) in (-QUIET..).zip(row) {
+                    assert_eq!(*is_dark, code.get_module(x, y), "{x} {y}");
+                }
+            }
+            // The pattern by which readers find a corner.
+            let corner = rows[4..11].iter().map(|row| &row[4..11]).collect::<Vec<_>>();
+            for (row, expected) in corner.iter().zip(["#######", "#     #", "# ### #"]) {
+                let row: String = row.iter().map(|it| if *it { '#' } else { ' ' }).collect();
+                assert_eq!(row, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn every_text_of_the_largest_size_has_a_picture_and_a_longer_one_may_have_none() {
+        for text in ["a", "%", "1", "\u{e9}"] {
+            let text = text.repeat(MAX_TEXT / text.len());
+            assert_eq!(text.len(), MAX_TEXT);
+            let picture = Picture::of(&text).expect("short enough");
+            assert!(picture.size <= 117 && picture.path.len() < 120_000, "{}", picture.path.len());
+        }
+        assert!(Picture::of(&"a".repeat(4000)).is_none());
+    }
+}

@@ -1,0 +1,177 @@
+//! The second factor of the current user at `/profile/second-factor`, which admins can remove from other users.
+
+use super::{Answer, Message, message};
+use crate::{
+    extract::{credentials::PersonalToken, json_body::JsonBody, parameters::PathIds},
+    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
+    state::GatewayState,
+};
+use axum::{Json, extract::State, response::IntoResponse};
+use http::StatusCode;
+use rolegate_auth_client::{ActingClient, SecondFactor, axum::ApiError};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The current password.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct EnrolmentRequest {
+    #[schema(value_type = String, format = Password, example = "open sesame")]
+    current_password: SecretString,
+}
+
+/// What the user keeps of a second factor. It is shown only here.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewSecondFactor)]
+pub(crate) struct EnrolmentResponse {
+    /// In base32, for authenticator applications.
+    #[schema(example = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ")]
+    secret: String,
+    /// The same with its parameters, for a picture.
+    #[schema(
+        example = "otpauth://totp/Rolegate:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Rolegate\
+                        &algorithm=SHA1&digits=6&period=30"
+    )]
+    otpauth_url: String,
+    /// Ten, each good once in place of a code.
+    #[schema(example = json!(["gezdg-nbvgy-3tqoj-qgezd-gnbvgy"]))]
+    recovery_codes: Vec<String>,
+}
+
+/// Begin to turn on the current user's second factor
+///
+/// Needs the current password; a wrong one counts against the login rate limits. Nothing asks for a code before `PUT`.
+/// Begun again, it has another secret and other recovery codes.
+#[utoipa::path(
+    post,
+    path = "/profile/second-factor",
+    request_body = EnrolmentRequest,
+    responses(
+        (status = 201, description = "What the user keeps.", body = EnrolmentResponse),
+        (status = 400, description = "The current password is wrong, the second factor is on, the \
+                                      service has none, or the request body is malformed.",
+            body = ErrorBody, example = "Current password is incorrect."),
+        AccessTokenNeeded,
+        TooManyAttempts
+    )
+)]
+pub(crate) async fn enrol_second_factor(
+    State(state): State<GatewayState>,
+    PersonalToken { client, username }: PersonalToken,
+    JsonBody(EnrolmentRequest { current_password }): JsonBody<EnrolmentRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    let call = client.enrol_second_factor(&username, &current_password);
+    let made = state.refusals.answer(client.context(), call.await).await?;
+    let shown = |secret: &SecretString| secret.expose_secret().to_owned();
+    let response = EnrolmentResponse {
+        secret: shown(&made.secret),
+        otpauth_url: shown(&made.otpauth_url),
+        recovery_codes: made.recovery_codes.iter().map(shown).collect(),
+    };
+    Ok((StatusCode::CREATED, Json(response)))
+}
+
+/// A one-time code.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct OtpRequest {
+    /// Six digits, or where it is turned off, perhaps a recovery code. White space and hyphens are ignored.
+    #[schema(value_type = String, example = "123456")]
+    otp: SecretString,
+}
+
+/// Turn on the current user's second factor
+///
+/// Every login then needs a code after the password, and HTTP Basic is refused. Revokes all access tokens and ends all
+/// sessions of the user, also that of this request. API keys stay.
+#[utoipa::path(
+    put,
+    path = "/profile/second-factor",
+    request_body = OtpRequest,
+    responses(
+        (status = 200, body = Message, example = "Second factor is on."),
+        (status = 400, description = "The code is wrong, the second factor is on or not begun, or \
+                                      the request body is malformed.",
+            body = ErrorBody, example = "One-time code is incorrect."),
+        AccessTokenNeeded,
+        TooManyAttempts
+    )
+)]
+pub(crate) async fn enable_second_factor(
+    State(state): State<GatewayState>,
+    PersonalToken { client, .. }: PersonalToken,
+    JsonBody(OtpRequest { otp }): JsonBody<OtpRequest>,
+) -> Answer<Message> {
+    let call = client.enable_second_factor(&otp);
+    state.refusals.answer(client.context(), call.await).await?;
+    Ok(message("Second factor is on."))
+}
+
+/// Turn off the current user's second factor
+#[utoipa::path(
+    delete,
+    path = "/profile/second-factor",
+    request_body = OtpRequest,
+    responses(
+        (status = 200, body = Message, example = "Second factor is off."),
+        (status = 400, description = "The code is wrong, the second factor is off, or the request \
+                                      body is malformed.",
+            body = ErrorBody, example = "One-time code is incorrect."),
+        AccessTokenNeeded,
+        TooManyAttempts
+    )
+)]
+pub(crate) async fn disable_second_factor(
+    State(state): State<GatewayState>,
+    PersonalToken { client, .. }: PersonalToken,
+    JsonBody(OtpRequest { otp }): JsonBody<OtpRequest>,
+) -> Answer<Message> {
+    let call = client.disable_second_factor(&otp);
+    state.refusals.answer(client.context(), call.await).await?;
+    Ok(message("Second factor is off."))
+}
+
+/// The second factor of a user.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SecondFactor)]
+pub(crate) struct SecondFactorResponse {
+    /// Whether logins need a code.
+    enabled: bool,
+    /// How many are left.
+    #[schema(minimum = 0, maximum = 10, example = 10)]
+    recovery_codes: i64,
+}
+
+/// Get the current user's second factor
+#[utoipa::path(
+    get,
+    path = "/profile/second-factor",
+    responses((status = 200, body = SecondFactorResponse))
+)]
+pub(crate) async fn get_second_factor(client: ActingClient) -> Answer<SecondFactorResponse> {
+    let SecondFactor { enabled, recovery_codes } = client.second_factor().await?;
+    Ok(Json(SecondFactorResponse { enabled, recovery_codes }))
+}
+
+/// Remove another user's second factor
+///
+/// For a user who lost the device and the recovery codes: the password is then enough.
+#[utoipa::path(
+    delete,
+    path = "/users/{user_id}/second-factor",
+    responses(
+        (status = 200, body = Message, example = "Second factor is off."),
+        (status = 400, description = "The second factor is off, the user is oneself, or the id is \
+                                      not an integer.",
+            body = ErrorBody, example = "Second factor is not on."),
+        (status = 403, description = "The user's stored role is not `admin`, or the caller \
+                                      presented an API key.",
+            body = ErrorBody, example = "Insufficient privileges.")
+    )
+)]
+pub(crate) async fn remove_second_factor(
+    PersonalToken { client, .. }: PersonalToken,
+    ids: PathIds,
+) -> Answer<Message> {
+    client.remove_second_factor(ids.only()).await?;
+    Ok(message("Second factor is off."))
+}

@@ -1,0 +1,75 @@
+//! Users whom admins create.
+
+use super::{
+    password_links::PasswordLinkResponse,
+    schemas::{self, RoleName},
+    users::UserResponse,
+};
+use crate::{extract::json_body::JsonBody, openapi::responses::ErrorBody, state::GatewayState};
+use axum::{Json, extract::State, response::IntoResponse};
+use http::{StatusCode, header::LOCATION};
+use rolegate_auth_client::{ActingClient, Role, axum::ApiError};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A new user.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct UserCreationRequest {
+    #[schema(schema_with = schemas::username)]
+    username: String,
+    // Without one, the user chooses it by a link.
+    #[schema(schema_with = schemas::password, required = false)]
+    password: Option<SecretString>,
+    /// `user` if it is missing.
+    #[schema(value_type = RoleName, required = false)]
+    role: Option<String>,
+}
+
+/// The new user.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewUser)]
+pub(crate) struct NewUserResponse {
+    #[serde(flatten)]
+    user: UserResponse,
+    /// Of a user without a password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = PasswordLinkResponse, required = false)]
+    password_link: Option<PasswordLinkResponse>,
+}
+
+/// Create a user
+///
+/// Works while registration is closed too. Without `password`, the response has a link by which the user chooses one.
+#[utoipa::path(
+    post,
+    path = "/users",
+    request_body = UserCreationRequest,
+    responses(
+        (status = 201, description = "The new user.",
+            body = NewUserResponse,
+            headers(("Location" = String, description = "`/users/{user_id}`"))),
+        (status = 400, description = "The username is taken, the username or password breaks a \
+                                      rule, the role does not exist, or the request body is \
+                                      malformed.",
+            body = ErrorBody, example = "Username already exists."),
+        (status = 403, description = "The user's stored role is not `admin`, or only users choose \
+                                      their passwords.",
+            body = ErrorBody, example = "Users choose their passwords by a link.")
+    )
+)]
+pub(crate) async fn create_user(
+    State(state): State<GatewayState>,
+    client: ActingClient,
+    JsonBody(request): JsonBody<UserCreationRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    let UserCreationRequest { username, password, role } = request;
+    // auth-service rejects an unknown role, because the rules of name and password come first.
+    let role = role.map_or(Some(Role::USER), |role| role.parse().ok());
+    let call = client.create_user(&username, password.as_ref(), role);
+    let (user, link) = state.refusals.answer(client.context(), call.await).await?;
+    let location = [(LOCATION, format!("/users/{}", user.id))];
+    let password_link = link.map(|link| PasswordLinkResponse::new(&state, &link));
+    let response = NewUserResponse { user: user.into(), password_link };
+    Ok((StatusCode::CREATED, location, Json(response)))
+}
