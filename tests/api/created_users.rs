@@ -65,7 +65,8 @@ async fn invalid_user_is_refused_and_nothing_is_created(setup: TestSetup) {
             json!({ "username": "a", "password": "x", "role": null }),
             "Field \"role\" must be a string.",
         ),
-        (json!({ "username": "a" }), "Field \"password\" is required and must be a string."),
+        (json!({ "username": "a", "password": null }), "Field \"password\" must be a string."),
+        (json!({ "username": "a", "password": 1 }), "Field \"password\" must be a string."),
     ] {
         create(&app, &admin, &body).await.expect_detail(400, detail);
     }

@@ -52,7 +52,8 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     assert_eq!((ann.username.as_str(), ann.role()), ("ann", Role::User));
     assert!(ann.id >= 1);
 
-    let request = LoginRequest { username: username.clone(), password: password.clone() };
+    let request =
+        LoginRequest { username: username.clone(), password: password.clone(), otp: None };
     let login = client.login(request).await.expect("logged in").into_inner();
     assert_eq!(login.user, Some(ann.clone()));
     assert_eq!(token::claims(&login.access_token)["sub"], ann.id.to_string());
@@ -101,7 +102,8 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
     }
     for (username, password) in [("ann", "wrong"), ("stranger", "wrong"), ("", ""), ("a:b", "\0")] {
         let (username, password) = (username.to_owned(), password.to_owned());
-        let request = LoginRequest { username: username.clone(), password: password.clone() };
+        let request =
+            LoginRequest { username: username.clone(), password: password.clone(), otp: None };
         let login = client.login(request).await;
         let status = expect_error(login, Code::Unauthenticated, "CREDENTIALS_INVALID");
         let request = VerifyCredentialsRequest { username, password, ..Default::default() };

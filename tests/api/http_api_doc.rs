@@ -10,6 +10,15 @@ use tokio::process::Command;
 
 for_two_deployments!(every_endpoint_has_an_example_that_works);
 
+/// What `oathtool --totp -b SECRET` prints: the code of now (RFC 6238).
+const OATHTOOL: &str = r#"oathtool() {
+  key=$(base32 -d <<< "$3" | od -An -v -tx1 | tr -d ' \n')
+  mac=$(printf "$(printf %016x $(($(date +%s) / 30)) | sed 's/../\\x&/g')" |
+    openssl dgst -sha1 -mac HMAC -macopt "hexkey:$key" | sed 's/.* //')
+  printf '%06d\n' $(((0x${mac:0x${mac:39} * 2:8} & 0x7fffffff) % 1000000))
+}
+"#;
+
 /// Commands, and what the page says that they print.
 #[derive(Default)]
 struct Example {
@@ -50,7 +59,7 @@ async fn run(examples: &[Example], app: &TestApp) -> Vec<String> {
     fs::create_dir(folder.path().join("data")).expect("a folder");
     fs::write(folder.path().join("data/initial-admin-password"), ADMIN_PASSWORD).expect("a file");
     let commands = examples.iter().map(|it| format!("{}printf '\\036'\n", it.commands));
-    let mut script: String = commands.collect();
+    let mut script = OATHTOOL.to_owned() + &commands.collect::<String>();
     for (documented, listener) in [("8000", "bearer"), ("8001", "basic"), ("8002", "forward")] {
         let address = app.gateway().address(listener);
         script = script.replace(&format!("http://127.0.0.1:{documented}"), &address);

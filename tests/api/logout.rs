@@ -62,7 +62,7 @@ fn authorize(token: &str) -> AuthorizeRequest {
 
 async fn log_in(client: &mut AuthServiceClient<Channel>, user: &TestUser) -> String {
     let (username, password) = (user.username.clone(), user.password.clone());
-    let login = client.login(LoginRequest { username, password }).await;
+    let login = client.login(LoginRequest { username, password, otp: None }).await;
     login.expect("logged in").into_inner().access_token
 }
 

@@ -46,6 +46,10 @@ async fn wrong_method_gets_405_with_the_allowed_methods(setup: TestSetup) {
         (bearer, "/users/1/role", "PUT", Method::GET),
         (bearer, "/users/1/password", "PUT", Method::DELETE),
         (bearer, "/profile/password", "PUT", Method::GET),
+        (bearer, "/password", "PUT", Method::POST),
+        (bearer, "/users/1/password-link", "POST", Method::GET),
+        (bearer, "/profile/second-factor", "DELETE", Method::PATCH),
+        (bearer, "/users/1/second-factor", "DELETE", Method::PUT),
         (basic, "/", "GET", Method::POST),
         (basic, "/public", "GET", Method::DELETE),
         (basic, "/register", "POST", Method::GET),
@@ -60,7 +64,16 @@ async fn wrong_method_gets_405_with_the_allowed_methods(setup: TestSetup) {
 
 async fn each_variant_serves_its_own_endpoints_only(setup: TestSetup) {
     let app = setup.start().await;
-    for path in ["/profile", "/profile/password", "/author", "/admin", "/users", "/users/1"] {
+    for path in [
+        "/profile",
+        "/profile/password",
+        "/profile/second-factor",
+        "/password",
+        "/author",
+        "/admin",
+        "/users",
+        "/users/1",
+    ] {
         app.basic.get(path).await.expect_detail(404, "Not Found");
     }
     let login = app.basic.request(Method::POST, "/login");

@@ -3,6 +3,7 @@
 mod databases;
 mod files;
 mod record;
+mod second_factor;
 mod suggestions;
 mod tls;
 mod values;
@@ -85,6 +86,7 @@ async fn every_setting_has_a_case() {
         include_str!("bad_settings/databases.rs"),
         include_str!("bad_settings/files.rs"),
         include_str!("bad_settings/record.rs"),
+        include_str!("bad_settings/second_factor.rs"),
         include_str!("bad_settings/tls.rs"),
         include_str!("bad_settings/values.rs"),
     ]

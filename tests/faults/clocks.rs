@@ -2,6 +2,7 @@
 //! the database: that of the PostgreSQL server, or the one in the SQLite file.
 
 mod doctor;
+mod second_factor;
 mod sessions;
 
 use e2e::{

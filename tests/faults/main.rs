@@ -31,6 +31,7 @@ mod read_only_sessions;
 mod replaced_file;
 mod replica_limits;
 mod rolling_restart;
+mod second_factor_keys;
 mod session_replicas;
 mod shutdown;
 mod silent_start;

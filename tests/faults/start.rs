@@ -18,7 +18,8 @@ async fn eight_instances_start_at_once_on_an_empty_database(store: Store) {
         let process = process.ready().await;
         assert_eq!(database.count_users().await, 1, "one admin");
         let mut client = grpc::client(&process.address("grpc")).await;
-        let request = LoginRequest { username: "admin".into(), password: ADMIN_PASSWORD.into() };
+        let (username, password) = ("admin".to_owned(), ADMIN_PASSWORD.to_owned());
+        let request = LoginRequest { username, password, otp: None };
         client.login(request).await.expect("every instance works");
     }
 }

@@ -120,7 +120,7 @@ impl Port {
 }
 
 pub(crate) fn login_request(password: &str) -> LoginRequest {
-    LoginRequest { username: "admin".to_owned(), password: password.to_owned() }
+    LoginRequest { username: "admin".to_owned(), password: password.to_owned(), otp: None }
 }
 
 /// A connection of a generated client.

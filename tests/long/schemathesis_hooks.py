@@ -2,7 +2,7 @@
 
 import schemathesis
 
-# Rules on bytes, characters and normal forms, taken names, current passwords, times and roles.
+# Rules on bytes, characters and normal forms, taken names, current passwords, links, times and roles.
 BEYOND_SCHEMAS = {
     "Username already exists.",
     "Username must have 1 to 255 bytes.",
@@ -23,6 +23,10 @@ BEYOND_SCHEMAS = {
     'Field "expires_at" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.',
     "Password must have at most 72 bytes.",
     "Current password is incorrect.",
+    "Invalid or expired link.",
+    # Of users without one.
+    "Second factor is not begun.",
+    "Second factor is not on.",
 }
 
 # The admin, whose token is used, and the user for changes.

@@ -267,6 +267,8 @@ async fn the_name_of_a_user_who_exists_is_not_erased(setup: TestSetup) {
     expect_refused(&app, &["erase-audit", "ann"], 1, exists).await;
     assert!(named(first).await >= before && before >= 2, "the old rows stay");
     assert_eq!(list(&app, &["--event", "audit_erased"]).await, [""; 0]);
+    // Also the sign-in that is recorded behind.
+    e2e::eventually("the login", async || (named(second).await >= 2).then_some(())).await;
     run(&app, &["delete", "ann"]).await;
     let both = run(&app, &["erase-audit", "ann"]).await.stdout;
     let ids = [first, second].map(|id| format!("The name of user {id} is erased from "));

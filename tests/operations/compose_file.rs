@@ -106,9 +106,10 @@ fn secrets_and_networks_are_reachable_only_where_needed() {
 }
 
 /// The files that `init-secrets` creates, and those that it copies.
-const SECRETS: [&str; 5] = [
+const SECRETS: [&str; 6] = [
     "signing-secret",
     "signing-secrets-accepted",
+    "second-factor-key",
     "admin-password",
     "database-password",
     "database-url",
@@ -129,7 +130,7 @@ fn every_secret_file_is_in_a_mounted_folder() {
             assert!(there.contains(&file), "{name} sees no {file}");
         }
     }
-    assert_eq!(looked_at, 8);
+    assert_eq!(looked_at, 9);
 }
 
 #[test]

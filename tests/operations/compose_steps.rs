@@ -65,6 +65,7 @@ async fn compose_steps_lead_to_a_working_deployment() {
     let of_auth = settings([
         ("DATABASE_URL_FILE", file("database-url")),
         ("SIGNING_SECRET_FILE", file("signing-secret")),
+        ("SECOND_FACTOR_KEY_FILE", file("second-factor-key")),
         ("DEFAULT_ADMIN_PASSWORD_FILE", file("admin-password")),
         ("AUTH_LISTEN_ADDR", anywhere()),
         ("OPS_LISTEN_ADDR", anywhere()),

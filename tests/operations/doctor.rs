@@ -34,6 +34,7 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     expect_line(&exit, "ok", "open files allow");
     expect_line(&exit, "ok", "is free");
     expect_line(&exit, "ok", "there is no user admin yet");
+    expect_line(&exit, "ok", "factors   users can turn one on");
     let server = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
     server.wait_for_readiness(200).await;
     for (name, listener) in [("AUTH_LISTEN_ADDR", "grpc"), ("OPS_LISTEN_ADDR", "ops")] {
@@ -81,6 +82,7 @@ async fn doctor_reports_all_problems_at_once() {
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "FAILED", "must have at least 32 bytes");
+    expect_line(&exit, "ok", "factors   nobody can turn one on without SECOND_FACTOR_KEY");
     expect_line(&exit, "FAILED", "has mode 0644");
     expect_line(&exit, "FAILED", "DATABASE_URL: must be postgres://");
     expect_line(&exit, "FAILED", "Address already in use");

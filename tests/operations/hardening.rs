@@ -41,7 +41,7 @@ async fn grpc_port_of_one_process_trusts_no_loopback() {
     let mut client = grpc::client(&app.auth().address("grpc")).await;
     let mut guess = async |from: &str| {
         let (username, password) = ("admin".to_owned(), "wrong".to_owned());
-        let mut request = Request::new(LoginRequest { username, password });
+        let mut request = Request::new(LoginRequest { username, password, otp: None });
         request.metadata_mut().insert("x-client-address", from.parse().expect("text"));
         client.login(request).await.expect_err("wrong").code()
     };

@@ -8,7 +8,8 @@ use std::{
     path::Path,
 };
 
-const NAMES: [&str; 4] = ["signing-secret", "admin-password", "database-password", "database-url"];
+const NAMES: [&str; 5] =
+    ["signing-secret", "admin-password", "database-password", "database-url", "second-factor-key"];
 const PLACE: &str = "rolegate@postgres:5432/rolegate";
 
 async fn init(folder: &Path, further: &[&str], settings: &[(&str, &str)]) -> Exit {
@@ -43,17 +44,17 @@ async fn secrets_are_created_once_with_mode_0600_and_never_shown() {
     }
     let url = format!("postgres://rolegate:{}@postgres:5432/rolegate\n", made[2].trim());
     assert_eq!(made[3], url);
-    assert!(made[0].trim().len() >= 32);
+    assert!(made[0].trim().len() >= 32 && made[4].trim().len() >= 32 && made[0] != made[4]);
     let again = init(&folder, &["--postgres", PLACE], &[]).await;
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(NAMES.map(|name| content(&folder, name)), made, "nothing is made again");
-    assert_eq!(again.stdout.matches(" exists\n").count(), 4, "{again:?}");
+    assert_eq!(again.stdout.matches(" exists\n").count(), 5, "{again:?}");
     // A missing secret is created; the others stay.
     fs::remove_file(folder.join("admin-password")).expect("removed");
     init(&folder, &[], &[]).await;
     assert_ne!(content(&folder, "admin-password"), made[1]);
     assert_eq!(content(&folder, "signing-secret"), made[0]);
-    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 4, "no other file stays behind");
+    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 5, "no other file stays behind");
 }
 
 #[tokio::test]
@@ -162,6 +163,7 @@ async fn invalid_secret_is_rejected() {
         move |folder: &Path| fs::write(folder.join(name), text).expect("written")
     };
     expect_rejected(write("signing-secret", "hunter2"), "signing-secret", "32 bytes").await;
+    expect_rejected(write("second-factor-key", "hunter2"), "second-factor-key", "32 bytes").await;
     expect_rejected(write("admin-password", "\n"), "admin-password", "at least 1 byte").await;
     expect_rejected(write("database-password", ""), "database-password", "is empty").await;
     let other = "postgres://rolegate:hunter2@elsewhere/rolegate";

@@ -30,3 +30,4 @@ mod systemd_unit;
 mod user_commands;
 mod user_import;
 mod user_keys;
+mod user_recovery;

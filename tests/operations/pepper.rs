@@ -94,7 +94,7 @@ async fn password_that_an_operator_sets_has_the_pepper(setup: TestSetup) {
 async fn log_in(replica: &Process, username: &str) {
     let (username, password) = (username.to_owned(), PASSWORD.to_owned());
     let mut client = grpc::client(&replica.address("grpc")).await;
-    let response = client.login(LoginRequest { username, password }).await;
+    let response = client.login(LoginRequest { username, password, otp: None }).await;
     response.unwrap_or_else(|error| panic!("{error}\n{}", replica.stderr()));
 }
 

@@ -242,7 +242,7 @@ async fn own_files_of_the_data_dir_that_others_can_read_fail_and_foreign_ones_do
     assert_eq!(run(&["doctor"], &settings, folder.path()).await.code, Some(0));
     let process = Process::start(Program::FastHashRolegate, &settings, folder.path());
     process.ready().await.kill().await;
-    for name in ["signing-secret", "posts.db"] {
+    for name in ["signing-secret", "second-factor-key", "posts.db"] {
         make_readable(name);
         let why = format!("DATA_DIR: ./data/{name} can be read or changed by others; chmod 600 it");
         let exit = run(&["doctor"], &settings, folder.path()).await;

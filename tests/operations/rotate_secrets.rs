@@ -72,8 +72,8 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
     assert!(!leaked.contains(&lines(folder, SIGNING)[0]), "the leaked secret is in use");
     // Without --rotate nothing changes, and nothing of the rotation stays behind.
     let again = init(folder, &["--accepted-secrets"]).await;
-    assert_eq!(again.stdout.matches(" exists\n").count(), 4, "{again:?}");
-    assert_eq!(fs::read_dir(folder).expect("a folder").count(), 4);
+    assert_eq!(again.stdout.matches(" exists\n").count(), 5, "{again:?}");
+    assert_eq!(fs::read_dir(folder).expect("a folder").count(), 5);
 }
 
 #[tokio::test]

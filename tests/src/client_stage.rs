@@ -106,7 +106,8 @@ impl ClientStage {
         let mut client = self.client().await;
         let request = RegisterRequest { username: username.clone(), password: password.clone() };
         let user = client.register(request).await.expect("registered").into_inner().user;
-        let login = LoginRequest { username: username.clone(), password: password.clone() };
+        let login =
+            LoginRequest { username: username.clone(), password: password.clone(), otp: None };
         let login = client.login(login).await.expect("a login");
         let fresh_token = login.into_inner().access_token;
         let id = user.expect("a user").id;
@@ -121,6 +122,7 @@ impl ClientStage {
                     name: None,
                     user_agent,
                     for_domain: false,
+                    otp: None,
                 };
                 client.create_session(request).await.expect("a session").into_inner().token
             }
@@ -235,7 +237,7 @@ impl ClientStage {
 
     async fn admin_token(&self) -> String {
         let (username, password) = ("admin".to_owned(), ADMIN_PASSWORD.to_owned());
-        let login = self.client().await.login(LoginRequest { username, password }).await;
+        let login = self.client().await.login(LoginRequest { username, password, otp: None }).await;
         login.expect("a login").into_inner().access_token
     }
 }

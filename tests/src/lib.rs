@@ -6,6 +6,7 @@
 //! - [`Api`], [`TestResponse`]: JSON over HTTP; a failed assertion prints the whole response.
 //! - [`raw_http`]: HTTP requests byte by byte.
 //! - [`token`]: access tokens made by the tests, valid and invalid.
+//! - [`SecondFactor`]: a user's second factor; [`totp`]: its one-time codes.
 //! - [`grpc`]: generated clients, and assertions on their errors.
 //! - [`ext_authz`]: checks as Envoy sends them, and what Envoy reads of the answers.
 //! - [`Authority`]: certificates, valid and invalid.
@@ -41,12 +42,14 @@ mod process;
 pub mod program;
 pub mod raw_http;
 mod replicas;
+pub mod second_factor;
 mod small_disk;
 mod tcp_proxy;
 mod test_app;
 mod test_setup;
 mod test_user;
 pub mod token;
+pub mod totp;
 mod transaction_pooler;
 
 pub use api::{Api, TestResponse, until_served};
@@ -58,9 +61,10 @@ pub use eventually::{eventually, within_bounds};
 pub use process::{Exit, Process};
 pub use program::Program;
 pub use replicas::{Replicas, answered_calls};
+pub use second_factor::SecondFactor;
 pub use small_disk::SmallDisk;
 pub use tcp_proxy::TcpProxy;
 pub use test_app::TestApp;
-pub use test_setup::{ADMIN_PASSWORD, SIGNING_SECRET, TestSetup};
+pub use test_setup::{ADMIN_PASSWORD, SECOND_FACTOR_KEY, SIGNING_SECRET, TestSetup};
 pub use test_user::{OpaqueToken, TestUser};
 pub use transaction_pooler::{Sessions, TransactionPooler};

@@ -15,6 +15,9 @@ pub const ADMIN_PASSWORD: &str = "the password of the admin";
 /// The secret that tokens are signed with.
 pub const SIGNING_SECRET: &str = "a signing secret of more than 32 bytes";
 
+/// The key that second factors are sealed with.
+pub const SECOND_FACTOR_KEY: &str = "a key of second factors of more than 32 bytes";
+
 /// A deployment to start.
 #[derive(Clone, Debug)]
 pub struct TestSetup {
@@ -172,6 +175,7 @@ impl TestSetup {
             [
                 ("DATABASE_URL", database_url),
                 ("SIGNING_SECRET", SIGNING_SECRET),
+                ("SECOND_FACTOR_KEY", SECOND_FACTOR_KEY),
                 ("DEFAULT_ADMIN_PASSWORD", ADMIN_PASSWORD),
                 ("LAME_DUCK_SECONDS", "0"),
                 // Most tests fail logins on purpose.

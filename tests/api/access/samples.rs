@@ -1,7 +1,7 @@
 //! Valid ids and bodies for every operation.
 
 use super::caller::Caller;
-use crate::{api_keys::create_key, sessions::create_session};
+use crate::{api_keys::create_key, password_links::new_link, sessions::create_session};
 use e2e::{ADMIN_PASSWORD, Api, TestApp};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,6 +13,8 @@ pub(super) enum Id {
     User,
     /// A user who is created for the call.
     NewUser,
+    /// The same, with a second factor.
+    Enrolled,
     /// A new API key of the caller, or of another user if the caller has no account.
     OwnKey,
     /// Another user and a new API key of that user.
@@ -31,11 +33,15 @@ pub(super) enum Id {
 pub(super) enum Body {
     None,
     NewUser,
+    Username,
     Admin,
     Disabled,
     Role,
     Password,
     OwnPassword,
+    CurrentPassword,
+    Otp,
+    Link,
     Key,
     KeyWithRole,
     Post,
@@ -51,6 +57,11 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("GET /me", Id::None, Body::None),
     ("GET /profile", Id::None, Body::None),
     ("PUT /profile/password", Id::None, Body::OwnPassword),
+    ("PUT /password", Id::None, Body::Link),
+    ("POST /profile/second-factor", Id::None, Body::CurrentPassword),
+    ("PUT /profile/second-factor", Id::None, Body::Otp),
+    ("DELETE /profile/second-factor", Id::None, Body::Otp),
+    ("GET /profile/second-factor", Id::None, Body::None),
     ("POST /logout", Id::None, Body::None),
     ("POST /profile/keys", Id::None, Body::Key),
     ("GET /profile/keys", Id::None, Body::None),
@@ -65,11 +76,14 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("GET /admin", Id::None, Body::None),
     ("GET /users", Id::None, Body::None),
     ("POST /users", Id::None, Body::NewUser),
+    ("POST /users", Id::None, Body::Username),
     ("GET /users/{user_id}", Id::User, Body::None),
     ("PATCH /users/{user_id}", Id::NewUser, Body::Disabled),
     ("DELETE /users/{user_id}", Id::NewUser, Body::None),
     ("PUT /users/{user_id}/role", Id::User, Body::Role),
     ("PUT /users/{user_id}/password", Id::User, Body::Password),
+    ("POST /users/{user_id}/password-link", Id::User, Body::None),
+    ("DELETE /users/{user_id}/second-factor", Id::Enrolled, Body::None),
     ("DELETE /users/{user_id}/tokens", Id::User, Body::None),
     ("GET /roles", Id::None, Body::None),
     ("GET /audit", Id::None, Body::None),
@@ -116,6 +130,11 @@ impl Id {
             (Self::None, _) => return String::new(),
             (Self::User, _) => return others.user_id.to_string(),
             (Self::NewUser, _) => return app.user(&unique_name()).await.id.to_string(),
+            (Self::Enrolled, _) => {
+                let user = app.user(&unique_name()).await;
+                user.turn_on_second_factor(&app.bearer).await;
+                return user.id.to_string();
+            }
             (Self::OwnKey, _) => {
                 let owner = caller.person.as_ref().unwrap_or(&others.author);
                 return create_key(owner, &key()).await.1["id"].to_string();
@@ -143,10 +162,16 @@ impl Id {
 }
 
 impl Body {
-    pub(super) fn json(self, caller: &Caller) -> Option<Value> {
+    pub(super) async fn json(
+        self,
+        app: &TestApp,
+        caller: &Caller,
+        others: &Others,
+    ) -> Option<Value> {
         match self {
             Self::None => None,
             Self::NewUser => Some(json!({ "username": unique_name(), "password": "a password" })),
+            Self::Username => Some(json!({ "username": unique_name() })),
             Self::Admin => Some(json!({ "username": "admin", "password": ADMIN_PASSWORD })),
             Self::Disabled => Some(json!({ "disabled": true })),
             Self::Role => Some(json!({ "role": "user" })),
@@ -154,6 +179,12 @@ impl Body {
             Self::OwnPassword => {
                 let own = &caller.password;
                 Some(json!({ "current_password": own, "new_password": own }))
+            }
+            Self::CurrentPassword => Some(json!({ "current_password": caller.password })),
+            Self::Otp => Some(json!({ "otp": "not a code" })),
+            Self::Link => {
+                let token = new_link(app, &app.admin().await, others.user_id).await;
+                Some(json!({ "token": token, "password": "another password" }))
             }
             Self::Key => Some(key()),
             Self::KeyWithRole => Some(json!({ "name": "a program", "role": "author" })),

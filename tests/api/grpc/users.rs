@@ -37,7 +37,7 @@ async fn user_management_calls_return_what_the_contract_says(setup: TestSetup) {
     assert_eq!(of.as_ref(), Some(&user));
     let old = client.authorize(authorize(&ann.token, any_user())).await;
     expect_error(old, Code::Unauthenticated, "TOKEN_INVALID");
-    let request = LoginRequest { username: "ann".into(), password: password.clone() };
+    let request = LoginRequest { username: "ann".into(), password: password.clone(), otp: None };
     let token = client.login(request).await.expect("logged in").into_inner().access_token;
 
     let message =
@@ -120,7 +120,8 @@ async fn actor_is_identified_by_the_token_in_the_metadata(setup: TestSetup) {
     let outcome = client.set_user_role(twice).await;
     expect_error(outcome, Code::Unauthenticated, "TOKEN_INVALID");
     assert_eq!(app.database.user("ann").await.expect("stored").role, "user");
-    let request = LoginRequest { username: "admin".into(), password: ADMIN_PASSWORD.into() };
+    let (username, password) = ("admin".to_owned(), ADMIN_PASSWORD.to_owned());
+    let request = LoginRequest { username, password, otp: None };
     client.login(request).await.expect("the connection is still good");
 }
 

@@ -1,10 +1,14 @@
 //! Every endpoint and every call, with valid and invalid input and marked words in place of secrets.
 
-use crate::sign_in_cookie::browser::{Browser, Proxies, new_session};
+use crate::{
+    password_links::{new_link, redeem},
+    sign_in_cookie::browser::{Browser, Proxies, new_session},
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use e2e::{
-    ADMIN_PASSWORD, Api, SIGNING_SECRET, TestApp, TestResponse, TestUser,
+    ADMIN_PASSWORD, Api, SECOND_FACTOR_KEY, SIGNING_SECRET, TestApp, TestResponse, TestUser,
     grpc::{self, authenticated},
+    second_factor::PATH,
 };
 use reqwest::{Method, header::CONTENT_TYPE};
 use rolegate_proto::{auth_v1, posts_v1, posts_v1::post_service_client::PostServiceClient};
@@ -14,6 +18,7 @@ const PASSWORD: &str = "planted-password-1f6d";
 const WRONG_PASSWORD: &str = "planted-wrong-password-77b2";
 const NEW_PASSWORD: &str = "planted-new-password-52aa";
 const BROKEN_PASSWORD: &str = "planted-broken-password-0c3e";
+const WRONG_CODE: &str = "planted-code-9d40";
 /// Posts are not secret, but no request body may be logged.
 const POST: &str = "planted-post-6e41";
 
@@ -41,6 +46,7 @@ pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
     let keys = api_keys(app, &ann).await;
     let sessions = sessions_in_cookies(app, &ann).await;
     posts_over_grpc(app, &ann).await;
+    let codes = links_and_second_factors(app, &admin).await;
     passwords_and_a_deletion(app, &admin, &ann, &bob).await;
     [PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, BROKEN_PASSWORD, POST, ADMIN_PASSWORD, SIGNING_SECRET]
         .map(str::to_owned)
@@ -49,6 +55,8 @@ pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
         .chain([admin.token, ann.token, bob.token, bob.password])
         .chain(keys)
         .chain(sessions)
+        .chain(codes)
+        .chain([WRONG_CODE, SECOND_FACTOR_KEY].map(str::to_owned))
         .collect()
 }
 
@@ -142,6 +150,39 @@ async fn api_keys(app: &TestApp, ann: &TestUser) -> Vec<String> {
     vec![key, other, unknown]
 }
 
+/// Good and bad links and codes. Returns the links, and what the user keeps of the second factor.
+async fn links_and_second_factors(app: &TestApp, admin: &TestUser) -> Vec<String> {
+    let eve = app.user("eve").await;
+    let link = new_link(app, admin, eve.id).await;
+    let unknown = format!("rgl_{}", "planted-link-5a3c".repeat(3).split_at(43).0);
+    malformed(&app.bearer, Method::PUT, "/password").await.expect(400);
+    for (token, password, status) in [
+        (&unknown, NEW_PASSWORD, 400),
+        (&link, &*BROKEN_PASSWORD.repeat(4), 400),
+        (&link, PASSWORD, 200),
+        (&link, NEW_PASSWORD, 400),
+    ] {
+        redeem(&app.bearer, token, password).await.expect(status);
+    }
+    let eve = TestUser::log_in(&app.bearer, "eve", PASSWORD).await;
+    let own = app.bearer.with_token(&eve.token);
+    for method in [Method::POST, Method::PUT, Method::DELETE] {
+        malformed(&own, method, PATH).await.expect(400);
+    }
+    own.post(PATH, &json!({ "current_password": WRONG_PASSWORD })).await.expect(400);
+    let wrong = json!({ "otp": WRONG_CODE });
+    own.put(PATH, &wrong).await.expect(400);
+    let factor = eve.turn_on_second_factor(&app.bearer).await;
+    eve.try_code(&app.bearer, WRONG_CODE).await.expect(401);
+    app.basic.with_basic("eve", PASSWORD).get("/protected").await.expect(401);
+    let eve = eve.log_in_with_code(&app.bearer, &factor.recovery_codes[0]).await;
+    let own = app.bearer.with_token(&eve.token);
+    own.send(own.request(Method::DELETE, PATH).json(&wrong)).await.expect(400);
+    let path = format!("/users/{}/second-factor", eve.id);
+    delete(&app.bearer.with_token(&admin.token), &path).await.expect(200);
+    [link, unknown, factor.secret, eve.token].into_iter().chain(factor.recovery_codes).collect()
+}
+
 /// Writes, reads and deletes posts.
 async fn posts(app: &TestApp, token: &str) {
     let api = app.bearer.with_token(token);
@@ -211,7 +252,8 @@ async fn malformed(api: &Api, method: Method, path: &str) -> TestResponse {
 async fn users_over_grpc(app: &TestApp, admin: &TestUser, ann: &TestUser, bob: &TestUser) {
     let mut client = grpc::client(&app.auth().address("grpc")).await;
     let username = "ann".to_owned();
-    let request = auth_v1::LoginRequest { username, password: WRONG_PASSWORD.to_owned() };
+    let password = WRONG_PASSWORD.to_owned();
+    let request = auth_v1::LoginRequest { username, password, otp: None };
     client.login(request).await.expect_err("a wrong password");
     let page = auth_v1::ListUsersRequest::default();
     client.list_users(authenticated(page, &ann.token)).await.expect_err("not an admin");

@@ -20,6 +20,12 @@ async fn invalid_secret_is_rejected_without_being_shown() {
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\nhunter2")),
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\n")),
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long},")),
+        (owners, "SECOND_FACTOR_KEY", "hunter2"),
+        (owners, "SECOND_FACTOR_KEY", ""),
+        (owners, "SECOND_FACTOR_KEY", "hunter2 hunter2 hunter2 hunter2"),
+        (owners, "SECOND_FACTOR_KEYS_ACCEPTED", "hunter2"),
+        (owners, "SECOND_FACTOR_KEYS_ACCEPTED", &format!("{long}\nhunter2")),
+        (owners, "SECOND_FACTOR_KEYS_ACCEPTED", &format!("{long},")),
         (owners, "PASSWORD_PEPPER", "hunter2"),
         (owners, "PASSWORD_PEPPER", ""),
         (owners, "PASSWORD_PEPPER", &format!("{long}\nhunter2")),
@@ -79,6 +85,8 @@ async fn unreadable_or_duplicate_secret_file_is_rejected() {
     for variable in [
         "SIGNING_SECRET",
         "SIGNING_SECRETS_ACCEPTED",
+        "SECOND_FACTOR_KEY",
+        "SECOND_FACTOR_KEYS_ACCEPTED",
         "PASSWORD_PEPPER",
         "DEFAULT_ADMIN_PASSWORD",
         "DATABASE_URL",
@@ -108,13 +116,15 @@ async fn invalid_key_file_is_rejected_by_the_name_of_its_setting() {
         ("SIGNING_SECRETS_ACCEPTED_FILE", "hunter2"),
         ("SIGNING_SECRETS_ACCEPTED_FILE", &format!("{good_key}\nhunter2\n")),
         ("SIGNING_SECRETS_ACCEPTED_FILE", &format!("{good_key}\n\n")),
+        ("SECOND_FACTOR_KEY_FILE", "hunter2\n"),
+        ("SECOND_FACTOR_KEY_FILE", ""),
+        ("SECOND_FACTOR_KEYS_ACCEPTED_FILE", ""),
+        ("SECOND_FACTOR_KEYS_ACCEPTED_FILE", &format!("{good_key}\nhunter2\n")),
     ] {
         std::fs::write(&path, content).expect("written");
         for program in [AuthService, Rolegate] {
             let mut settings = good(program, &database);
-            if variable == "SIGNING_SECRET_FILE" {
-                settings.remove("SIGNING_SECRET");
-            }
+            settings.remove(variable.trim_end_matches("_FILE"));
             settings.insert(variable.to_owned(), path.display().to_string());
             expect_rejected(program, &settings, folder.path(), variable).await;
         }
@@ -126,7 +136,9 @@ async fn trailing_newline_of_a_secret_file_is_ignored() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(Program::AuthService, &database);
-    for variable in ["SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"] {
+    for variable in
+        ["SIGNING_SECRET", "SECOND_FACTOR_KEY", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"]
+    {
         let value = settings.remove(variable).expect("it was set");
         let path = folder.path().join(variable);
         std::fs::write(&path, value + "\n").expect("written");
@@ -138,6 +150,7 @@ async fn trailing_newline_of_a_secret_file_is_ignored() {
     let request = rolegate_proto::auth_v1::LoginRequest {
         username: "admin".to_owned(),
         password: ADMIN_PASSWORD.to_owned(),
+        otp: None,
     };
     client.login(request).await.expect("the password without the newline");
 }
@@ -156,7 +169,9 @@ async fn file_without_a_secret_is_rejected() {
     let too_large = file("too-large", &vec![b'x'; 64 * 1024 + 1]);
     let (empty, newline) = (file("empty", b""), file("newline", b"\n"));
     let of_the_file = [no_text, too_large, folder.path().display().to_string(), "/dev/null".into()];
-    for variable in ["SIGNING_SECRET", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"] {
+    for variable in
+        ["SIGNING_SECRET", "SECOND_FACTOR_KEY", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"]
+    {
         for program in [AuthService, Rolegate] {
             let mut settings = good(program, &database);
             settings.remove(variable);
@@ -165,9 +180,10 @@ async fn file_without_a_secret_is_rejected() {
                 settings.insert(name.clone(), path.clone());
                 expect_rejected(program, &settings, folder.path(), &name).await;
             }
-            // A file that can be read holds a value, which is judged like any other. Keys are read
-            // again and again, and blame their file.
-            let blamed = if variable == "SIGNING_SECRET" { &name } else { variable };
+            // A file that can be read holds a value, which is judged like any other. Keys blame their
+            // file.
+            let is_key = ["SIGNING_SECRET", "SECOND_FACTOR_KEY"].contains(&variable);
+            let blamed = if is_key { &name } else { variable };
             for path in [&empty, &newline] {
                 settings.insert(name.clone(), path.clone());
                 expect_rejected(program, &settings, folder.path(), blamed).await;

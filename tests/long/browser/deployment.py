@@ -150,7 +150,8 @@ class Apart(Deployment):
 
     def start_auth(self):
         self.spawn("auth", "fast-hash-auth-service", DATABASE_URL=self.database,
-                   AUTH_LISTEN_ADDR=self.addresses["auth"], SIGNING_SECRET="s" * 32)
+                   AUTH_LISTEN_ADDR=self.addresses["auth"], SIGNING_SECRET="s" * 32,
+                   SECOND_FACTOR_KEY="k" * 32)
 
     def outage(self):
         self.kill("auth")

@@ -41,6 +41,12 @@ def views(page):
     page.click("form button")
     page.find("main", "Invalid username or password.")
     yield "sign-in-refused"
+    page.browser.get(f"{page.deployment.url}/set-password#rgl_x")
+    page.type("[name=password]", "x" * 73)
+    page.click("form .primary")
+    page.find(".message.error")
+    yield "set-password"
+    page.go()
     page.sign_in("admin")
     page.find("tbody tr")
     yield "all-users"
@@ -84,6 +90,12 @@ def views(page):
     page.find("[aria-label='Where you signed in'] li")
     page.find("[aria-label=Sessions] li", "this one")
     yield "account"
+    page.type("[aria-label='Second step'] [name=current]", PASSWORD)
+    page.click("[aria-label='Second step'] button", "Begin")
+    page.find("svg.picture")
+    yield "second-step"
+    page.script("arguments[0].scrollIntoView()", page.find(".sheet"))
+    yield "recovery-codes"
     page.go("#/posts")
     page.find(".posts")
     yield "posts"

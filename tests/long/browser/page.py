@@ -103,21 +103,29 @@ class Page:
         self.choose("dialog [aria-label=Role] select", role)
         self.click("dialog [aria-label=Role] button")
 
-    def sign_in(self, username, password=PASSWORD):
+    def sign_in(self, username, password=PASSWORD, code=None):
         """On the page to sign in at, which leads back to the console."""
         self.type("form [name=username]", username)
         self.type("form [name=password]", password)
         self.click("form button", "Sign in")
+        if code:
+            self.add_code(code, password)
         self.find(".who", username)
 
-    def sign_in_again(self, username):
+    def add_code(self, code, password=PASSWORD):
+        """Where the page asks for it."""
+        self.type("form [name=otp]", code)
+        self.type("form [name=password]", password)
+        self.click("form button", "Sign in")
+
+    def sign_in_again(self, username, code=None):
         """In the tab that the notice of an ended session opens, which is closed afterwards."""
         before = self.browser.current_window_handle
         tabs = set(self.browser.window_handles)
         self.click("#ended a")
         self.wait(lambda: len(self.browser.window_handles) > len(tabs), "no new tab")
         self.browser.switch_to.window((set(self.browser.window_handles) - tabs).pop())
-        self.sign_in(username)
+        self.sign_in(username, code=code)
         self.browser.close()
         self.browser.switch_to.window(before)
 

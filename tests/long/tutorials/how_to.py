@@ -1,5 +1,11 @@
 """The guides of docs/how-to as they are written, where a program serves already."""
 
+import email
+import re
+import socketserver
+import threading
+from email import policy
+
 from blocks import Block
 from stage import Stage
 
@@ -8,6 +14,8 @@ ADA = """curl -sSf -o /dev/null http://127.0.0.1:8000/register -H 'Content-Type:
 ADMIN = """ID=2 TOKEN=$(curl -sSf http://127.0.0.1:8000/login -H 'Content-Type: application/json' \\
   -d '{"username":"admin","password":"'"$(cat data/initial-admin-password)"'"}' |
   sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')"""
+SIGN_IN = """curl -sSf -o /dev/null http://127.0.0.1:8000/login -H 'Content-Type: application/json' \\
+  -d '{"username":"ada","password":"open sesame"}'"""
 BROWSER = """const stored = {}, localStorage = { setItem: (name, value) => (stored[name] = value) };
 const refused = await signIn("ada", "wrong").catch((error) => error.message);
 await signIn("ada", "open sesame");
@@ -40,6 +48,16 @@ def check():
 rolegate user set-role ada editor
 curl -sf -o /dev/null 'http://127.0.0.1:8002/authorize?roles=editor,admin' -u 'ada:open sesame'
 rolegate user list --role editor | grep ada""")
+    with guide("send-the-link-yourself", 2525) as stage, MailServer(stage.ports[2525]) as mail:
+        stage.kill("server")
+        serve(stage, f"{stage.blocks.pop(0).text.strip()} rolegate")
+        given(stage, ADMIN)
+        stage.type()
+        (message,) = mail.messages
+        token = re.search("https://auth.example.org/set-password#(rgl_.{43})", message.get_content())[1]
+        given(stage, f"""curl -sSf -o /dev/null -X PUT http://127.0.0.1:8000/password \\
+  -H 'Content-Type: application/json' -d '{{"token":"{token}","password":"open sesame"}}'
+{SIGN_IN}""")
 
 
 class guide(Stage):
@@ -52,6 +70,33 @@ class guide(Stage):
         super().__enter__()
         serve(self, "rolegate")
         return self
+
+
+class MailServer(socketserver.ThreadingTCPServer):
+    """Keeps what it gets."""
+
+    def __init__(self, port):
+        super().__init__(("127.0.0.1", port), MailHandler)
+        self.messages = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+
+class MailHandler(socketserver.StreamRequestHandler):
+    """As much of SMTP as a client needs."""
+
+    def handle(self):
+        self.wfile.write(b"220 mail\r\n")
+        while line := self.rfile.readline():
+            command = line.strip().upper()
+            if command == b"DATA":
+                self.wfile.write(b"354 go on\r\n")
+                message = b"".join(iter(self.rfile.readline, b".\r\n"))
+                self.server.messages.append(email.message_from_bytes(message, policy=policy.default))
+            self.wfile.write(b"221 bye\r\n" if command == b"QUIT" else b"250 yes\r\n")
 
 
 def serve(stage, command):

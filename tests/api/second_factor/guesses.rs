@@ -1,0 +1,137 @@
+//! Guesses of codes by somebody who knows the password: ten an hour, wherever they are sent from.
+
+use super::{
+    INCORRECT, INVALID, OFF, ON, REQUIRED, confirm, expect_no_entry, turn_off, two_replicas,
+};
+use e2e::{
+    Api, SecondFactor, Store, TestResponse, TestSetup, TestUser, for_both_stores,
+    for_two_deployments,
+};
+use reqwest::Method;
+use serde_json::json;
+
+for_both_stores!(exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replicas);
+for_two_deployments!(
+    wrong_codes_count_wherever_they_are_sent,
+    wrong_codes_of_one_user_lock_out_no_other,
+);
+
+const AN_HOUR_LATER: &str = "UPDATE second_factor SET wrong_since = wrong_since - 3600";
+/// Leaves the count of wrong ones.
+const NO_CODE_WAS_USED: &str = "UPDATE second_factor SET last_step = 0";
+
+#[track_caller]
+fn expect_too_many(response: &TestResponse) {
+    response.expect_detail(429, "Too many attempts, try again later.");
+    response.expect_header("www-authenticate", None);
+    response.expect_header("rolegate-reason", Some("TOO_MANY_ATTEMPTS"));
+    let seconds = response.header("retry-after").and_then(|text| text.parse::<u32>().ok());
+    assert!(seconds.is_some_and(|seconds| (1..=3600).contains(&seconds)), "{response}");
+}
+
+/// Sends more wrong codes than are tried, all at once, each from another address. Returns how many
+/// were tried.
+async fn guess(apis: &[Api; 2], user: &TestUser, factor: &SecondFactor) -> usize {
+    let guesses = (0..30).map(|number| {
+        let (api, otp) = (apis[number % 2].clone(), factor.totp.wrong());
+        let body = json!({ "username": user.username, "password": user.password, "otp": otp });
+        tokio::spawn(async move {
+            let path = ["/login", "/sessions"][number / 2 % 2];
+            let request = api.request(Method::POST, path).json(&body);
+            api.send_from(&format!("192.0.2.{number}"), request).await
+        })
+    });
+    let mut tried = 0;
+    for guess in guesses.collect::<Vec<_>>() {
+        let response = guess.await.expect("it was answered");
+        if response.status == 401 {
+            expect_no_entry(&response, INVALID);
+            tried += 1;
+        } else {
+            expect_too_many(&response);
+        }
+    }
+    tried
+}
+
+async fn exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replicas(store: Store) {
+    let setup = TestSetup::all_in_one(store).with("TRUSTED_PROXIES", "127.0.0.0/8");
+    let (app, _other, apis) = two_replicas(setup).await;
+    let ann = app.user("ann").await;
+    let factor = ann.turn_on_second_factor(&app.bearer).await;
+    let own = ann.log_in_with_code(&app.bearer, &factor.recovery_codes[0]).await;
+    for hour in 0..2 {
+        assert_eq!(guess(&apis, &ann, &factor).await, 10, "hour {hour}");
+        app.database.execute(NO_CODE_WAS_USED).await;
+        for api in &apis {
+            // Now the right ones neither.
+            for code in [&factor.code(), &factor.recovery_codes[1]] {
+                expect_too_many(&ann.try_code(api, code).await);
+                expect_too_many(&turn_off(&api.with_token(&own.token), code).await);
+            }
+            // Without a code, the answer is as ever, as is that to a wrong password.
+            let body = json!({ "username": "ann", "password": ann.password });
+            expect_no_entry(&api.post("/login", &body).await, REQUIRED);
+            let body = json!({ "username": "ann", "password": "wrong", "otp": "000000" });
+            let wrong = api.post("/login", &body).await;
+            wrong.expect_detail(401, "Invalid username or password.");
+            api.with_token(&own.token).get("/profile").await.expect(200);
+        }
+        // Nothing of that prolonged it.
+        app.database.execute(AN_HOUR_LATER).await;
+        ann.log_in_with_code(&apis[hour], &factor.code()).await;
+        app.database.execute(NO_CODE_WAS_USED).await;
+    }
+    ann.log_in_with_code(&app.bearer, &factor.recovery_codes[1]).await;
+}
+
+async fn wrong_codes_count_wherever_they_are_sent(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    let own = app.bearer.with_token(&ann.token);
+    let factor = ann.begin_second_factor(&app.bearer).await;
+    let wrong = factor.totp.wrong();
+    for _ in 0..3 {
+        confirm(&own, &wrong).await.expect_detail(400, INCORRECT);
+    }
+    // A new beginning is no new count.
+    let factor = ann.begin_second_factor(&app.bearer).await;
+    let wrong = factor.totp.wrong();
+    confirm(&own, &factor.code()).await.expect_message(ON);
+    let ann = ann.log_in_with_code(&app.bearer, &factor.next_code()).await;
+    let own = app.bearer.with_token(&ann.token);
+    // Good codes do not take them back.
+    for _ in 0..3 {
+        turn_off(&own, &wrong).await.expect_detail(400, INCORRECT);
+    }
+    for bad in [&*wrong, "nonsense", ""] {
+        expect_no_entry(&ann.try_code(&app.bearer, bad).await, INVALID);
+    }
+    // A used one is a wrong one.
+    let used = &factor.recovery_codes[0];
+    ann.log_in_with_code(&app.bearer, used).await;
+    expect_no_entry(&ann.try_code(&app.bearer, used).await, INVALID);
+    expect_too_many(&ann.try_code(&app.bearer, &wrong).await);
+    expect_too_many(&turn_off(&own, &factor.recovery_codes[1]).await);
+}
+
+async fn wrong_codes_of_one_user_lock_out_no_other(setup: TestSetup) {
+    let app = setup.start().await;
+    let (ann, bob, eve) = (app.user("ann").await, app.user("bob").await, app.user("eve").await);
+    let factor = ann.turn_on_second_factor(&app.bearer).await;
+    let of_bob = bob.turn_on_second_factor(&app.bearer).await;
+    for _ in 0..10 {
+        expect_no_entry(&ann.try_code(&app.bearer, &factor.totp.wrong()).await, INVALID);
+    }
+    expect_too_many(&ann.try_code(&app.bearer, &factor.next_code()).await);
+    bob.log_in_with_code(&app.bearer, &of_bob.next_code()).await;
+    app.try_log_in("eve", &eve.password).await.expect(200);
+    // An admin helps who cannot wait: the count goes with the second factor.
+    let admin = app.admin().await;
+    let path = format!("/users/{}/second-factor", ann.id);
+    let removed = app.bearer.with_token(&admin.token).delete(&path).await;
+    removed.expect_message(OFF);
+    let ann = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
+    let factor = ann.turn_on_second_factor(&app.bearer).await;
+    ann.log_in_with_code(&app.bearer, &factor.next_code()).await;
+}

@@ -1,0 +1,96 @@
+"""Links by which users choose their passwords."""
+
+from deployment import PASSWORD
+
+CHOSEN = "chosen by the user"
+
+
+def choose(page, url, password):
+    """On the page of the link."""
+    page.browser.get("about:blank")
+    page.browser.get(url)
+    page.type("[name=password]", password)
+    page.click("form .primary")
+
+
+def a_user_chooses_the_password_by_a_link_of_an_admin(page):
+    server = page.deployment
+    server.create("forgot")
+    page.open("admin")
+    page.manage("forgot")
+    page.click("dialog button", "Make a password link")
+    url = page.find("dialog .once .secret").get_attribute("value")
+    address, token = url.split("#")
+    assert address == f"{server.url}/set-password" and token.startswith("rgl_"), url
+    page.find("dialog", "Good once, until ")
+    requests = page.script("return document.getElementById('requests').textContent")
+    assert token not in requests
+    page.open()
+    choose(page, url, "abc")
+    page.find(".field:has([name=password]) .message.error", "Password must have at least 4 bytes.")
+    assert page.browser.current_url == address and token not in page.content(), "the token stays in the address"
+    # The link is still good.
+    page.type("[name=password]", CHOSEN)
+    page.click("form .primary")
+    page.find("#message", "Your password is set.")
+    assert CHOSEN not in page.content()
+    page.click("main a", "Sign in")
+    page.sign_in("forgot", CHOSEN)
+    page.find("dl", "forgot")
+    assert server.api("POST", "/login", {"username": "forgot", "password": PASSWORD})[0] == 401
+    choose(page, url, "once more")
+    page.find(".message.error", "Invalid or expired link.")
+
+
+def a_newer_link_ends_the_one_before_and_opens_in_the_same_tab(page):
+    server = page.deployment
+    server.create("twice")
+    page.open("admin")
+    page.manage("twice")
+    urls = []
+    for _ in range(2):
+        page.click("dialog button", "Make a password link")
+        page.wait(lambda: page.find("dialog .once .secret").get_attribute("value") not in urls, "no new link")
+        urls.append(page.find("dialog .once .secret").get_attribute("value"))
+    choose(page, urls[0], CHOSEN)
+    page.find(".message.error", "Invalid or expired link.")
+    # Only the fragment differs, so the browser loads nothing by itself.
+    page.browser.get(urls[1])
+    page.wait(lambda: not page.all(".message.error"), "the page does not take the other link")
+    page.type("[name=password]", CHOSEN)
+    page.click("form .primary")
+    page.find("#message", "Your password is set.")
+    server.token("twice", CHOSEN)
+
+
+def a_user_is_created_who_chooses_the_password(page):
+    server = page.deployment
+    page.open("admin")
+    page.find("tbody tr")
+    page.click(".bar .primary")
+    page.type("dialog [name=username]", "chooses")
+    page.choose("dialog [name=role]", "author")
+    page.choose("dialog [name=chooser]", "user")
+    assert not page.all("dialog [name=password]")
+    page.click("dialog form .primary")
+    page.find("dialog", "chooses is created")
+    url = page.find("dialog .once .secret").get_attribute("value")
+    page.click("dialog button", "Done")
+    assert url not in page.content()
+    choose(page, url, CHOSEN)
+    page.find("#message", "Your password is set.")
+    server.token("chooses", CHOSEN)
+
+
+def a_link_without_a_token_says_so(page):
+    page.browser.get(f"{page.deployment.url}/set-password")
+    page.find("#message.error", "The link is not complete.")
+    assert not page.all("form")
+
+
+CHECKS = [
+    a_user_chooses_the_password_by_a_link_of_an_admin,
+    a_newer_link_ends_the_one_before_and_opens_in_the_same_tab,
+    a_user_is_created_who_chooses_the_password,
+    a_link_without_a_token_says_so,
+]

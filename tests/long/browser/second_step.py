@@ -1,0 +1,177 @@
+"""The second step: turned on, asked for, without the phone, turned off."""
+
+import base64
+import hmac
+import time
+
+from deployment import PASSWORD
+
+PLACE = "[aria-label='Second step']"
+SECONDS = 30
+
+
+class Phone:
+    """An application for one-time codes (RFC 6238: SHA-1, six digits, 30 seconds)."""
+
+    def __init__(self, secret):
+        self.secret = base64.b32decode(secret)
+        self.used = 0
+
+    def code(self):
+        """A new one each time: a step is good once. The next step is accepted before its time."""
+        now = lambda: int(time.time()) // SECONDS
+        self.used = max(self.used + 1, now())
+        while self.used > now() + 1:
+            time.sleep(0.5)
+        digest = hmac.digest(self.secret, self.used.to_bytes(8, "big"), "sha1")
+        start = digest[-1] & 15
+        return f"{(int.from_bytes(digest[start:start + 4], 'big') & 0x7FFFFFFF) % 1_000_000:06}"
+
+
+def enrol(server, username):
+    """Returns the phone and the recovery codes."""
+    token = server.token(username)
+    status, begun = server.api("POST", "/profile/second-factor", {"current_password": PASSWORD}, token)
+    assert status == 201, begun
+    phone = Phone(begun["secret"])
+    status, answer = server.api("PUT", "/profile/second-factor", {"otp": phone.code()}, token)
+    assert status == 200, answer
+    return phone, begun["recovery_codes"]
+
+
+def begin(page):
+    """Returns the secret and the recovery codes that are shown."""
+    page.type(f"{PLACE} [name=current]", PASSWORD)
+    page.click(f"{PLACE} button", "Begin")
+    secret = page.find(f"{PLACE} .secret").get_attribute("value")
+    return secret, [code.text for code in page.all(f"{PLACE} .sheet code")]
+
+
+def a_user_turns_it_on_and_signs_in_with_a_code(page):
+    server = page.deployment
+    server.create("careful-user")
+    other = server.session("careful-user")
+    page.open("careful-user", "#/account")
+    page.type(f"{PLACE} [name=current]", "wrong")
+    page.click(f"{PLACE} button", "Begin")
+    page.find(f"{PLACE} .field .message.error", "Current password is incorrect.")
+    secret, codes = begin(page)
+    assert len(secret) == 32 and len(set(codes)) == 10, (secret, codes)
+    link = page.find(f"{PLACE} a").get_attribute("href")
+    assert link.startswith("otpauth://totp/Rolegate:careful-user?") and secret in link, link
+    picture = page.find("svg.picture")
+    assert picture.size["width"] == picture.size["height"] > 100, picture.size
+    page.click(f"{PLACE} button", "Copy")
+    requests = page.script("return document.getElementById('requests').textContent")
+    assert not any(it in requests for it in (secret, PASSWORD, *codes)), requests
+    token = page.token()
+    assert server.api("GET", "/profile", token=token)[0] == 200, "what is only begun ends a session"
+    page.type(f"{PLACE} [name=otp]", "12345")
+    page.click(f"{PLACE} button", "Turn on")
+    page.find(f"{PLACE} .field .message.error", "One-time code is incorrect.")
+    phone = Phone(secret)
+    page.type(f"{PLACE} [name=otp]", phone.code())
+    page.click(f"{PLACE} button", "Turn on")
+    page.find("#ended .message", "The second step is on")
+    assert not any(it in page.content() for it in (secret, *codes)), "the secret is behind the notice of the end"
+    assert [server.api("GET", "/profile", token=it)[0] for it in (token, other)] == [401, 401]
+    page.sign_in_again("careful-user", phone.code())
+    page.wait(lambda: not page.all("#ended"), "the page does not go on")
+    page.find(PLACE, "10 of 10 recovery codes are left")
+    assert server.api("POST", "/login", {"username": "careful-user", "password": PASSWORD})[0] == 401
+
+
+def the_page_asks_for_a_code_only_after_the_password(page):
+    server = page.deployment
+    server.create("asked")
+    phone, _ = enrol(server, "asked")
+    page.open()
+    page.type("form [name=username]", "asked")
+    page.type("form [name=password]", "wrong")
+    page.click("form button")
+    page.find("main", "Invalid username or password.")
+    assert not page.all("[name=otp]"), "a wrong password tells who has a second step"
+    page.type("form [name=password]", PASSWORD)
+    page.click("form button")
+    page.find("main", "One-time code required.")
+    focus = "return document.activeElement.name"
+    assert page.find("form [name=username]").get_attribute("value") == "asked"
+    assert page.script(focus) == "password" and page.find("form [name=password]").get_attribute("value") == ""
+    page.add_code("12345")
+    page.find("main", "Invalid one-time code.")
+    code = phone.code()
+    page.add_code(code, "wrong")
+    page.find("main", "Invalid username or password.")
+    page.add_code(code)
+    page.find(".who", "asked")
+
+
+def without_the_phone_a_recovery_code_is_good_once(page):
+    server = page.deployment
+    server.create("lost-the-phone")
+    _, (first, second, *_) = enrol(server, "lost-the-phone")
+    page.open(fragment="#/account")
+    page.sign_in("lost-the-phone", code=first.upper().replace("-", " "))
+    page.find(PLACE, "9 of 10 recovery codes are left")
+    page.type(f"{PLACE} [name=otp]", first)
+    page.click(f"{PLACE} button", "Turn off")
+    page.find(f"{PLACE} .field .message.error", "One-time code is incorrect.")
+    page.type(f"{PLACE} [name=otp]", second)
+    page.click(f"{PLACE} button", "Turn off")
+    page.find("#notice", "The second step is off.")
+    page.find(f"{PLACE} button", "Begin")
+    page.open("lost-the-phone")
+    page.find("dl", "lost-the-phone")
+
+
+def what_is_shown_once_is_gone_with_another_view(page):
+    page.deployment.create("looks-away")
+    page.open("looks-away", "#/account")
+    secret, codes = begin(page)
+    page.click("nav a", "Posts")
+    page.find("h1", "Posts")
+    page.click("nav a", "Account")
+    page.find(f"{PLACE} button", "Begin")
+    assert not any(it in page.content() for it in (secret, *codes))
+    again, _ = begin(page)
+    assert again != secret
+
+
+def the_recovery_codes_are_printed_and_nothing_else(page):
+    page.deployment.create("prints")
+    page.open("prints", "#/account")
+    begin(page)
+    page.script("window.print = () => { window.printed = true; }")
+    page.click(f"{PLACE} button", "Print")
+    assert page.script("return window.printed")
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        codes = page.text(".sheet")
+        assert page.text().split() == codes.split() and codes.startswith("Recovery codes of prints at "), page.text()
+        assert len(page.all(".sheet code")) == 10
+    finally:
+        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def an_admin_helps_who_has_neither_phone_nor_codes(page):
+    server = page.deployment
+    server.create("has-nothing")
+    enrol(server, "has-nothing")
+    page.open("admin")
+    page.manage("has-nothing")
+    place = "dialog .action"
+    for outcome in ("The second step is off.", "Second factor is not on."):
+        page.click(f"{place} button", "Remove second step")
+        page.click(f"{place} button.danger", "Remove second step: sure?")
+        page.find(f"{place} .message", outcome)
+    server.token("has-nothing")
+
+
+CHECKS = [
+    a_user_turns_it_on_and_signs_in_with_a_code,
+    the_page_asks_for_a_code_only_after_the_password,
+    without_the_phone_a_recovery_code_is_good_once,
+    what_is_shown_once_is_gone_with_another_view,
+    the_recovery_codes_are_printed_and_nothing_else,
+    an_admin_helps_who_has_neither_phone_nor_codes,
+]

@@ -1,0 +1,119 @@
+//! Second factors, as users and their phones hold them.
+
+use crate::{
+    Api, TestDatabase, TestResponse, TestUser,
+    token::now,
+    totp::{STEP, Totp},
+};
+use serde_json::json;
+use sqlx::{Connection as _, PgConnection};
+use std::fs;
+
+/// Where users turn on their own.
+pub const PATH: &str = "/profile/second-factor";
+
+/// A second factor that was begun.
+#[derive(Clone, Debug)]
+pub struct SecondFactor {
+    /// The secret.
+    pub totp: Totp,
+    /// The same in base32.
+    pub secret: String,
+    /// The same for authenticator applications.
+    pub otpauth_url: String,
+    /// Each good once.
+    pub recovery_codes: Vec<String>,
+}
+
+impl SecondFactor {
+    /// The one that a response shows once.
+    ///
+    /// # Panics
+    ///
+    /// When it is not of the documented form.
+    #[track_caller]
+    pub fn of(response: &TestResponse) -> Self {
+        let body = response.expect(201).json();
+        let text = |field: &str| body[field].as_str().expect(field).to_owned();
+        let codes = body["recovery_codes"].as_array().expect("codes").iter();
+        let recovery_codes = codes.map(|code| code.as_str().expect("a code").to_owned()).collect();
+        let (secret, otpauth_url) = (text("secret"), text("otpauth_url"));
+        assert_eq!(body.as_object().map(serde_json::Map::len), Some(3), "{response}");
+        Self { totp: Totp::of(&secret), secret, otpauth_url, recovery_codes }
+    }
+
+    /// The code of now.
+    #[must_use]
+    pub fn code(&self) -> String {
+        self.totp.at(now())
+    }
+
+    /// The code of the next step, which is good already: after that of now was used.
+    #[must_use]
+    pub fn next_code(&self) -> String {
+        self.totp.at(now() + STEP)
+    }
+}
+
+impl TestUser {
+    /// Begins a second factor, by the access token.
+    pub async fn begin_second_factor(&self, bearer: &Api) -> SecondFactor {
+        let body = json!({ "current_password": self.password });
+        SecondFactor::of(&bearer.with_token(&self.token).post(PATH, &body).await)
+    }
+
+    /// Turns one on, with the code of now. The access token has ended then.
+    pub async fn turn_on_second_factor(&self, bearer: &Api) -> SecondFactor {
+        let factor = self.begin_second_factor(bearer).await;
+        let turned_on =
+            bearer.with_token(&self.token).put(PATH, &json!({ "otp": factor.code() })).await;
+        turned_on.expect_message("Second factor is on.");
+        factor
+    }
+
+    /// Sends a login with a code.
+    pub async fn try_code(&self, bearer: &Api, otp: &str) -> TestResponse {
+        let body = json!({ "username": self.username, "password": self.password, "otp": otp });
+        bearer.post("/login", &body).await
+    }
+
+    /// Logs in with a code.
+    pub async fn log_in_with_code(&self, bearer: &Api, otp: &str) -> Self {
+        Self::of_login(&self.try_code(bearer, otp).await, &self.username, &self.password)
+    }
+}
+
+impl TestDatabase {
+    /// Makes codes of all users good that were used, as if that was long ago. Forgets wrong ones.
+    pub async fn forget_codes(&self) {
+        self.execute("UPDATE second_factor SET last_step = 0, wrong_codes = 0").await;
+    }
+
+    /// What a copy of the tables of users shows: rows as text, or the file.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be read.
+    pub async fn copy_of_users(&self) -> Vec<u8> {
+        const ROWS: &str = r#"SELECT t::text FROM "user" AS t
+            UNION ALL SELECT t::text FROM second_factor AS t
+            UNION ALL SELECT t::text FROM recovery_code AS t
+            UNION ALL SELECT t::text FROM password_link AS t
+            UNION ALL SELECT t::text FROM api_key AS t
+            UNION ALL SELECT t::text FROM audit_pending AS t
+            UNION ALL SELECT t::text FROM audit AS t"#;
+        match self {
+            Self::Postgres(database) => {
+                let url = database.url().as_str();
+                let mut connection = PgConnection::connect(url).await.expect("connected");
+                let rows = sqlx::query_scalar::<_, String>(ROWS).fetch_all(&mut connection).await;
+                rows.expect("rows").concat().into_bytes()
+            }
+            Self::Sqlite(_) => {
+                let log = self.file().with_extension("db-wal");
+                let log = fs::read(log).unwrap_or_default();
+                [fs::read(self.file()).expect("the file"), log].concat()
+            }
+        }
+    }
+}
