@@ -12,7 +12,7 @@ pub(crate) use totp::step_of;
 
 use crate::user::User;
 use data_encoding::BASE32_NOPAD;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rolegate_proto::Role;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
@@ -27,6 +27,8 @@ const RECOVERY_CODES: usize = 10;
 /// Characters of a recovery code, and where groups of them end.
 const RECOVERY_CHARS: usize = 26;
 const GROUPS: [usize; 4] = [20, 15, 10, 5];
+/// What a username is encoded for in a URL: all but the unreserved characters of RFC 3986.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// What authenticator applications show beside the username.
 const ISSUER: &str = "Rolegate";
 
@@ -109,8 +111,7 @@ impl Enrolment {
     /// The secret in base32, and the URL of it that authenticator applications read.
     pub(crate) fn shown(&self, username: &str) -> (SecretString, SecretString) {
         let secret = SecretString::from(BASE32_NOPAD.encode(&*self.secret));
-        let (name, text) =
-            (utf8_percent_encode(username, NON_ALPHANUMERIC), secret.expose_secret());
+        let (name, text) = (utf8_percent_encode(username, RESERVED), secret.expose_secret());
         let url = format!(
             "otpauth://totp/{ISSUER}:{name}?secret={text}&issuer={ISSUER}&algorithm=SHA1&digits=6&period=30"
         );

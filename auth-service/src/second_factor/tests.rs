@@ -35,11 +35,11 @@ fn recovery_codes_differ_and_are_read_however_they_are_typed() {
 #[test]
 fn authenticator_applications_get_the_secret_and_an_encoded_name() {
     let enrolment = Enrolment::generate().expect("randomness");
-    let (secret, url) = enrolment.shown("ada & b/c?ü");
+    let (secret, url) = enrolment.shown("ada-1 & b/c?ü");
     let decoded = BASE32_NOPAD.decode(secret.expose_secret().as_bytes()).expect("base32");
     assert_eq!(decoded, *enrolment.secret);
     let expected = format!(
-        "otpauth://totp/Rolegate:ada%20%26%20b%2Fc%3F%C3%BC?secret={}&issuer=Rolegate&algorithm=SHA1&digits=6&period=30",
+        "otpauth://totp/Rolegate:ada-1%20%26%20b%2Fc%3F%C3%BC?secret={}&issuer=Rolegate&algorithm=SHA1&digits=6&period=30",
         secret.expose_secret()
     );
     assert_eq!(url.expose_secret(), expected);
