@@ -4,8 +4,8 @@
 //! - `authorize`: access tokens, sessions and API keys.
 //! - `login`, `verify_credentials`: passwords, with `credentials`, the check that they share, and
 //!   `rate_limit`.
-//! - `users`, `user_changes`, `passwords`, `password_links`, `second_factor`, `opaque_tokens`, `sessions`: reads and changes, by topic; `write`: the one way
-//!   to make a change.
+//! - `users`, `user_changes`, `passwords`, `password_links`, `second_factor`, `opaque_tokens`, `sessions`: reads
+//!   and changes, by topic; `write`: the one way to make a change.
 //! - `record`: what happened, as admins and users read it; `watch`: the changes of users, as services
 //!   follow them.
 //! - `seed`: the first admin; `initial_password`: the file with its generated password.

@@ -7,7 +7,7 @@ use rolegate_proto::Role;
 pub(crate) struct Actor {
     /// With the stored role, or that of the key if it is lower.
     pub(crate) user: User,
-    /// The stored role if this service does not have it; that of `user` is [`Role::USER`] then.
+    /// The stored role if it does not count here; that of `user` is [`Role::USER`] then.
     pub(crate) unknown_role: Option<Role>,
     /// The kind and the id of the opaque token by which the user acts; `None` for an access token.
     pub(crate) token: Option<(TokenKind, i64)>,

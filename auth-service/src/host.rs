@@ -194,8 +194,12 @@ async fn check_second_factors(
     if in_use.iter().all(has) {
         return Ok(());
     }
-    let problem =
-        "is not, and SECOND_FACTOR_KEYS_ACCEPTED has not, the key of a user's second factor";
+    let problem = match policy.keys {
+        None => "is required: users have a second factor",
+        Some(_) => {
+            "is not the key of a user's second factor, and SECOND_FACTOR_KEYS_ACCEPTED does not contain it"
+        }
+    };
     Err(SettingError::new("SECOND_FACTOR_KEY", problem).into())
 }
 

@@ -45,7 +45,7 @@ pub(crate) static BASIC_CACHE_HITS: Metric<IntCounter> = Metric::new(|| {
 });
 
 static LIMITS: Metric<IntCounterVec> = Metric::new(|| {
-    let help = "Attempts refused by a rate limit: login failures or registrations.";
+    let help = "Attempts refused by a rate limit.";
     counter_vec("rolegate_limit_refusals_total", help, &["limit"])
 });
 
@@ -111,7 +111,7 @@ pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
     }
     LazyLock::force(&HASHING_WAIT);
     LazyLock::force(&HASHING_RUN);
-    for limit in ["login", "registration"] {
+    for limit in ["login", "registration", "password_link", "one_time_code"] {
         LIMITS.with_label_values(&[limit]);
     }
     before_scrape("hashing", move || {

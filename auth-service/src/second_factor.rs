@@ -32,15 +32,15 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 /// What authenticator applications show beside the username.
 const ISSUER: &str = "Rolegate";
 
-/// Who has a second factor.
+/// Who may or must have a second factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Who turns it on.
+    /// Every user may.
     #[default]
     Optional,
-    /// The same, and admins are admins only with it.
+    /// Every user may, and admins must to be admins.
     Admins,
-    /// Nobody.
+    /// No user.
     Off,
 }
 

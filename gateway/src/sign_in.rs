@@ -149,7 +149,7 @@ async fn sign_in_by_form(
 /// Whether the password was right, and a code is missing or wrong.
 fn asks_for_code(error: &ApiError) -> bool {
     let reasons = [Reason::OtpRequired, Reason::OtpInvalid];
-    reasons.iter().any(|reason| reason.http().1 == Some(error.detail()))
+    reasons.iter().any(|reason| reason.as_str() == error.reason())
 }
 
 /// Ends the sessions of the console and of applications that the browser has here, and removes the cookies.

@@ -31,8 +31,8 @@ impl Requirement {
         }
     }
 
-    /// Why a user is refused, whose stored role does not count here. One that the service has, as every role of a
-    /// requirement is, needs a second factor.
+    /// The reason for which a user is refused. A withheld role that the requirement admits is missing its second
+    /// factor.
     pub(crate) fn refusal(&self, withheld: Option<Role>) -> Reason {
         match withheld {
             Some(role) if self.admits(role) => Reason::SecondFactorRequired,

@@ -27,6 +27,8 @@ pub(super) struct Presented<'a> {
     pub(super) otp: Option<&'a str>,
     /// Whether it was taken.
     pub(super) has_stepped: bool,
+    /// Whether somebody confirms a change by it, who is signed in.
+    pub(super) confirms: bool,
 }
 
 /// Credentials whose password was correct.
@@ -44,13 +46,8 @@ impl<'a> Presented<'a> {
     ) -> Self {
         let password = PresentedPassword::new(password).ok();
         let has_valid_name = check_username(username).is_ok();
-        let (otp, has_stepped) = (None, false);
-        Self { username, has_valid_name, password, origin, method, otp, has_stepped }
-    }
-
-    /// Whether the password is for signing in, and not a confirmation by somebody who is.
-    fn signs_in(&self) -> bool {
-        matches!(self.method, "login" | "session" | "basic")
+        let (otp, has_stepped, confirms) = (None, false, false);
+        Self { username, has_valid_name, password, origin, method, otp, has_stepped, confirms }
     }
 }
 
@@ -122,7 +119,7 @@ impl Accounts {
         let user = stored.map(|stored| &stored.user);
         match user {
             // Signing in is not done before the second step, which records it.
-            Some(user) if verified.is_match && user.second_factor && presented.signs_in() => {}
+            Some(user) if verified.is_match && user.second_factor && !presented.confirms => {}
             Some(user) if verified.is_match => self.note(audit::login_ok(user, method)),
             Some(User { disabled: true, .. }) => {
                 self.note(audit::login_failed(user, method, "disabled"));

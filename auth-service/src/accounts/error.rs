@@ -40,7 +40,7 @@ fn text(reason: Reason) -> &'static str {
         Reason::CredentialsInvalid => "unknown username or wrong password",
         Reason::OtpRequired => "the second factor of the user asks for a one-time code",
         Reason::OtpInvalid | Reason::OtpWrong => "the one-time code is wrong or used",
-        Reason::LinkInvalid => "the password link has ended, or is none",
+        Reason::LinkInvalid => "the password link is unknown or has ended",
         Reason::PasswordLinkRequired => "admins set no passwords here, but make links",
         Reason::SecondFactorUnavailable => "second factors are off, or have no key",
         Reason::SecondFactorRequired => "admins need a second factor here",

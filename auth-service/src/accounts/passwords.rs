@@ -54,7 +54,8 @@ impl Accounts {
         method: &'static str,
         origin: CallOrigin,
     ) -> Result<(Credentials, ClientSlot), AccountError> {
-        let presented = Presented::new(&user.username, current, origin, method);
+        let mut presented = Presented::new(&user.username, current, origin, method);
+        presented.confirms = true;
         self.check_limit(&presented).await?;
         let slot = self.hasher.admit(origin).await?;
         // A deleted user's name may have been registered again.

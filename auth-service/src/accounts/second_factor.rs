@@ -7,6 +7,7 @@ use crate::{
     actor::Actor,
     audit::{self, By, Change, Write},
     call_origin::CallOrigin,
+    metrics,
     second_factor::{Code, Enrolment, FactorKeys, Mode, step_of},
     store::{StoreError, StoredFactor, UserStore, WriteError, Writer},
     user::{MAX_STEP_SECONDS, User},
@@ -144,7 +145,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Whether the code was good, which it then is no more. Another one counts, whatever it is.
+    /// Uses up a code; whether it was good. A wrong one is counted, even a malformed one.
     async fn take_code(&self, user: &User, otp: &str) -> Result<bool, AccountError> {
         let Timed { at, value } = self.store.second_factor(user.id).await?;
         let Some(factor) = value else { return Ok(false) };
@@ -268,6 +269,7 @@ fn one_time_step(
 
 fn check_wrong_codes(factor: &StoredFactor, at: u64) -> Result<(), AccountError> {
     let Some(seconds) = factor.refused_for(at) else { return Ok(()) };
+    metrics::limit_exceeded("one_time_code");
     let (reason, retry_after) = (Reason::TooManyAttempts, Duration::from_secs(seconds));
     Err(AccountError::Later { reason, retry_after, scope: None })
 }
@@ -275,6 +277,6 @@ fn check_wrong_codes(factor: &StoredFactor, at: u64) -> Result<(), AccountError>
 /// Of another replica's user: a service does not start without the keys of those who exist.
 fn no_key() -> AccountError {
     AccountError::internal(io::Error::other(
-        "SECOND_FACTOR_KEY and SECOND_FACTOR_KEYS_ACCEPTED have not the key of a user's second factor",
+        "neither SECOND_FACTOR_KEY nor SECOND_FACTOR_KEYS_ACCEPTED contains the key of a user's second factor",
     ))
 }

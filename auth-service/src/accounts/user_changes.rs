@@ -64,7 +64,7 @@ impl Accounts {
         Ok((user, None))
     }
 
-    /// An actor's API key may: it gets a link of nobody who exists.
+    /// An API key may do this: the link is of a new user, not of an existing one.
     async fn insert_user_with_link(
         &self,
         actor: Actor,

@@ -39,7 +39,7 @@ impl Accounts {
             let password = password.secret().expose_secret();
             self.cache.key(username, hash, password, origin.client_key())
         });
-        // Basic has no second step, whose users are checked at the same cost and refused.
+        // Basic has no second step: users with a second factor are checked at the same cost, then refused.
         let cached = active.filter(|stored| !stored.user.second_factor);
         let mut user = if let (Some(key), Some(stored)) = (&key, cached)
             && let Some(hit) = self.cache.get(key, origin.deadline)

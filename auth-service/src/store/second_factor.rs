@@ -89,8 +89,8 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Marks a step as used and puts the second secret in the place of the first, unless this or a later one was, the secret is another, or
-    /// there were too many wrong codes. Whether it did.
+    /// Marks a step as used and replaces the first secret by the second. False if this step or a later one was
+    /// used, the secret is not the first, or there were too many wrong codes.
     async fn use_step(
         &self,
         user_id: i64,

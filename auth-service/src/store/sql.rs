@@ -32,11 +32,13 @@ use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
 use token_usage::TokenUsage;
 use tokio::time::timeout;
+use user_rows::count_to_store;
 pub(super) use user_rows::stored_seconds;
 
-/// With a mark while the second factor is on, by which processes that do not know it refuse the password.
-const SET_PASSWORD: &str = r#"UPDATE "user"
-    SET password = CASE WHEN second_factor THEN 'otp:' ELSE '' END || $2, "#;
+/// Before a stored hash: while the second factor is on, a mark by which processes that do not know it refuse the password.
+const MARK: &str = "CASE WHEN second_factor THEN 'otp:' ELSE '' END || ";
+const SET_PASSWORD: &str =
+    r#"UPDATE "user" SET password = CASE WHEN second_factor THEN 'otp:' ELSE '' END || "#;
 const SET_ROLE: &str = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
 
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
@@ -253,7 +255,7 @@ impl UserStore for SqlStore {
             AND ($6 IS NULL OR NOT disabled AND EXISTS (
                 SELECT 1 FROM password_link WHERE user_id = "user".id AND digest = $6 AND expires_at > "#;
         // It always grows, because it is the version of the password too.
-        let update = self.0.statement(SET_PASSWORD).push(GROW);
+        let update = self.0.statement(SET_PASSWORD).push("$2, ").push(GROW);
         let update = update.bind(id).bind(hash.expose_secret());
         let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
         let update = update.bind(writer.session()).bind(writer.link());
@@ -277,10 +279,8 @@ impl UserStore for SqlStore {
         old: &SecretString,
         new: SecretString,
     ) -> Result<bool, StoreError> {
-        let sql = r#"UPDATE "user" SET password = CASE WHEN second_factor THEN 'otp:' ELSE '' END || $3
-            WHERE id = $1 AND password = CASE WHEN second_factor THEN 'otp:' ELSE '' END || $2
-            RETURNING id"#;
-        let update = self.0.statement(sql).bind(id);
+        let update = self.0.statement(SET_PASSWORD).push("$3 WHERE id = $1 AND password = ");
+        let update = update.push(MARK).push("$2 RETURNING id").bind(id);
         let update = update.bind(old.expose_secret()).bind(new.expose_secret());
         Ok(!self.0.write::<(i64,)>(update).await?.is_empty())
     }
@@ -294,10 +294,6 @@ impl UserStore for SqlStore {
 /// Unix seconds as the database holds them.
 fn seconds_to_store(seconds: u64) -> i64 {
     seconds.try_into().unwrap_or(i64::MAX)
-}
-
-fn count_to_store(count: usize) -> i64 {
-    count.try_into().unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -15,10 +15,11 @@ pub struct User {
     #[prost(bool, tag = "4")]
     pub disabled: bool,
     /// The role stored when the request was answered; in decisions about an API key, the key's if it is
-    /// lower, and in all decisions `user` for a stored role that the service does not have.
+    /// lower, and in all decisions `user` for a stored role that grants nothing.
     #[prost(string, tag = "5")]
     pub role_name: ::prost::alloc::string::String,
-    /// In decisions, a stored role that the service does not have; otherwise empty.
+    /// In decisions, a stored role that grants nothing: one that the service does not have, or `admin` where admins
+    /// need a second factor and this one has none; otherwise empty.
     #[prost(string, tag = "6")]
     pub unknown_role_name: ::prost::alloc::string::String,
 }
@@ -1222,7 +1223,7 @@ pub mod auth_service_client {
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID for a missing, empty or malformed requirement,
         /// TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for a role that the service does not have,
-        /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. Every call that an admin makes has SECOND_FACTOR_REQUIRED, too.
+        /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. Calls that need an admin fail with SECOND_FACTOR_REQUIRED likewise.
         pub async fn authorize(
             &mut self,
             request: impl tonic::IntoRequest<super::AuthorizeRequest>,
@@ -2108,7 +2109,7 @@ pub mod auth_service_server {
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID for a missing, empty or malformed requirement,
         /// TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for a role that the service does not have,
-        /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. Every call that an admin makes has SECOND_FACTOR_REQUIRED, too.
+        /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. Calls that need an admin fail with SECOND_FACTOR_REQUIRED likewise.
         async fn authorize(
             &self,
             request: tonic::Request<super::AuthorizeRequest>,

@@ -76,6 +76,7 @@ def a_user_is_created_who_chooses_the_password(page):
     page.find("dialog", "chooses is created")
     url = page.find("dialog .once .secret").get_attribute("value")
     page.click("dialog button", "Done")
+    page.wait(lambda: not page.all("dialog .once"), "the dialog to close")
     assert url not in page.content()
     choose(page, url, CHOSEN)
     page.find("#message", "Your password is set.")

@@ -44,3 +44,7 @@ where
 pub(in crate::store) fn stored_seconds(stored: i64) -> sqlx::Result<u64> {
     stored.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
+
+pub(super) fn count_to_store(count: usize) -> i64 {
+    count.try_into().unwrap_or(i64::MAX)
+}

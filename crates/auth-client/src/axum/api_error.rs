@@ -81,6 +81,12 @@ impl ApiError {
         self.status
     }
 
+    /// The reason, in `UPPER_SNAKE_CASE`.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        self.reason
+    }
+
     /// The text for the client.
     #[must_use]
     pub fn detail(&self) -> &str {

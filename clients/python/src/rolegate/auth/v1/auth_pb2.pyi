@@ -151,10 +151,12 @@ class User(_message.Message):
     """Whether every credential of the user is refused."""
     role_name: _builtins.str
     """The role stored when the request was answered; in decisions about an API key, the key's if it is
-    lower, and in all decisions `user` for a stored role that the service does not have.
+    lower, and in all decisions `user` for a stored role that grants nothing.
     """
     unknown_role_name: _builtins.str
-    """In decisions, a stored role that the service does not have; otherwise empty."""
+    """In decisions, a stored role that grants nothing: one that the service does not have, or `admin` where admins
+    need a second factor and this one has none; otherwise empty.
+    """
     def __init__(
         self,
         *,

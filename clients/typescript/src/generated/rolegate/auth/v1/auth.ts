@@ -106,10 +106,13 @@ export interface User {
   disabled: boolean;
   /**
    * The role stored when the request was answered; in decisions about an API key, the key's if it is
-   * lower, and in all decisions `user` for a stored role that the service does not have.
+   * lower, and in all decisions `user` for a stored role that grants nothing.
    */
   roleName: string;
-  /** In decisions, a stored role that the service does not have; otherwise empty. */
+  /**
+   * In decisions, a stored role that grants nothing: one that the service does not have, or `admin` where admins
+   * need a second factor and this one has none; otherwise empty.
+   */
   unknownRoleName: string;
 }
 
