@@ -85,6 +85,7 @@ class Stage:
         environment = {
             "RUST_LOG": "warn", "OPS_LISTEN_ADDR": "127.0.0.1:0", "LOGIN_FAILURE_LIMIT": "0",
             "DEFAULT_ADMIN_PASSWORD": PASSWORD, "SIGNING_SECRET": "s" * 32, "LAME_DUCK_SECONDS": "3",
+            "SECOND_FACTOR_KEY": "f" * 32,
             "BEARER_LISTEN_ADDR": "127.0.0.1:0", "BASIC_LISTEN_ADDR": "off", "FORWARD_AUTH_LISTEN_ADDR": "off",
             **settings}
         command = [str(self.programs[version] / program)]
