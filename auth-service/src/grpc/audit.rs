@@ -71,6 +71,24 @@ impl AuthGrpc {
             (token, _) => Watcher::Bearer(token.unwrap_or_default().to_owned().into()),
         }
     }
+
+    pub(super) async fn list_audit(
+        &self,
+        request: Request<wire::ListAuditRequest>,
+    ) -> RpcResult<wire::ListAuditResponse> {
+        let (metadata, _, message) = request.into_parts();
+        let found = self.accounts.list_audit(actor::token(&metadata), message.into()).await?;
+        Ok(Response::new(page(found)))
+    }
+
+    pub(super) async fn watch_users(
+        &self,
+        request: Request<wire::WatchUsersRequest>,
+    ) -> RpcResult<UserChanges> {
+        let watcher = self.watcher(&request);
+        let items = self.accounts.watch_users(watcher, request.get_ref().from_revision).await?;
+        Ok(Response::new(UserChanges::new(items)))
+    }
 }
 
 /// The items of a stream. It ends only with an error.
@@ -96,25 +114,5 @@ impl Stream for UserChanges {
                 Err(ended.and_then(Result::err).map_or(stopping, Status::from))
             }
         }))
-    }
-}
-
-impl AuthGrpc {
-    pub(super) async fn list_audit(
-        &self,
-        request: Request<wire::ListAuditRequest>,
-    ) -> RpcResult<wire::ListAuditResponse> {
-        let (metadata, _, message) = request.into_parts();
-        let found = self.accounts.list_audit(actor::token(&metadata), message.into()).await?;
-        Ok(Response::new(page(found)))
-    }
-
-    pub(super) async fn watch_users(
-        &self,
-        request: Request<wire::WatchUsersRequest>,
-    ) -> RpcResult<UserChanges> {
-        let watcher = self.watcher(&request);
-        let items = self.accounts.watch_users(watcher, request.get_ref().from_revision).await?;
-        Ok(Response::new(UserChanges::new(items)))
     }
 }

@@ -116,9 +116,7 @@ impl AuthGrpc {
         let outcomes = outcomes.map(|user| VerifyCredentialsResponse { user }).collect();
         Ok(BatchVerifyCredentialsResponse { outcomes })
     }
-}
 
-impl AuthGrpc {
     pub(super) async fn authorize(
         &self,
         request: Request<wire::AuthorizeRequest>,

@@ -17,38 +17,6 @@ use secrecy::ExposeSecret as _;
 use tonic::{Request, Response};
 
 impl AuthGrpc {
-    pub(super) async fn new_api_key(
-        &self,
-        actor: &str,
-        message: wire::CreateApiKeyRequest,
-    ) -> Result<wire::CreateApiKeyResponse, AccountError> {
-        let new = ApiKeyRequest {
-            user_id: message.user_id,
-            name: message.name,
-            role: optional_role(message.role_name, message.role),
-            expires_at: message.expires_at.map(|time| time.seconds),
-        };
-        let (key, api_key) = self.accounts.create_api_key(actor, new).await?;
-        let key = key.expose_secret().to_owned();
-        Ok(wire::CreateApiKeyResponse { key, api_key: Some(api_key.into()) })
-    }
-
-    pub(super) async fn deleted_keys(
-        &self,
-        actor: &str,
-        message: wire::DeleteApiKeysRequest,
-    ) -> Result<wire::DeleteApiKeysResponse, AccountError> {
-        let id = match message.keys {
-            Some(Keys::KeyId(id)) => Some(id),
-            Some(Keys::All(_)) => None,
-            None => return Err(AccountError::request("say which keys: key_id or all")),
-        };
-        let keys =
-            self.accounts.delete_tokens(TokenKind::ApiKey, actor, message.user_id, id).await?;
-        let api_keys = keys.into_iter().map(Into::into).collect();
-        Ok(wire::DeleteApiKeysResponse { api_keys })
-    }
-
     pub(super) async fn new_session(
         &self,
         message: wire::CreateSessionRequest,
@@ -65,51 +33,27 @@ impl AuthGrpc {
         Ok(wire::CreateSessionResponse { token, session, user: Some(user.into()) })
     }
 
-    pub(super) async fn ended_sessions(
-        &self,
-        actor: &str,
-        message: wire::DeleteSessionsRequest,
-    ) -> Result<wire::DeleteSessionsResponse, AccountError> {
-        let id = match message.sessions {
-            Some(Sessions::SessionId(id)) => Some(id),
-            Some(Sessions::All(_)) => None,
-            None => return Err(AccountError::request("say which sessions: session_id or all")),
-        };
-        let deleted = self.accounts.delete_tokens(TokenKind::Session, actor, message.user_id, id);
-        let sessions = deleted.await?.into_iter().map(|it| self.session(it, None)).collect();
-        Ok(wire::DeleteSessionsResponse { sessions })
+    /// `current` is the session of the actor.
+    pub(super) fn session(&self, session: OpaqueToken, current: Option<i64>) -> wire::Session {
+        let idle_expires_at = self.accounts.idle_expires_at(&session);
+        message::session(session, idle_expires_at, current)
     }
 
-    pub(super) async fn revoked(
+    pub(super) async fn revoke_tokens(
         &self,
-        actor: &str,
-        message: wire::RevokeTokensRequest,
-    ) -> Result<wire::RevokeTokensResponse, AccountError> {
-        let user = match message {
+        request: Request<wire::RevokeTokensRequest>,
+    ) -> RpcResult<wire::RevokeTokensResponse> {
+        let actor = actor::token(request.metadata());
+        let user = match *request.get_ref() {
             wire::RevokeTokensRequest { user_id, from_cookie: false } => {
                 self.accounts.revoke_tokens(actor, user_id).await?
             }
             wire::RevokeTokensRequest { user_id: None, from_cookie: true } => {
                 self.accounts.end_cookie_session(actor).await?
             }
-            _ => return Err(AccountError::request("a cookie ends only its own session")),
+            _ => return Err(AccountError::request("a cookie ends only its own session").into()),
         };
-        Ok(wire::RevokeTokensResponse { user: Some(user.into()) })
-    }
-
-    /// `current` is the session of the actor.
-    pub(super) fn session(&self, session: OpaqueToken, current: Option<i64>) -> wire::Session {
-        let idle_expires_at = self.accounts.idle_expires_at(&session);
-        message::session(session, idle_expires_at, current)
-    }
-}
-
-impl AuthGrpc {
-    pub(super) async fn revoke_tokens(
-        &self,
-        request: Request<wire::RevokeTokensRequest>,
-    ) -> RpcResult<wire::RevokeTokensResponse> {
-        Ok(Response::new(self.revoked(actor::token(request.metadata()), *request.get_ref()).await?))
+        Ok(Response::new(wire::RevokeTokensResponse { user: Some(user.into()) }))
     }
 
     pub(super) async fn create_api_key(
@@ -117,7 +61,15 @@ impl AuthGrpc {
         request: Request<wire::CreateApiKeyRequest>,
     ) -> RpcResult<wire::CreateApiKeyResponse> {
         let (metadata, _, message) = request.into_parts();
-        Ok(Response::new(self.new_api_key(actor::token(&metadata), message).await?))
+        let new = ApiKeyRequest {
+            user_id: message.user_id,
+            name: message.name,
+            role: optional_role(message.role_name, message.role),
+            expires_at: message.expires_at.map(|time| time.seconds),
+        };
+        let (key, api_key) = self.accounts.create_api_key(actor::token(&metadata), new).await?;
+        let (key, api_key) = (key.expose_secret().to_owned(), Some(api_key.into()));
+        Ok(Response::new(wire::CreateApiKeyResponse { key, api_key }))
     }
 
     pub(super) async fn list_api_keys(
@@ -134,8 +86,16 @@ impl AuthGrpc {
         &self,
         request: Request<wire::DeleteApiKeysRequest>,
     ) -> RpcResult<wire::DeleteApiKeysResponse> {
+        let wire::DeleteApiKeysRequest { user_id, keys } = *request.get_ref();
+        let id = match keys {
+            Some(Keys::KeyId(id)) => Some(id),
+            Some(Keys::All(_)) => None,
+            None => return Err(AccountError::request("say which keys: key_id or all").into()),
+        };
         let actor = actor::token(request.metadata());
-        Ok(Response::new(self.deleted_keys(actor, *request.get_ref()).await?))
+        let keys = self.accounts.delete_tokens(TokenKind::ApiKey, actor, user_id, id).await?;
+        let api_keys = keys.into_iter().map(Into::into).collect();
+        Ok(Response::new(wire::DeleteApiKeysResponse { api_keys }))
     }
 
     pub(super) async fn list_sessions(
@@ -152,7 +112,18 @@ impl AuthGrpc {
         &self,
         request: Request<wire::DeleteSessionsRequest>,
     ) -> RpcResult<wire::DeleteSessionsResponse> {
+        let wire::DeleteSessionsRequest { user_id, sessions } = *request.get_ref();
+        let id = match sessions {
+            Some(Sessions::SessionId(id)) => Some(id),
+            Some(Sessions::All(_)) => None,
+            None => {
+                let rule = "say which sessions: session_id or all";
+                return Err(AccountError::request(rule).into());
+            }
+        };
         let actor = actor::token(request.metadata());
-        Ok(Response::new(self.ended_sessions(actor, *request.get_ref()).await?))
+        let ended = self.accounts.delete_tokens(TokenKind::Session, actor, user_id, id).await?;
+        let sessions = ended.into_iter().map(|it| self.session(it, None)).collect();
+        Ok(Response::new(wire::DeleteSessionsResponse { sessions }))
     }
 }
