@@ -1,6 +1,7 @@
 //! Users in an SQL database.
 
 mod audit;
+mod locked_writes;
 mod opaque_tokens;
 mod revocation;
 mod second_factor;
@@ -25,7 +26,7 @@ use revocation::{GROW, LOWER, REVOKE, revoking};
 use rolegate_program::program::Failure;
 use rolegate_proto::Role;
 use rolegate_sql_store::{
-    Database, DatabaseUrl, STATEMENT_TIMEOUT, Statement, Store, StoreStatus, TableRow, Then, Timed,
+    Database, DatabaseUrl, STATEMENT_TIMEOUT, Statement, Store, StoreStatus, Then, Timed,
 };
 use rolegate_telemetry::logs::error_chain;
 use secrecy::{ExposeSecret, SecretString};
@@ -73,27 +74,6 @@ impl SqlStore {
 
     fn select(&self) -> Statement {
         self.0.statement("SELECT ").push(COLUMNS).push(r#" FROM "user""#)
-    }
-
-    /// Locks the rows of both and of every admin, always in the same order, so that admins who act on
-    /// each other cannot deadlock, and admins who leave at the same time see each other leave.
-    fn lock(&self, actor: Option<i64>, id: i64) -> Statement {
-        let lock = self.select().push(" WHERE id IN ($1, $2)");
-        let lock = lock.push(" OR (role = 'admin' AND NOT disabled) ORDER BY id");
-        lock.bind(actor.unwrap_or(id)).bind(id)
-    }
-
-    /// The rows of a write of the user `id`, if `actor` may write, and then what is recorded of it.
-    async fn write_as_admin<R: TableRow>(
-        &self,
-        actor: Option<i64>,
-        id: i64,
-        keeps_admin: bool,
-        write: Statement,
-        then: Then<R>,
-    ) -> Result<Vec<R>, WriteError> {
-        let check = move |locked: &[User]| require_admin(locked, actor, id, keeps_admin);
-        self.0.write_if(self.lock(actor, id), check, write, then).await
     }
 }
 
@@ -264,11 +244,8 @@ impl UserStore for SqlStore {
         then.push(self.end_link(id));
         let then = self.record_users(write, then);
         // Of two uses of a link at once, the second finds it used.
-        let lock = self.select().push(" WHERE id = $1").bind(id);
         only(match writer.link() {
-            Some(_) => {
-                self.0.write_if(lock, |_: &[User]| Ok::<_, WriteError>(()), update, then).await?
-            }
+            Some(_) => self.write_locked(id, update, then).await?,
             None => self.0.write_all(update, then).await?,
         })
     }

@@ -149,9 +149,7 @@ impl TokenStore for SqlStore {
             return Ok(by_id(deleted.await?));
         }
         // After the user's row, so that what the session has begun to write is done or does not happen.
-        let lock = self.select().push(" WHERE id = $1").bind(user_id);
-        let check = |_: &[User]| Ok::<_, WriteError>(());
-        Ok(by_id(self.0.write_if(lock, check, delete, record).await?))
+        Ok(by_id(self.write_locked(user_id, delete, record).await?))
     }
 
     async fn delete_idle_sessions(

@@ -146,9 +146,7 @@ impl SecondFactorStore for SqlStore {
         let mut then = vec![self.0.statement(mark).bind(user.id).bind(step)];
         then.extend(self.end_sessions(user.id, None));
         // A secret that is replaced meanwhile is another.
-        let lock = self.select().push(" WHERE id = $1").bind(user.id);
-        let any = |_: &[User]| Ok::<_, WriteError>(());
-        only(self.0.write_if(lock, any, update, self.record_users(write, then)).await?)
+        only(self.write_locked(user.id, update, self.record_users(write, then)).await?)
     }
 
     async fn turn_off_second_factor(
