@@ -144,6 +144,14 @@ reasons! {
     Internal = "INTERNAL", Internal, 500, Some("Internal server error.");
 }
 
+impl Reason {
+    /// Whether the role of a user does not suffice, or does not count without a second factor.
+    #[must_use]
+    pub const fn is_denial(self) -> bool {
+        matches!(self, Self::RoleInsufficient | Self::SecondFactorRequired)
+    }
+}
+
 /// The key of [`RefusalScope`] in the metadata of `google.rpc.ErrorInfo`.
 pub const REFUSAL_SCOPE: &str = "scope";
 

@@ -1,6 +1,6 @@
 //! Links by which users choose a password themselves.
 
-use super::{authorize::Requirement, error::AccountError, service::Accounts};
+use super::{error::AccountError, service::Accounts};
 use crate::{
     audit::{By, Change, Write},
     call_origin::CallOrigin,
@@ -9,7 +9,7 @@ use crate::{
     store::{WriteError, Writer},
     user::User,
 };
-use rolegate_proto::{Reason, Role};
+use rolegate_proto::Reason;
 use secrecy::SecretString;
 use std::{sync::Arc, time::Instant};
 
@@ -24,11 +24,7 @@ impl Accounts {
         access_token: &str,
         user_id: i64,
     ) -> Result<PasswordLink, AccountError> {
-        let admin = Requirement::Roles(vec![Role::ADMIN]);
-        let actor = self.authorize(access_token, &admin).await?.without_key()?;
-        if user_id == actor.user.id {
-            return Err(Reason::OwnPassword.into());
-        }
+        let actor = self.admin_of_another(access_token, user_id).await?;
         let user = self.find(user_id).await?;
         let (token, digest) = opaque_token::password_link().map_err(AccountError::internal)?;
         let (store, by) = (Arc::clone(&self.store), Some(actor.user.id));

@@ -5,6 +5,7 @@ use super::{
     service::Accounts,
 };
 use crate::{
+    actor::Actor,
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     password::Password,
@@ -77,13 +78,7 @@ impl Accounts {
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
-        let admin = Requirement::Roles(vec![Role::ADMIN]);
-        // Nor may a stolen API key, which would then log in.
-        let actor = self.authorize(access_token, &admin).await?.without_key()?;
-        if user_id == actor.user.id {
-            // A stolen token must not become an account: the own password needs the current one.
-            return Err(Reason::OwnPassword.into());
-        }
+        let actor = self.admin_of_another(access_token, user_id).await?;
         self.admins_set_passwords()?;
         self.find(user_id).await?;
         let password = self.policy.passwords.check(password)?;
@@ -91,7 +86,23 @@ impl Accounts {
         let writer = Writer::Admin(actor.user.id);
         let write = Write::by_actor(actor, Change::PasswordSet, user_id);
         let set = self.replace_password(write, user_id, &password, writer, origin).await?;
+        let admin = Requirement::Roles(vec![Role::ADMIN]);
         self.or_reauthorize(set, access_token, &admin, Reason::UserNotFound).await
+    }
+
+    /// The admin who gives another user a password or the way to one.
+    pub(super) async fn admin_of_another(
+        &self,
+        access_token: &str,
+        user_id: i64,
+    ) -> Result<Actor, AccountError> {
+        // Nor may a stolen API key, which would then log in.
+        let actor = self.authorize_admin(access_token).await?.without_key()?;
+        if user_id == actor.user.id {
+            // A stolen token must not become an account: the own password needs the current one.
+            return Err(Reason::OwnPassword.into());
+        }
+        Ok(actor)
     }
 
     pub(super) fn admins_set_passwords(&self) -> Result<(), AccountError> {

@@ -33,11 +33,7 @@ impl Accounts {
         current: SecretString,
         origin: CallOrigin,
     ) -> Result<(Enrolment, User), AccountError> {
-        let actor = self.person(credential).await?;
-        let keys = self.factor_keys()?;
-        if actor.user.second_factor {
-            return Err(AccountError::second_factor("Second factor is already on."));
-        }
+        let (actor, keys) = self.unenrolled(credential).await?;
         let (stored, _slot) = self.confirm_password(&actor.user, current, METHOD, origin).await?;
         let mut enrolment = Enrolment::generate().map_err(AccountError::internal)?;
         let sealed = keys.seal(actor.user.id, &*enrolment.secret);
@@ -56,11 +52,7 @@ impl Accounts {
         credential: &str,
         otp: &str,
     ) -> Result<User, AccountError> {
-        let actor = self.person(credential).await?;
-        let keys = self.factor_keys()?;
-        if actor.user.second_factor {
-            return Err(AccountError::second_factor("Second factor is already on."));
-        }
+        let (actor, keys) = self.unenrolled(credential).await?;
         let Timed { at, value } = self.store.second_factor(actor.user.id).await?;
         let begun = value.filter(|it| keys.has(it.key_id()));
         let begun =
@@ -193,15 +185,17 @@ impl Accounts {
         reason.into()
     }
 
-    /// The bearer, who is no program.
-    async fn person(&self, credential: &str) -> Result<Actor, AccountError> {
-        self.authorize(credential, &Requirement::AnyAuthenticated).await?.without_key()
-    }
-
-    fn factor_keys(&self) -> Result<Arc<FactorKeys>, AccountError> {
+    /// The bearer, who is no program and whose second factor is not on, and the keys for it.
+    async fn unenrolled(&self, credential: &str) -> Result<(Actor, Arc<FactorKeys>), AccountError> {
+        let any = Requirement::AnyAuthenticated;
+        let actor = self.authorize(credential, &any).await?.without_key()?;
         let policy = &self.policy.second_factor;
         let keys = policy.keys.clone().filter(|_| policy.mode != Mode::Off);
-        Ok(keys.ok_or(Reason::SecondFactorUnavailable)?)
+        let keys = keys.ok_or(Reason::SecondFactorUnavailable)?;
+        if actor.user.second_factor {
+            return Err(AccountError::second_factor("Second factor is already on."));
+        }
+        Ok((actor, keys))
     }
 
     /// A change of the bearer, whose credential may have ended meanwhile.

@@ -53,12 +53,8 @@ impl AuthClient {
             }
             watcher.interrupted(&error);
             let least = match reason {
-                Some(
-                    Reason::TokenInvalid
-                    | Reason::TokenUserNotFound
-                    | Reason::RoleInsufficient
-                    | Reason::SecondFactorRequired,
-                ) => REFUSED_PAUSE,
+                Some(Reason::TokenInvalid | Reason::TokenUserNotFound) => REFUSED_PAUSE,
+                Some(reason) if reason.is_denial() => REFUSED_PAUSE,
                 _ => retry_after.unwrap_or_default(),
             };
             sleep(pause.max(least)).await;

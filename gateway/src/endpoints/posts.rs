@@ -217,8 +217,7 @@ pub(crate) async fn delete_post(
 
 /// The audit log says of a refused role which one would have been enough: the guard of the route was.
 fn owner_needed(error: CallError) -> ApiError {
-    let denied = [Some(Reason::RoleInsufficient), Some(Reason::SecondFactorRequired)];
-    let is_denied = denied.contains(&error.reason());
+    let is_denied = error.reason().is_some_and(Reason::is_denial);
     let error = ApiError::from(error);
     if is_denied { error.requiring(RequiredRoles("owner,admin".into())) } else { error }
 }

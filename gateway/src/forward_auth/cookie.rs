@@ -30,10 +30,7 @@ pub(super) async fn user(
         }
         Ok(Some(session)) => {
             let user = auth.authorize_cookie(&session, requirement, context).await;
-            let is_denied = |error: &CallError| {
-                let denials = [Reason::RoleInsufficient, Reason::SecondFactorRequired];
-                error.reason().is_some_and(|reason| denials.contains(&reason))
-            };
+            let is_denied = |error: &CallError| error.reason().is_some_and(Reason::is_denial);
             match user {
                 Ok(user) => return Ok(user),
                 Err(error) if is_denied(&error) => {

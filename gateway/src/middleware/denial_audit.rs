@@ -60,10 +60,7 @@ pub(crate) fn record(
         return;
     };
     let route = route.map_or("unmatched", MatchedPath::as_str);
-    let is_of_actor = matches!(
-        reason,
-        Reason::RoleInsufficient | Reason::SecondFactorRequired | Reason::PasswordLinkRequired
-    );
+    let is_of_actor = reason.is_denial() || reason == Reason::PasswordLinkRequired;
     let authorization = authorization.filter(|_| is_of_actor);
     let cookie = || response.extensions().get().map(|BearerToken(session)| session.clone());
     let credential = credential(authorization).or_else(cookie);
