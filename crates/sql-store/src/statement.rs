@@ -135,8 +135,13 @@ impl Statement {
     /// Appends the condition that the column before it is one of these values.
     pub fn push_any<'v, V: Serialize>(mut self, values: &'v [V]) -> Self
     where
+        &'v V: Value<'v>,
         &'v [V]: Encode<'v, Postgres> + Type<Postgres>,
     {
+        // PostgreSQL would plan a short array anew each time: it expects ten values in any array.
+        if let [only] = values {
+            return self.push(" = ").push_bind(only);
+        }
         let number = self.next_placeholder();
         let Values::Postgres(arguments) = &mut self.values else {
             let _ = write!(self.sql, " IN (SELECT value FROM json_each(${number}))");
