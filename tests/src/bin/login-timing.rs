@@ -9,7 +9,8 @@
 //! random order: sequentially and in bursts of eight, idle and under a constant login load. Prints
 //! Welch's t for each: beyond 4.5 in either direction the two are distinguishable. With `fast` as
 //! second argument hashes have cost 4, a 256th of the work, which amplifies differences outside the
-//! hash. Any other second argument is the stored hash of the wrong passwords, as an import writes it:
+//! hash. With `second-factor` likewise, and the wrong passwords are of a user with a second factor. Any
+//! other second argument is the stored hash of the wrong passwords, as an import writes it:
 //!
 //! ```sh
 //! cargo run --release -p e2e --bin login-timing -- 100 '$argon2id$v=19$m=65536,t=3,p=4$…'
@@ -38,13 +39,14 @@ async fn main() {
         arguments.next().map_or(1000, |text| text.parse().expect("a number of pairs"));
     let setup = TestSetup::split(Store::Sqlite);
     let kind = arguments.next();
-    let setup = match kind.as_deref() {
-        Some("fast") => setup,
-        _ => setup.with_real_hashes(),
-    };
+    let is_fast = matches!(kind.as_deref(), Some("fast" | "second-factor"));
+    let setup = if is_fast { setup } else { setup.with_real_hashes() };
     let app = setup.start().await;
-    app.user("ann").await;
-    if let Some(hash) = kind.filter(|kind| kind != "fast") {
+    let ann = app.user("ann").await;
+    if kind.as_deref() == Some("second-factor") {
+        ann.turn_on_second_factor(&app.bearer).await;
+    }
+    if let Some(hash) = kind.filter(|_| !is_fast) {
         assert!(!hash.contains('\''), "a hash");
         let update = format!(r#"UPDATE "user" SET password = '{hash}' WHERE username = 'ann'"#);
         app.database.execute(update.leak()).await;
