@@ -63,7 +63,7 @@ async fn concurrent_failures_count_like_sequential_ones(setup: TestSetup) {
             tokio::spawn(async move { api.post("/login", &body).await })
         })
         .collect();
-    let mut tried = 0;
+    let mut tried = 0_usize;
     for guess in guesses {
         let response = guess.await.expect("it was answered");
         if response.status == 401 {
