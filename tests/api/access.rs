@@ -9,7 +9,7 @@ mod caller;
 mod samples;
 
 use caller::Kind;
-use e2e::{Api, TestResponse, TestSetup, for_all_deployments};
+use e2e::{Api, TestResponse, TestSetup, for_all_deployments, proof};
 use reqwest::Method;
 use samples::{Id, Others, SAMPLES};
 use serde_json::Value;
@@ -114,7 +114,7 @@ pub(crate) async fn each_documented_operation_admits_exactly_its_documented_call
     let app = setup.start().await;
     let others = Others::create(&app).await;
     let mut callers = caller::create_all(&app, "some").await;
-    let mut called = BTreeSet::new();
+    let (mut called, mut calls, mut refused) = (BTreeSet::new(), 0, 0);
     for (variant, address) in [(Variant::Bearer, &app.bearer), (Variant::Basic, &app.basic)] {
         for operation in documented(address, variant).await {
             if operation.ends_tokens() {
@@ -132,12 +132,16 @@ pub(crate) async fn each_documented_operation_admits_exactly_its_documented_call
                 let mut response = call(api, name, &id_in_path, body).await;
                 response.request = format!("{} by {:?}", response.request, caller.kind);
                 operation.expect(&response, variant, caller.kind, *id);
+                calls += 1;
+                refused += usize::from([401, 403].contains(&response.status));
             }
             called.insert(operation.name);
         }
     }
     let samples: BTreeSet<_> = SAMPLES.iter().map(|(name, ..)| (*name).to_owned()).collect();
     assert_eq!(called, samples, "left: documented, right: in SAMPLES");
+    let seen = [("refused as documented", refused), ("admitted as documented", calls - refused)];
+    proof("access", &[("calls of every operation by every kind of caller", calls)], &seen);
 }
 
 async fn call(api: &Api, operation: &str, id: &str, body: Option<Value>) -> TestResponse {

@@ -1,7 +1,9 @@
 //! Admins who act on each other concurrently: one comes first, and the other is then no admin or no
 //! user.
 
-use e2e::{TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, for_two_deployments};
+use e2e::{
+    TestApp, TestResponse, TestSetup, TestUser, for_all_deployments, for_two_deployments, proof,
+};
 use reqwest::Method;
 use serde_json::json;
 
@@ -31,6 +33,7 @@ async fn act(app: &TestApp, act: Act, actor: &TestUser, target: &TestUser) -> Te
 
 async fn race(setup: TestSetup, one_does: Act, other_does: Act) {
     let app = setup.start().await;
+    let mut without = 0;
     for round in 0..ROUNDS {
         let names = [format!("one {round}"), format!("other {round}")];
         let (one, other) = (app.user(&names[0]).await, app.user(&names[1]).await);
@@ -44,6 +47,7 @@ async fn race(setup: TestSetup, one_does: Act, other_does: Act) {
             let user = app.database.user(name).await;
             admins += usize::from(user.is_some_and(|user| user.role == "admin"));
         }
+        without += usize::from(admins == 0);
         assert_eq!(admins, 1, "round {round}\n{first}\n{second}");
         let (done, refused) = if first.status == 200 { (first, second) } else { (second, first) };
         done.expect(200);
@@ -52,6 +56,7 @@ async fn race(setup: TestSetup, one_does: Act, other_does: Act) {
             _ => refused.expect_detail(403, "Insufficient privileges."),
         };
     }
+    proof("admins", &[("races of two admins", ROUNDS)], &[("left without an admin", without)]);
 }
 
 async fn two_admins_deleting_each_other_leave_one(setup: TestSetup) {

@@ -2,7 +2,7 @@
 
 use e2e::{
     ADMIN_PASSWORD, Api, TestResponse, TestSetup, eventually, for_all_deployments,
-    for_sqlite_deployments, for_two_deployments,
+    for_sqlite_deployments, for_two_deployments, proof,
 };
 use std::time::Instant;
 
@@ -54,15 +54,16 @@ async fn failures_on_many_usernames_are_limited_per_address(setup: TestSetup) {
 }
 
 async fn concurrent_failures_count_like_sequential_ones(setup: TestSetup) {
+    const GUESSES: usize = 20;
     let app = with_limit(setup, "3").start().await;
-    let guesses: Vec<_> = (0..20)
+    let guesses: Vec<_> = (0..GUESSES)
         .map(|_| {
             let api = app.bearer.clone();
             let body = serde_json::json!({ "username": "admin", "password": "wrong" });
             tokio::spawn(async move { api.post("/login", &body).await })
         })
         .collect();
-    let mut tried = 0;
+    let mut tried = 0_usize;
     for guess in guesses {
         let response = guess.await.expect("it was answered");
         if response.status == 401 {
@@ -72,6 +73,8 @@ async fn concurrent_failures_count_like_sequential_ones(setup: TestSetup) {
         }
     }
     assert_eq!(tried, 3);
+    let seen = [("hashed", tried), ("over the limit of three", tried.saturating_sub(3))];
+    proof("guessing", &[("guesses at once", GUESSES)], &seen);
 }
 
 async fn successful_logins_do_not_count(setup: TestSetup) {

@@ -6,8 +6,8 @@ mod second_factor;
 mod sessions;
 
 use e2e::{
-    Api, Exit, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestSetup, TestUser,
-    for_both_stores,
+    Api, Exit, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestResponse, TestSetup,
+    TestUser, for_both_stores, proof,
     token::{claims, claims_of, header, now, plain_header, signed},
 };
 use reqwest::Method;
@@ -60,6 +60,7 @@ impl Machine {
         let new = file.with_extension("new");
         fs::write(&new, clock).expect("written");
         fs::rename(new, file).expect("replaced at once");
+        proof("clocks", &[("settings of a clock", 1)], &[]);
     }
 
     async fn start(&self) -> Process {
@@ -96,14 +97,20 @@ async fn log_out(process: &Process, token: &str) {
 }
 
 async fn expect_good(process: &Process, token: &str) {
-    bearer(process).with_token(token).get("/profile").await.expect(200);
+    let answer = bearer(process).with_token(token).get("/profile").await;
+    prove_answer(answer.expect(200), 200);
 }
 
 async fn expect_ended(process: &Process, tokens: &[String]) {
     for token in tokens {
         let answer = bearer(process).with_token(token).get("/profile").await;
-        answer.expect_detail(401, "Invalid or expired token.");
+        prove_answer(answer.expect_detail(401, "Invalid or expired token."), 401);
     }
+}
+
+fn prove_answer(answer: &TestResponse, right: u16) {
+    let wrong = usize::from(answer.status != right);
+    proof("clocks", &[("decisions about credentials", 1)], &[("wrong answers", wrong)]);
 }
 
 /// Asserts that the token ends half an hour from now.

@@ -78,16 +78,26 @@ impl EndedSessions {
         Self { ended, good }
     }
 
-    /// Asserts that none of them lives again, and that the others are good.
-    pub(crate) async fn expect(&self, bearer: &Api) {
+    /// Asserts that none of them lives again, and that the others are good. Returns how many there are, and how
+    /// many of them were wrong.
+    pub(crate) async fn expect(&self, bearer: &Api) -> [usize; 2] {
+        let mut wrong = Vec::new();
         for (way, token) in &self.ended {
             let answer = bearer.with_token(token).get("/profile").await;
-            assert_eq!(answer.status, 401, "after {way:?}: {answer}");
-            answer.expect_detail(401, "Invalid or expired token.");
+            if answer.status == 401 {
+                answer.expect_detail(401, "Invalid or expired token.");
+            } else {
+                wrong.push(format!("after {way:?}: {answer}"));
+            }
         }
         for token in &self.good {
-            bearer.with_token(token).get("/profile").await.expect(200);
+            let answer = bearer.with_token(token).get("/profile").await;
+            if answer.status != 200 {
+                wrong.push(format!("of a good session: {answer}"));
+            }
         }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        [self.ended.len() + self.good.len(), wrong.len()]
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::ended_sessions::EndedSessions;
 use e2e::{
     Api, Authority, Exit, Process, Program, Store, TcpProxy, TestApp, TestSetup, TestUser,
-    Validity, eventually, for_postgres_deployments, postgres::OwnCluster,
+    Validity, eventually, for_postgres_deployments, postgres::OwnCluster, proof,
 };
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,10 @@ for_postgres_deployments!(
     quorum_decisions_resume_while_the_old_primary_answers_no_commit,
     acknowledged_sessions_and_ends_of_sessions_hold_after_a_failover_with_quorum,
 );
+
+/// Of a user whose role has changed, and of an old primary.
+const READS: usize = 50;
+const OLD_READS: usize = 5;
 
 /// Decisions resume within about two seconds of a promotion; this leaves room for a slow machine.
 const MAX_OUTAGE: Duration = Duration::from_secs(8);
@@ -75,10 +79,25 @@ impl Servers {
         .await;
         let changed = self.app.set_role(&self.admin, user, "user").await;
         changed.expect_message("User role updated successfully.");
-        for _ in 0..50 {
-            bearer.get("/author").await.expect(403);
+        let mut outdated = Vec::new();
+        for _ in 0..READS {
+            let answer = bearer.get("/author").await;
+            if answer.status != 403 {
+                outdated.push(answer.to_string());
+            }
         }
+        assert!(outdated.is_empty(), "{outdated:#?}");
+        proof("failover", &[("reads after a change", READS)], &[("outdated", outdated.len())]);
     }
+}
+
+pub(crate) fn milliseconds(time: Duration) -> usize {
+    usize::try_from(time.as_millis()).unwrap_or(usize::MAX)
+}
+
+fn prove_outage(outage: Duration) {
+    let slowest = ("slowest milliseconds to a decision", milliseconds(outage));
+    proof("failover", &[("failovers", 1)], &[slowest]);
 }
 
 async fn decisions_resume_when_a_standby_is_promoted(setup: TestSetup) {
@@ -89,6 +108,7 @@ async fn decisions_resume_when_a_standby_is_promoted(setup: TestSetup) {
     bearer.get("/author").await.expect_detail(503, "Service temporarily unavailable.");
     let outage = servers.promote(&user).await;
     assert!(outage < MAX_OUTAGE, "{outage:?}");
+    prove_outage(outage);
     servers.expect_service(&user).await;
 }
 
@@ -101,6 +121,7 @@ async fn decisions_resume_while_the_old_primary_is_frozen(setup: TestSetup) {
     assert!([503, 504].contains(&frozen.status), "{frozen}");
     let outage = servers.promote(&user).await;
     assert!(outage < MAX_OUTAGE, "{outage:?}");
+    prove_outage(outage);
     servers.expect_service(&user).await;
 }
 
@@ -122,10 +143,13 @@ async fn old_primary_that_returns_answers_no_request() {
     servers.primary.thaw();
     proxy.cut();
     let api = servers.app.bearer.with_token(&user.token);
-    for _ in 0..5 {
+    let mut answered = 0;
+    for _ in 0..OLD_READS {
         let response = api.get("/author").await;
+        answered += usize::from(response.status == 200);
         assert!([503, 504].contains(&response.status), "{response}");
     }
+    proof("failover", &[("reads of an old primary", OLD_READS)], &[("outdated", answered)]);
     servers.app.auth().wait_for_readiness(503).await;
 }
 
@@ -169,8 +193,10 @@ async fn acknowledged_sessions_and_ends_of_sessions_hold_after_a_failover_with_q
     let sessions = EndedSessions::of_each_way(&bearer, &quorum.admin).await;
     quorum.primary.stop();
     quorum.successor.execute("postgres", "SELECT pg_promote()").await;
-    outage(&bearer.with_token(&quorum.admin.token), "/admin").await;
-    sessions.expect(&bearer).await;
+    let outage = outage(&bearer.with_token(&quorum.admin.token), "/admin").await;
+    prove_outage(outage);
+    let [checked, wrong] = sessions.expect(&bearer).await;
+    proof("failover", &[("acknowledged sessions and ends", checked)], &[("lost", wrong)]);
 }
 
 async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: TestSetup) {
@@ -185,6 +211,7 @@ async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: 
     let (outage, written) =
         tokio::join!(outage(&api, "/admin"), app.try_register("ann", "password"));
     assert!(outage < MAX_QUORUM_OUTAGE, "{outage:?}");
+    prove_outage(outage);
     // Its commit was sent to the old primary, unless the successor had been found.
     if written.status != 200 {
         written.expect_detail(504, "Upstream timed out.");

@@ -2,7 +2,7 @@
 
 mod sessions;
 
-use e2e::{TestSetup, for_all_deployments, for_two_deployments};
+use e2e::{TestSetup, for_all_deployments, for_two_deployments, proof};
 use reqwest::Method;
 use serde_json::json;
 
@@ -116,9 +116,14 @@ async fn acknowledged_registrations_survive_a_kill_under_load(setup: TestSetup) 
         names.push(name);
     }
     app.start_auth(None).await;
-    for name in names {
-        assert!(app.database.user(&name).await.is_some(), "{name} was acknowledged and is lost");
+    let mut lost = Vec::new();
+    for name in &names {
+        if app.database.user(name).await.is_none() {
+            lost.push(name);
+        }
     }
+    assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
+    proof("kill", &[("kills", 1), ("acknowledged changes", names.len())], &[("lost", lost.len())]);
 }
 
 async fn clients_continue_after_the_gateway_was_killed(setup: TestSetup) {

@@ -1,7 +1,7 @@
 //! A power cut: what was not written to the disk by then is lost.
 
 use crate::ended_sessions::EndedSessions;
-use e2e::{ADMIN_PASSWORD, Api, Process, Store, TestSetup, TestUser, postgres::OwnCluster};
+use e2e::{ADMIN_PASSWORD, Api, Process, Store, TestSetup, TestUser, postgres::OwnCluster, proof};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -43,7 +43,8 @@ async fn sessions_and_their_ends_survive_a_power_cut_on_sqlite() {
     process.kill().await;
     // All that was not synced is gone.
     let process = start(&setup, &synced).await;
-    sessions.expect(&Api::at(&process.address("bearer"))).await;
+    let [checked, wrong] = sessions.expect(&Api::at(&process.address("bearer"))).await;
+    proof("power", &[("power cuts", 1), ("sessions and ends", checked)], &[("lost", wrong)]);
 }
 
 /// Of the server, whose buffers are lost.
@@ -62,8 +63,16 @@ async fn sessions_and_their_ends_survive_a_crash_of_postgres() {
             (answer.status == 200).then_some(())
         })
         .await;
+        let (mut checked, mut wrong) = (0, 0);
         for sessions in &all {
-            sessions.expect(&app.bearer).await;
+            let counts = sessions.expect(&app.bearer).await;
+            checked += counts[0];
+            wrong += counts[1];
         }
+        proof(
+            "power",
+            &[("crashes of PostgreSQL", 1), ("sessions and ends", checked)],
+            &[("lost", wrong)],
+        );
     }
 }

@@ -2,10 +2,11 @@
 
 use e2e::{
     Api, Process, TcpProxy, TestSetup, eventually, for_split_deployments, for_two_deployments,
+    proof,
 };
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
 };
 use tokio::task::JoinHandle;
 
@@ -18,13 +19,13 @@ const LAME_DUCK_SECONDS: &str = "8";
 /// Clients that send one request after the other until they are stopped.
 struct Clients {
     stop: Arc<AtomicBool>,
-    answered: Arc<AtomicU32>,
+    answered: Arc<AtomicUsize>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl Clients {
     fn start(api: &Api) -> Self {
-        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let tasks = (0..8)
             .map(|_| {
                 let (api, stop, answered) = (api.clone(), Arc::clone(&stop), Arc::clone(&answered));
@@ -50,9 +51,14 @@ impl Clients {
 
     async fn stop(self) {
         self.stop.store(true, Relaxed);
+        let mut failed = 0;
         for task in self.tasks {
-            task.await.expect("every request was answered with success");
+            // Its panic is printed.
+            failed += usize::from(task.await.is_err());
         }
+        assert_eq!(failed, 0, "every request was answered with success");
+        let tried = [("replacements", 1), ("requests meanwhile", self.answered.load(Relaxed))];
+        proof("restart", &tried, &[("failed", failed)]);
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Read {
 /// The checked reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
+    /// Acknowledged changes that the reads were checked against.
+    pub(crate) changes: usize,
     /// No change was in flight: one role was valid.
     pub(crate) unambiguous: usize,
     /// A change was in flight: the roles before and after it were valid.
@@ -37,6 +39,7 @@ pub(crate) struct Checked {
 impl Checked {
     /// Adds the reads of another reader.
     pub(crate) fn add(&mut self, other: Self) {
+        self.changes += other.changes;
         self.unambiguous += other.unambiguous;
         self.concurrent += other.concurrent;
         self.stale.extend(other.stale);

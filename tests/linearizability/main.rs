@@ -17,6 +17,7 @@ mod subject;
 
 use e2e::{
     Api, Process, Program, SIGNING_SECRET, Store, TestApp, TestDatabase, TestSetup, ext_authz,
+    proof,
 };
 use history::Checked;
 use nginx::Nginx;
@@ -114,6 +115,15 @@ fn report(store: Store, checked: &Checked) {
         "{store:?}: {} reads with one valid role, {} concurrent with a change; none was stale",
         checked.unambiguous, checked.concurrent
     ));
+    proof(
+        "freshness",
+        &[
+            ("changes", checked.changes),
+            ("reads with one valid answer", checked.unambiguous),
+            ("reads during a change", checked.concurrent),
+        ],
+        &[("stale reads", checked.stale.len())],
+    );
 }
 
 #[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]

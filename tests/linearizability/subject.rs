@@ -120,7 +120,8 @@ impl Writer {
         for source in sources {
             reading.spawn(Arc::clone(&self.readers).read(source));
         }
-        for turn in 0..=wanted.div_ceil(READS_BETWEEN_CHANGES as usize) {
+        let turns = wanted.div_ceil(READS_BETWEEN_CHANGES as usize) + 1;
+        for turn in 0..turns {
             let permits = self.readers.reads_since_change.acquire_many(READS_BETWEEN_CHANGES).await;
             permits.expect("a reader panicked").forget();
             let began = Instant::now();
@@ -137,7 +138,7 @@ impl Writer {
                 reads[number].push(read);
             }
         }
-        let mut checked = Checked::default();
+        let mut checked = Checked { changes: turns, ..Checked::default() };
         for (number, ((place, changes), reads)) in self.histories.iter().zip(&reads).enumerate() {
             record(&format!("{} {number}", self.user.username), KINDS[*place], changes, reads);
             checked.add(check(changes, reads));

@@ -7,7 +7,7 @@ use crate::{
     stored_record::{StoredRecord, Tables, erase, number, text},
 };
 use changes::{Dice, has_erased, tamper, tamper_and_seal};
-use e2e::{Exit, Process, Program, Store, TestDatabase, TestSetup, for_both_stores};
+use e2e::{Exit, Process, Program, Store, TestDatabase, TestSetup, for_both_stores, proof};
 use reqwest::Method;
 use serde_json::json;
 use std::{collections::BTreeMap, env};
@@ -87,6 +87,8 @@ fn expect_found(exit: &Exit, what: &str) {
     assert_eq!(exit.code, Some(1), "{what}: {exit:?}");
     assert!(exit.stderr.contains("the record was tampered with: "), "{what}: {exit:?}");
     assert!(exit.stdout.lines().count() > 1, "nothing is named; {what}: {exit:?}");
+    let missed = usize::from(exit.code == Some(0));
+    proof("record", &[("changes by hand", 1)], &[("found", 1 - missed), ("missed", missed)]);
 }
 
 async fn any_change_of_the_tables_is_found(store: Store) {

@@ -20,6 +20,7 @@
 //! - [`TcpProxy`]: cuts or stalls connections between programs.
 //! - [`TransactionPooler`]: a pooler like `PgBouncer`.
 //! - [`Collector`]: receives OpenTelemetry spans.
+//! - [`proof`](proof()): the figures of a test for `tests/prove`.
 //! - [`eventually`]: waits for a state instead of for a time.
 
 #![expect(
@@ -40,6 +41,7 @@ pub mod grpc;
 pub mod postgres;
 mod process;
 pub mod program;
+mod proof;
 pub mod raw_http;
 mod replicas;
 pub mod second_factor;
@@ -60,6 +62,7 @@ pub use database::{HeldUsername, LockedTable, Store, StoredUser, TestDatabase};
 pub use eventually::{eventually, within_bounds};
 pub use process::{Exit, Process};
 pub use program::Program;
+pub use proof::proof;
 pub use replicas::{Replicas, answered_calls};
 pub use second_factor::SecondFactor;
 pub use small_disk::SmallDisk;

@@ -4,6 +4,7 @@ use crate::{
     history::{Attempt, Attempts, State},
     watcher::{Seen, Stored},
 };
+use e2e::proof;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
@@ -13,7 +14,7 @@ use std::{
 /// Problems that are printed.
 const MAX_PRINTED: usize = 5;
 
-/// What was checked.
+/// What was checked, without a problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Checked {
     changes: usize,
@@ -22,11 +23,32 @@ pub(crate) struct Checked {
     made_unknown: usize,
     unknown: usize,
     snapshots: usize,
+    problems: usize,
+}
+
+impl Checked {
+    /// Prints it as a proof.
+    pub(crate) fn prove(self, restarts: usize, failovers: usize) {
+        let Self { changes, snapshots, made_unknown, problems, .. } = self;
+        proof(
+            "user-changes",
+            &[
+                ("changes", changes),
+                ("killed or stopped replicas", restarts),
+                ("failovers", failovers),
+            ],
+            &[
+                ("lost or repeated or out of order", problems),
+                ("exact snapshots", snapshots),
+                ("unanswered and made", made_unknown),
+            ],
+        );
+    }
 }
 
 impl fmt::Display for Checked {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { changes, users, made_unknown, unknown, snapshots } = self;
+        let Self { changes, users, made_unknown, unknown, snapshots, .. } = self;
         write!(
             formatter,
             "{changes} changes of {users} users, each seen once and in order; {made_unknown} of {unknown} \
@@ -58,7 +80,7 @@ pub(crate) fn check(
     checked.unknown = attempts.values().flatten().filter(|it| it.acknowledged.is_none()).count();
     checked.made_unknown =
         order.iter().filter(|(_, attempt)| attempt.acknowledged.is_none()).count();
-    problems.expect_none();
+    checked.problems = problems.expect_none();
     (checked, changes)
 }
 
@@ -87,9 +109,10 @@ impl Problems {
         }
     }
 
-    fn expect_none(&self) {
+    fn expect_none(&self) -> usize {
         let count = self.0.len();
         assert!(count == 0, "{count} problems: {:#?}", &self.0[..count.min(MAX_PRINTED)]);
+        count
     }
 }
 

@@ -30,8 +30,9 @@ async fn each_change_is_seen_once_and_in_order_through_a_failover_with_quorum() 
         primary.stop();
         successor.execute("postgres", "SELECT pg_promote()").await;
     };
-    tokio::join!(stage.restart_replicas(&scenario, wanted()), fail_over);
+    let (restarts, ()) = tokio::join!(stage.restart_replicas(&scenario, wanted()), fail_over);
     let checked = scenario.finish().await;
     print(&format!("failover: {checked}"));
+    checked.prove(restarts, 1);
     drop((stage, follower, successor));
 }

@@ -8,7 +8,7 @@
 //!
 //! `USER_CHANGES` is the number of acknowledged changes: 1,000 by default, 100,000 for the long form.
 //! `USER_CHANGES_SEED` repeats the choices of a run. `failover` does the same while PostgreSQL fails over.
-//! `mutants/run` plants faults into the product and expects that this finds them.
+//! `tests/mutants/run` plants faults into the product and expects that this finds them.
 
 mod check;
 mod dice;
@@ -39,9 +39,10 @@ async fn run(store: Store) {
     let database = TestDatabase::create(store).await;
     let stage = Arc::new(Stage::start(TestSetup::split(store), &database.url()).await);
     let scenario = Scenario::start(&stage, wanted()).await;
-    stage.restart_replicas(&scenario, wanted()).await;
+    let restarts = stage.restart_replicas(&scenario, wanted()).await;
     let checked = scenario.finish().await;
     print(&format!("{store:?}: {checked}"));
+    checked.prove(restarts, 0);
     drop((stage, database));
 }
 

@@ -79,13 +79,14 @@ impl Stage {
     }
 
     /// Kills the replicas in turns, or stops every third one in order, whenever the scenario has made some more
-    /// changes, until it has made `wanted`.
-    pub(crate) async fn restart_replicas(&self, scenario: &Scenario, wanted: usize) {
+    /// changes, until it has made `wanted`. Returns how often.
+    pub(crate) async fn restart_replicas(&self, scenario: &Scenario, wanted: usize) -> usize {
         let restarts = RESTARTS.max(wanted / CHANGES_OF_RESTART);
         for number in 1..=restarts {
             scenario.reach(number * wanted / (restarts + 1)).await;
             self.restart(number % 2, number % 3 == 0).await;
         }
+        restarts
     }
 
     async fn restart(&self, index: usize, in_order: bool) {

@@ -1,7 +1,9 @@
 //! Sessions, and ends of sessions.
 
 use crate::ended_sessions::EndedSessions;
-use e2e::{Api, TestResponse, TestSetup, TestUser, for_all_deployments, for_two_deployments};
+use e2e::{
+    Api, TestResponse, TestSetup, TestUser, for_all_deployments, for_two_deployments, proof,
+};
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 use tokio::{
@@ -22,7 +24,8 @@ async fn acknowledged_sessions_and_ends_of_sessions_survive(setup: TestSetup) {
     for _ in 0..2 {
         app.kill_auth().await;
         app.start_auth(None).await;
-        sessions.expect(&app.bearer).await;
+        let [changes, wrong] = sessions.expect(&app.bearer).await;
+        proof("kill", &[("kills", 1), ("acknowledged changes", changes)], &[("lost", wrong)]);
     }
 }
 
@@ -48,10 +51,19 @@ async fn sessions_that_were_made_and_ended_under_load_are_as_acknowledged(setup:
         sessions.push(session);
     }
     app.start_auth(None).await;
-    for (token, is_good) in sessions {
-        let answer = app.bearer.with_token(&token).get("/profile").await;
-        answer.expect(if is_good { 200 } else { 401 });
+    let mut lost = Vec::new();
+    for (token, is_good) in &sessions {
+        let answer = app.bearer.with_token(token).get("/profile").await;
+        if answer.status != if *is_good { 200 } else { 401 } {
+            lost.push(format!("good: {is_good}, {answer}"));
+        }
     }
+    assert!(lost.is_empty(), "{lost:?}");
+    proof(
+        "kill",
+        &[("kills", 1), ("acknowledged changes", sessions.len())],
+        &[("lost", lost.len())],
+    );
 }
 
 /// Makes sessions and ends every second one until the first request that is not answered or fails, and at

@@ -4,12 +4,18 @@
 //! - [`group_commit`]: reads are linearizable, although two servers take themselves for the primary.
 //! - [`tokens_not_before`]: a revoked token stays refused and a login works, although clocks step.
 //! - [`sessions`]: idle, old and revoked sessions end for good, and one in use goes on at every replica.
+//! - [`proof`](proof()): the figures of a test for `tests/prove`.
 //! - [`history`]: what `tests/linearizability` records is replayed against the machine that these refine.
 
 pub mod group_commit;
 pub mod history;
 pub mod sessions;
 pub mod tokens_not_before;
+
+#[path = "../../src/proof.rs"]
+mod proof;
+
+pub use proof::proof;
 
 /// A specification, with one of its mistakes `M` or none.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,9 @@
 //! Recorded histories fit the machine that the specifications refine, and wrong ones do not.
 
-use specifications::history::{Credential, Step, replay};
+use specifications::{
+    history::{Credential, Step, replay},
+    proof,
+};
 use stateright::semantics::{ConsistencyTester as _, LinearizabilityTester};
 use std::{env, fs};
 
@@ -24,7 +27,14 @@ fn recorded_history_is_explained() {
 fn history_of_a_run_is_explained() {
     let path = env::var_os("LINEARIZABILITY_HISTORY").expect("LINEARIZABILITY_HISTORY is set");
     let history = fs::read_to_string(path).expect("a history");
-    assert_eq!(replay(&history), Ok(history.lines().count()));
+    let (operations, replayed) = (history.lines().count(), replay(&history));
+    assert_eq!(replayed, Ok(operations));
+    let unexplained = operations - replayed.unwrap_or_default();
+    proof(
+        "order",
+        &[("operations of the runs above", operations)],
+        &[("not in one order", unexplained)],
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Each specification holds, and finds each of its planted mistakes.
 
-use specifications::{Specification, group_commit, sessions, tokens_not_before};
+use specifications::{Specification, group_commit, proof, sessions, tokens_not_before};
 use stateright::{Checker as _, HasDiscoveries, Model, Property};
 use std::{collections::BTreeMap, fmt::Debug, hash::Hash};
 
@@ -11,6 +11,7 @@ where
     Specification<M>: Model<Action: Clone + Debug + PartialEq>,
     M: Send + Sync + 'static,
 {
+    let is_planted = mistake.is_some();
     let checker = Specification(mistake).checker().finish_when(finish).spawn_bfs().join();
     let properties = checker.model().properties().into_iter();
     let failed = properties.filter_map(|Property { name, expectation, .. }| {
@@ -18,7 +19,14 @@ where
         let has_failed = discovery.is_some() == expectation.discovery_is_failure();
         has_failed.then(|| (name, discovery.unwrap_or_default()))
     });
-    failed.collect()
+    let failed: BTreeMap<_, _> = failed.collect();
+    if is_planted {
+        proof("rules", &[("planted mistakes", 1)], &[("found", usize::from(!failed.is_empty()))]);
+    } else {
+        let states = checker.unique_state_count();
+        proof("rules", &[("states", states)], &[("against a rule", failed.len())]);
+    }
+    failed
 }
 
 #[test]

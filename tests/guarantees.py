@@ -1,0 +1,61 @@
+"""The promises of docs/guarantees.md, each with its tests and its mutants; for tests/prove and tests/mutants/run."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# The end-to-end tests start programs of all packages, and the features are those of tests/run.
+BUILD = "cargo build --workspace --all-features --bins --locked".split()
+TEST = "cargo test --workspace --all-features --locked".split()
+
+
+@dataclass
+class Promise:
+    name: str
+    sentence: str
+    tests: list
+    mutants: list
+
+    def commands(self):
+        """The tests of a file: all of its target if it is the root, otherwise those of its module."""
+        for path in map(Path, self.tests):
+            if path.parts[1] == "specifications":
+                yield [*TEST, "--test", path.stem, "--", "--show-output", "--include-ignored"]
+            else:
+                module = [] if path.stem == "main" else [path.stem + "::"]
+                yield [*TEST, "--test", path.parts[1], "--", "--show-output", *module]
+
+
+def promises():
+    """The rows of the table."""
+    found = []
+    for line in (ROOT / "docs/guarantees.md").read_text().splitlines():
+        row = re.match(r"\| \*\*([a-z-]+)\*\*: ([^|]+) \|([^|]+)\|[^|]+\|([^|]+)\|$", line)
+        if row:
+            name, sentence, tests, mutants = row.groups()
+            tests = re.findall(r"\(\.\./(tests/[^)]+\.rs)\)", tests)
+            mutants = re.findall(r"\(\.\./tests/mutants/([^)]+)\.patch\)", mutants)
+            found.append(Promise(name, sentence, tests, mutants))
+        elif line.startswith("| **"):
+            raise SystemExit(f"docs/guarantees.md: a row of another form: {line}")
+    for promise in found:
+        if not promise.tests or not all((ROOT / test).is_file() for test in promise.tests):
+            raise SystemExit(f"docs/guarantees.md: {promise.name} has no test, or one that is not there")
+    mutants = sorted(mutant for promise in found for mutant in promise.mutants)
+    if mutants != sorted(patch.stem for patch in (ROOT / "tests/mutants").glob("*.patch")):
+        raise SystemExit("docs/guarantees.md does not name each of tests/mutants/*.patch once")
+    return found
+
+
+def tests_to_build(wanted):
+    """The command that builds the tests of these promises."""
+    targets = {command[command.index("--test") + 1] for promise in wanted for command in promise.commands()}
+    return [*TEST, "--no-run", *(word for target in sorted(targets) for word in ("--test", target))]
+
+
+def run(command, log, **options):
+    """Runs a command, which also writes to the log; returns whether it succeeded."""
+    with log.open("a") as file:
+        return subprocess.run(command, stdout=file, stderr=file, check=False, **options).returncode == 0
