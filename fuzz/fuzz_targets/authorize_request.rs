@@ -16,7 +16,7 @@ fuzz_target!(|query: &str| {
     let found = authorize(query).map(|(roles, status)| (roles, status.as_u16()));
     assert_eq!(found.as_ref().ok(), again(query).as_ref(), "{query:?}");
     match found {
-        Err(error) => assert_eq!((error.status().as_u16(), error.reason()), (400, "query_invalid")),
+        Err(error) => assert_eq!((error.status().as_u16(), error.reason()), (400, "QUERY_INVALID")),
         Ok((Some(names), _)) => {
             let roles = Role::parse_list(&names).ok();
             let roles = roles.map(|it| it.iter().map(|role| role.as_str().to_owned()).collect());

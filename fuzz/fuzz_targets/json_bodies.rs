@@ -23,7 +23,7 @@ struct Loose {
     username: String,
     disabled: bool,
     role: Option<String>,
-    link: Option<bool>,
+    link: Option<Option<bool>>,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -32,7 +32,7 @@ struct Strict {
     username: String,
     disabled: bool,
     role: Option<String>,
-    link: Option<bool>,
+    link: Option<Option<bool>>,
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -69,11 +69,15 @@ fuzz_target!(|data: &[u8]| {
 fn again(members: &Members) -> Option<Loose> {
     let [username, disabled, role, link] = FIELDS.map(|name| members.only(name).ok());
     let text = |value: Value| value.as_str().map(str::to_owned);
-    let optional = |value: Value| (!value.is_null()).then_some(value);
+    let is_there = |name| !members.all(name).is_empty();
+    // Null stands for none only where a field can be missing and none.
     Some(Loose {
         username: text(username?)?,
         disabled: disabled?.as_bool()?,
-        role: optional(role?).map(|it| text(it).ok_or(())).transpose().ok()?,
-        link: optional(link?).map(|it| it.as_bool().ok_or(())).transpose().ok()?,
+        role: if is_there("role") { Some(text(role?)?) } else { None },
+        link: match link? {
+            Value::Null => is_there("link").then_some(None),
+            value => Some(Some(value.as_bool()?)),
+        },
     })
 }
