@@ -24,7 +24,8 @@ fuzz_target!(|data: &[u8]| {
                 data.split(|&byte| byte == b'\n').filter_map(|line| str::from_utf8(line).ok());
             let passwords =
                 PROBES.into_iter().chain(lines.flat_map(|it| [it, it.trim_end_matches('\r')]));
-            let found = passwords.map(|it| (hex(it.as_bytes()), contains(it))).collect::<Vec<_>>();
+            let found =
+                passwords.map(|it| (digest_of(it.as_bytes()), contains(it))).collect::<Vec<_>>();
             (count, found)
         })
     });
@@ -32,8 +33,7 @@ fuzz_target!(|data: &[u8]| {
         (Ok((count, found)), Ok((lines, digests))) => {
             assert_eq!(count, lines);
             for (digest, is_listed) in found {
-                // The product keeps 64 bits.
-                assert_eq!(is_listed, digests.contains(&digest[..16]), "{digest}");
+                assert_eq!(is_listed, digests.contains(&digest), "{digest:x}");
             }
         }
         (Err(error), Err(line)) => {
@@ -56,12 +56,15 @@ fn write(file: &File, data: &[u8]) {
     file.write_all_at(data, 0).expect("written");
 }
 
-fn hex(password: &[u8]) -> String {
-    digest(&SHA1, password).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+/// The 64 bits of the digest that the product keeps.
+fn digest_of(password: &[u8]) -> u64 {
+    let digest = digest(&SHA1, password);
+    let (first, _) = digest.as_ref().split_first_chunk().expect("20 bytes");
+    u64::from_be_bytes(*first)
 }
 
-/// The number of passwords and the beginnings of their digests; or the bad line, none for a file without passwords.
-fn again(data: &[u8]) -> Result<(usize, HashSet<String>), Option<usize>> {
+/// The number of passwords and their digests; or the bad line, none for a file without passwords.
+fn again(data: &[u8]) -> Result<(usize, HashSet<u64>), Option<usize>> {
     let (mut count, mut digests) = (0, HashSet::new());
     let lines: Vec<_> = data.split(|&byte| byte == b'\n').collect();
     for (index, line) in lines.iter().enumerate() {
@@ -86,11 +89,11 @@ fn again(data: &[u8]) -> Result<(usize, HashSet<String>), Option<usize>> {
             // Its passwords could not be told from those of other lists.
             32 if is_digest && line.len() > 32 => return Err(Some(index + 1)),
             40 if is_digest => {
-                let digits = str::from_utf8(digits).expect("ASCII").to_lowercase();
-                digests.insert(digits[..16].to_owned());
+                let digits = str::from_utf8(&digits[..16]).expect("ASCII");
+                digests.insert(u64::from_str_radix(digits, 16).expect("hex digits"));
             }
             _ if line.is_empty() => continue,
-            _ => _ = digests.insert(hex(line)[..16].to_owned()),
+            _ => _ = digests.insert(digest_of(line)),
         }
         count += 1;
     }

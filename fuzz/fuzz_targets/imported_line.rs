@@ -68,14 +68,15 @@ fn check(hash: &str, (slow, weak): (bool, bool)) {
     }
 }
 
-/// KiB of memory, and work in iterations of bcrypt, by the text alone.
+/// KiB of memory, and work in iterations of bcrypt, by the text alone. Of a parameter of argon2 that is repeated, the
+/// last one counts, also where a login checks the password.
 fn cost(hash: &str) -> Option<(u64, u64)> {
     let parts: Vec<_> = hash.split('$').collect();
     let parameter = |name: &str| {
         let pairs = parts.iter().flat_map(|part| part.split(','));
         pairs
             .filter_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')?.parse::<u64>().ok())
-            .next()
+            .last()
     };
     let iterations = |part: &str| part.parse::<u64>().ok();
     match parts[..] {
