@@ -4,7 +4,7 @@
 mod audit;
 mod authorize;
 mod call_origin;
-mod ext_authz;
+pub(crate) mod ext_authz;
 mod logins;
 mod message;
 mod opaque_tokens;

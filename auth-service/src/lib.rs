@@ -21,6 +21,8 @@ mod actor;
 mod audit;
 mod call_origin;
 pub mod commands;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod grpc;
 pub mod host;
 mod metrics;

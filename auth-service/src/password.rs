@@ -3,7 +3,7 @@
 mod blocklist;
 mod credential_cache;
 mod foreign_checks;
-mod foreign_hash;
+pub(crate) mod foreign_hash;
 mod hasher;
 mod importable;
 mod pepper;

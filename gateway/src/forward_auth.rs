@@ -6,7 +6,7 @@
 //! is good depends on the method, which the proxy must overwrite.
 
 mod cookie;
-mod introspect;
+pub(crate) mod introspect;
 
 /// Characters of the names in the log.
 const MAX_LOGGED: usize = 200;
@@ -140,7 +140,7 @@ async fn decide(
 
 /// The names of the roles, and the status of redirects. A misspelt parameter must not admit every user, so
 /// unknown ones are refused.
-fn parameters(query: &QueryParams) -> Result<(Option<String>, StatusCode), ApiError> {
+pub(crate) fn parameters(query: &QueryParams) -> Result<(Option<String>, StatusCode), ApiError> {
     query.expect_only(&["roles", "redirect_status"])?;
     let redirect_status = match query.get("redirect_status")? {
         None | Some("303") => StatusCode::SEE_OTHER,

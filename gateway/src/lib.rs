@@ -20,6 +20,8 @@ mod console;
 mod endpoints;
 mod extract;
 mod forward_auth;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod gateway;
 mod memory;
 mod middleware;

@@ -2,7 +2,7 @@
 //! session is in a cookie, which no script reads. And `/set-password`, where the link leads that an admin makes.
 
 mod page;
-mod return_address;
+pub(crate) mod return_address;
 
 use crate::{
     console,

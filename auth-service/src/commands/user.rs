@@ -7,7 +7,7 @@ mod keys;
 mod new_password;
 pub(super) mod operator;
 mod show;
-mod user_line;
+pub(crate) mod user_line;
 
 use crate::settings::ServiceSettings;
 use clap::{Args, Subcommand};

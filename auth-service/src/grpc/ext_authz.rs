@@ -3,8 +3,8 @@
 //! Every outcome is an answer, and none a gRPC error: Envoy lets requests pass on an error if
 //! `failure_mode_allow` is set.
 
-mod cookie;
-mod request;
+pub(crate) mod cookie;
+pub(crate) mod request;
 mod response;
 
 use super::{AuthGrpc, call_origin::origin_of};

@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 const NORMALIZED: &str = "nfkc:";
 
 /// A hash within the limits. Reveals nothing when printed.
-pub(super) struct ForeignHash {
+pub(crate) struct ForeignHash {
     algorithm: Algorithm,
     pub(super) cost: Cost,
     /// Whether the password is normalized to NFKC.
@@ -38,7 +38,7 @@ enum Algorithm {
 
 impl ForeignHash {
     /// Parses a hash and checks that it needs no more than the engine gives one check.
-    pub(super) fn parse(text: &str) -> Result<Self, HashRejection> {
+    pub(crate) fn parse(text: &str) -> Result<Self, HashRejection> {
         let normalized = text.strip_prefix(NORMALIZED);
         let text = normalized.unwrap_or(text);
         let (algorithm, cost) = if let Some(hash) = Pbkdf2::parse(text) {
@@ -66,7 +66,7 @@ impl ForeignHash {
     }
 
     /// Whether it is the hash of this password. Takes up to ten seconds.
-    pub(super) fn matches(&self, password: &str) -> bool {
+    pub(crate) fn matches(&self, password: &str) -> bool {
         let normalized: Zeroizing<String>;
         let mut password = password;
         if self.is_normalized {

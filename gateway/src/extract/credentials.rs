@@ -16,7 +16,7 @@ use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
 /// The credentials in the only `Authorization` header, of either scheme.
-fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiError> {
+pub(crate) fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiError> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let only = values.next().filter(|_| values.next().is_none());
     only.and_then(|value| Authorization::parse(value.as_bytes()))

@@ -64,7 +64,7 @@ pub(super) async fn introspect(
 }
 
 /// The token of the form. Its hint is one that a server may ignore, but no parameter may be repeated.
-async fn token_of(request: Request) -> Result<String, ApiError> {
+pub(crate) async fn token_of(request: Request) -> Result<String, ApiError> {
     let form = Form::read(request).await?;
     form.optional("token_type_hint")?;
     form.required("token")

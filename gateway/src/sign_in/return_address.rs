@@ -8,17 +8,17 @@ use url::Position;
 
 /// An address that a browser may be sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ReturnAddress {
+pub(crate) struct ReturnAddress {
     /// For `Location`: visible ASCII, and on the own origin a path, which may have a query and a fragment.
-    pub(super) location: String,
+    pub(crate) location: String,
     /// Another origin than the own one.
-    pub(super) origin: Option<Origin>,
+    pub(crate) origin: Option<Origin>,
 }
 
 impl ReturnAddress {
     /// The address in normal form, never as it was given, because others may read that in another way;
     /// `None` if it is neither of the own origin nor of one of `others`.
-    pub(super) fn parse(given: &str, own: &Origin, others: &ReturnOrigins) -> Option<Self> {
+    pub(crate) fn parse(given: &str, own: &Origin, others: &ReturnOrigins) -> Option<Self> {
         let url = own.url().join(given).ok().filter(|_| !given.is_empty())?;
         // None for other schemes, and for a URL with credentials.
         let origin = Origin::new(url.scheme(), url.authority())?;
@@ -35,11 +35,11 @@ impl ReturnAddress {
         (is_good && address.location.len() <= MAX_RETURN).then_some(address)
     }
 
-    pub(super) fn own(path: &str) -> Self {
+    pub(crate) fn own(path: &str) -> Self {
         Self { location: path.to_owned(), origin: None }
     }
 
-    pub(super) fn is_of_console(&self) -> bool {
+    pub(crate) fn is_of_console(&self) -> bool {
         let path = self.location.split(['?', '#']).next().unwrap_or_default();
         path == "/console" || path.starts_with("/console/")
     }

@@ -34,17 +34,17 @@ const FIELDS: [&str; 7] = [
 ];
 
 /// What an import needs to know to read a line.
-pub(super) struct LineReader {
-    pub(super) peppers: Peppers,
-    pub(super) rules: HashRules,
-    pub(super) roles: Roles,
+pub(crate) struct LineReader {
+    pub(crate) peppers: Peppers,
+    pub(crate) rules: HashRules,
+    pub(crate) roles: Roles,
     /// Unix seconds: revokes the tokens of an id that may have had another user.
-    pub(super) revocation_time: i64,
+    pub(crate) revocation_time: i64,
 }
 
 impl LineReader {
     /// The user of a line, or what is wrong with it. Quotes nothing of it, which could be a hash.
-    pub(super) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
+    pub(crate) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
         // Editors on Windows begin a file with a byte order mark.
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         let Object { fields: object, has_twice } = serde_json::from_slice(line)
@@ -139,7 +139,7 @@ impl<'de> Visitor<'de> for Object {
 
 /// What export writes of a user.
 #[derive(Serialize)]
-pub(super) struct UserLine<'u> {
+pub(crate) struct UserLine<'u> {
     id: i64,
     username: &'u str,
     password_hash: Option<&'u str>,
@@ -151,7 +151,7 @@ pub(super) struct UserLine<'u> {
 }
 
 impl<'u> UserLine<'u> {
-    pub(super) fn of(stored: &'u Credentials) -> Self {
+    pub(crate) fn of(stored: &'u Credentials) -> Self {
         let user = &stored.user;
         Self {
             id: user.id,

@@ -68,7 +68,7 @@ impl AuthGrpc {
 }
 
 /// The headers that say what a browser does.
-fn browser_headers(http: &HttpRequest) -> HeaderMap {
+pub(crate) fn browser_headers(http: &HttpRequest) -> HeaderMap {
     let named = |name| values(http, name).map(move |value| (HeaderName::from_static(name), value));
     let headers = HEADERS.split(' ').flat_map(named);
     // What cannot be read is there all the same.

@@ -12,12 +12,12 @@ use std::{collections::HashMap, net::IpAddr};
 const MAX_SHOWN: usize = 200;
 
 /// `roles` of the route's configuration, which no client can set.
-pub(super) fn roles(extensions: &HashMap<String, String>) -> Option<&str> {
+pub(crate) fn roles(extensions: &HashMap<String, String>) -> Option<&str> {
     extensions.get("roles").map(String::as_str)
 }
 
 /// `author,admin`, or `*` for any user.
-pub(super) fn requirement(roles: &str) -> Result<Requirement, AccountError> {
+pub(crate) fn requirement(roles: &str) -> Result<Requirement, AccountError> {
     let malformed = |_| AccountError::request("roles must be names of roles");
     match roles {
         "*" => Ok(Requirement::AnyAuthenticated),
@@ -27,19 +27,19 @@ pub(super) fn requirement(roles: &str) -> Result<Requirement, AccountError> {
 
 /// The credentials of the only `authorization` header. Envoy sends headers as a map, which joins
 /// repeated ones, or with `encode_raw_headers` as a list of bytes.
-pub(super) fn authorization(attributes: &AttributeContext) -> Option<Authorization> {
+pub(crate) fn authorization(attributes: &AttributeContext) -> Option<Authorization> {
     let mut values = values(http(attributes)?, AUTHORIZATION);
     let (Some(value), None) = (values.next(), values.next()) else { return None };
     Authorization::parse(value?)
 }
 
 /// The request of Envoy's client.
-pub(super) fn http(attributes: &AttributeContext) -> Option<&HttpRequest> {
+pub(crate) fn http(attributes: &AttributeContext) -> Option<&HttpRequest> {
     attributes.request.as_ref()?.http.as_ref()
 }
 
 /// The values of a header; `None` for one that is given in both fields.
-pub(super) fn values<'a>(
+pub(crate) fn values<'a>(
     http: &'a HttpRequest,
     name: &str,
 ) -> impl Iterator<Item = Option<&'a [u8]>> {
@@ -59,14 +59,14 @@ fn raw_value(header: &HeaderValue) -> Option<&[u8]> {
     }
 }
 
-pub(super) fn source_address(attributes: &AttributeContext) -> Option<IpAddr> {
+pub(crate) fn source_address(attributes: &AttributeContext) -> Option<IpAddr> {
     let address = attributes.source.as_ref()?.address.as_ref()?;
     let ip: IpAddr = address.socket_address.as_ref()?.address.parse().ok()?;
     Some(ip.to_canonical())
 }
 
 /// Method, host and path of the request, for the log: without the query, which may hold secrets.
-pub(super) fn route(attributes: &AttributeContext) -> (&str, &str, &str) {
+pub(crate) fn route(attributes: &AttributeContext) -> (&str, &str, &str) {
     let Some(HttpRequest { method, host, path, .. }) = http(attributes) else {
         return ("", "", "");
     };

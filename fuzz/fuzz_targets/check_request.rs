@@ -1,0 +1,99 @@
+//! What Envoy asks (`ext_authz`) is decided as if a proxy asked by HTTP: the same credentials, the same session, the
+//! same way to the page to sign in at. The log gets no query and no more than 200 bytes.
+//!
+//! Input: `b` and a `CheckRequest` in protobuf; or `t` and lines, of which it is made.
+
+#![no_main]
+
+use http::HeaderMap;
+use libfuzzer_sys::fuzz_target;
+use prost::Message as _;
+use rolegate_auth_service::fuzzing::said;
+use rolegate_fuzz::envoy::{as_http, of_lines};
+use rolegate_gateway::fuzzing::authorization;
+use rolegate_proto::{
+    Authorization,
+    envoy_auth_v3::{CheckRequest, attribute_context::HttpRequest},
+};
+use rolegate_sign_in::{
+    request::{BrowserRequest, is_by_page},
+    settings::SignIn,
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::LazyLock;
+
+static SIGN_IN: LazyLock<[SignIn; 2]> = LazyLock::new(|| {
+    let sign_in = |url: &str, domain: Option<&str>, origins: &str| SignIn {
+        url: url.to_owned(),
+        cookie_domain: domain.map(str::to_owned),
+        return_origins: origins.parse().expect("origins"),
+    };
+    [
+        sign_in("/sign-in", None, ""),
+        sign_in("https://auth.example.org/sign-in", Some("example.org"), "https://*.example.org"),
+    ]
+});
+
+fuzz_target!(|data: &[u8]| {
+    let request = match data.split_first() {
+        Some((b'b', bytes)) => CheckRequest::decode(bytes).ok(),
+        Some((_, lines)) => Some(of_lines(lines)),
+        None => None,
+    };
+    let Some(request) = request else { return };
+    // Written again, it is the same.
+    assert_eq!(CheckRequest::decode(&request.encode_to_vec()[..]).as_ref(), Ok(&request));
+    let Some(attributes) = request.attributes else { return };
+    let (credentials, address, route, browser) = said(&attributes);
+    let source = attributes.source.as_ref().and_then(|it| it.address.as_ref());
+    let text = source.and_then(|it| it.socket_address.as_ref()).map(|it| it.address.as_str());
+    if let Some(address) = address {
+        let text = text.expect("an address");
+        assert!(text.parse().is_ok_and(|it: std::net::IpAddr| it.to_canonical() == address));
+    }
+    for part in route {
+        assert!(part.len() <= 200);
+    }
+    assert!(!route[2].contains(['?', '#']));
+    let http = attributes.request.as_ref().and_then(|it| it.http.as_ref());
+    let Some(http) = http else {
+        assert!(credentials.is_none() && browser.is_empty());
+        return;
+    };
+    if let Some(headers) = as_http(http) {
+        assert_eq!(read(credentials), read(authorization(&headers)));
+        assert_eq!(is_by_page(&browser), is_by_page(&headers));
+        compare(http, &browser, &headers);
+    }
+});
+
+fn read(credentials: Option<Authorization>) -> Option<(String, String)> {
+    Some(match credentials? {
+        Authorization::Bearer(token) => (String::new(), token.expose_secret().to_owned()),
+        Authorization::Basic { username, password } => {
+            (username, password.expose_secret().to_owned())
+        }
+    })
+}
+
+fn compare(http: &HttpRequest, browser: &HeaderMap, headers: &HeaderMap) {
+    let envoy = BrowserRequest {
+        method: Some(&http.method),
+        scheme: Some(&http.scheme),
+        host: Some(&http.host),
+        path: Some(&http.path),
+        headers: browser,
+    };
+    let proxy = BrowserRequest::forwarded(headers);
+    for sign_in in SIGN_IN.iter() {
+        let exposed = |it: Option<SecretString>| it.map(|it| it.expose_secret().to_owned());
+        let [one, other] = [envoy, proxy].map(|it| sign_in.session(it).map(exposed));
+        assert_eq!(one, other);
+        assert_eq!(sign_in.redirect(envoy), sign_in.redirect(proxy));
+        // The host may change nothing but for its pages.
+        let is_change = !["GET", "HEAD"].contains(&http.method.as_str());
+        if is_change && !headers.contains_key("origin") && !headers.contains_key("sec-fetch-site") {
+            assert!(!matches!(one, Ok(Some(_))), "a session changes something for another site");
+        }
+    }
+}

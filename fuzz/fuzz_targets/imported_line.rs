@@ -1,0 +1,98 @@
+//! A line of `user import`: what is accepted survives an export and another import, costs no more than a login may,
+//! and can be checked; an error quotes neither the hash nor anything else.
+//!
+//! Input: two flags as `0` or `1`, and the line.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rolegate_auth_service::fuzzing::{exported, matches};
+use rolegate_fuzz::members::Members;
+use serde_json::Value;
+
+const NOW: i64 = 1_800_000_000;
+
+fuzz_target!(|data: &[u8]| {
+    let [slow, weak, line @ ..] = data else { return };
+    let rules = (*slow == b'1', *weak == b'1');
+    let members = Members::read(line.trim_ascii());
+    match exported(line.trim_ascii(), NOW, rules) {
+        Ok(export) => {
+            assert_eq!(exported(export.as_bytes(), NOW, rules).as_ref(), Ok(&export));
+            let stored = Members::read(export.as_bytes()).expect("an object");
+            if let Some(members) = members {
+                compare(&members, &stored);
+            }
+            if let Value::String(hash) = stored.only("password_hash").expect("one") {
+                check(&hash, rules);
+            }
+        }
+        Err(error) => {
+            let hash = members.and_then(|it| it.only("password_hash").ok());
+            let hash = hash.as_ref().and_then(Value::as_str).filter(|hash| hash.len() > 20);
+            assert!(hash.is_none_or(|hash| !error.contains(hash)), "{error}");
+        }
+    }
+});
+
+/// What the line says is what is stored.
+fn compare(line: &Members, stored: &Members) {
+    let names = ["id", "username", "role", "disabled", "tokens_not_before", "tokens_marked_until"];
+    for name in names {
+        let (given, kept) = (line.only(name), stored.only(name));
+        let given = given.unwrap_or_else(|()| panic!("{name} is there twice"));
+        let is_default = given.is_null() || given == 0;
+        assert!(is_default || Ok(&given) == kept.as_ref(), "{name}: {given} {kept:?}");
+    }
+    let username = stored.only("username").expect("one");
+    let username = username.as_str().expect("text");
+    assert!((1..=255).contains(&username.len()) && !username.contains(':'));
+    assert!(!username.chars().any(char::is_control) && username.trim() == username);
+    let role = stored.only("role").expect("one");
+    assert!(["user", "author", "admin", "editor"].iter().any(|it| role == *it));
+}
+
+/// No hash costs more than ten seconds and 256 MiB; a cheap one is computed.
+fn check(hash: &str, (slow, weak): (bool, bool)) {
+    let text = hash.strip_prefix("nfkc:").unwrap_or(hash);
+    if let Some(rest) = text.strip_prefix("$wp").unwrap_or(text).strip_prefix("$2") {
+        let cost: u32 = rest[2..4].parse().expect("two digits");
+        let least = if weak { 4 } else { 7 };
+        assert!((least..=if slow { 16 } else { 14 }).contains(&cost), "{hash}");
+        return;
+    }
+    let (kib, work) = cost(text).unwrap_or_else(|| panic!("of what form is {hash}?"));
+    assert!(kib <= 256 * 1024 && work <= 10 * 65_536, "{hash}: {kib} KiB, {work}");
+    if kib <= 2048 && work <= 200 {
+        assert!(matches(hash, "correct horse battery staple").is_some(), "{hash}");
+    }
+}
+
+/// KiB of memory, and work in iterations of bcrypt, by the text alone. Of a parameter of argon2 that is repeated, the
+/// last one counts, also where a login checks the password.
+fn cost(hash: &str) -> Option<(u64, u64)> {
+    let parts: Vec<_> = hash.split('$').collect();
+    let parameter = |name: &str| {
+        let pairs = parts.iter().flat_map(|part| part.split(','));
+        pairs
+            .filter_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')?.parse::<u64>().ok())
+            .last()
+    };
+    let iterations = |part: &str| part.parse::<u64>().ok();
+    match parts[..] {
+        ["", "argon2id" | "argon2i", ..] => {
+            let (m, t) = (parameter("m").unwrap_or(19_456), parameter("t").unwrap_or(2));
+            Some((m, m * t / 16))
+        }
+        ["", "scrypt", ..] => {
+            let (n, r, p) = (1_u64 << parameter("ln")?, parameter("r")?, parameter("p")?);
+            Some(((n * r / 8).max(p * r / 8), n * r / 8 * p / 6))
+        }
+        ["pbkdf2_sha256", number, ..] => Some((0, iterations(number)? / 12)),
+        ["", "pbkdf2-sha256", number, _, digest] => {
+            Some((0, iterations(number)? * if digest.len() > 43 { 2 } else { 1 } / 12))
+        }
+        ["", "pbkdf2-sha512", number, ..] => Some((0, iterations(number)? / 4)),
+        _ => None,
+    }
+}

@@ -1,0 +1,46 @@
+//! The form of `/introspect`: the token is that which a second implementation finds, and every other form is
+//! refused with the right status.
+//!
+//! Input: the size of the pieces of the body, how many bytes it has at least, and the values of `Content-Type`, each
+//! on a line; the rest is the body.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rolegate_fuzz::{
+    form::{fields, only},
+    request::{essence, request, run},
+};
+use rolegate_gateway::fuzzing::introspect;
+
+const MAX: usize = 64 * 1024;
+
+fuzz_target!(|data: &[u8]| {
+    let mut parts = data.splitn(4, |&byte| byte == b'\n');
+    let mut next = || parts.next().unwrap_or_default();
+    let number = |text| str::from_utf8(text).ok().and_then(|it| it.parse::<usize>().ok());
+    let (pieces, least) = (number(next()).unwrap_or(0), number(next()).unwrap_or(0));
+    let types: Vec<_> = next().split(|&byte| byte == b'|').collect();
+    let mut body = next().to_vec();
+    if (MAX - 2..MAX + 2).contains(&least) && body.len() < least {
+        body.resize(least, b'&');
+    }
+    let request = request(&types, body.clone(), pieces);
+    let is_form = essence(&request).as_deref() == Some("application/x-www-form-urlencoded");
+    let expected = if body.len() > MAX {
+        Err(413)
+    } else if !is_form {
+        Err(415)
+    } else {
+        token(&body).ok_or(400)
+    };
+    let found = run(introspect(request)).map_err(|error| error.status().as_u16());
+    assert_eq!(found, expected);
+});
+
+fn token(body: &[u8]) -> Option<String> {
+    str::from_utf8(body).ok()?;
+    let fields = fields(body)?;
+    only(&fields, "token_type_hint").ok()?;
+    only(&fields, "token").ok()?.map(str::to_owned)
+}

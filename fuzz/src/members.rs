@@ -1,0 +1,59 @@
+//! The members of a JSON object in their order, also repeated ones. Values are decoded when they are asked for, so
+//! that no value that is ignored needs to be a number or text that can be read.
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::{Value, value::RawValue};
+use std::fmt;
+
+pub struct Members(Vec<(String, Box<RawValue>)>);
+
+impl Members {
+    /// `None` if this is no object.
+    pub fn read(json: &[u8]) -> Option<Self> {
+        serde_json::from_slice(json).ok()
+    }
+
+    /// The values of all members of this name.
+    pub fn all(&self, name: &str) -> Vec<&str> {
+        self.0.iter().filter(|(it, _)| it == name).map(|(_, value)| value.get()).collect()
+    }
+
+    /// The value of the only member of this name, null for none; an error if there are several, or if it cannot
+    /// be read.
+    pub fn only(&self, name: &str) -> Result<Value, ()> {
+        match self.all(name)[..] {
+            [] => Ok(Value::Null),
+            [value] => serde_json::from_str(value).map_err(drop),
+            _ => Err(()),
+        }
+    }
+
+    /// Whether there is a member that is none of these.
+    pub fn has_others(&self, names: &[&str]) -> bool {
+        self.0.iter().any(|(it, _)| !names.contains(&it.as_str()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Visit)
+    }
+}
+
+struct Visit;
+
+impl<'de> Visitor<'de> for Visit {
+    type Value = Members;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(Members(members))
+    }
+}

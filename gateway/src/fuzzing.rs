@@ -1,0 +1,34 @@
+//! What the targets in `fuzz/` reach of this crate; compiled for them only.
+
+use crate::extract::{credentials, json_body::JsonBody, parameters::QueryParams};
+use crate::{forward_auth, sign_in::return_address::ReturnAddress};
+use axum::extract::{FromRequest as _, Request};
+use http::{HeaderMap, StatusCode};
+use rolegate_auth_client::axum::ApiError;
+use rolegate_sign_in::origin::{Origin, ReturnOrigins};
+use serde::de::DeserializeOwned;
+
+/// The credentials of a request.
+pub fn authorization(headers: &HeaderMap) -> Option<rolegate_proto::Authorization> {
+    credentials::authorization(headers).ok()
+}
+
+/// The roles and the status of redirects in the query of `/authorize`.
+pub fn authorize(query: &str) -> Result<(Option<String>, StatusCode), ApiError> {
+    forward_auth::parameters(&QueryParams::parse(query)?)
+}
+
+/// The token in the form of `/introspect`.
+pub async fn introspect(request: Request) -> Result<String, ApiError> {
+    forward_auth::introspect::token_of(request).await
+}
+
+/// A body of at most `MAX` bytes.
+pub async fn json<T: DeserializeOwned, const MAX: usize>(request: Request) -> Result<T, ApiError> {
+    JsonBody::<T, MAX>::from_request(request, &()).await.map(|body| body.0)
+}
+
+/// Where a browser is sent after a sign-in.
+pub fn return_address(given: &str, own: &Origin, others: &ReturnOrigins) -> Option<String> {
+    ReturnAddress::parse(given, own, others).map(|it| it.location)
+}
