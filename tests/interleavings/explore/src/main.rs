@@ -29,8 +29,10 @@ fn main() -> ExitCode {
             eprintln!("explore: REPLAY needs the name of one scenario");
             return ExitCode::from(64);
         };
-        replay(scenario, &file);
-        eprintln!("explore: {} holds on this schedule", scenario.name);
+        if !replay(scenario, &file) {
+            return ExitCode::FAILURE;
+        }
+        println!("explore: {} holds on this schedule", scenario.name);
         return ExitCode::SUCCESS;
     }
     explore(&chosen)

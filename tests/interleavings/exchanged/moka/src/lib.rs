@@ -1,10 +1,15 @@
 //! The cache of moka, with a point before each operation at which shuttle may run another task.
 
+pub use original::ops;
+
 /// As in moka.
 pub mod sync {
     use original::sync as inner;
     use shuttle::thread::yield_now;
-    use std::{hash::Hash, time::Duration};
+    use std::{
+        hash::{Hash, RandomState},
+        time::Duration,
+    };
 
     /// As in moka.
     #[derive(Clone)]
@@ -45,6 +50,12 @@ pub mod sync {
         pub fn insert(&self, key: K, value: V) {
             yield_now();
             self.0.insert(key, value);
+        }
+
+        /// As in moka.
+        pub fn entry(&self, key: K) -> inner::OwnedKeyEntrySelector<'_, K, V, RandomState> {
+            yield_now();
+            self.0.entry(key)
         }
 
         /// As in moka.
