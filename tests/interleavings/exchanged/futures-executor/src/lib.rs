@@ -1,0 +1,3 @@
+//! Lets shuttle run other tasks while a thread waits for a future.
+
+pub use shuttle::future::block_on;

@@ -1,0 +1,152 @@
+//! Schedules, their numbers and their failures.
+
+use exchanged_std::time::restart_clock;
+use shuttle::{
+    Config, FailurePersistence, MaxSteps, Runner,
+    scheduler::{PctScheduler, RandomScheduler, ReplayScheduler, Schedule, Scheduler, Task, TaskId},
+};
+use std::{
+    env,
+    hash::{BuildHasher as _, RandomState},
+    panic::{self, AssertUnwindSafe},
+    process::ExitCode,
+    sync::{
+        Arc, Once,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Instant,
+};
+
+/// What concurrent tasks do, and a property that holds in each order of their steps.
+#[derive(Clone, Copy)]
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) property: &'static str,
+    /// Panics where the property does not hold.
+    pub(crate) run: fn(),
+}
+
+/// A panic with this text belongs to a scenario.
+const INTENDED: &str = "as the scenario intends";
+/// Far more than any scenario takes: one that needs them does not end.
+const MAX_STEPS: usize = 200_000;
+/// Preemptions at chosen steps.
+const DEPTH: usize = 3;
+
+/// Runs each scenario on its share of `SCHEDULES`; stops at the first failure.
+pub(crate) fn explore(scenarios: &[Scenario]) -> ExitCode {
+    let number = |name: &str, default: u64| env::var(name).map_or(default, |it| it.parse().expect(name));
+    let seed = number("SEED", RandomState::new().hash_one(()));
+    let each = usize::try_from(number("SCHEDULES", 1_000_000)).expect("SCHEDULES") / scenarios.len() / 2;
+    let each = each.max(1);
+    println!("explore: SEED={seed}, {each} random schedules and {each} of PCT for each scenario");
+    let (started, mut total) = (Instant::now(), 0);
+    for scenario in scenarios {
+        println!("{}: {}", scenario.name, scenario.property);
+        let random = RandomScheduler::new_from_seed(seed, each);
+        let pct = PctScheduler::new_from_seed(seed, DEPTH, each);
+        for counts in [run(scenario, "random", random), run(scenario, "PCT", pct)] {
+            let Some(schedules) = counts else {
+                println!("explore: FAILED: {}, with SEED={seed}", scenario.name);
+                return ExitCode::FAILURE;
+            };
+            total += schedules;
+        }
+    }
+    let seconds = started.elapsed().as_secs();
+    println!("explore: {} scenarios hold on {total} schedules, in {seconds} s", scenarios.len());
+    ExitCode::SUCCESS
+}
+
+/// The number of schedules; `None` if one failed.
+fn run(scenario: &Scenario, kind: &str, scheduler: impl Scheduler + 'static) -> Option<u64> {
+    let counts = Arc::<Counts>::default();
+    let scheduler = Counted { scheduler, counts: Arc::clone(&counts) };
+    let started = Instant::now();
+    let is_held = is_held(scenario, scheduler);
+    let (schedules, steps) = (counts.schedules.load(Relaxed), counts.steps.load(Relaxed));
+    let seconds = started.elapsed().as_secs_f64();
+    if !is_held {
+        println!("  does not hold on {kind} schedule {schedules}, after {seconds:.1} s");
+        return None;
+    }
+    let mean = steps / schedules.max(1);
+    println!("  {schedules} {kind} schedules, {steps} steps ({mean} each), {seconds:.1} s");
+    Some(schedules)
+}
+
+/// Runs a scenario on a schedule from a file.
+pub(crate) fn replay(scenario: &Scenario, file: &str) -> bool {
+    let mut scheduler = ReplayScheduler::new_from_file(file).expect("the file of a schedule");
+    scheduler.set_allow_incomplete();
+    is_held(scenario, scheduler)
+}
+
+fn is_held(scenario: &Scenario, scheduler: impl Scheduler + 'static) -> bool {
+    let mut config = Config::new();
+    config.stack_size = 0x4_0000;
+    config.max_steps = MaxSteps::FailAfter(MAX_STEPS);
+    config.silence_warnings = true;
+    config.failure_persistence =
+        FailurePersistence::File(env::var_os("FAILURES").map(std::path::PathBuf::from));
+    quieten(&config);
+    let run = scenario.run;
+    let runner = Runner::new(scheduler, config);
+    let schedules = AssertUnwindSafe(|| {
+        runner.run(move || {
+            restart_clock();
+            run();
+        })
+    });
+    panic::catch_unwind(schedules).is_ok()
+}
+
+/// Keeps the hook of shuttle, which writes the schedule, from panics that a scenario intends.
+fn quieten(config: &Config) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // The first run installs that hook.
+        Runner::new(RandomScheduler::new(1), config.clone()).run(|| {});
+        let of_shuttle = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if panic.payload_as_str() != Some(INTENDED) {
+                of_shuttle(panic);
+            }
+        }));
+    });
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    schedules: AtomicU64,
+    steps: AtomicU64,
+}
+
+/// Counts what a scheduler does.
+#[derive(Debug)]
+struct Counted<S> {
+    scheduler: S,
+    counts: Arc<Counts>,
+}
+
+impl<S: Scheduler> Scheduler for Counted<S> {
+    fn new_execution(&mut self) -> Option<Schedule> {
+        let schedule = self.scheduler.new_execution();
+        self.counts.schedules.fetch_add(schedule.is_some().into(), Relaxed);
+        schedule
+    }
+
+    fn next_task(
+        &mut self,
+        runnable: &[&Task],
+        current: Option<TaskId>,
+        is_yielding: bool,
+    ) -> Option<TaskId> {
+        self.counts.steps.fetch_add(1, Relaxed);
+        self.scheduler.next_task(runnable, current, is_yielding)
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.scheduler.next_u64()
+    }
+}

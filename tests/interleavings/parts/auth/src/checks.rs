@@ -1,0 +1,87 @@
+//! password/foreign_checks.rs: checks on threads of their own.
+
+use super::foreign_checks::ForeignChecks;
+use crate::{CLIENT, Running, join_all};
+use rolegate_bcrypt_lanes::{EngineError, Stats};
+use shuttle::{
+    current::{Labels, me, set_label_for_task},
+    rand::{Rng as _, thread_rng},
+    thread,
+};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{
+    spawn,
+    task::JoinHandle,
+    time::{clear_triggers, trigger_timeouts},
+};
+
+const PER_SECOND: u64 = 1000;
+
+/// Runs a check that others can run beside.
+fn run(checks: &Arc<ForeignChecks>, running: &Running, may_expire: bool) -> JoinHandle<()> {
+    let (checks, running) = (Arc::clone(checks), running.clone());
+    spawn(async move {
+        if may_expire {
+            set_label_for_task(me(), Expires);
+        }
+        let check = move || {
+            let _run = running.begin();
+            thread::yield_now();
+            true
+        };
+        let deadline = Instant::now() + Duration::from_hours(1);
+        match checks.run(check, 1, CLIENT, deadline, PER_SECOND).await {
+            Ok(answer) => assert!(answer.value),
+            Err(error) => assert!(may_expire && error == EngineError::DeadlinePassed, "{error}"),
+        }
+    })
+}
+
+fn stats(checks: &ForeignChecks) -> Stats {
+    let mut stats = Stats::default();
+    checks.add_to(&mut stats);
+    stats
+}
+
+/// As many checks run at a time as may, and all are answered.
+pub fn checks_wait_for_a_place() {
+    let threads = thread_rng().gen_range(1..=2);
+    let (checks, running) = (Arc::new(ForeignChecks::new(threads)), Running::default());
+    join_all([0; 3].map(|_| run(&checks, &running, false)));
+    running.assert_at_most(threads);
+    assert_eq!(stats(&checks).completed, 3);
+}
+
+/// A caller that leaves keeps no place, and takes none from others.
+pub fn leaving_callers_free_their_places() {
+    let (checks, running) = (Arc::new(ForeignChecks::new(1)), Running::default());
+    let leaving = [0; 2].map(|_| run(&checks, &running, false));
+    let staying = run(&checks, &running, false);
+    for caller in &leaving {
+        caller.abort();
+    }
+    join_all([staying, run(&checks, &running, false)]);
+    running.assert_at_most(1);
+}
+
+/// The label of tasks whose timeouts may end.
+#[derive(Clone, Debug)]
+struct Expires;
+
+/// Each check is completed or expired, once, and one that expires while it gets its place keeps none.
+pub fn expired_checks_free_their_places() {
+    // Triggers outlive a schedule.
+    clear_triggers();
+    let (checks, running) = (Arc::new(ForeignChecks::new(1)), Running::default());
+    let callers = [0; 3].map(|_| run(&checks, &running, true));
+    trigger_timeouts(|labels: &Labels| labels.get::<Expires>().is_some());
+    join_all(callers);
+    clear_triggers();
+    let Stats { completed, expired, .. } = stats(&checks);
+    assert_eq!(completed + expired, 3, "answered checks");
+    join_all([run(&checks, &running, false)]);
+    running.assert_at_most(1);
+}

@@ -1,0 +1,101 @@
+//! accounts/rate_limit.rs: attempts that are acquired and refunded at the same time.
+
+use crate::{
+    CLIENT,
+    accounts::rate_limit::{LimitExceeded, RateLimiter},
+};
+use shuttle::{
+    sync::atomic::{AtomicU32, Ordering::SeqCst},
+    thread,
+};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant, advance},
+};
+
+/// The attempts that an exhausted limit has left, and its refusal.
+fn use_up(limiter: &Arc<RateLimiter>, name: &str, now: Instant) -> (u32, LimitExceeded) {
+    let mut left = 0;
+    loop {
+        match limiter.acquire(name, CLIENT, now) {
+            // Dropped, it stays counted.
+            Ok(attempt) => drop(attempt),
+            Err(refusal) => return (left, refusal),
+        }
+        left += 1;
+    }
+}
+
+/// Attempts in progress and failed ones never exceed the limit; each refund gives back one, once.
+pub fn attempts_keep_the_limit() {
+    const LIMIT: u32 = 2;
+    let (limiter, now) = (RateLimiter::new(LIMIT, true), Instant::now());
+    let (counted, failed) = (Arc::<AtomicU32>::default(), Arc::<AtomicU32>::default());
+    let attempts = [0, 1, 2, 3].map(|caller| {
+        let limiter = Arc::clone(&limiter);
+        let (counted, failed) = (Arc::clone(&counted), Arc::clone(&failed));
+        thread::spawn(move || {
+            let Ok(attempt) = limiter.acquire("ada", CLIENT, now) else { return };
+            let in_progress_or_failed = counted.fetch_add(1, SeqCst) + 1;
+            assert!(in_progress_or_failed <= LIMIT, "{in_progress_or_failed} attempts");
+            match caller {
+                0 | 1 => {
+                    counted.fetch_sub(1, SeqCst);
+                    attempt.refund();
+                }
+                2 => {
+                    counted.fetch_sub(1, SeqCst);
+                    attempt.succeed();
+                }
+                _ => {
+                    failed.fetch_add(1, SeqCst);
+                    drop(attempt);
+                }
+            }
+        })
+    });
+    for attempt in attempts {
+        attempt.join().expect("a thread");
+    }
+    let (left, refusal) = use_up(&limiter, "ada", now);
+    assert_eq!(failed.load(SeqCst) + left, LIMIT, "attempts in one window");
+    assert!(refusal.scope.is_some(), "none is in progress");
+}
+
+/// A window that an attempt fills is refused by later checks, also beside a check that found none.
+pub fn full_window_refuses_checks() {
+    let limiter = RateLimiter::new(1, false);
+    let (left, _) = use_up(&limiter, "ada", Instant::now());
+    assert_eq!(left, 1);
+    // That window is over, and the next check will notice.
+    advance(Duration::from_mins(2));
+    let (checked, filled) = (Arc::clone(&limiter), Arc::clone(&limiter));
+    let check = thread::spawn(move || {
+        assert!(checked.check("ada", CLIENT).is_ok());
+    });
+    let fill = thread::spawn(move || {
+        let attempt = filled.acquire("bob", CLIENT, Instant::now());
+        drop(attempt.ok().expect("the first of its window"));
+        assert!(filled.check("bob", CLIENT).is_err(), "the window is full");
+    });
+    check.join().expect("a thread");
+    fill.join().expect("a thread");
+    assert!(limiter.check("bob", CLIENT).is_err(), "the window is full");
+}
+
+/// Of concurrent refusals, one is the first of its window.
+pub fn one_refusal_is_first() {
+    let limiter = RateLimiter::new(1, false);
+    let now = Instant::now();
+    let attempt = limiter.acquire("ada", CLIENT, now).ok().expect("the first");
+    let refusals = [0; 3].map(|_| {
+        let limiter = Arc::clone(&limiter);
+        thread::spawn(move || match limiter.check("ada", CLIENT) {
+            Ok(()) => false,
+            Err(refusal) => refusal.first_in_window,
+        })
+    });
+    drop(attempt);
+    let first = refusals.map(|it| it.join().expect("a thread")).into_iter().filter(|it| *it);
+    assert_eq!(first.count(), 1, "first refusals");
+}

@@ -1,0 +1,93 @@
+//! The replicas of a scenario, in place of those behind a DNS name.
+
+use crate::connection::{Host, Stream};
+use async_trait::async_trait;
+use http::Uri;
+use rolegate_grpc_tls::ClientTls;
+use std::{cell::RefCell, io, net::SocketAddr, sync::Arc};
+
+#[derive(Clone, Copy, Debug)]
+pub struct ServiceInfo {
+    pub program: &'static str,
+    pub default_port: u16,
+    pub health_name: &'static str,
+}
+
+pub(crate) type Connected = io::Result<Box<dyn Stream>>;
+
+#[async_trait]
+pub(crate) trait Discover: Send + Sync + 'static {
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>>;
+    async fn connect(&self, address: SocketAddr) -> Connected;
+    fn origin(&self) -> Uri;
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such address")]
+pub struct InvalidAddress;
+
+thread_local! {
+    /// All tasks of a schedule run on one thread.
+    static NETWORK: RefCell<Vec<Arc<Host>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Makes these the replicas that a name resolves to.
+pub(crate) fn set_network(hosts: &[Arc<Host>]) {
+    NETWORK.set(hosts.to_vec());
+}
+
+fn hosts() -> Vec<Arc<Host>> {
+    NETWORK.with_borrow(Clone::clone)
+}
+
+#[derive(Debug)]
+pub(crate) struct DnsTarget;
+
+impl DnsTarget {
+    pub(crate) fn parse(
+        _: ServiceInfo,
+        _: &str,
+        _: Option<ClientTls>,
+    ) -> Result<Self, InvalidAddress> {
+        Ok(Self)
+    }
+}
+
+#[async_trait]
+impl Discover for DnsTarget {
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        Ok(hosts().iter().map(|host| host.address).collect())
+    }
+
+    async fn connect(&self, address: SocketAddr) -> Connected {
+        match hosts().into_iter().find(|host| host.address == address) {
+            Some(host) if !host.is_gone() => Ok(Box::new(host)),
+            _ => Err(io::ErrorKind::ConnectionRefused.into()),
+        }
+    }
+
+    fn origin(&self) -> Uri {
+        Uri::from_static("http://replicas")
+    }
+}
+
+pub(crate) struct Single<C>(pub(crate) C);
+
+#[async_trait]
+impl<C, F> Discover for Single<C>
+where
+    C: Fn() -> F + Send + Sync + 'static,
+    F: Future<Output = Connected> + Send + 'static,
+{
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
+        Ok(vec![SocketAddr::from(([0, 0, 0, 0], 0))])
+    }
+
+    async fn connect(&self, _: SocketAddr) -> Connected {
+        (self.0)().await
+    }
+
+    fn origin(&self) -> Uri {
+        Uri::from_static("http://in-memory")
+    }
+}

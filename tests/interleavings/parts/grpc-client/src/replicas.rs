@@ -1,0 +1,96 @@
+//! replica_set.rs and hedge.rs: monitors change states while calls choose.
+
+use crate::{
+    affinity::Affinity,
+    connection::{Connection, Host},
+    hedge::HedgePolicy,
+    replica_set::{Replica, ReplicaSet, ReplicaState},
+};
+use shuttle::{
+    rand::{Rng as _, thread_rng},
+    thread,
+};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+fn random_state(host: &Arc<Host>) -> ReplicaState {
+    let connection = Connection::to(host);
+    match thread_rng().gen_range(0..4) {
+        0 => ReplicaState::Down,
+        1 => ReplicaState::Up { connection, serving: false },
+        2 => ReplicaState::Unresponsive { connection },
+        _ => ReplicaState::Up { connection, serving: true },
+    }
+}
+
+/// The choice that is published is that of the states, in each order of changes.
+pub fn published_choice_is_that_of_the_states() {
+    let set = Arc::<ReplicaSet>::default();
+    let hosts = [1, 2, 3].map(|number| Host::new(number, false));
+    set.change(|states| {
+        states.extend(hosts.iter().map(|host| (host.address, (None, Arc::default()))));
+    });
+    let monitors = [0, 1, 2].map(|number| {
+        let (set, host) = (Arc::clone(&set), Arc::clone(&hosts[number]));
+        thread::spawn(move || {
+            for _ in 0..2 {
+                set.update(host.address, random_state(&host));
+            }
+        })
+    });
+    // The name no longer has the first one.
+    set.change(|states| {
+        states.remove(&hosts[0].address);
+    });
+    for monitor in monitors {
+        monitor.join().expect("a monitor");
+    }
+    assert_is_published(&set);
+}
+
+fn assert_is_published(set: &ReplicaSet) {
+    let states = set.states.lock();
+    let of_kind = |kind: fn(&Option<ReplicaState>) -> bool| -> Vec<SocketAddr> {
+        states.iter().filter(|(_, (state, _))| kind(state)).map(|(address, _)| *address).collect()
+    };
+    let serving = of_kind(|it| matches!(it, Some(ReplicaState::Up { serving: true, .. })));
+    let up = of_kind(|it| matches!(it, Some(ReplicaState::Up { serving: false, .. })));
+    let missed = of_kind(|it| matches!(it, Some(ReplicaState::Unresponsive { .. })));
+    let again = [&*serving, &*missed].concat();
+    let first = [serving, up, missed].into_iter().find(|kind| !kind.is_empty());
+    let is_pending = states.values().any(|(state, _)| state.is_none());
+    let published = set.available.borrow().clone();
+    match (&published, first) {
+        (Some(choice), first) if first.is_some() || !is_pending => {
+            assert_eq!(affinities(&choice.first), of_addresses(&first.unwrap_or_default()));
+            assert_eq!(affinities(&choice.again), of_addresses(&again));
+        }
+        (None, None) if is_pending => {}
+        (_, first) => panic!("{published:?} for {first:?}"),
+    }
+}
+
+fn affinities(replicas: &[Replica]) -> Vec<u64> {
+    let mut all: Vec<_> = replicas.iter().map(|replica| replica.affinity.0).collect();
+    all.sort_unstable();
+    all
+}
+
+fn of_addresses(addresses: &[SocketAddr]) -> Vec<u64> {
+    let mut all: Vec<_> = addresses.iter().map(|it| Affinity::of_replica(*it).0).collect();
+    all.sort_unstable();
+    all
+}
+
+/// A channel hedges no more calls than its budget has.
+pub fn hedges_keep_their_budget() {
+    let policy = Arc::new(HedgePolicy::default());
+    let spenders = [0; 3].map(|_| {
+        let policy = Arc::clone(&policy);
+        thread::spawn(move || (0..5).filter(|_| policy.try_spend()).count())
+    });
+    for _ in 0..3 {
+        policy.record(Duration::from_millis(1));
+    }
+    let spent: usize = spenders.map(|it| it.join().expect("a thread")).into_iter().sum();
+    assert_eq!(spent, 10, "hedges of a budget of 200 calls and 3 answers");
+}
