@@ -6,7 +6,7 @@
 //! never cached.
 
 use hmac::{Hmac, KeyInit, Mac};
-use moka::sync::Cache;
+use moka::{ops::compute::Op, sync::Cache};
 use sha2::Sha256;
 use std::{
     net::IpAddr,
@@ -120,8 +120,12 @@ impl CredentialCache {
         let outcome = cell.get_or_try_init(|| check).await.copied();
         // Others wait for the cell of a failed check. A cell of a later check stays.
         let is_over = outcome.is_ok() || Arc::strong_count(&cell) <= 2;
-        if is_over && self.in_flight.get(&key).is_some_and(|now| Arc::ptr_eq(&now, &cell)) {
-            self.in_flight.invalidate(&key);
+        if is_over {
+            // In one step: after a look, another caller could put a later cell there.
+            self.in_flight.entry(key).and_compute_with(|now| match now {
+                Some(now) if Arc::ptr_eq(now.value(), &cell) => Op::Remove,
+                _ => Op::Nop,
+            });
         }
         outcome
     }

@@ -33,6 +33,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: statistics,
     },
     Scenario {
+        name: "lanes::only_caller",
+        property: "a caller that nobody comes after is answered, also where it found the lock taken",
+        run: only_caller,
+    },
+    Scenario {
         name: "lanes::panicking_worker",
         property: "a worker that panics loses only jobs in its lanes, and goes on",
         run: panicking_worker,
@@ -126,6 +131,11 @@ fn statistics() {
     });
     join_all(calls.into_iter().chain([checks]));
     observer.join().expect("the observer");
+}
+
+fn only_caller() {
+    let engine = engine(1, 1);
+    join_all([hash_and_verify(&engine, 1)]);
 }
 
 fn panicking_worker() {

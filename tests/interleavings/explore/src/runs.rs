@@ -3,7 +3,9 @@
 use exchanged_std::time::restart_clock;
 use shuttle::{
     Config, FailurePersistence, MaxSteps, Runner,
-    scheduler::{PctScheduler, RandomScheduler, ReplayScheduler, Schedule, Scheduler, Task, TaskId},
+    scheduler::{
+        PctScheduler, RandomScheduler, ReplayScheduler, Schedule, Scheduler, Task, TaskId,
+    },
 };
 use std::{
     env,
@@ -35,9 +37,11 @@ const DEPTH: usize = 3;
 
 /// Runs each scenario on its share of `SCHEDULES`; stops at the first failure.
 pub(crate) fn explore(scenarios: &[Scenario]) -> ExitCode {
-    let number = |name: &str, default: u64| env::var(name).map_or(default, |it| it.parse().expect(name));
+    let number =
+        |name: &str, default: u64| env::var(name).map_or(default, |it| it.parse().expect(name));
     let seed = number("SEED", RandomState::new().hash_one(()));
-    let each = usize::try_from(number("SCHEDULES", 1_000_000)).expect("SCHEDULES") / scenarios.len() / 2;
+    let each =
+        usize::try_from(number("SCHEDULES", 1_000_000)).expect("SCHEDULES") / scenarios.len() / 2;
     let each = each.max(1);
     println!("explore: SEED={seed}, {each} random schedules and {each} of PCT for each scenario");
     let (started, mut total) = (Instant::now(), 0);

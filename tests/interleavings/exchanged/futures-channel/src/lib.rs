@@ -2,8 +2,8 @@
 
 /// As in futures-channel.
 pub mod oneshot {
-    pub use original::oneshot::Canceled;
     use original::oneshot as inner;
+    pub use original::oneshot::Canceled;
     use shuttle::thread::yield_now;
     use std::{
         pin::Pin,

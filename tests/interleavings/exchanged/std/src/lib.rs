@@ -12,7 +12,8 @@ pub mod hint {
 /// Locks, channels and atomic numbers.
 pub mod sync {
     pub use shuttle::sync::{
-        Barrier, Condvar, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic, mpsc,
+        Barrier, Condvar, Mutex, MutexGuard, Once, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic, mpsc,
     };
     pub use std::sync::*;
 }

@@ -8,8 +8,8 @@ pub mod sync {
 
     /// As in tokio.
     pub mod watch {
-        pub use tokio::sync::watch::{Receiver, Ref};
         use tokio::sync::watch as inner;
+        pub use tokio::sync::watch::{Receiver, Ref};
 
         /// As in tokio.
         #[derive(Debug)]

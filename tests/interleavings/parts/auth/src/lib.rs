@@ -21,8 +21,14 @@ pub mod sharing;
 
 pub use password::checks;
 
-use shuttle::{future::block_on, sync::atomic::{AtomicU32, Ordering::SeqCst}};
-use std::{net::{IpAddr, Ipv4Addr}, sync::Arc};
+use shuttle::{
+    future::block_on,
+    sync::atomic::{AtomicU32, Ordering::SeqCst},
+};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+};
 use tokio::task::JoinHandle;
 
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

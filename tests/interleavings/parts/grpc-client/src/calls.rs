@@ -12,9 +12,8 @@ use shuttle::{
     current::{Labels, me, set_label_for_task},
     future::block_on,
     sync::atomic::{AtomicU32, Ordering::SeqCst},
-    thread,
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use tokio::{
     spawn,
     task::{JoinHandle, yield_now},

@@ -6,10 +6,14 @@ use http::Uri;
 use rolegate_grpc_tls::ClientTls;
 use std::{cell::RefCell, io, net::SocketAddr, sync::Arc};
 
+/// As in the product.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceInfo {
+    /// Its name.
     pub program: &'static str,
+    /// Not used here.
     pub default_port: u16,
+    /// Its name for health checks.
     pub health_name: &'static str,
 }
 
@@ -22,6 +26,7 @@ pub(crate) trait Discover: Send + Sync + 'static {
     fn origin(&self) -> Uri;
 }
 
+/// Never here.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such address")]
 pub struct InvalidAddress;
