@@ -4,7 +4,7 @@ mod admin;
 mod guesser;
 mod user;
 
-pub(crate) use admin::{admin, names};
+pub(crate) use admin::admin;
 pub(crate) use guesser::guesser;
 pub(crate) use user::user;
 

@@ -2,7 +2,7 @@
 
 use crate::clients::{below, dice};
 use rand::rngs::StdRng;
-use rolegate_auth_service::store::simulated::faults as users;
+use rolegate_auth_service::store::simulated::{faults as users, step_clock};
 use rolegate_posts_service::store::faults as posts;
 use std::{collections::BTreeMap, time::Duration};
 use turmoil::Sim;
@@ -122,7 +122,7 @@ impl Faults {
                 "posts"
             }
             Fault::StepClock(seconds) => {
-                users::step_clock(seconds);
+                step_clock(seconds);
                 "clock"
             }
             Fault::Repair((a, b)) => return sim.repair(a, b),

@@ -52,20 +52,14 @@ pub(crate) struct Access {
     pub(crate) role: String,
 }
 
-/// A guess of a password.
-#[derive(Clone, Debug)]
-pub(crate) struct Guess {
-    pub(crate) at: Duration,
-    pub(crate) status: u16,
-}
-
 #[derive(Default)]
 pub(crate) struct History {
     steps: usize,
     pub(crate) changes: Vec<ChangeOf>,
     pub(crate) logins: Vec<Login>,
     pub(crate) accesses: Vec<Access>,
-    pub(crate) guesses: Vec<Guess>,
+    /// The answers to guesses of a password.
+    pub(crate) guesses: Vec<u16>,
     /// Titles of posts, and whether they were acknowledged.
     pub(crate) posts: Vec<(String, Outcome)>,
     /// Of users who exist since the start: the name and the id.

@@ -6,7 +6,11 @@ use hyper::{Request, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use std::{error::Error, time::Duration};
+use tokio::time::timeout;
 use turmoil::net::TcpStream;
+
+/// After which a client gives up on a gateway that is down. The networks of clients are slow at worst.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What a call came to.
 #[derive(Clone, Debug)]
@@ -46,7 +50,7 @@ pub(crate) fn bound(method: &str, path: &str) -> Duration {
     Duration::from_secs(seconds + 1)
 }
 
-/// Calls the gateway. The networks of clients are slow at worst, so every call ends.
+/// Calls the gateway, on a connection of its own.
 pub(crate) async fn call(
     method: &str,
     path: &str,
@@ -65,7 +69,8 @@ async fn send(
     token: Option<&str>,
     body: Option<Value>,
 ) -> Result<Answer, Box<dyn Error>> {
-    let stream = TcpStream::connect(("gateway", 8000)).await?;
+    // A host that is down answers nothing.
+    let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(("gateway", 8000))).await??;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
     let mut request = Request::builder().method(method).uri(path).header("host", "gateway:8000");

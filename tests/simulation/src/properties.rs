@@ -219,7 +219,7 @@ fn check_end(history: &History, verdict: &mut Verdict) {
 /// go to another only when the gateway loses sight of the one before.
 fn check_limits(history: &History, faults: &Faults, verdict: &mut Verdict) {
     let processes = if faults.has_moved_names { 3 + faults.restarts } else { 1 };
-    let guesses = |status| history.guesses.iter().filter(|it| it.status == status).count();
+    let guesses = |status| history.guesses.iter().filter(|it| **it == status).count();
     let (checked, refused) = (guesses(401), guesses(429));
     let limit = (LOGIN_FAILURE_LIMIT * processes) as usize;
     let count = |verdict: &mut Verdict, name, number| {

@@ -1,12 +1,9 @@
 //! What a seed does to the calls of a store: delays before and after them, errors instead of them, and answers
 //! that are lost after a write. Part of each simulated store.
 
-use rolegate_sql_store::{STATEMENT_TIMEOUT, StoreError, unix_millis};
+use rolegate_sql_store::{STATEMENT_TIMEOUT, StoreError};
 use std::{cell::RefCell, future::Future, time::Duration};
 use tokio::time::sleep;
-
-/// When the simulation begins, in Unix seconds.
-pub const EPOCH: u64 = 1_800_000_000;
 
 /// How often calls fail, in thousandths, and how long they take at most.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,10 +30,6 @@ struct State {
     plan: Plan,
     dice: u64,
     counts: Counts,
-    /// Seconds by which the clock was stepped.
-    stepped: i64,
-    /// The clock has shown this, in Unix seconds.
-    shown: u64,
 }
 
 thread_local! {
@@ -53,27 +46,9 @@ pub fn plan(plan: Plan) {
     STATE.with_borrow_mut(|state| state.plan = plan);
 }
 
-/// Steps the clock of the database.
-pub fn step_clock(seconds: i64) {
-    STATE.with_borrow_mut(|state| {
-        state.stepped += seconds;
-        state.shown = 0;
-    });
-}
-
 /// What was done to calls.
 pub fn counts() -> Counts {
     STATE.with_borrow(|state| state.counts)
-}
-
-/// The clock of the database, in Unix seconds. Hosts take turns within a tick, and it does not go back.
-pub(crate) fn now() -> u64 {
-    let elapsed = u64::try_from(unix_millis()).unwrap_or(0) / 1000;
-    STATE.with_borrow_mut(|state| {
-        let now = (EPOCH + elapsed).saturating_add_signed(state.stepped);
-        state.shown = state.shown.max(now);
-        state.shown
-    })
 }
 
 /// A number below this one, by splitmix64.

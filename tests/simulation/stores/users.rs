@@ -17,18 +17,42 @@ use async_trait::async_trait;
 use faults::{read, write};
 use rolegate_program::program::Failure;
 use rolegate_proto::Role;
-use rolegate_sql_store::{DatabaseUrl, Store, StoreStatus, Timed};
+use rolegate_sql_store::{DatabaseUrl, Store, StoreStatus, Timed, unix_millis};
 use secrecy::SecretString;
-use std::{cell::RefCell, ops::Range, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    ops::Range,
+    sync::Arc,
+};
+
+/// When the simulation begins, in Unix seconds.
+const EPOCH: u64 = 1_800_000_000;
 
 thread_local! {
     static DATABASE: RefCell<Arc<MemoryStore>> = RefCell::default();
+    /// Seconds by which its clock was stepped, and what it has shown since.
+    static CLOCK: Cell<(i64, u64)> = Cell::default();
 }
 
 /// From now on the database is an empty one.
 pub fn reset(seed: u64) {
     DATABASE.set(Arc::default());
+    CLOCK.set((0, 0));
     faults::reset(seed);
+}
+
+/// Steps the clock of the database.
+pub fn step_clock(seconds: i64) {
+    CLOCK.set((CLOCK.get().0 + seconds, 0));
+}
+
+/// The clock of the database, in Unix seconds. Hosts take turns within a tick, and it does not go back.
+fn now() -> u64 {
+    let (stepped, shown) = CLOCK.get();
+    let elapsed = u64::try_from(unix_millis()).unwrap_or(0) / 1000;
+    let now = (EPOCH + elapsed).saturating_add_signed(stepped).max(shown);
+    CLOCK.set((stepped, now));
+    now
 }
 
 /// Opens the store that all processes of the simulation share.
@@ -43,7 +67,7 @@ struct Disturbed(Arc<MemoryStore>);
 impl Disturbed {
     /// The database, whose clock shows the present.
     fn database(&self) -> &MemoryStore {
-        self.0.set_time(faults::now());
+        self.0.set_time(now());
         &self.0
     }
 }

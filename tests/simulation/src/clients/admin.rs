@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 const NAME: &str = "admin";
 
-pub(crate) fn names() -> impl Iterator<Item = String> {
+fn names() -> impl Iterator<Item = String> {
     (0..USERS).map(|user| format!("user-{user}")).chain([VICTIM.to_owned()])
 }
 
