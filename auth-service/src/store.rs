@@ -19,6 +19,9 @@ mod opaque_tokens;
 mod seal;
 mod sealed_record;
 mod second_factor;
+#[cfg(simulation)]
+#[path = "../../tests/simulation/stores/users.rs"]
+pub mod simulated;
 mod sql;
 mod tables;
 mod transfer;
@@ -30,7 +33,11 @@ pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub(crate) use sealed_record::SealedRecord;
 pub(crate) use second_factor::{PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor};
-pub(crate) use sql::{open, open_beside};
+#[cfg(simulation)]
+pub(crate) use simulated::open;
+#[cfg(not(simulation))]
+pub(crate) use sql::open;
+pub(crate) use sql::open_beside;
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
 
@@ -288,5 +295,10 @@ fn require_admin(
     Ok(())
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(simulation)))]
 pub(crate) mod tests;
+#[cfg(simulation)]
+#[expect(dead_code, reason = "some of it is for tests only")]
+mod tests {
+    pub(super) mod memory;
+}

@@ -8,9 +8,12 @@ mod writes;
 pub(crate) use deleted_authors::DeletedAuthors;
 pub(crate) use error::PostError;
 
-use crate::{post::Post, store};
+use crate::{
+    post::Post,
+    store::{self, Database},
+};
 use rolegate_auth_client::{AuthClient, CallContext};
-use rolegate_sql_store::{BatchedReads, Database, Timed};
+use rolegate_sql_store::{BatchedReads, Timed};
 use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 

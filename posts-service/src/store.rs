@@ -5,7 +5,8 @@ pub(crate) mod deleted_authors;
 
 use crate::post::{Post, PostContent};
 use rolegate_program::program::Failure;
-use rolegate_sql_store::{Database, DatabaseUrl, Inspection, Statement, StoreError, Tables};
+pub use rolegate_sql_store::Database;
+use rolegate_sql_store::{DatabaseUrl, Inspection, Statement, StoreError, Tables};
 use std::sync::Arc;
 
 /// The label of this store in metrics.

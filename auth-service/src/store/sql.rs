@@ -43,6 +43,7 @@ const SET_PASSWORD: &str =
 const SET_ROLE: &str = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
 
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
+#[cfg_attr(simulation, expect(dead_code, reason = "the simulated one is used"))]
 pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
     Ok(SqlStore::of(url.open(&TABLES, Some(true)).await?))
 }

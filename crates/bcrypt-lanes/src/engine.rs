@@ -3,7 +3,9 @@
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
-use std::thread::{self, JoinHandle};
+#[cfg(not(simulation))]
+use std::thread;
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use futures_channel::oneshot;
@@ -59,13 +61,23 @@ impl Engine {
         };
         for worker in 0..settings.threads {
             let (shared, sender) = (Arc::clone(&engine.shared), sender.clone());
-            let thread = thread::Builder::new().name(format!("bcrypt-{worker}"));
-            engine.threads.push(thread.spawn(move || {
+            let measure = move || {
+                let priority = if cfg!(simulation) { Ok(()) } else { lower_priority() };
                 // The engine is gone if a later thread could not be created.
-                let _ = sender.send((lower_priority(), calibrate(settings.lanes)));
-                drop(sender);
-                shared.work(worker);
-            })?);
+                let _ = sender.send((priority, calibrate(settings.lanes)));
+            };
+            #[cfg(simulation)]
+            {
+                measure();
+                tokio::spawn(async move { shared.work(worker).await });
+            }
+            #[cfg(not(simulation))]
+            engine.threads.push(thread::Builder::new().name(format!("bcrypt-{worker}")).spawn(
+                move || {
+                    measure();
+                    futures_executor::block_on(shared.work(worker));
+                },
+            )?);
         }
         drop(sender);
         let (priorities, times): (Vec<_>, Vec<_>) = measurements.into_iter().unzip();

@@ -2,14 +2,14 @@
 
 use std::hint;
 use std::iter;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 #[cfg(test)]
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use futures_executor::block_on;
+use futures_util::FutureExt as _;
 use tokio::sync::Notify;
 
 use crate::kernel::Lane;
@@ -111,15 +111,16 @@ impl Shared {
         self.wake();
     }
 
-    /// Runs worker number `worker`. A panic loses only the jobs in its lanes.
-    pub(crate) fn work(&self, worker: usize) {
-        while panic::catch_unwind(AssertUnwindSafe(|| self.serve(worker))).is_err() {
+    /// Runs worker number `worker`, on a thread of its own; in a simulation, as a task. A panic loses only
+    /// the jobs in its lanes.
+    pub(crate) async fn work(&self, worker: usize) {
+        while AssertUnwindSafe(self.serve(worker)).catch_unwind().await.is_err() {
             let panicked = Stats { panics: 1, ..Stats::default() };
             self.locked(|scheduler| scheduler.report(worker, Load::default(), panicked));
         }
     }
 
-    fn serve(&self, worker: usize) {
+    async fn serve(&self, worker: usize) {
         let mut lane_group = LaneGroup::new(self.settings.lanes);
         let mut taken = Vec::with_capacity(self.settings.lanes);
         let mut since = Instant::now();
@@ -136,7 +137,7 @@ impl Shared {
             });
             let Some(slice) = visit else { return self.wake() };
             if lane_group.width() + taken.len() == 0 {
-                block_on(self.submitted.notified());
+                self.submitted.notified().await;
                 since = Instant::now();
                 continue;
             }
@@ -147,6 +148,9 @@ impl Shared {
             #[cfg(test)]
             assert!(!self.inject_panic.swap(false, Ordering::Relaxed), "sabotaged");
             let (width, iterations) = (lane_group.width(), lane_group.step(slice));
+            // The time that a slice is to take.
+            #[cfg(simulation)]
+            tokio::time::sleep(Duration::from_millis(1)).await;
             let now = Instant::now();
             let ended = lane_group.collect_finished(now);
             let load = lane_group.load();

@@ -9,7 +9,18 @@ use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
 };
+#[cfg(not(simulation))]
 use tokio::net::{TcpStream, lookup_host};
+#[cfg(simulation)]
+use turmoil::net::TcpStream;
+
+/// The simulated hosts `auth-1`, `auth-2` and so on are the replicas of `auth`.
+#[cfg(simulation)]
+async fn lookup_host((host, port): (&str, u16)) -> io::Result<impl Iterator<Item = SocketAddr>> {
+    let name = regex::Regex::new(&format!("^{host}(-[0-9]+)?$")).map_err(io::Error::other)?;
+    let addresses = turmoil::lookup_many(name);
+    Ok(addresses.into_iter().map(move |address| SocketAddr::new(address, port)))
+}
 
 /// What clients must know about a service.
 #[derive(Clone, Copy, Debug)]

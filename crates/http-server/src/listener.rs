@@ -8,12 +8,15 @@ use rolegate_grpc_tls::{ServerTls, TlsStream};
 use rolegate_program::settings::SettingError;
 use rolegate_telemetry::log_once::LogOnce;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+#[cfg(not(simulation))]
+use tokio::net::{TcpListener, TcpStream};
 use tokio::{
-    net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, sleep_until, timeout, timeout_at},
 };
 use tokio_util::either::Either;
+#[cfg(simulation)]
+use turmoil::net::{TcpListener, TcpStream};
 
 /// Between two attempts to accept while the system is out of resources.
 const BACK_OFF: Duration = Duration::from_millis(100);
@@ -28,7 +31,7 @@ const NOTICE_INTERVAL: Duration = Duration::from_secs(10);
 pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
 /// A bound TCP socket and the connections that it accepts.
-#[derive(Debug)]
+#[cfg_attr(not(simulation), derive(Debug))]
 pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
@@ -41,6 +44,14 @@ pub struct Listener {
     paused_until: Option<Instant>,
     /// By the cap. The one per address, which one peer can reach, must not hide the other.
     notices: LogOnce<&'static str>,
+}
+
+/// The simulated socket has no `Debug`.
+#[cfg(simulation)]
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.address.fmt(formatter)
+    }
 }
 
 /// An accepted connection.

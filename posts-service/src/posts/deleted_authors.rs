@@ -2,13 +2,16 @@
 
 use crate::{
     post::PostsOfDeletedUsers,
-    store::deleted_authors::{Deleted, advance, position, take_posts},
+    store::{
+        Database,
+        deleted_authors::{Deleted, advance, position, take_posts},
+    },
 };
 use rolegate_auth_client::{
     CallError, UserChange, UserEvent, UserWatcher, WatchError, WatchProgress,
 };
 use rolegate_program::secret::SecretSource;
-use rolegate_sql_store::{Database, StoreError};
+use rolegate_sql_store::StoreError;
 use secrecy::SecretString;
 use std::{mem, sync::Arc, time::Duration};
 use tokio::time::Instant;

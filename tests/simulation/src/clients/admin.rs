@@ -1,0 +1,136 @@
+//! The admin: makes the users, changes them while everything fails, and looks at the end.
+
+use super::{
+    USERS, below, dice,
+    guesser::VICTIM,
+    password, pause,
+    user::{access, begin, finish},
+};
+use crate::{
+    history::{Change, Shared, call, now},
+    programs::ADMIN_PASSWORD,
+};
+use rand::rngs::StdRng;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::sleep;
+
+const NAME: &str = "admin";
+
+fn names() -> impl Iterator<Item = String> {
+    (0..USERS).map(|user| format!("user-{user}")).chain([VICTIM.to_owned()])
+}
+
+pub(crate) async fn admin(history: Shared, seed: u64) -> turmoil::Result {
+    let mut dice = dice(seed, 0);
+    let mut token = log_in(&history).await;
+    for name in names() {
+        register(&history, &mut token, name).await;
+    }
+    while !history.borrow().is_calm {
+        let user = usize::try_from(below(&mut dice, USERS as u64))?;
+        let change = match below(&mut dice, 10) {
+            0..6 => {
+                Change::Role(["user", "author", "author"][usize::try_from(below(&mut dice, 3))?])
+            }
+            6..8 => Change::Disabled(below(&mut dice, 3) == 0),
+            _ => Change::SignOut,
+        };
+        make(&history, &mut token, user, &change, &mut dice).await;
+        pause(&mut dice, 400).await;
+    }
+    look(&history, token).await;
+    history.borrow_mut().is_over = true;
+    Ok(())
+}
+
+/// Makes a change, and lets the user's next request begin as soon as it is acknowledged.
+async fn make(
+    history: &Shared,
+    token: &mut String,
+    user: usize,
+    change: &Change,
+    dice: &mut StdRng,
+) {
+    let id = history.borrow().users[user].1;
+    let role_path = format!("/users/{id}/role");
+    let (method, path, body) = match &change {
+        Change::Role(role) => ("PUT", role_path, Some(json!({"role": role}))),
+        Change::Disabled(disabled) => {
+            ("PATCH", format!("/users/{id}"), Some(json!({"disabled": disabled})))
+        }
+        Change::SignOut => ("DELETE", format!("/users/{id}/tokens"), None),
+    };
+    let index = begin(history, user, change.clone());
+    let line = format!("admin wants {change:?} of user-{user}");
+    history.borrow_mut().line(&line);
+    let (_, ended, answer) = call(history, NAME, (method, &path), Some(token), body).await;
+    finish(history, index, ended, &answer);
+    if answer.status == 401 {
+        *token = log_in(history).await;
+    }
+    let of_user = history.borrow().tokens[user].clone();
+    if let Some(of_user) = of_user
+        && answer.is_ok()
+        && below(dice, 2) == 0
+    {
+        access(history, user, &of_user, "/author").await;
+    }
+}
+
+/// Logs in, however long it takes.
+async fn log_in(history: &Shared) -> String {
+    loop {
+        let body = json!({"username": NAME, "password": ADMIN_PASSWORD});
+        let (_, _, answer) = call(history, NAME, ("POST", "/login"), None, Some(body)).await;
+        if answer.is_ok() {
+            return answer.text("access_token");
+        }
+        sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Makes a user, and learns the id.
+async fn register(history: &Shared, token: &mut String, name: String) {
+    loop {
+        let body = json!({"username": name, "password": password(&name)});
+        let (_, _, made) = call(history, NAME, ("POST", "/register"), None, Some(body)).await;
+        let path = format!("/users?username={name}");
+        let (_, _, found) = call(history, NAME, ("GET", &path), Some(token), None).await;
+        if let Some(id) = found.body["users"][0]["id"].as_i64()
+            && (made.is_ok() || made.status == 400)
+        {
+            let mut history = history.borrow_mut();
+            history.users.push((name, id));
+            return history.tokens.push(None);
+        }
+        sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Waits until everything works again, and notes what is stored then.
+async fn look(history: &Shared, mut token: String) {
+    let since = now();
+    loop {
+        let users = call(history, NAME, ("GET", "/users"), Some(&token), None).await.2;
+        let posts = call(history, NAME, ("GET", "/posts?limit=200"), Some(&token), None).await.2;
+        if users.status == 401 {
+            token = log_in(history).await;
+        } else if users.is_ok() && posts.is_ok() {
+            let text = |value: &Value, field: &str| value[field].as_str().unwrap_or("").to_owned();
+            let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+            let users = list(&users.body["users"])
+                .iter()
+                .map(|user| {
+                    (text(user, "username"), text(user, "role"), user["disabled"] == json!(true))
+                })
+                .collect();
+            let posts = list(&posts.body["posts"]).iter().map(|post| text(post, "title")).collect();
+            let mut history = history.borrow_mut();
+            history.recovered = now() - since;
+            history.end = Some((users, posts));
+            return;
+        }
+        sleep(Duration::from_millis(200)).await;
+    }
+}

@@ -1,0 +1,28 @@
+//! Guesses the password of a user who never logs in, faster than is allowed.
+
+use super::{below, dice, pause};
+use crate::history::{Shared, call, now};
+use serde_json::json;
+
+/// Whose password it is.
+pub(crate) const VICTIM: &str = "victim";
+
+/// In so many seconds one window of a minute is open at most.
+const SECONDS: u64 = 50;
+
+pub(crate) async fn guesser(history: Shared, seed: u64) -> turmoil::Result {
+    let mut dice = dice(seed, 1);
+    while history.borrow().users.len() <= super::USERS {
+        pause(&mut dice, 50).await;
+    }
+    let begun = now();
+    while !history.borrow().is_calm && (now() - begun).as_secs() < SECONDS {
+        let guess = format!("guess {}", below(&mut dice, 1_000_000));
+        let body = json!({"username": VICTIM, "password": guess});
+        let path = if below(&mut dice, 2) == 0 { "/login" } else { "/sessions" };
+        let (_, _, answer) = call(&history, "guesser", ("POST", path), None, Some(body)).await;
+        history.borrow_mut().guesses.push(answer.status);
+        pause(&mut dice, 700).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! A user: logs in, and does what the role allows and what it does not, several requests at a time.
+
+use super::{below, dice, log_in, pause};
+use crate::history::{Access, Change, ChangeOf, Outcome, Shared, call};
+use rand::rngs::StdRng;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+pub(crate) async fn user(history: Shared, seed: u64, user: usize) -> turmoil::Result {
+    let mut dice = dice(seed, 100 + user as u64);
+    while history.borrow().users.len() <= user {
+        pause(&mut dice, 50).await;
+    }
+    while !history.borrow().is_calm {
+        let token = history.borrow().tokens[user].clone();
+        match token {
+            None => {
+                let path = if below(&mut dice, 3) == 0 { "/sessions" } else { "/login" };
+                log_in(&history, user, path).await;
+                pause(&mut dice, 300).await;
+            }
+            Some(token) => burst(&history, &mut dice, user, token).await,
+        }
+        pause(&mut dice, 120).await;
+    }
+    Ok(())
+}
+
+/// Requests that share batches.
+async fn burst(history: &Shared, dice: &mut StdRng, user: usize, token: (usize, String)) {
+    if below(dice, 40) == 0 {
+        return sign_out(history, user, &token).await;
+    }
+    let mut requests = JoinSet::new();
+    for _ in 0..=below(dice, 3) {
+        let (history, token, dice) = (history.clone(), token.clone(), below(dice, 10));
+        requests.spawn_local(async move {
+            match dice {
+                0..5 => access(&history, user, &token, "/profile").await,
+                5..9 => access(&history, user, &token, "/author").await,
+                _ => post(&history, user, &token).await,
+            }
+        });
+    }
+    while requests.join_next().await.is_some() {}
+}
+
+/// Asks for something, and forgets a token that is refused.
+pub(super) async fn access(history: &Shared, user: usize, token: &(usize, String), path: &str) {
+    let name = history.borrow().users[user].0.clone();
+    let (begun, ended, answer) = call(history, &name, ("GET", path), Some(&token.1), None).await;
+    let mut history = history.borrow_mut();
+    let (of_authors, role) = (path == "/author", answer.text("role"));
+    let (login, status) = (token.0, answer.status);
+    history.accesses.push(Access { login, begun, ended, of_authors, status, role });
+    forget(&mut history.tokens[user], login, status);
+}
+
+fn forget(current: &mut Option<(usize, String)>, login: usize, status: u16) {
+    if status == 401 && current.as_ref().is_some_and(|(current, _)| *current == login) {
+        *current = None;
+    }
+}
+
+async fn post(history: &Shared, user: usize, token: &(usize, String)) {
+    let name = history.borrow().users[user].0.clone();
+    let title = {
+        let mut history = history.borrow_mut();
+        let title = format!("post {} of {name}", history.posts.len());
+        history.posts.push((title.clone(), Outcome::Unknown));
+        title
+    };
+    let body = json!({"title": title, "content": "text"});
+    let (begun, ended, answer) =
+        call(history, &name, ("POST", "/posts"), Some(&token.1), Some(body)).await;
+    let mut history = history.borrow_mut();
+    let outcome = match () {
+        () if answer.is_ok() => Outcome::Done,
+        () if answer.is_refusal() => Outcome::Refused,
+        () => Outcome::Unknown,
+    };
+    for post in &mut history.posts {
+        if post.0 == title {
+            post.1 = outcome;
+        }
+    }
+    let (login, status) = (token.0, answer.status);
+    let role = String::new();
+    history.accesses.push(Access { login, begun, ended, of_authors: true, status, role });
+    forget(&mut history.tokens[user], login, status);
+}
+
+/// Ends all tokens, by an access token. A session would end only itself.
+async fn sign_out(history: &Shared, user: usize, token: &(usize, String)) {
+    let name = history.borrow().users[user].0.clone();
+    if token.1.starts_with("rgs_") {
+        return;
+    }
+    let index = begin(history, user, Change::SignOut);
+    let (_, ended, answer) = call(history, &name, ("POST", "/logout"), Some(&token.1), None).await;
+    finish(history, index, ended, &answer);
+}
+
+/// Notes a change before it is asked for.
+pub(super) fn begin(history: &Shared, user: usize, change: Change) -> usize {
+    let mut history = history.borrow_mut();
+    let begun = history.step();
+    let ended = usize::MAX;
+    history.changes.push(ChangeOf { user, change, begun, ended, outcome: Outcome::Unknown });
+    history.changes.len() - 1
+}
+
+pub(super) fn finish(history: &Shared, index: usize, ended: usize, answer: &crate::http::Answer) {
+    let change = &mut history.borrow_mut().changes[index];
+    if answer.is_ok() {
+        (change.ended, change.outcome) = (ended, Outcome::Done);
+    } else if answer.is_refusal() {
+        (change.ended, change.outcome) = (ended, Outcome::Refused);
+    }
+}

@@ -1,0 +1,202 @@
+//! What fails in a run, and when: drawn from the seed before it begins.
+
+use crate::clients::{below, dice};
+use rand::rngs::StdRng;
+use rolegate_auth_service::store::simulated::{faults as users, step_clock};
+use rolegate_posts_service::store::faults as posts;
+use std::{collections::BTreeMap, time::Duration};
+use turmoil::Sim;
+
+pub(crate) const AUTH: [&str; 3] = ["auth-1", "auth-2", "auth-3"];
+/// The first and the last moment of faults, in milliseconds.
+const BEGIN: u64 = 2_000;
+const END: u64 = 24_000;
+/// When everything is whole again.
+pub(crate) const CALM: Duration = Duration::from_millis(END + 1_000);
+/// Seconds by which the database's clock may be behind what it showed: docs/backup-and-recovery.md.
+const MAX_STEP_BACK: i64 = 2;
+
+type Link = (&'static str, &'static str);
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fault {
+    Cut(Link),
+    CutOneWay(Link),
+    Repair(Link),
+    Hold(Link),
+    Release(Link),
+    Slow(Link, u64),
+    /// Segments lost, in a million.
+    Lossy(Link, u32),
+    Crash(&'static str),
+    Start(&'static str),
+    SlowUsers(users::Plan),
+    SlowPosts(posts::Plan),
+    StepClock(i64),
+}
+
+/// The faults of a run, the next one last.
+pub(crate) struct Faults {
+    due: Vec<(u64, Fault)>,
+    pub(crate) done: BTreeMap<&'static str, u64>,
+    /// Whether the gateway may have lost sight of an auth-service.
+    pub(crate) has_moved_names: bool,
+    /// Starts of auth-services after the first.
+    pub(crate) restarts: u32,
+}
+
+impl Faults {
+    pub(crate) fn draw(seed: u64) -> Self {
+        let mut dice = dice(seed, 7);
+        let mut due = Vec::new();
+        let kinds: Vec<u64> = (0..9).filter(|_| below(&mut dice, 2) == 0).collect();
+        let number = if kinds.is_empty() { 0 } else { 1 + below(&mut dice, 14) };
+        for _ in 0..number {
+            let kind = kinds[usize::try_from(below(&mut dice, kinds.len() as u64)).unwrap_or(0)];
+            add(&mut due, &mut dice, kind);
+        }
+        due.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        Self { due, done: BTreeMap::new(), has_moved_names: false, restarts: 0 }
+    }
+
+    /// Does what is due.
+    pub(crate) fn apply(&mut self, sim: &mut Sim<'_>, log: &mut dyn FnMut(String)) {
+        while let Some((_, fault)) =
+            self.due.pop_if(|(at, _)| u128::from(*at) <= sim.elapsed().as_millis())
+        {
+            log(format!("fault: {fault:?}"));
+            self.make(sim, fault);
+        }
+    }
+
+    /// Nothing fails any more.
+    pub(crate) fn end(&mut self, sim: &mut Sim<'_>) {
+        self.due.clear();
+        for link in links() {
+            sim.repair(link.0, link.1);
+            sim.release(link.0, link.1);
+            sim.set_link_fail_rate(link.0, link.1, 0.0);
+            sim.set_link_max_message_latency(link.0, link.1, Duration::from_millis(5));
+        }
+        for host in AUTH.into_iter().chain(["gateway", "posts"]) {
+            if !sim.is_host_running(host) {
+                self.make(sim, Fault::Start(host));
+            }
+        }
+        users::plan(users::Plan { delay: 2, ..users::Plan::default() });
+        posts::plan(posts::Plan { delay: 2, ..posts::Plan::default() });
+    }
+
+    fn make(&mut self, sim: &mut Sim<'_>, fault: Fault) {
+        let name = match fault {
+            Fault::Cut((a, b)) => {
+                sim.partition(a, b);
+                "cut"
+            }
+            Fault::CutOneWay((a, b)) => {
+                sim.partition_oneway(a, b);
+                "cut_one_way"
+            }
+            Fault::Hold((a, b)) => {
+                sim.hold(a, b);
+                "held"
+            }
+            Fault::Slow((a, b), millis) => {
+                sim.set_link_max_message_latency(a, b, Duration::from_millis(millis));
+                "slow"
+            }
+            Fault::Lossy((a, b), millionths) => {
+                sim.set_link_fail_rate(a, b, f64::from(millionths) / 1e6);
+                "lossy"
+            }
+            Fault::Crash(host) => {
+                sim.crash(host);
+                "crash"
+            }
+            Fault::SlowUsers(plan) => {
+                users::plan(plan);
+                "users"
+            }
+            Fault::SlowPosts(plan) => {
+                posts::plan(plan);
+                "posts"
+            }
+            Fault::StepClock(seconds) => {
+                step_clock(seconds);
+                "clock"
+            }
+            Fault::Repair((a, b)) => return sim.repair(a, b),
+            Fault::Release((a, b)) => return sim.release(a, b),
+            Fault::Start(host) => {
+                self.restarts += u32::from(AUTH.contains(&host));
+                return sim.bounce(host);
+            }
+        };
+        *self.done.entry(name).or_default() += 1;
+        self.has_moved_names |= match fault {
+            Fault::SlowPosts(_) | Fault::StepClock(_) | Fault::Crash("posts") => false,
+            Fault::Cut(link)
+            | Fault::CutOneWay(link)
+            | Fault::Hold(link)
+            | Fault::Slow(link, _)
+            | Fault::Lossy(link, _) => {
+                link.0 == "gateway" && link.1 != "posts" || link.1 == "gateway"
+            }
+            _ => true,
+        };
+    }
+}
+
+/// A fault of this kind, and its end.
+fn add(due: &mut Vec<(u64, Fault)>, dice: &mut StdRng, kind: u64) {
+    let at = BEGIN + below(dice, END - BEGIN);
+    // Most are short, some outlast the deadlines of calls and pings.
+    let millis = [200, 1_500, 8_000, 18_000][usize::try_from(below(dice, 4)).unwrap_or(0)];
+    let until = (at + 20 + below(dice, millis)).min(END);
+    let all: Vec<Link> = links().collect();
+    let link = all[usize::try_from(below(dice, all.len() as u64)).unwrap_or(0)];
+    let back = (link.1, link.0);
+    let hosts = [AUTH[0], AUTH[1], AUTH[2], "posts", "gateway"];
+    let host = hosts[usize::try_from(below(dice, 5)).unwrap_or(0)];
+    let (fault, end) = match kind {
+        0 => (Fault::Cut(link), Some(Fault::Repair(link))),
+        1 => {
+            let link = if below(dice, 2) == 0 { link } else { back };
+            (Fault::CutOneWay(link), Some(Fault::Repair(link)))
+        }
+        2 => (Fault::Hold(link), Some(Fault::Release(link))),
+        3 => (Fault::Slow(link, 20 + below(dice, 600)), Some(Fault::Slow(link, 5))),
+        4 => {
+            let millionths = 200 + u32::try_from(below(dice, 20_000)).unwrap_or(0);
+            (Fault::Lossy(link, millionths), Some(Fault::Lossy(link, 0)))
+        }
+        5 => (Fault::Crash(host), Some(Fault::Start(host))),
+        6 => {
+            let delay = [20, 300, 4_000][usize::try_from(below(dice, 3)).unwrap_or(0)];
+            let (refused, lost) = (below(dice, 3) * below(dice, 200), below(dice, 400));
+            let plan = users::Plan { delay: below(dice, delay), refused, lost };
+            (Fault::SlowUsers(plan), Some(Fault::SlowUsers(users::Plan::default())))
+        }
+        7 => {
+            let (refused, lost) = (below(dice, 200), below(dice, 400));
+            let plan = posts::Plan { delay: below(dice, 300), refused, lost };
+            (Fault::SlowPosts(plan), Some(Fault::SlowPosts(posts::Plan::default())))
+        }
+        _ if below(dice, 2) == 0 => {
+            (Fault::StepClock(1 + i64::try_from(below(dice, 9)).unwrap_or(0)), None)
+        }
+        // Once in a run, or the steps would add up.
+        _ if due.iter().all(|(_, fault)| !matches!(fault, Fault::StepClock(..0))) => {
+            (Fault::StepClock(-MAX_STEP_BACK), None)
+        }
+        _ => return,
+    };
+    due.push((at, fault));
+    due.extend(end.map(|end| (until, end)));
+}
+
+/// Between programs. Clients have only slow ones, so that each call ends.
+fn links() -> impl Iterator<Item = Link> {
+    let to_auth = |from| AUTH.into_iter().map(move |auth| (from, auth));
+    to_auth("gateway").chain(to_auth("posts")).chain([("gateway", "posts")])
+}

@@ -1,0 +1,132 @@
+//! What clients did and saw, in the order in which it happened: all of it happens in one thread.
+
+use crate::http::Answer;
+use std::{cell::RefCell, rc::Rc, time::Duration};
+
+/// A change that an admin or the user asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Role(&'static str),
+    Disabled(bool),
+    /// Ends all tokens and sessions.
+    SignOut,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Not known yet, or never.
+    Unknown,
+    Done,
+    Refused,
+}
+
+/// A change of a user, from `begun` to `ended`, which are steps of the history.
+#[derive(Clone, Debug)]
+pub(crate) struct ChangeOf {
+    pub(crate) user: usize,
+    pub(crate) change: Change,
+    pub(crate) begun: usize,
+    pub(crate) ended: usize,
+    pub(crate) outcome: Outcome,
+}
+
+/// A login that gave this token, or none.
+#[derive(Clone, Debug)]
+pub(crate) struct Login {
+    pub(crate) user: usize,
+    pub(crate) begun: usize,
+    pub(crate) ended: usize,
+    pub(crate) status: u16,
+}
+
+/// A request with the token of a login.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) login: usize,
+    pub(crate) begun: usize,
+    pub(crate) ended: usize,
+    /// Whether only authors and admins may do it.
+    pub(crate) of_authors: bool,
+    pub(crate) status: u16,
+    /// The role that the answer names, if it does.
+    pub(crate) role: String,
+}
+
+#[derive(Default)]
+pub(crate) struct History {
+    steps: usize,
+    pub(crate) changes: Vec<ChangeOf>,
+    pub(crate) logins: Vec<Login>,
+    pub(crate) accesses: Vec<Access>,
+    /// The answers to guesses of a password.
+    pub(crate) guesses: Vec<u16>,
+    /// Titles of posts, and whether they were acknowledged.
+    pub(crate) posts: Vec<(String, Outcome)>,
+    /// Of users who exist since the start: the name and the id.
+    pub(crate) users: Vec<(String, i64)>,
+    /// Each user's last token, with its login.
+    pub(crate) tokens: Vec<Option<(usize, String)>>,
+    pub(crate) requests: usize,
+    /// Calls that took longer than they may.
+    pub(crate) late: Vec<String>,
+    /// The longest call, in milliseconds.
+    pub(crate) longest: u128,
+    /// What happened, a line each.
+    pub(crate) lines: Vec<String>,
+    /// No more faults.
+    pub(crate) is_calm: bool,
+    /// The clients are done.
+    pub(crate) is_over: bool,
+    /// What the admin saw at the end: each user's name, role and whether they are disabled; and the titles.
+    pub(crate) end: Option<(Vec<(String, String, bool)>, Vec<String>)>,
+    /// How long it took after the last fault until everything worked.
+    pub(crate) recovered: Duration,
+}
+
+pub(crate) type Shared = Rc<RefCell<History>>;
+
+/// The time since the simulation began.
+pub(crate) fn now() -> Duration {
+    turmoil::sim_elapsed().unwrap_or_default()
+}
+
+impl History {
+    pub(crate) fn step(&mut self) -> usize {
+        self.steps += 1;
+        self.steps
+    }
+
+    pub(crate) fn line(&mut self, line: &str) {
+        self.line_at(now(), line);
+    }
+
+    pub(crate) fn line_at(&mut self, at: Duration, line: &str) {
+        self.lines.push(format!("{:>9.3} {line}", at.as_secs_f64()));
+    }
+}
+
+/// Makes a call, notes how long it took, and returns the steps at which it began and ended.
+pub(crate) async fn call(
+    history: &Shared,
+    who: &str,
+    (method, path): (&str, &str),
+    token: Option<&str>,
+    body: Option<serde_json::Value>,
+) -> (usize, usize, Answer) {
+    let begun = history.borrow_mut().step();
+    let since = tokio::time::Instant::now();
+    let answer = crate::http::call(method, path, token, body).await;
+    let took = since.elapsed();
+    let mut history = history.borrow_mut();
+    let ended = history.step();
+    history.requests += 1;
+    history.longest = history.longest.max(took.as_millis());
+    let error = answer.body["detail"].as_str().or(answer.body.as_str()).unwrap_or_default();
+    let line =
+        format!("{who} {method} {path}: {} {error} ({} ms)", answer.status, took.as_millis());
+    history.line(&line);
+    if took > crate::http::bound(method, path) {
+        history.late.push(line);
+    }
+    (begun, ended, answer)
+}

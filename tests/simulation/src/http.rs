@@ -1,0 +1,88 @@
+//! A client of the gateway's API.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Request, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use std::{error::Error, time::Duration};
+use tokio::time::timeout;
+use turmoil::net::TcpStream;
+
+/// After which a client gives up on a gateway that is down. The networks of clients are slow at worst.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What a call came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// 0 without an answer: the connection was refused, or ended.
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    pub(crate) fn is_ok(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Whether it says that nothing was changed.
+    pub(crate) fn is_refusal(&self) -> bool {
+        (400..500).contains(&self.status)
+    }
+
+    pub(crate) fn text(&self, field: &str) -> String {
+        self.body[field].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// How long a call may take: five seconds for each decision, read or change, ten with a password
+/// (`docs/http-api.md`, 504), and one for a refusal that waits for its turn, the network, and the ticks.
+pub(crate) fn bound(method: &str, path: &str) -> Duration {
+    let seconds = match (method, path) {
+        ("POST", "/login" | "/sessions" | "/register") => 10,
+        ("GET", "/profile" | "/author") => 5,
+        // The decision of the gateway, and then the call.
+        ("GET", "/users" | "/posts") => 10,
+        // posts-service decides anew, and asks for the author's name.
+        ("POST", "/posts") => 10,
+        _ => 10,
+    };
+    Duration::from_secs(seconds + 1)
+}
+
+/// Calls the gateway, on a connection of its own.
+pub(crate) async fn call(
+    method: &str,
+    path: &str,
+    token: Option<&str>,
+    body: Option<Value>,
+) -> Answer {
+    match send(method, path, token, body).await {
+        Ok(answer) => answer,
+        Err(error) => Answer { status: 0, body: Value::String(error.to_string()) },
+    }
+}
+
+async fn send(
+    method: &str,
+    path: &str,
+    token: Option<&str>,
+    body: Option<Value>,
+) -> Result<Answer, Box<dyn Error>> {
+    // A host that is down answers nothing.
+    let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(("gateway", 8000))).await??;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    let mut request = Request::builder().method(method).uri(path).header("host", "gateway:8000");
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    if body.is_some() {
+        request = request.header("content-type", "application/json");
+    }
+    let body = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
+    let response = sender.send_request(request.body(Full::new(body))?).await?;
+    let status = response.status().as_u16();
+    let body = response.into_body().collect().await?.to_bytes();
+    Ok(Answer { status, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+}

@@ -1,0 +1,128 @@
+//! One run, of one seed.
+
+use crate::{
+    clients,
+    faults::{AUTH, CALM, Faults},
+    history::{History, Shared},
+    programs,
+    properties::{self, Verdict},
+};
+use mad_turmoil::{rand::set_rng, time::SimClocksGuard};
+use rand::{SeedableRng as _, rngs::StdRng};
+use rolegate_auth_service::store::simulated as users;
+use rolegate_posts_service::store as posts;
+use sha2::{Digest as _, Sha256};
+use std::{fmt::Write as _, io::Write as _, process::ExitCode, time::Duration};
+
+/// Of simulated time; nothing may take as long.
+const END: Duration = Duration::from_secs(90);
+const TICK: Duration = Duration::from_millis(2);
+
+pub(crate) fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (seed, trace) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [seed] => (seed.parse(), false),
+        [seed, "--trace"] => (seed.parse(), true),
+        _ => ("".parse(), false),
+    };
+    let Ok(seed) = seed else {
+        let _ = writeln!(std::io::stderr(), "usage: simulation SEED [--trace]");
+        return ExitCode::from(64);
+    };
+    // Before the first `HashMap` takes its seed.
+    set_rng(StdRng::seed_from_u64(seed));
+    let _clocks = SimClocksGuard::init();
+    if trace {
+        let lines = tracing_subscriber::fmt().without_time().with_ansi(false);
+        lines.with_max_level(tracing::Level::TRACE).with_writer(std::io::stdout).init();
+    }
+    let (history, faults, outcome) = run(seed, trace);
+    let history = history.borrow();
+    let mut verdict = properties::check(&history, &faults);
+    if let Err(error) = outcome {
+        verdict.violations.push(format!("a client or a program failed: {error}"));
+    }
+    report(seed, &history, &faults, &verdict)
+}
+
+fn run(seed: u64, trace: bool) -> (Shared, Faults, turmoil::Result) {
+    let history = Shared::default();
+    users::reset(seed);
+    posts::reset(seed.wrapping_add(1));
+    let mut sim = turmoil::Builder::new()
+        .rng_seed(seed)
+        .tick_duration(TICK)
+        .min_message_latency(Duration::from_millis(1))
+        .max_message_latency(Duration::from_millis(5))
+        .simulation_duration(END * 2)
+        .tcp_capacity(1024)
+        .enable_random_order()
+        .build();
+    for auth in AUTH {
+        sim.host(auth, || programs::restarted("auth-service", programs::auth_service));
+    }
+    sim.host("posts", || programs::restarted("posts-service", programs::posts_service));
+    sim.host("gateway", || programs::restarted("gateway", programs::gateway));
+    sim.client("admin", clients::admin(history.clone(), seed));
+    sim.client("guesser", clients::guesser(history.clone(), seed));
+    for user in 0..clients::USERS {
+        sim.client(format!("user-{user}"), clients::user(history.clone(), seed, user));
+    }
+    let mut faults = Faults::draw(seed);
+    let mut printed = 0;
+    let outcome = loop {
+        let is_calm = history.borrow().is_calm;
+        let at = sim.elapsed();
+        if !is_calm {
+            faults.apply(&mut sim, &mut |line| history.borrow_mut().line_at(at, &line));
+        }
+        if !is_calm && at >= CALM {
+            faults.end(&mut sim);
+            let mut history = history.borrow_mut();
+            history.is_calm = true;
+            history.line_at(at, "no more faults");
+        }
+        match sim.step() {
+            Ok(false) if sim.elapsed() < END => {}
+            Ok(_) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+        if trace {
+            let history = history.borrow();
+            let mut stdout = std::io::stdout().lock();
+            for line in &history.lines[printed..] {
+                let _ = writeln!(stdout, "{line}");
+            }
+            printed = history.lines.len();
+        }
+    };
+    (history, faults, outcome)
+}
+
+/// One line of numbers, and one for each violation.
+fn report(seed: u64, history: &History, faults: &Faults, verdict: &Verdict) -> ExitCode {
+    let mut digest = Sha256::new();
+    for line in &history.lines {
+        digest.update(line);
+    }
+    let digest = digest.finalize();
+    let hash = digest.iter().take(8).fold(String::new(), |hash, byte| format!("{hash}{byte:02x}"));
+    let mut line = format!("seed={seed} trace={hash} requests={}", history.requests);
+    let _ = write!(
+        line,
+        " longest_ms={} recovery_ms={}",
+        history.longest,
+        history.recovered.as_millis()
+    );
+    for (name, number) in &faults.done {
+        let _ = write!(line, " fault_{name}={number}");
+    }
+    for (name, number) in &verdict.checked {
+        let _ = write!(line, " {name}={number}");
+    }
+    for violation in &verdict.violations {
+        let _ = write!(line, "\nVIOLATION seed={seed} {violation}");
+    }
+    let _ = writeln!(std::io::stdout(), "{line}");
+    if verdict.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,98 @@
+//! What a seed does to the calls of a store: delays before and after them, errors instead of them, and answers
+//! that are lost after a write. Part of each simulated store.
+
+use rolegate_sql_store::{STATEMENT_TIMEOUT, StoreError};
+use std::{cell::RefCell, future::Future, time::Duration};
+use tokio::time::sleep;
+
+/// How often calls fail, in thousandths, and how long they take at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plan {
+    /// Milliseconds before and after a call.
+    pub delay: u64,
+    /// Calls that are not made.
+    pub refused: u64,
+    /// Writes that are made and not acknowledged.
+    pub lost: u64,
+}
+
+/// What happened so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Calls that were not made.
+    pub refused: u64,
+    /// Writes whose acknowledgement was lost.
+    pub lost: u64,
+}
+
+#[derive(Default)]
+struct State {
+    plan: Plan,
+    dice: u64,
+    counts: Counts,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+/// Begins anew, with these dice.
+pub fn reset(seed: u64) {
+    STATE.set(State { dice: seed, ..State::default() });
+}
+
+/// From now on calls are disturbed like this.
+pub fn plan(plan: Plan) {
+    STATE.with_borrow_mut(|state| state.plan = plan);
+}
+
+/// What was done to calls.
+pub fn counts() -> Counts {
+    STATE.with_borrow(|state| state.counts)
+}
+
+/// A number below this one, by splitmix64.
+fn below(bound: u64) -> u64 {
+    STATE.with_borrow_mut(|state| {
+        state.dice = state.dice.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state.dice ^ (state.dice >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound.max(1)
+    })
+}
+
+async fn delay() -> Result<(), StoreError> {
+    let Plan { delay, refused, .. } = STATE.with_borrow(|state| state.plan);
+    let time = Duration::from_millis(below(delay + 1));
+    sleep(time.min(STATEMENT_TIMEOUT)).await;
+    if time >= STATEMENT_TIMEOUT || below(1000) < refused {
+        STATE.with_borrow_mut(|state| state.counts.refused += 1);
+        return Err(StoreError::TimedOut);
+    }
+    Ok(())
+}
+
+/// A call that changes nothing.
+pub(crate) async fn read<T, E: From<StoreError>>(
+    call: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    delay().await?;
+    let found = call.await;
+    delay().await?;
+    found
+}
+
+/// A call that writes. Its caller may leave, or die, between the write and the answer.
+pub(crate) async fn write<T, E: From<StoreError>>(
+    call: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    delay().await?;
+    let written = call.await?;
+    let Plan { delay, lost, .. } = STATE.with_borrow(|state| state.plan);
+    sleep(Duration::from_millis(below(delay + 1))).await;
+    if below(1000) < lost {
+        STATE.with_borrow_mut(|state| state.counts.lost += 1);
+        return Err(StoreError::OutcomeUnknown("the answer was lost", None).into());
+    }
+    Ok(written)
+}

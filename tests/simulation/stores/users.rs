@@ -1,0 +1,168 @@
+//! The users' store of a simulation: the one in memory of the conformance suite, which all auth-services share,
+//! behind delays and errors. Compiled as a part of auth-service, with `--cfg simulation` only.
+
+pub mod faults;
+
+use super::{
+    AuditFilter, AuditRow, AuditStore, NewUser, Seal, SecondFactorStore, Snapshot, StoreError,
+    StoredFactor, TokenSelection, TokenStore, Used, UserChange, UserFilter, UserStore, WriteError,
+    Writer, tests::memory::MemoryStore,
+};
+use crate::{
+    audit::{Entry, Write},
+    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
+    user::{Credentials, ListedUser, User},
+};
+use async_trait::async_trait;
+use faults::{read, write};
+use rolegate_program::program::Failure;
+use rolegate_proto::Role;
+use rolegate_sql_store::{DatabaseUrl, Store, StoreStatus, Timed, unix_millis};
+use secrecy::SecretString;
+use std::{
+    cell::{Cell, RefCell},
+    ops::Range,
+    sync::Arc,
+};
+
+/// When the simulation begins, in Unix seconds.
+const EPOCH: u64 = 1_800_000_000;
+
+thread_local! {
+    static DATABASE: RefCell<Arc<MemoryStore>> = RefCell::default();
+    /// Seconds by which its clock was stepped, and what it has shown since.
+    static CLOCK: Cell<(i64, u64)> = Cell::default();
+}
+
+/// From now on the database is an empty one.
+pub fn reset(seed: u64) {
+    DATABASE.set(Arc::default());
+    CLOCK.set((0, 0));
+    faults::reset(seed);
+}
+
+/// Steps the clock of the database.
+pub fn step_clock(seconds: i64) {
+    CLOCK.set((CLOCK.get().0 + seconds, 0));
+}
+
+/// The clock of the database, in Unix seconds. Hosts take turns within a tick, and it does not go back.
+fn now() -> u64 {
+    let (stepped, shown) = CLOCK.get();
+    let elapsed = u64::try_from(unix_millis()).unwrap_or(0) / 1000;
+    let now = (EPOCH + elapsed).saturating_add_signed(stepped).max(shown);
+    CLOCK.set((stepped, now));
+    now
+}
+
+/// Opens the store that all processes of the simulation share.
+#[expect(clippy::unused_async, reason = "as the store that it stands for")]
+pub(crate) async fn open(_: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
+    Ok(Arc::new(Disturbed(DATABASE.with_borrow(Arc::clone))))
+}
+
+/// The store as one process sees it.
+struct Disturbed(Arc<MemoryStore>);
+
+impl Disturbed {
+    /// The database, whose clock shows the present.
+    fn database(&self) -> &MemoryStore {
+        self.0.set_time(now());
+        &self.0
+    }
+}
+
+#[async_trait]
+impl Store for Disturbed {
+    async fn ping(&self) -> Result<(), StoreError> {
+        read(self.database().ping()).await
+    }
+
+    fn status(&self) -> StoreStatus {
+        StoreStatus::default()
+    }
+
+    /// Others still use it.
+    async fn close(&self) {}
+}
+
+/// Implements a part of the store by calls of the database, each a `read` or a `write`. They happen at one
+/// moment, after the delay that precedes them.
+macro_rules! disturbed {
+    ($part:ident {
+        $($kind:ident $name:ident($($argument:ident: $type:ty),*) -> $answer:ty;)*
+    } $($item:item)*) => {
+        #[async_trait]
+        impl $part for Disturbed {
+            $(async fn $name(&self, $($argument: $type),*) -> $answer {
+                $kind(async { self.database().$name($($argument),*).await }).await
+            })*
+            $($item)*
+        }
+    };
+}
+
+disturbed!(UserStore {
+    write insert(actor: Option<i64>, user: NewUser, entry: Write) -> Result<User, WriteError>;
+    read users_by_id(ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError>;
+    read credentials_by_username(names: &[String]) -> Result<Timed<Vec<Credentials>>, StoreError>;
+    read highest_password_cost() -> Result<Option<u32>, StoreError>;
+    read roles_in_use() -> Result<Vec<(String, i64, i64)>, StoreError>;
+    write set_role(actor: Option<i64>, id: i64, role: Role, entry: Write) -> Result<User, WriteError>;
+    write set_disabled(actor: Option<i64>, id: i64, disabled: bool, entry: Write) -> Result<User, WriteError>;
+    write revoke_tokens(id: i64, writer: Writer, entry: Write) -> Result<User, WriteError>;
+    write delete(actor: Option<i64>, id: i64, entry: Write) -> Result<User, WriteError>;
+    write set_password(id: i64, hash: SecretString, writer: Writer, entry: Write) -> Result<User, WriteError>;
+    write replace_password(id: i64, old: &SecretString, new: SecretString) -> Result<bool, StoreError>;
+    read list(filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError>;
+});
+
+disturbed!(TokenStore {
+    write insert_token(token: NewToken, writer: Writer, entry: Write) -> Result<OpaqueToken, WriteError>;
+    read tokens_by_digest(digests: &[String]) -> Result<Timed<Vec<TokenBearer>>, StoreError>;
+    read tokens_of_user(kind: TokenKind, user: i64) -> Result<Timed<Vec<OpaqueToken>>, StoreError>;
+    write delete_tokens(
+        kind: TokenKind, actor: Option<i64>, user: i64, selection: TokenSelection, entry: Write
+    ) -> Result<Vec<OpaqueToken>, WriteError>;
+    write delete_idle_sessions(ids: &[i64], in_use: Range<u64>) -> Result<Vec<i64>, StoreError>;
+}
+    fn note_use(&self, used: Used, id: i64, at: u64) {
+        self.database().note_use(used, id, at);
+    }
+    fn noted_use(&self, used: Used, id: i64) -> Option<u64> {
+        self.database().noted_use(used, id)
+    }
+    fn unwritten_since(&self) -> Option<u64> {
+        self.database().unwritten_since()
+    }
+);
+
+disturbed!(AuditStore {
+    write seal() -> Result<bool, StoreError>;
+    read newest_change() -> Result<i64, StoreError>;
+    read seals() -> Result<[Seal; 2], StoreError>;
+    read audit(filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
+    read changes_after(revision: i64) -> Result<Vec<UserChange>, StoreError>;
+    read snapshot() -> Result<Snapshot, StoreError>;
+    read oldest_at() -> Result<Option<i64>, StoreError>;
+    write prune(before: i64) -> Result<bool, StoreError>;
+}
+    fn note_event(&self, entry: Entry) {
+        self.database().note_event(entry);
+    }
+);
+
+disturbed!(SecondFactorStore {
+    write insert_password_link(actor: Option<i64>, user: i64, digest: String, entry: Write) -> Result<u64, WriteError>;
+    read user_of_link(digest: &str) -> Result<Option<User>, StoreError>;
+    read second_factor(user: i64) -> Result<Timed<Option<StoredFactor>>, StoreError>;
+    write begin_second_factor(
+        user: &User, secret: String, recovery_codes: Vec<String>, entry: Write
+    ) -> Result<User, WriteError>;
+    write turn_on_second_factor(user: &User, secret: String, step: i64, entry: Write) -> Result<User, WriteError>;
+    write turn_off_second_factor(actor: Option<i64>, user: i64, entry: Write) -> Result<User, WriteError>;
+    write use_step(user: i64, secret: [String; 2], step: i64) -> Result<bool, StoreError>;
+    write use_recovery_code(user: &User, digest: String, entry: Write) -> Result<bool, StoreError>;
+    write count_wrong_code(user: i64) -> Result<bool, StoreError>;
+    read second_factor_key_ids() -> Result<Vec<String>, StoreError>;
+});
