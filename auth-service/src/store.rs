@@ -295,7 +295,8 @@ fn require_admin(
     Ok(())
 }
 
-#[cfg(all(test, not(simulation)))]
+#[cfg(test)]
+#[cfg(not(simulation))]
 pub(crate) mod tests;
 #[cfg(simulation)]
 #[expect(dead_code, reason = "some of it is for tests only")]
