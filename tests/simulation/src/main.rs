@@ -57,8 +57,9 @@ fn main() -> std::process::ExitCode {
 }
 
 #[cfg(not(simulation))]
-fn main() {
-    eprintln!(
-        "build it with RUSTFLAGS='--cfg simulation --cfg tokio_unstable', as tests/long/simulation does"
-    );
+fn main() -> std::process::ExitCode {
+    use std::io::Write as _;
+    let needed = "RUSTFLAGS='--cfg simulation --cfg tokio_unstable', as tests/long/simulation does";
+    let _ = writeln!(std::io::stderr(), "simulation: build it with {needed}");
+    std::process::ExitCode::FAILURE
 }
