@@ -65,6 +65,7 @@ impl Engine {
                 let priority = if cfg!(simulation) { Ok(()) } else { lower_priority() };
                 // The engine is gone if a later thread could not be created.
                 let _ = sender.send((priority, calibrate(settings.lanes)));
+                drop(sender);
             };
             #[cfg(simulation)]
             {
