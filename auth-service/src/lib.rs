@@ -12,6 +12,7 @@
 //! - `password`: hashing and verifying; [`token`]: issuing and verifying access tokens;
 //!   [`secret_generation`]: random secrets.
 //! - `second_factor`: one-time codes and recovery codes.
+//! - `fuzzing`: what fuzz targets reach; compiled for them only.
 //! - `actor`: who acts; `audit`: the audit log; `metrics`: the metrics.
 //! - `call_origin`: client address and deadline of a call; [`user`]: the user types; `roles`: the roles
 //!   that exist.

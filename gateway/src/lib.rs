@@ -12,6 +12,7 @@
 //! - `refusals`: refusals of password checks, paced.
 //! - `sign_in`: the pages `/sign-in` and `/sign-out`, and the console's cookie.
 //! - `openapi`: the OpenAPI document, role guards, and Swagger UI.
+//! - `fuzzing`: what fuzz targets reach; compiled for them only.
 
 mod basic;
 mod bearer;
