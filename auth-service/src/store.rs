@@ -9,8 +9,7 @@
 //! - `transfer`: all users at once, for the commands that import and export them; `sealed_record`: the
 //!   record likewise.
 //! - `BatchedReads`: concurrent reads of single users or tokens share statements.
-//! - `SecondFactorStore`: the part about password links and second factors.
-//! - `AuditStore`: the part about the record of changes; `seal`: the digests that seal it.
+//! - `SecondFactorStore`, `AuditStore`: those about links and codes, and about the record; `seal`: its digests.
 
 mod audit;
 mod batched_reads;
@@ -33,11 +32,7 @@ pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub(crate) use sealed_record::SealedRecord;
 pub(crate) use second_factor::{PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor};
-#[cfg(simulation)]
-pub(crate) use simulated::open;
-#[cfg(not(simulation))]
-pub(crate) use sql::open;
-pub(crate) use sql::open_beside;
+pub(crate) use sql::{open, open_beside};
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
 

@@ -42,8 +42,11 @@ const SET_PASSWORD: &str =
     r#"UPDATE "user" SET password = CASE WHEN second_factor THEN 'otp:' ELSE '' END || "#;
 const SET_ROLE: &str = r#"UPDATE "user" SET role = $2 WHERE id = $1"#;
 
+#[cfg(simulation)]
+pub(crate) use super::simulated::open;
+
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
-#[cfg_attr(simulation, expect(dead_code, reason = "the simulated one is used"))]
+#[cfg(not(simulation))]
 pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
     Ok(SqlStore::of(url.open(&TABLES, Some(true)).await?))
 }
