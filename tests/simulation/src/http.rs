@@ -1,5 +1,6 @@
 //! A client of the gateway's API.
 
+use crate::history::Outcome;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, client::conn::http1};
@@ -25,9 +26,13 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// Whether it says that nothing was changed.
-    pub(crate) fn is_refusal(&self) -> bool {
-        (400..500).contains(&self.status)
+    /// What became of the change that was asked for: a client error says that nothing was changed.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self.status {
+            200..300 => Outcome::Done,
+            400..500 => Outcome::Refused,
+            _ => Outcome::Unknown,
+        }
     }
 
     pub(crate) fn text(&self, field: &str) -> String {

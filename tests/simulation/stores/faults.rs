@@ -16,20 +16,10 @@ pub struct Plan {
     pub lost: u64,
 }
 
-/// What happened so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    /// Calls that were not made.
-    pub refused: u64,
-    /// Writes whose acknowledgement was lost.
-    pub lost: u64,
-}
-
 #[derive(Default)]
 struct State {
     plan: Plan,
     dice: u64,
-    counts: Counts,
 }
 
 thread_local! {
@@ -38,17 +28,12 @@ thread_local! {
 
 /// Begins anew, with these dice.
 pub fn reset(seed: u64) {
-    STATE.set(State { dice: seed, ..State::default() });
+    STATE.set(State { dice: seed, plan: Plan::default() });
 }
 
 /// From now on calls are disturbed like this.
 pub fn plan(plan: Plan) {
     STATE.with_borrow_mut(|state| state.plan = plan);
-}
-
-/// What was done to calls.
-pub fn counts() -> Counts {
-    STATE.with_borrow(|state| state.counts)
 }
 
 /// A number below this one, by splitmix64.
@@ -66,7 +51,6 @@ async fn delay() -> Result<(), StoreError> {
     let time = Duration::from_millis(below(delay + 1));
     sleep(time.min(STATEMENT_TIMEOUT)).await;
     if time >= STATEMENT_TIMEOUT || below(1000) < refused {
-        STATE.with_borrow_mut(|state| state.counts.refused += 1);
         return Err(StoreError::TimedOut);
     }
     Ok(())
@@ -91,7 +75,6 @@ pub(crate) async fn write<T, E: From<StoreError>>(
     let Plan { delay, lost, .. } = STATE.with_borrow(|state| state.plan);
     sleep(Duration::from_millis(below(delay + 1))).await;
     if below(1000) < lost {
-        STATE.with_borrow_mut(|state| state.counts.lost += 1);
         return Err(StoreError::OutcomeUnknown("the answer was lost", None).into());
     }
     Ok(written)

@@ -74,11 +74,7 @@ async fn post(history: &Shared, user: usize, token: &(usize, String)) {
     let (begun, ended, answer) =
         call(history, &name, ("POST", "/posts"), Some(&token.1), Some(body)).await;
     let mut history = history.borrow_mut();
-    let outcome = match () {
-        () if answer.is_ok() => Outcome::Done,
-        () if answer.is_refusal() => Outcome::Refused,
-        () => Outcome::Unknown,
-    };
+    let outcome = answer.outcome();
     for post in &mut history.posts {
         if post.0 == title {
             post.1 = outcome;
@@ -112,9 +108,8 @@ pub(super) fn begin(history: &Shared, user: usize, change: Change) -> usize {
 
 pub(super) fn finish(history: &Shared, index: usize, ended: usize, answer: &crate::http::Answer) {
     let change = &mut history.borrow_mut().changes[index];
-    if answer.is_ok() {
-        (change.ended, change.outcome) = (ended, Outcome::Done);
-    } else if answer.is_refusal() {
-        (change.ended, change.outcome) = (ended, Outcome::Refused);
+    change.outcome = answer.outcome();
+    if change.outcome != Outcome::Unknown {
+        change.ended = ended;
     }
 }
