@@ -1,9 +1,8 @@
 //! crates/batcher: requests of several tasks share batches.
 
-use crate::runs::Scenario;
+use crate::runs::{Scenario, join_all};
 use rolegate_batcher::{Batcher, Limits, SubmitError};
 use shuttle::{
-    future::block_on,
     rand::{Rng as _, thread_rng},
     sync::atomic::{AtomicU32, Ordering::SeqCst},
 };
@@ -74,15 +73,6 @@ fn answers_are_fresh() {
         })
         .collect();
     join_all(readers);
-}
-
-/// Waits for tasks that must not fail.
-fn join_all(tasks: impl IntoIterator<Item = JoinHandle<()>>) {
-    block_on(async {
-        for task in tasks {
-            task.await.expect("a task");
-        }
-    });
 }
 
 /// The batches in flight, which must not exceed a maximum.

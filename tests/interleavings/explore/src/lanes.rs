@@ -1,10 +1,9 @@
 //! crates/bcrypt-lanes: callers, the scheduler and workers.
 
-use crate::runs::Scenario;
+use crate::runs::{Scenario, join_all};
 use exchanged_std::time::Instant;
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Settings, Verdict};
 use shuttle::{
-    future::block_on,
     rand::{Rng as _, thread_rng},
     thread,
 };
@@ -62,14 +61,6 @@ fn hash_and_verify(engine: &Arc<Engine>, number: u8) -> JoinHandle<()> {
         let verdict = engine.verify(&[number], hash, Cost::MIN, client, soon()).await;
         assert_eq!(verdict.expect("a verdict").value, Verdict::Match { rehash: false });
     })
-}
-
-fn join_all(tasks: impl IntoIterator<Item = JoinHandle<()>>) {
-    block_on(async {
-        for task in tasks {
-            task.await.expect("a task");
-        }
-    });
 }
 
 /// Waits until the engine does nothing, and returns how many jobs it completed.

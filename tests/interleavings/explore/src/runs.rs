@@ -3,6 +3,7 @@
 use exchanged_std::time::restart_clock;
 use shuttle::{
     Config, FailurePersistence, MaxSteps, Runner,
+    future::block_on,
     scheduler::{
         PctScheduler, RandomScheduler, ReplayScheduler, Schedule, Scheduler, Task, TaskId,
     },
@@ -18,6 +19,7 @@ use std::{
     },
     time::Instant,
 };
+use tokio::task::JoinHandle;
 
 /// What concurrent tasks do, and a property that holds in each order of their steps.
 #[derive(Clone, Copy)]
@@ -34,6 +36,15 @@ const INTENDED: &str = "as the scenario intends";
 const MAX_STEPS: usize = 200_000;
 /// Preemptions at chosen steps.
 const DEPTH: usize = 3;
+
+/// Waits for tasks that must not fail.
+pub(crate) fn join_all(tasks: impl IntoIterator<Item = JoinHandle<()>>) {
+    block_on(async {
+        for task in tasks {
+            task.await.expect("a task");
+        }
+    });
+}
 
 /// Runs each scenario on its share of `SCHEDULES`; stops at the first failure.
 pub(crate) fn explore(scenarios: &[Scenario]) -> ExitCode {
