@@ -1,4 +1,5 @@
-# Sourced by the scripts beside it that plant faults into a copy of the tree.
+# Sourced by the scripts beside it that plant faults into a copy of the tree. The copy needs a target folder of its own:
+# Cargo would take its crates for those of the tree.
 
 # copy_tree FOLDER: the tree as it is, with what is not committed and without what was removed.
 copy_tree() {
@@ -8,7 +9,3 @@ copy_tree() {
     while IFS= read -r -d "" file; do if [[ -e "$file" ]]; then printf "%s\0" "$file"; fi; done |
     tar --null --files-from - --create | tar -x -C "$1"
 }
-
-# build_tree_anew PATCH…: at the end of a script whose copy and tree share a target folder, because Cargo takes crates
-# of the one for those of the other.
-build_tree_anew() { awk '/^\+\+\+ b/ { print substr($2, 3) }' "$@" | xargs touch; }
