@@ -2,7 +2,9 @@
 
 use crate::runs::{Scenario, join_all};
 use exchanged_std::time::Instant;
-use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Settings, Verdict};
+use rolegate_bcrypt_lanes::{
+    ClientKey, Cost, Engine, EngineError, Settings, Verdict, begun, forget_begun,
+};
 use shuttle::{
     rand::{Rng as _, thread_rng},
     thread,
@@ -41,10 +43,29 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         property: "a worker that panics loses only jobs in its lanes, and goes on",
         run: panicking_worker,
     },
+    Scenario {
+        name: "lanes::fair_order",
+        property: "of another client's jobs, at most one in the queue begins before the only job of a client",
+        run: fair_order,
+    },
+    Scenario {
+        name: "lanes::full_queue",
+        property: "the only job of a client is admitted to a queue that another fills, and each is answered",
+        run: full_queue,
+    },
 ];
 
+/// Two clients: one with many jobs, and one with a single job, whose password is [`SINGLE`].
+const MANY: ClientKey = ClientKey(1);
+const ONE: ClientKey = ClientKey(2);
+const SINGLE: u8 = 0;
+
 fn engine(threads: usize, lanes: usize) -> Arc<Engine> {
-    Arc::new(Engine::start(Settings { threads, lanes, queue: 8 }).expect("threads"))
+    with_queue(threads, lanes, 8)
+}
+
+fn with_queue(threads: usize, lanes: usize, queue: usize) -> Arc<Engine> {
+    Arc::new(Engine::start(Settings { threads, lanes, queue }).expect("threads"))
 }
 
 fn soon() -> Instant {
@@ -151,4 +172,45 @@ fn panicking_worker() {
     while engine.stats().panics != 1 {
         thread::yield_now();
     }
+}
+
+fn fair_order() {
+    let engine = engine(1, 1);
+    forget_begun();
+    let jobs = [1, 2, 3, 4, 5, 6, 7, SINGLE];
+    let callers = jobs.map(|number| {
+        let client = if number == SINGLE { ONE } else { MANY };
+        let hash = engine.hash(&[number], Cost::MIN, client, soon());
+        spawn(async move { drop(hash.await.expect("a hash")) })
+    });
+    let is_submitted = || {
+        let stats = engine.stats();
+        stats.queued + stats.lanes_busy + usize::try_from(stats.completed).expect("few")
+            == jobs.len()
+    };
+    while !is_submitted() {
+        thread::yield_now();
+    }
+    // When the single job was queued, at most these had begun.
+    let before = begun().len();
+    join_all(callers);
+    let place = begun().iter().position(|number| *number == SINGLE).expect("its place");
+    // One that was taken and had not begun, and one in the queue whose turn came at the same time.
+    assert!(place <= before + 2, "place {place}, where {before} had begun: {:?}", begun());
+}
+
+fn full_queue() {
+    let engine = with_queue(1, 1, 2);
+    let many = [1, 2, 3, 4].map(|number| {
+        let hash = engine.hash(&[number], Cost::MIN, MANY, soon());
+        spawn(async move {
+            let outcome = hash.await;
+            assert!(matches!(outcome, Ok(_) | Err(EngineError::Refused { .. })), "{outcome:?}");
+        })
+    });
+    let single = engine.hash(&[SINGLE], Cost::MIN, ONE, soon());
+    let single = spawn(async move { drop(single.await.expect("a hash")) });
+    join_all(many.into_iter().chain([single]));
+    let completed = settle(&engine);
+    assert_eq!(completed + engine.stats().refused, 5, "answers");
 }
