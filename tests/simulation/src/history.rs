@@ -1,6 +1,6 @@
 //! What clients did and saw, in the order in which it happened: all of it happens in one thread.
 
-use crate::http::Answer;
+use crate::http::{Answer, Credentials};
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 /// A change that an admin or the user asked for.
@@ -10,6 +10,8 @@ pub(crate) enum Change {
     Disabled(bool),
     /// Ends all tokens and sessions.
     SignOut,
+    /// The number of a new one, which ends tokens and sessions too.
+    Password(usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +32,12 @@ pub(crate) struct ChangeOf {
     pub(crate) outcome: Outcome,
 }
 
-/// A login that gave this token, or none.
+/// A login that gave this token, or none; or a request with HTTP Basic.
 #[derive(Clone, Debug)]
 pub(crate) struct Login {
     pub(crate) user: usize,
+    /// The number of the password.
+    pub(crate) password: usize,
     pub(crate) begun: usize,
     pub(crate) ended: usize,
     pub(crate) status: u16,
@@ -57,11 +61,14 @@ pub(crate) struct History {
     steps: usize,
     pub(crate) changes: Vec<ChangeOf>,
     pub(crate) logins: Vec<Login>,
+    pub(crate) basic: Vec<Login>,
     pub(crate) accesses: Vec<Access>,
     /// The answers to guesses of a password.
     pub(crate) guesses: Vec<u16>,
-    /// Titles of posts, and whether they were acknowledged.
+    /// Titles of posts: `Done` of one that is acknowledged, `Refused` of one that must not be there.
     pub(crate) posts: Vec<(String, Outcome)>,
+    /// Users whom the admin made and then deleted.
+    pub(crate) guests: Vec<(String, Outcome)>,
     /// Of users who exist since the start: the name and the id.
     pub(crate) users: Vec<(String, i64)>,
     /// Each user's last token, with its login.
@@ -91,6 +98,19 @@ pub(crate) fn now() -> Duration {
 }
 
 impl History {
+    /// Notes a title before it is sent.
+    pub(crate) fn title(&mut self, of: &str) -> String {
+        let title = format!("title {} of {of}", self.posts.len());
+        self.posts.push((title.clone(), Outcome::Unknown));
+        title
+    }
+
+    pub(crate) fn set_title(&mut self, title: &str, outcome: Outcome) {
+        for post in self.posts.iter_mut().filter(|post| post.0 == title) {
+            post.1 = outcome;
+        }
+    }
+
     pub(crate) fn step(&mut self) -> usize {
         self.steps += 1;
         self.steps
@@ -110,12 +130,12 @@ pub(crate) async fn call(
     history: &Shared,
     who: &str,
     (method, path): (&str, &str),
-    token: Option<&str>,
+    credentials: Credentials<'_>,
     body: Option<serde_json::Value>,
 ) -> (usize, usize, Answer) {
     let begun = history.borrow_mut().step();
     let since = tokio::time::Instant::now();
-    let answer = crate::http::call(method, path, token, body).await;
+    let answer = crate::http::call(method, path, credentials, body).await;
     let took = since.elapsed();
     let mut history = history.borrow_mut();
     let ended = history.step();

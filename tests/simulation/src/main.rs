@@ -14,8 +14,8 @@
 //!
 //! What must hold (`properties`):
 //!
-//! 1. No stale answer: a request that begins after a role change, disabling or sign-out was acknowledged is decided by
-//!    what was acknowledged.
+//! 1. No stale answer: a request that begins after a role change, disabling, sign-out or new password was acknowledged
+//!    is decided by what was acknowledged.
 //! 2. No acknowledged change and no acknowledged post is lost.
 //! 3. Every call ends, within the time that the documents give (`http::bound`).
 //! 4. A client guesses at most `LOGIN_FAILURE_LIMIT` passwords of a name in a minute while the gateway reaches the same
@@ -34,7 +34,7 @@
 //! - clocks of hosts: a host's clock begins anew when it starts and never steps, but no decision depends on it
 //! - failing name servers: the replicas of a name are always found
 //! - separate processes: metrics and the memory of what was logged are shared by all programs
-//! - HTTP Basic, second factors, API keys, password links, and the followers of user changes but posts-service
+//! - second factors, API keys, password links, and the followers of user changes but posts-service
 
 #[cfg(simulation)]
 mod clients;

@@ -78,7 +78,7 @@ pub(crate) async fn gateway() -> Result<(), Failure> {
         "--auth-service-url=http://auth:50051",
         "--posts-service-url=http://posts:50052",
         "--bearer-listen-addr=0.0.0.0:8000",
-        "--basic-listen-addr=off",
+        "--basic-listen-addr=0.0.0.0:8001",
         "--forward-auth-listen-addr=off",
     ])?;
     let (auth, _) = settings.auth_tls.client(&settings.auth_service_url)?;

@@ -35,7 +35,7 @@ pub(crate) fn check(history: &History, faults: &Faults) -> Verdict {
     for access in &history.accesses {
         check_access(history, access, &mut verdict);
     }
-    check_logins(history, &mut verdict);
+    check_passwords(history, &mut verdict);
     check_end(history, &mut verdict);
     check_limits(history, faults, &mut verdict);
     verdict.expect(history.late.is_empty(), || format!("late: {:?}", history.late));
@@ -94,11 +94,21 @@ fn disabled(history: &History, user: usize, between: (usize, usize)) -> Possible
     possible(history, user, between, false, is)
 }
 
+fn passwords(history: &History, user: usize, between: (usize, usize)) -> Possible<usize> {
+    let number = |change: &Change| match change {
+        Change::Password(number) => Some(*number),
+        _ => None,
+    };
+    possible(history, user, between, 0, number)
+}
+
 /// Whether tokens of this login were ended for certain before the first step, and whether they may have been at all
 /// before the second.
 fn ended(history: &History, login: usize, (begun, until): (usize, usize)) -> (bool, bool) {
     let login = &history.logins[login];
-    let ends = |change: &Change| matches!(change, Change::SignOut | Change::Disabled(true));
+    let ends = |change: &Change| {
+        matches!(change, Change::SignOut | Change::Disabled(true) | Change::Password(_))
+    };
     let ends: Vec<_> = history
         .changes
         .iter()
@@ -161,14 +171,24 @@ fn check_access(history: &History, access: &Access, verdict: &mut Verdict) {
     }
 }
 
-fn check_logins(history: &History, verdict: &mut Verdict) {
-    for login in &history.logins {
-        let disabled = disabled(history, login.user, (login.begun, login.ended));
+/// By a login, and by HTTP Basic.
+fn check_passwords(history: &History, verdict: &mut Verdict) {
+    let logins = history.logins.iter().map(|login| (login, "logins"));
+    for (login, kind) in logins.chain(history.basic.iter().map(|login| (login, "by_basic"))) {
+        let between = (login.begun, login.ended);
+        let disabled = disabled(history, login.user, between);
+        let passwords = passwords(history, login.user, between);
+        let is_good = passwords.is_certain() && passwords.stored == login.password;
         let problem = match login.status {
             200..300 if !disabled.may_be(&false) => "a disabled user logs in",
-            401 if !disabled.may_be(&true) => "a good password is refused",
+            200..300 if !passwords.may_be(&login.password) => "an old password counts",
+            401 if is_good && !disabled.may_be(&true) => "a good password is refused",
             200..300 => {
-                verdict.count("logins");
+                verdict.count(kind);
+                continue;
+            }
+            401 if passwords.is_certain() && !is_good => {
+                verdict.count("old_passwords_refused");
                 continue;
             }
             _ => continue,
@@ -197,6 +217,16 @@ fn check_end(history: &History, verdict: &mut Verdict) {
         if roles.is_certain() && disabled.is_certain() {
             verdict.count("ends_of_certain_state");
         }
+    }
+    for (name, outcome) in &history.guests {
+        let is_there = users.iter().any(|(found, ..)| found == name);
+        let must_be = match outcome {
+            Outcome::Done => false,
+            Outcome::Refused => true,
+            Outcome::Unknown => continue,
+        };
+        verdict.expect(is_there == must_be, || format!("{name}: deletion {outcome:?}"));
+        verdict.count("deletions");
     }
     for (title, outcome) in &history.posts {
         let is_there = titles.contains(title);

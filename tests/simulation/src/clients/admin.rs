@@ -1,13 +1,14 @@
 //! The admin: makes the users, changes them while everything fails, and looks at the end.
 
 use super::{
-    USERS, below, dice,
+    USERS, below, current_password, dice,
     guesser::VICTIM,
-    password, pause,
+    password, pause, show_password,
     user::{access, begin, finish},
 };
 use crate::{
     history::{Change, Shared, call, now},
+    http::Credentials,
     programs::ADMIN_PASSWORD,
 };
 use rand::rngs::StdRng;
@@ -27,16 +28,33 @@ pub(crate) async fn admin(history: Shared, seed: u64) -> turmoil::Result {
     for name in names() {
         register(&history, &mut token, name).await;
     }
-    while !history.borrow().is_calm {
+    for number in 1.. {
+        if history.borrow().is_calm {
+            break;
+        }
         let user = usize::try_from(below(&mut dice, USERS as u64))?;
-        let change = match below(&mut dice, 10) {
+        let change = match below(&mut dice, 13) {
             0..6 => {
                 Change::Role(["user", "author", "author"][usize::try_from(below(&mut dice, 3))?])
             }
             6..8 => Change::Disabled(below(&mut dice, 3) == 0),
-            _ => Change::SignOut,
+            8..10 => Change::SignOut,
+            10..12 => Change::Password(number),
+            _ => {
+                make_and_delete(&history, &token, format!("guest-{number}")).await;
+                continue;
+            }
         };
+        let before = current_password(&history, &mut dice, user);
+        // Where the old password was right a moment ago, a check of it may be remembered.
+        let has_new_password = matches!(change, Change::Password(_));
+        if has_new_password {
+            show_password(&history, NAME, user, before).await;
+        }
         make(&history, &mut token, user, &change, &mut dice).await;
+        if has_new_password {
+            show_password(&history, NAME, user, before).await;
+        }
         pause(&mut dice, 400).await;
     }
     look(&history, token).await;
@@ -52,7 +70,7 @@ async fn make(
     change: &Change,
     dice: &mut StdRng,
 ) {
-    let id = history.borrow().users[user].1;
+    let (name, id) = history.borrow().users[user].clone();
     let role_path = format!("/users/{id}/role");
     let (method, path, body) = match &change {
         Change::Role(role) => ("PUT", role_path, Some(json!({"role": role}))),
@@ -60,11 +78,16 @@ async fn make(
             ("PATCH", format!("/users/{id}"), Some(json!({"disabled": disabled})))
         }
         Change::SignOut => ("DELETE", format!("/users/{id}/tokens"), None),
+        Change::Password(number) => {
+            let body = json!({"password": password(&name, *number)});
+            ("PUT", format!("/users/{id}/password"), Some(body))
+        }
     };
     let index = begin(history, user, change.clone());
     let line = format!("admin wants {change:?} of user-{user}");
     history.borrow_mut().line(&line);
-    let (_, ended, answer) = call(history, NAME, (method, &path), Some(token), body).await;
+    let (_, ended, answer) =
+        call(history, NAME, (method, &path), Credentials::Token(token), body).await;
     finish(history, index, ended, &answer);
     if answer.status == 401 {
         *token = log_in(history).await;
@@ -78,11 +101,23 @@ async fn make(
     }
 }
 
+/// Makes a user, and deletes them.
+async fn make_and_delete(history: &Shared, token: &str, name: String) {
+    let body = json!({"username": name, "password": password(&name, 0)});
+    let credentials = Credentials::Token(token);
+    let (_, _, made) = call(history, NAME, ("POST", "/users"), credentials, Some(body)).await;
+    let Some(id) = made.body["id"].as_i64() else { return };
+    let path = format!("/users/{id}");
+    let (_, _, deleted) = call(history, NAME, ("DELETE", &path), credentials, None).await;
+    history.borrow_mut().guests.push((name, deleted.outcome()));
+}
+
 /// Logs in, however long it takes.
 async fn log_in(history: &Shared) -> String {
     loop {
         let body = json!({"username": NAME, "password": ADMIN_PASSWORD});
-        let (_, _, answer) = call(history, NAME, ("POST", "/login"), None, Some(body)).await;
+        let (_, _, answer) =
+            call(history, NAME, ("POST", "/login"), Credentials::Nothing, Some(body)).await;
         if answer.is_ok() {
             return answer.text("access_token");
         }
@@ -93,10 +128,12 @@ async fn log_in(history: &Shared) -> String {
 /// Makes a user, and learns the id.
 async fn register(history: &Shared, token: &mut String, name: String) {
     loop {
-        let body = json!({"username": name, "password": password(&name)});
-        let (_, _, made) = call(history, NAME, ("POST", "/register"), None, Some(body)).await;
+        let body = json!({"username": name, "password": password(&name, 0)});
+        let (_, _, made) =
+            call(history, NAME, ("POST", "/register"), Credentials::Nothing, Some(body)).await;
         let path = format!("/users?username={name}");
-        let (_, _, found) = call(history, NAME, ("GET", &path), Some(token), None).await;
+        let (_, _, found) =
+            call(history, NAME, ("GET", &path), Credentials::Token(token), None).await;
         if let Some(id) = found.body["users"][0]["id"].as_i64()
             && (made.is_ok() || made.status == 400)
         {
@@ -112,8 +149,9 @@ async fn register(history: &Shared, token: &mut String, name: String) {
 async fn look(history: &Shared, mut token: String) {
     let since = now();
     loop {
-        let users = call(history, NAME, ("GET", "/users"), Some(&token), None).await.2;
-        let posts = call(history, NAME, ("GET", "/posts?limit=200"), Some(&token), None).await.2;
+        let credentials = Credentials::Token(&token);
+        let users = call(history, NAME, ("GET", "/users?limit=200"), credentials, None).await.2;
+        let posts = call(history, NAME, ("GET", "/posts?limit=200"), credentials, None).await.2;
         if users.status == 401 {
             token = log_in(history).await;
         } else if users.is_ok() && posts.is_ok() {

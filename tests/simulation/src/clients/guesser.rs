@@ -1,7 +1,10 @@
 //! Guesses the password of a user who never logs in, faster than is allowed.
 
 use super::{below, dice, pause};
-use crate::history::{Shared, call, now};
+use crate::{
+    history::{Shared, call, now},
+    http::Credentials,
+};
 use serde_json::json;
 
 /// Whose password it is.
@@ -18,9 +21,13 @@ pub(crate) async fn guesser(history: Shared, seed: u64) -> turmoil::Result {
     let begun = now();
     while !history.borrow().is_calm && (now() - begun).as_secs() < SECONDS {
         let guess = format!("guess {}", below(&mut dice, 1_000_000));
-        let body = json!({"username": VICTIM, "password": guess});
-        let path = if below(&mut dice, 2) == 0 { "/login" } else { "/sessions" };
-        let (_, _, answer) = call(&history, "guesser", ("POST", path), None, Some(body)).await;
+        let body = Some(json!({"username": VICTIM, "password": guess}));
+        let (method, path, credentials, body) = match below(&mut dice, 3) {
+            0 => ("POST", "/login", Credentials::Nothing, body),
+            1 => ("POST", "/sessions", Credentials::Nothing, body),
+            _ => ("GET", "/protected", Credentials::Password(VICTIM, &guess), None),
+        };
+        let (_, _, answer) = call(&history, "guesser", (method, path), credentials, body).await;
         history.borrow_mut().guesses.push(answer.status);
         pause(&mut dice, 700).await;
     }

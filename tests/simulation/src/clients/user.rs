@@ -1,7 +1,10 @@
 //! A user: logs in, and does what the role allows and what it does not, several requests at a time.
 
-use super::{below, dice, log_in, pause};
-use crate::history::{Access, Change, ChangeOf, Outcome, Shared, call};
+use super::{below, current_password, dice, log_in, pause, show_password};
+use crate::{
+    history::{Access, Change, ChangeOf, Outcome, Shared, call},
+    http::{Answer, Credentials},
+};
 use rand::rngs::StdRng;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -16,7 +19,8 @@ pub(crate) async fn user(history: Shared, seed: u64, user: usize) -> turmoil::Re
         match token {
             None => {
                 let path = if below(&mut dice, 3) == 0 { "/sessions" } else { "/login" };
-                log_in(&history, user, path).await;
+                let number = current_password(&history, &mut dice, user);
+                log_in(&history, user, number, path).await;
                 pause(&mut dice, 300).await;
             }
             Some(token) => burst(&history, &mut dice, user, token).await,
@@ -33,12 +37,14 @@ async fn burst(history: &Shared, dice: &mut StdRng, user: usize, token: (usize, 
     }
     let mut requests = JoinSet::new();
     for _ in 0..=below(dice, 3) {
-        let (history, token, dice) = (history.clone(), token.clone(), below(dice, 10));
+        let (kind, number) = (below(dice, 12), current_password(history, dice, user));
+        let (history, token) = (history.clone(), token.clone());
         requests.spawn_local(async move {
-            match dice {
+            match kind {
                 0..5 => access(&history, user, &token, "/profile").await,
                 5..9 => access(&history, user, &token, "/author").await,
-                _ => post(&history, user, &token).await,
+                9 => post(&history, user, &token).await,
+                _ => show_password(&history, &format!("user-{user}"), user, number).await,
             }
         });
     }
@@ -48,7 +54,8 @@ async fn burst(history: &Shared, dice: &mut StdRng, user: usize, token: (usize, 
 /// Asks for something, and forgets a token that is refused.
 pub(super) async fn access(history: &Shared, user: usize, token: &(usize, String), path: &str) {
     let name = history.borrow().users[user].0.clone();
-    let (begun, ended, answer) = call(history, &name, ("GET", path), Some(&token.1), None).await;
+    let (begun, ended, answer) =
+        call(history, &name, ("GET", path), Credentials::Token(&token.1), None).await;
     let mut history = history.borrow_mut();
     let (of_authors, role) = (path == "/author", answer.text("role"));
     let (login, status) = (token.0, answer.status);
@@ -62,28 +69,38 @@ fn forget(current: &mut Option<(usize, String)>, login: usize, status: u16) {
     }
 }
 
+/// Makes a post, and gives it another title.
 async fn post(history: &Shared, user: usize, token: &(usize, String)) {
+    let first = history.borrow_mut().title(&format!("user-{user}"));
+    let made = send_post(history, user, token, ("POST", "/posts"), &first).await;
+    let Some(id) = made.body["id"].as_i64() else { return };
+    let second = history.borrow_mut().title(&format!("user-{user}"));
+    let path = format!("/posts/{id}");
+    match send_post(history, user, token, ("PUT", &path), &second).await.outcome() {
+        Outcome::Done => history.borrow_mut().set_title(&first, Outcome::Refused),
+        Outcome::Unknown => history.borrow_mut().set_title(&first, Outcome::Unknown),
+        Outcome::Refused => {}
+    }
+}
+
+async fn send_post(
+    history: &Shared,
+    user: usize,
+    token: &(usize, String),
+    (method, path): (&str, &str),
+    title: &str,
+) -> Answer {
     let name = history.borrow().users[user].0.clone();
-    let title = {
-        let mut history = history.borrow_mut();
-        let title = format!("post {} of {name}", history.posts.len());
-        history.posts.push((title.clone(), Outcome::Unknown));
-        title
-    };
     let body = json!({"title": title, "content": "text"});
     let (begun, ended, answer) =
-        call(history, &name, ("POST", "/posts"), Some(&token.1), Some(body)).await;
+        call(history, &name, (method, path), Credentials::Token(&token.1), Some(body)).await;
     let mut history = history.borrow_mut();
-    let outcome = answer.outcome();
-    for post in &mut history.posts {
-        if post.0 == title {
-            post.1 = outcome;
-        }
-    }
+    history.set_title(title, answer.outcome());
     let (login, status) = (token.0, answer.status);
     let role = String::new();
     history.accesses.push(Access { login, begun, ended, of_authors: true, status, role });
     forget(&mut history.tokens[user], login, status);
+    answer
 }
 
 /// Ends all tokens, by an access token. A session would end only itself.
@@ -93,7 +110,8 @@ async fn sign_out(history: &Shared, user: usize, token: &(usize, String)) {
         return;
     }
     let index = begin(history, user, Change::SignOut);
-    let (_, ended, answer) = call(history, &name, ("POST", "/logout"), Some(&token.1), None).await;
+    let (_, ended, answer) =
+        call(history, &name, ("POST", "/logout"), Credentials::Token(&token.1), None).await;
     finish(history, index, ended, &answer);
 }
 
