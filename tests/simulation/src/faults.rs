@@ -8,6 +8,8 @@ use std::{collections::BTreeMap, time::Duration};
 use turmoil::Sim;
 
 pub(crate) const AUTH: [&str; 3] = ["auth-1", "auth-2", "auth-3"];
+pub(crate) const POSTS: [&str; 2] = ["posts-1", "posts-2"];
+const GATEWAY: &str = "gateway";
 /// The first and the last moment of faults, in milliseconds.
 const BEGIN: u64 = 2_000;
 const END: u64 = 24_000;
@@ -78,7 +80,7 @@ impl Faults {
             sim.set_link_fail_rate(link.0, link.1, 0.0);
             sim.set_link_max_message_latency(link.0, link.1, Duration::from_millis(5));
         }
-        for host in AUTH.into_iter().chain(["gateway", "posts"]) {
+        for host in hosts() {
             if !sim.is_host_running(host) {
                 self.make(sim, Fault::Start(host));
             }
@@ -134,13 +136,14 @@ impl Faults {
         };
         *self.done.entry(name).or_default() += 1;
         self.has_moved_names |= match fault {
-            Fault::SlowPosts(_) | Fault::StepClock(_) | Fault::Crash("posts") => false,
+            Fault::SlowPosts(_) | Fault::StepClock(_) => false,
+            Fault::Crash(host) => !POSTS.contains(&host),
             Fault::Cut(link)
             | Fault::CutOneWay(link)
             | Fault::Hold(link)
             | Fault::Slow(link, _)
             | Fault::Lossy(link, _) => {
-                link.0 == "gateway" && link.1 != "posts" || link.1 == "gateway"
+                link.0 == GATEWAY && AUTH.contains(&link.1) || link.1 == GATEWAY
             }
             _ => true,
         };
@@ -156,8 +159,8 @@ fn add(due: &mut Vec<(u64, Fault)>, dice: &mut StdRng, kind: u64) {
     let all: Vec<Link> = links().collect();
     let link = all[usize::try_from(below(dice, all.len() as u64)).unwrap_or(0)];
     let back = (link.1, link.0);
-    let hosts = [AUTH[0], AUTH[1], AUTH[2], "posts", "gateway"];
-    let host = hosts[usize::try_from(below(dice, 5)).unwrap_or(0)];
+    let hosts: Vec<_> = hosts().collect();
+    let host = hosts[usize::try_from(below(dice, hosts.len() as u64)).unwrap_or(0)];
     let (fault, end) = match kind {
         0 => (Fault::Cut(link), Some(Fault::Repair(link))),
         1 => {
@@ -195,8 +198,13 @@ fn add(due: &mut Vec<(u64, Fault)>, dice: &mut StdRng, kind: u64) {
     due.extend(end.map(|end| (until, end)));
 }
 
+fn hosts() -> impl Iterator<Item = &'static str> {
+    AUTH.into_iter().chain(POSTS).chain([GATEWAY])
+}
+
 /// Between programs. Clients have only slow ones, so that each call ends.
 fn links() -> impl Iterator<Item = Link> {
     let to_auth = |from| AUTH.into_iter().map(move |auth| (from, auth));
-    to_auth("gateway").chain(to_auth("posts")).chain([("gateway", "posts")])
+    let to_posts = POSTS.into_iter().map(|posts| (GATEWAY, posts));
+    to_auth(GATEWAY).chain(POSTS.into_iter().flat_map(to_auth)).chain(to_posts)
 }

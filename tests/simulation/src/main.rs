@@ -1,4 +1,4 @@
-//! Deterministic simulation of the programs' own code: a gateway, three auth-services, posts-service and their
+//! Deterministic simulation of the programs' own code: a gateway, three auth-services, two posts-services and their
 //! clients run in one thread, on a simulated network (turmoil) and with clocks and randomness that follow it
 //! (mad-turmoil). A seed decides what clients do and what fails; the same seed gives the same run, byte for byte.
 //!

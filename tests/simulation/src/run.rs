@@ -2,7 +2,7 @@
 
 use crate::{
     clients,
-    faults::{AUTH, CALM, Faults},
+    faults::{AUTH, CALM, Faults, POSTS},
     history::{History, Shared},
     programs,
     properties::{self, Verdict},
@@ -61,7 +61,9 @@ fn run(seed: u64, trace: bool) -> (Shared, Faults, turmoil::Result) {
     for auth in AUTH {
         sim.host(auth, || programs::restarted("auth-service", programs::auth_service));
     }
-    sim.host("posts", || programs::restarted("posts-service", programs::posts_service));
+    for posts in POSTS {
+        sim.host(posts, || programs::restarted("posts-service", programs::posts_service));
+    }
     sim.host("gateway", || programs::restarted("gateway", programs::gateway));
     sim.client("admin", clients::admin(history.clone(), seed));
     sim.client("guesser", clients::guesser(history.clone(), seed));

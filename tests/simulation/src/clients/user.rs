@@ -69,17 +69,21 @@ fn forget(current: &mut Option<(usize, String)>, login: usize, status: u16) {
     }
 }
 
-/// Makes a post, and gives it another title.
+/// Makes a post, and gives it another title twice, until the outcome is not known.
 async fn post(history: &Shared, user: usize, token: &(usize, String)) {
-    let first = history.borrow_mut().title(&format!("user-{user}"));
-    let made = send_post(history, user, token, ("POST", "/posts"), &first).await;
+    let of = format!("user-{user}");
+    let mut title = history.borrow_mut().title(&of);
+    let made = send_post(history, user, token, ("POST", "/posts"), &title).await;
     let Some(id) = made.body["id"].as_i64() else { return };
-    let second = history.borrow_mut().title(&format!("user-{user}"));
     let path = format!("/posts/{id}");
-    match send_post(history, user, token, ("PUT", &path), &second).await.outcome() {
-        Outcome::Done => history.borrow_mut().set_title(&first, Outcome::Refused),
-        Outcome::Unknown => history.borrow_mut().set_title(&first, Outcome::Unknown),
-        Outcome::Refused => {}
+    for _ in 0..2 {
+        let next = history.borrow_mut().title(&of);
+        match send_post(history, user, token, ("PUT", &path), &next).await.outcome() {
+            Outcome::Done => history.borrow_mut().set_title(&title, Outcome::Refused),
+            Outcome::Unknown => return history.borrow_mut().set_title(&title, Outcome::Unknown),
+            Outcome::Refused => return,
+        }
+        title = next;
     }
 }
 
