@@ -74,20 +74,20 @@ pub(crate) struct History {
     /// Each user's last token, with its login.
     pub(crate) tokens: Vec<Option<(usize, String)>>,
     pub(crate) requests: usize,
-    /// Calls that took longer than they may.
-    pub(crate) late: Vec<String>,
+    /// Calls that took longer than they may, and answers that were stale.
+    pub(crate) wrong: Vec<String>,
     /// The longest call, in milliseconds.
     pub(crate) longest: u128,
     /// What happened, a line each.
     pub(crate) lines: Vec<String>,
     /// No more faults.
     pub(crate) is_calm: bool,
-    /// The clients are done.
-    pub(crate) is_over: bool,
     /// What the admin saw at the end: each user's name, role and whether they are disabled; and the titles.
     pub(crate) end: Option<(Vec<(String, String, bool)>, Vec<String>)>,
     /// How long it took after the last fault until everything worked.
-    pub(crate) recovered: Duration,
+    pub(crate) recovered: Option<Duration>,
+    /// Users whose last request is answered.
+    pub(crate) users_done: usize,
 }
 
 pub(crate) type Shared = Rc<RefCell<History>>;
@@ -146,7 +146,7 @@ pub(crate) async fn call(
         format!("{who} {method} {path}: {} {error} ({} ms)", answer.status, took.as_millis());
     history.line(&line);
     if took > crate::http::bound(method, path) {
-        history.late.push(line);
+        history.wrong.push(format!("late: {line}"));
     }
     (begun, ended, answer)
 }

@@ -52,8 +52,9 @@ impl Answer {
 /// How long a call may take: five seconds for each decision, read or change, ten with a password
 /// (`docs/http-api.md`, 504), and one for a refusal that waits for its turn, the network, and the ticks.
 pub(crate) fn bound(method: &str, path: &str) -> Duration {
-    let seconds = match (method, path) {
-        ("GET", "/profile" | "/author") => 5,
+    let resource = path.split(['/', '?']).nth(1);
+    let seconds = match (method, resource) {
+        ("GET", Some("profile" | "author" | "posts")) => 5,
         // A password, or a decision of the gateway and then the call.
         _ => 10,
     };

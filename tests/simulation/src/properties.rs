@@ -38,10 +38,9 @@ pub(crate) fn check(history: &History, faults: &Faults) -> Verdict {
     check_passwords(history, &mut verdict);
     check_end(history, &mut verdict);
     check_limits(history, faults, &mut verdict);
-    verdict.expect(history.late.is_empty(), || format!("late: {:?}", history.late));
-    verdict.expect(history.recovered <= RECOVERY, || {
-        format!("recovered only after {:?}", history.recovered)
-    });
+    verdict.violations.extend(history.wrong.iter().cloned());
+    let recovered = history.recovered.unwrap_or(Duration::MAX);
+    verdict.expect(recovered <= RECOVERY, || format!("recovered only after {recovered:?}"));
     verdict
 }
 

@@ -58,7 +58,6 @@ pub(crate) async fn admin(history: Shared, seed: u64) -> turmoil::Result {
         pause(&mut dice, 400).await;
     }
     look(&history, token).await;
-    history.borrow_mut().is_over = true;
     Ok(())
 }
 
@@ -145,11 +144,12 @@ async fn register(history: &Shared, token: &mut String, name: String) {
     }
 }
 
-/// Waits until everything works again, and notes what is stored then.
+/// Waits until everything works again and nobody changes anything, and notes what is stored then.
 async fn look(history: &Shared, mut token: String) {
     let since = now();
     loop {
         let credentials = Credentials::Token(&token);
+        let is_still = history.borrow().users_done == USERS;
         let users = call(history, NAME, ("GET", "/users?limit=200"), credentials, None).await.2;
         let posts = call(history, NAME, ("GET", "/posts?limit=200"), credentials, None).await.2;
         if users.status == 401 {
@@ -165,9 +165,11 @@ async fn look(history: &Shared, mut token: String) {
                 .collect();
             let posts = list(&posts.body["posts"]).iter().map(|post| text(post, "title")).collect();
             let mut history = history.borrow_mut();
-            history.recovered = now() - since;
-            history.end = Some((users, posts));
-            return;
+            history.recovered.get_or_insert(now() - since);
+            if is_still {
+                history.end = Some((users, posts));
+                return;
+            }
         }
         sleep(Duration::from_millis(200)).await;
     }

@@ -25,8 +25,9 @@ pub(crate) async fn user(history: Shared, seed: u64, user: usize) -> turmoil::Re
             }
             Some(token) => burst(&history, &mut dice, user, token).await,
         }
-        pause(&mut dice, 120).await;
+        pause(&mut dice, 160).await;
     }
+    history.borrow_mut().users_done += 1;
     Ok(())
 }
 
@@ -84,6 +85,18 @@ async fn post(history: &Shared, user: usize, token: &(usize, String)) {
             Outcome::Refused => return,
         }
         title = next;
+        look(history, id, &title).await;
+    }
+}
+
+/// Reads a post that nobody else edits, by itself or in a list.
+async fn look(history: &Shared, id: i64, title: &str) {
+    let list = format!("/posts?after={}&limit=3", id - 1);
+    let path = if id % 2 == 0 { format!("/posts/{id}") } else { list };
+    let read = call(history, "reader", ("GET", &path), Credentials::Nothing, None).await.2;
+    let mut posts = read.body["posts"].as_array().into_iter().flatten().chain([&read.body]);
+    if read.is_ok() && posts.all(|post| post["title"] != title) {
+        history.borrow_mut().wrong.push(format!("stale: {title} is not at {path}"));
     }
 }
 
