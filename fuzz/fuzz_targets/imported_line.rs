@@ -14,9 +14,9 @@ const NOW: i64 = 1_800_000_000;
 
 fuzz_target!(|data: &[u8]| {
     let [slow, weak, line @ ..] = data else { return };
-    let rules = (*slow == b'1', *weak == b'1');
-    let members = Members::read(line.trim_ascii());
-    match exported(line.trim_ascii(), NOW, rules) {
+    let (rules, line) = ((*slow == b'1', *weak == b'1'), line.trim_ascii());
+    let members = Members::read(line);
+    match exported(line, NOW, rules) {
         Ok(export) => {
             assert_eq!(exported(export.as_bytes(), NOW, rules).as_ref(), Ok(&export));
             let stored = Members::read(export.as_bytes()).expect("an object");
@@ -30,7 +30,15 @@ fuzz_target!(|data: &[u8]| {
         Err(error) => {
             let hash = members.and_then(|it| it.only("password_hash").ok());
             let hash = hash.as_ref().and_then(Value::as_str).filter(|hash| hash.len() > 20);
-            assert!(hash.is_none_or(|hash| !error.contains(hash)), "{error}");
+            // A hash that is a part of our texts is in the error of another hash too.
+            let is_quoted = |hash: &&str| {
+                let other = serde_json::from_slice(line).ok().and_then(|mut line: Value| {
+                    line["password_hash"] = "x".repeat(hash.len()).into();
+                    exported(line.to_string().as_bytes(), NOW, rules).err()
+                });
+                error.contains(*hash) && !other.is_some_and(|error| error.contains(*hash))
+            };
+            assert_eq!(hash.filter(is_quoted), None, "{error}");
         }
     }
 });
