@@ -1,11 +1,12 @@
 # Sourced by the scripts beside it that plant faults into a copy of the tree. The copy needs a target folder of its own:
 # Cargo would take its crates for those of the tree.
 
-# copy_tree FOLDER: the tree as it is, with what is not committed and without what was removed.
+# copy_tree FOLDER: the tree as it is, with what is not committed and without what was removed. Its files are as new as
+# the copy: with the times of the tree, Cargo would take what an earlier fault left for built from them.
 copy_tree() {
   rm -rf "$1"
   mkdir -p "$1"
   git ls-files -z --cached --others --exclude-standard |
     while IFS= read -r -d "" file; do if [[ -e "$file" ]]; then printf "%s\0" "$file"; fi; done |
-    tar --null --files-from - --create | tar -x -C "$1"
+    tar --null --files-from - --create | tar -x --touch -C "$1"
 }
