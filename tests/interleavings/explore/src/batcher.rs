@@ -5,6 +5,7 @@ use rolegate_batcher::{Batcher, Limits, SubmitError};
 use shuttle::{
     rand::{Rng as _, thread_rng},
     sync::atomic::{AtomicU32, Ordering::SeqCst},
+    thread,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -184,7 +185,7 @@ fn second_stall() {
 const PANIC: u32 = 99;
 
 fn cancelled_callers() {
-    let echo = Batcher::new(limits(2, 1), move |batch: Vec<u32>| async move {
+    let echo = Batcher::new(limits(3, 1), move |batch: Vec<u32>| async move {
         yield_now().await;
         assert!(!batch.contains(&PANIC), "as the scenario intends");
         batch
@@ -211,6 +212,10 @@ fn cancelled_callers() {
         })
     });
     for task in &leaving {
+        // Before its batch is sent, or while it is in flight.
+        for _ in 0..thread_rng().gen_range(0..20) {
+            thread::yield_now();
+        }
         task.abort();
     }
     join_all(staying.into_iter().chain([panicking]));

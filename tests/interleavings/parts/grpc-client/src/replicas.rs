@@ -45,6 +45,7 @@ pub fn published_choice_is_that_of_the_states() {
         monitor.join().expect("a monitor");
     }
     assert_is_published(&set);
+    assert!(!set.states.lock().contains_key(&hosts[0].address), "a replica without a name is back");
 }
 
 fn assert_is_published(set: &ReplicaSet) {
