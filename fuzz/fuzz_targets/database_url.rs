@@ -1,5 +1,5 @@
 //! `DATABASE_URL`: what is accepted means the same to sqlx, one server for each host; what is printed, of a URL that is
-//! accepted or by an error, does not depend on the password.
+//! accepted or by an error, does not depend on the password. No parameter is accepted that sqlx ignores.
 //!
 //! Input: `p` TEXT LF REST, in which a password that begins with TEXT follows `postgres://user:`; `q` TEXT LF REST, where
 //! it is a parameter of a URL that begins with TEXT; anything else is a URL as it is.
@@ -7,6 +7,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use rolegate_fuzz::form::fields;
 use rolegate_sql_store::DatabaseTarget;
 use sqlx::postgres::PgConnectOptions;
 
@@ -58,8 +59,32 @@ fuzz_target!(|text: &str| {
     }
 });
 
+/// The parameters that sqlx reads, and one that we read.
+const PARAMETERS: [&str; 13] = [
+    "application_name",
+    "dbname",
+    "host",
+    "hostaddr",
+    "options",
+    "password",
+    "port",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "target_session_attrs",
+    "user",
+];
+
 /// Each host by itself, as sqlx reads it.
 fn compare(url: &str, servers: &[PgConnectOptions]) {
+    // Not part of a URL.
+    let text = url.replace(['\t', '\r', '\n'], "");
+    let query = text.split_once('?').map_or("", |(_, query)| query);
+    for (name, _) in fields(query.as_bytes()).unwrap_or_default() {
+        let is_option = name.starts_with("options[") && name.ends_with(']');
+        assert!(is_option || PARAMETERS.contains(&&*name), "sqlx ignores {name:?}");
+    }
     let (scheme, rest) = url.split_once("://").expect("a scheme");
     assert!(matches!(scheme, "postgres" | "postgresql"));
     let end = rest.find(['/', '?']).unwrap_or(rest.len());

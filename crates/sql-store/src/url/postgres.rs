@@ -65,7 +65,10 @@ fn one_url_each(url: &str) -> Result<Vec<String>, Problem> {
 
 fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Problem> {
     let mut parsed = Url::parse(url).map_err(|_| INVALID)?;
-    let is_known = |name: &str| PARAMETERS.split(", ").any(|known| known == name);
+    let is_known = |name: &str| {
+        let is_option = name.starts_with("options[") && name.ends_with(']');
+        is_option || PARAMETERS.split(", ").any(|known| known == name)
+    };
     for (name, value) in parsed.query_pairs() {
         let is_host = matches!(&*name, "host" | "hostaddr" | "port");
         if name == "sslmode" && PgSslMode::from_str(&value).is_err() {
@@ -80,7 +83,7 @@ fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Pro
             let several =
                 "several are written as postgres://user:password@host1:5432,host2:5432/database";
             return Err(format!("host, hostaddr and port name one server; {several}").into());
-        } else if !is_known(&name) && !name.starts_with("options[") {
+        } else if !is_known(&name) {
             if parsed.query().is_some_and(|query| query.contains('@')) {
                 return Err(UNENCODED.into());
             }

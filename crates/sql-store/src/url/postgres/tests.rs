@@ -31,6 +31,7 @@ fn url_that_looks_safer_than_it_is_is_rejected() {
         ("sslcrl=/hunter2", UNKNOWN),
         ("channel_binding=require", UNKNOWN),
         ("hunter2", UNKNOWN),
+        ("options[statement_timeout=5", UNKNOWN),
         ("sslmode=verify-ca", ANY_AUTHORITY),
         ("sslrootcert=ca.pem", UNUSED_AUTHORITY),
         ("sslmode=require&sslrootcert=ca.pem", UNUSED_AUTHORITY),
