@@ -7,9 +7,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rolegate_fuzz::form::fields;
 use rolegate_sql_store::DatabaseTarget;
 use sqlx::postgres::PgConnectOptions;
+use url::Url;
 
 /// Two of the same length.
 const PASSWORDS: [&str; 2] = ["Zq7-hunter2", "Xk3-trustno"];
@@ -78,13 +78,6 @@ const PARAMETERS: [&str; 13] = [
 
 /// Each host by itself, as sqlx reads it.
 fn compare(url: &str, servers: &[PgConnectOptions]) {
-    // Not part of a URL.
-    let text = url.replace(['\t', '\r', '\n'], "");
-    let query = text.split_once('?').map_or("", |(_, query)| query);
-    for (name, _) in fields(query.as_bytes()).unwrap_or_default() {
-        let is_option = name.starts_with("options[") && name.ends_with(']');
-        assert!(is_option || PARAMETERS.contains(&&*name), "sqlx ignores {name:?}");
-    }
     let (scheme, rest) = url.split_once("://").expect("a scheme");
     assert!(matches!(scheme, "postgres" | "postgresql"));
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -96,6 +89,10 @@ fn compare(url: &str, servers: &[PgConnectOptions]) {
     assert_eq!(servers.len(), hosts.len(), "{url:?}");
     for (host, server) in hosts.iter().zip(servers) {
         let one = format!("{scheme}://{user}{host}{}", &rest[end..]);
+        for (name, _) in Url::parse(&one).expect("a URL").query_pairs() {
+            let is_option = name.starts_with("options[") && name.ends_with(']');
+            assert!(is_option || PARAMETERS.contains(&&*name), "sqlx ignores {name:?}");
+        }
         let again: PgConnectOptions =
             one.parse().unwrap_or_else(|_| panic!("sqlx refuses {one:?}"));
         // Debug prints all, also the password and what is after it.

@@ -28,17 +28,16 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         Err(error) => {
-            let hash = members.and_then(|it| it.only("password_hash").ok());
-            let hash = hash.as_ref().and_then(Value::as_str).filter(|hash| hash.len() > 20);
-            // A hash that is a part of our texts is in the error of another hash too.
-            let is_quoted = |hash: &&str| {
-                let other = serde_json::from_slice(line).ok().and_then(|mut line: Value| {
-                    line["password_hash"] = "x".repeat(hash.len()).into();
-                    exported(line.to_string().as_bytes(), NOW, rules).err()
-                });
-                error.contains(*hash) && !other.is_some_and(|error| error.contains(*hash))
-            };
-            assert_eq!(hash.filter(is_quoted), None, "{error}");
+            let texts = members.map(|it| it.all("password_hash").join("")).unwrap_or_default();
+            let hash: Value = serde_json::from_str(&texts).unwrap_or_default();
+            let is_quoted = |hash: &&str| hash.len() > 20 && error.contains(*hash);
+            if let Some(hash) = hash.as_str().filter(is_quoted) {
+                // A part of our own text is also in the error of another hash.
+                let other = format!("\"{}\"", "x".repeat(hash.len()));
+                let line = str::from_utf8(line).expect("JSON").replace(&texts, &other);
+                let other = exported(line.as_bytes(), NOW, rules).expect_err("no better hash");
+                assert!(other.contains(hash), "{error}");
+            }
         }
     }
 });
