@@ -1,12 +1,13 @@
 //! A TCP proxy between two programs that can cut or stall connections.
 
+use futures_util::future::{FusedFuture as _, FutureExt as _};
 use std::{
     net::{Ipv4Addr, SocketAddr},
     pin::pin,
     sync::{Arc, Mutex},
 };
 use tokio::{
-    io::copy_bidirectional,
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, copy},
     net::{TcpListener, TcpSocket, TcpStream},
     sync::watch,
 };
@@ -30,6 +31,8 @@ enum State {
     Cut,
     /// Connections are accepted and nothing is relayed.
     Silent,
+    /// Only what clients send is relayed.
+    AnswersHeld,
 }
 
 impl TcpProxy {
@@ -92,6 +95,11 @@ impl TcpProxy {
         self.state.send_replace(State::Silent);
     }
 
+    /// Relays what clients send, and the answers to it only after [`TcpProxy::open`].
+    pub fn hold_answers(&self) {
+        self.state.send_replace(State::AnswersHeld);
+    }
+
     /// Leaves the present connections open and never relays on them again; new ones are relayed,
     /// like after the replacement of a machine.
     pub fn freeze_connections(&self) {
@@ -128,25 +136,27 @@ async fn relay(
 ) {
     let Ok(mut far) = TcpStream::connect(target).await else { return };
     let _ = (near.set_nodelay(true), far.set_nodelay(true));
-    let mut copying = pin!(copy_bidirectional(&mut near, &mut far));
-    loop {
+    let ((near_in, near_out), (far_in, far_out)) = (near.split(), far.split());
+    let mut requests = pin!(relay_one_way(near_in, far_out).fuse());
+    let mut answers = pin!(relay_one_way(far_in, near_out).fuse());
+    while !(requests.is_terminated() && answers.is_terminated()) {
         let now = *state.borrow_and_update();
-        let changed = match now {
-            State::Cut => return,
-            State::Silent => tokio::select! {
-                changed = state.changed() => changed,
-                Ok(()) = frozen.changed() => return held_open(state).await,
-            },
-            State::Open => tokio::select! {
-                _ = &mut copying => return,
-                changed = state.changed() => changed,
-                Ok(()) = frozen.changed() => return held_open(state).await,
-            },
-        };
-        if changed.is_err() {
+        if now == State::Cut {
             return;
         }
+        tokio::select! {
+            () = &mut requests, if now != State::Silent => {}
+            () = &mut answers, if now == State::Open => {}
+            changed = state.changed() => if changed.is_err() { return },
+            Ok(()) = frozen.changed() => return held_open(state).await,
+        }
     }
+}
+
+/// Until its end, which is passed on.
+async fn relay_one_way(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
+    let _ = copy(&mut from, &mut to).await;
+    let _ = to.shutdown().await;
 }
 
 /// Until the proxy is dropped; the caller still owns both streams.
