@@ -1,5 +1,5 @@
 //! `DATABASE_URL`: what is accepted means the same to sqlx, one server for each host; what is printed, of a URL that is
-//! accepted or by an error, does not depend on the password. No parameter is accepted that sqlx ignores.
+//! accepted or by an error, does not depend on the password. No parameter is accepted but those that sqlx reads.
 //!
 //! Input: `p` TEXT LF REST, in which a password that begins with TEXT follows `postgres://user:`; `q` TEXT LF REST, where
 //! it is a parameter of a URL that begins with TEXT; anything else is a URL as it is.

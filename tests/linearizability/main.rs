@@ -6,9 +6,9 @@
 //! every way; each answer is checked against the history of acknowledged changes of its credential.
 //!
 //! `LINEARIZABILITY_READS` is the number of reads with one valid role: 10,000 by default, 100,000 or
-//! more for the long form. `failover` does the same while PostgreSQL fails over, and `held_answer` looks at one read
-//! behind another. `LINEARIZABILITY_HISTORY`
-//! names a file to which each operation is appended, for `tests/specifications` to replay.
+//! more for the long form. `failover` does the same while PostgreSQL fails over; `held_answer` has one
+//! read behind another. `LINEARIZABILITY_HISTORY` names a file to which each operation is appended, for
+//! `tests/specifications` to replay.
 
 mod failover;
 mod held_answer;

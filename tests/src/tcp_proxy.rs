@@ -2,6 +2,7 @@
 
 use futures_util::future::{FusedFuture as _, FutureExt as _};
 use std::{
+    io,
     net::{Ipv4Addr, SocketAddr},
     pin::pin,
     sync::{Arc, Mutex},
@@ -145,18 +146,21 @@ async fn relay(
             return;
         }
         tokio::select! {
-            () = &mut requests, if now != State::Silent => {}
-            () = &mut answers, if now == State::Open => {}
+            ended = &mut requests, if now != State::Silent => if ended.is_err() { return },
+            ended = &mut answers, if now == State::Open => if ended.is_err() { return },
             changed = state.changed() => if changed.is_err() { return },
             Ok(()) = frozen.changed() => return held_open(state).await,
         }
     }
 }
 
-/// Until its end, which is passed on.
-async fn relay_one_way(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
-    let _ = copy(&mut from, &mut to).await;
-    let _ = to.shutdown().await;
+/// Until its end, which is passed on; after an error nothing can be.
+async fn relay_one_way(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    copy(&mut from, &mut to).await?;
+    to.shutdown().await
 }
 
 /// Until the proxy is dropped; the caller still owns both streams.

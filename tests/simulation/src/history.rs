@@ -67,6 +67,10 @@ pub(crate) struct History {
     pub(crate) guesses: Vec<u16>,
     /// Titles of posts: `Done` of one that is acknowledged, `Refused` of one that must not be there.
     pub(crate) posts: Vec<(String, Outcome)>,
+    /// Titles before and after an edit without an answer: of an acknowledged post, one of them is there.
+    pub(crate) unanswered_edits: Vec<(String, String)>,
+    /// Reads of posts after their last edit.
+    pub(crate) posts_read: usize,
     /// Users whom the admin made and then deleted.
     pub(crate) guests: Vec<(String, Outcome)>,
     /// Of users who exist since the start: the name and the id.

@@ -16,7 +16,8 @@
 //!
 //! 1. No stale answer: a request that begins after a role change, disabling, sign-out or new password was acknowledged
 //!    is decided by what was acknowledged.
-//! 2. No acknowledged change and no acknowledged post is lost.
+//! 2. No acknowledged change, post or edit is lost, none that was refused is made, and a read of a post shows its last
+//!    acknowledged edit.
 //! 3. Every call ends, within the time that the documents give (`http::bound`).
 //! 4. A client guesses at most `LOGIN_FAILURE_LIMIT` passwords of a name in a minute while the gateway reaches the same
 //!    auth-services, and at most so many at each process that began or was cut off meanwhile.

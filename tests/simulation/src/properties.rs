@@ -238,6 +238,11 @@ fn check_end(history: &History, verdict: &mut Verdict) {
             verdict.count("posts_kept");
         }
     }
+    for (before, after) in &history.unanswered_edits {
+        let there = titles.iter().filter(|title| [before, after].contains(title)).count();
+        verdict.expect(there == 1, || format!("{there} posts with {before} or {after}"));
+    }
+    *verdict.checked.entry("posts_read").or_default() += history.posts_read as u64;
     let acknowledged = history.changes.iter().filter(|change| change.outcome == Outcome::Done);
     *verdict.checked.entry("changes_acknowledged").or_default() += acknowledged.count() as u64;
     let unknown = history.changes.iter().filter(|change| change.outcome == Outcome::Unknown);

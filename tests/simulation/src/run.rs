@@ -114,7 +114,7 @@ fn report(seed: u64, history: &History, faults: &Faults, verdict: &Verdict) -> E
         line,
         " longest_ms={} recovery_ms={}",
         history.longest,
-        history.recovered.unwrap_or_default().as_millis()
+        history.recovered.unwrap_or(END).as_millis()
     );
     for (name, number) in &faults.done {
         let _ = write!(line, " fault_{name}={number}");

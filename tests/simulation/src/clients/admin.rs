@@ -7,6 +7,7 @@ use super::{
     user::{access, begin, finish},
 };
 use crate::{
+    faults::CALM,
     history::{Change, Shared, call, now},
     http::Credentials,
     programs::ADMIN_PASSWORD,
@@ -146,15 +147,16 @@ async fn register(history: &Shared, token: &mut String, name: String) {
 
 /// Waits until everything works again and nobody changes anything, and notes what is stored then.
 async fn look(history: &Shared, mut token: String) {
-    let since = now();
+    let password = Credentials::Password(NAME, ADMIN_PASSWORD);
     loop {
         let credentials = Credentials::Token(&token);
         let is_still = history.borrow().users_done == USERS;
         let users = call(history, NAME, ("GET", "/users?limit=200"), credentials, None).await.2;
         let posts = call(history, NAME, ("GET", "/posts?limit=200"), credentials, None).await.2;
+        let basic = call(history, NAME, ("GET", "/protected"), password, None).await.2;
         if users.status == 401 {
             token = log_in(history).await;
-        } else if users.is_ok() && posts.is_ok() {
+        } else if users.is_ok() && posts.is_ok() && basic.is_ok() {
             let text = |value: &Value, field: &str| value[field].as_str().unwrap_or("").to_owned();
             let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
             let users = list(&users.body["users"])
@@ -165,7 +167,7 @@ async fn look(history: &Shared, mut token: String) {
                 .collect();
             let posts = list(&posts.body["posts"]).iter().map(|post| text(post, "title")).collect();
             let mut history = history.borrow_mut();
-            history.recovered.get_or_insert(now() - since);
+            history.recovered.get_or_insert(now().saturating_sub(CALM));
             if is_still {
                 history.end = Some((users, posts));
                 return;

@@ -70,7 +70,7 @@ fn forget(current: &mut Option<(usize, String)>, login: usize, status: u16) {
     }
 }
 
-/// Makes a post, and gives it another title twice, until the outcome is not known.
+/// Makes a post and edits its title up to twice; stops at an edit that is refused or not answered.
 async fn post(history: &Shared, user: usize, token: &(usize, String)) {
     let of = format!("user-{user}");
     let mut title = history.borrow_mut().title(&of);
@@ -81,7 +81,11 @@ async fn post(history: &Shared, user: usize, token: &(usize, String)) {
         let next = history.borrow_mut().title(&of);
         match send_post(history, user, token, ("PUT", &path), &next).await.outcome() {
             Outcome::Done => history.borrow_mut().set_title(&title, Outcome::Refused),
-            Outcome::Unknown => return history.borrow_mut().set_title(&title, Outcome::Unknown),
+            Outcome::Unknown => {
+                let mut history = history.borrow_mut();
+                history.set_title(&title, Outcome::Unknown);
+                return history.unanswered_edits.push((title, next));
+            }
             Outcome::Refused => return,
         }
         title = next;
@@ -95,8 +99,10 @@ async fn look(history: &Shared, id: i64, title: &str) {
     let path = if id % 2 == 0 { format!("/posts/{id}") } else { list };
     let read = call(history, "reader", ("GET", &path), Credentials::Nothing, None).await.2;
     let mut posts = read.body["posts"].as_array().into_iter().flatten().chain([&read.body]);
+    let mut history = history.borrow_mut();
+    history.posts_read += usize::from(read.is_ok());
     if read.is_ok() && posts.all(|post| post["title"] != title) {
-        history.borrow_mut().wrong.push(format!("stale: {title} is not at {path}"));
+        history.wrong.push(format!("stale: {title} is not at {path}"));
     }
 }
 
