@@ -16,6 +16,7 @@ use turmoil::net::TcpStream;
 
 /// The simulated hosts `auth-1`, `auth-2` and so on are the replicas of `auth`.
 #[cfg(simulation)]
+#[expect(clippy::unused_async, reason = "it stands in for that of tokio")]
 async fn lookup_host((host, port): (&str, u16)) -> io::Result<impl Iterator<Item = SocketAddr>> {
     let name = regex::Regex::new(&format!("^{host}(-[0-9]+)?$")).map_err(io::Error::other)?;
     let addresses = turmoil::lookup_many(name);

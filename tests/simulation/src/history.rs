@@ -56,6 +56,8 @@ pub(crate) struct Access {
     pub(crate) role: String,
 }
 
+type SeenUser = (String, String, bool);
+
 #[derive(Default)]
 pub(crate) struct History {
     steps: usize,
@@ -87,7 +89,7 @@ pub(crate) struct History {
     /// No more faults.
     pub(crate) is_calm: bool,
     /// What the admin saw at the end: each user's name, role and whether they are disabled; and the titles.
-    pub(crate) end: Option<(Vec<(String, String, bool)>, Vec<String>)>,
+    pub(crate) end: Option<(Vec<SeenUser>, Vec<String>)>,
     /// How long it took after the last fault until everything worked.
     pub(crate) recovered: Option<Duration>,
     /// Users whose last request is answered.

@@ -56,7 +56,6 @@ fn now() -> u64 {
 }
 
 /// Opens the store that all processes of the simulation share.
-#[expect(clippy::unused_async, reason = "as the store that it stands for")]
 pub(crate) async fn open(_: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
     Ok(Arc::new(Disturbed(DATABASE.with_borrow(Arc::clone))))
 }

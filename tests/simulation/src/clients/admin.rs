@@ -27,7 +27,7 @@ pub(crate) async fn admin(history: Shared, seed: u64) -> turmoil::Result {
     let mut dice = dice(seed, 0);
     let mut token = log_in(&history).await;
     for name in names() {
-        register(&history, &mut token, name).await;
+        register(&history, &token, name).await;
     }
     for number in 1.. {
         if history.borrow().is_calm {
@@ -126,7 +126,7 @@ async fn log_in(history: &Shared) -> String {
 }
 
 /// Makes a user, and learns the id.
-async fn register(history: &Shared, token: &mut String, name: String) {
+async fn register(history: &Shared, token: &str, name: String) {
     loop {
         let body = json!({"username": name, "password": password(&name, 0)});
         let (_, _, made) =

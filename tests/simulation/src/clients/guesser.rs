@@ -19,7 +19,7 @@ pub(crate) async fn guesser(history: Shared, seed: u64) -> turmoil::Result {
         pause(&mut dice, 50).await;
     }
     let begun = now();
-    while !history.borrow().is_calm && (now() - begun).as_secs() < SECONDS {
+    while !history.borrow().is_calm && now().saturating_sub(begun).as_secs() < SECONDS {
         let guess = format!("guess {}", below(&mut dice, 1_000_000));
         let body = Some(json!({"username": VICTIM, "password": guess}));
         let (method, path, credentials, body) = match below(&mut dice, 3) {
