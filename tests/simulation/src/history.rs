@@ -56,6 +56,7 @@ pub(crate) struct Access {
     pub(crate) role: String,
 }
 
+/// The name, the role, and whether the user is disabled.
 type SeenUser = (String, String, bool);
 
 #[derive(Default)]
@@ -88,7 +89,7 @@ pub(crate) struct History {
     pub(crate) lines: Vec<String>,
     /// No more faults.
     pub(crate) is_calm: bool,
-    /// What the admin saw at the end: each user's name, role and whether they are disabled; and the titles.
+    /// What the admin saw at the end: the users, and the titles of posts.
     pub(crate) end: Option<(Vec<SeenUser>, Vec<String>)>,
     /// How long it took after the last fault until everything worked.
     pub(crate) recovered: Option<Duration>,

@@ -145,7 +145,7 @@ async fn register(history: &Shared, token: &str, name: String) {
     }
 }
 
-/// Waits until everything works again and nobody changes anything, and notes what is stored then.
+/// Waits until requests succeed again and all users have finished, then records the stored state.
 async fn look(history: &Shared, mut token: String) {
     let password = Credentials::Password(NAME, ADMIN_PASSWORD);
     loop {

@@ -93,7 +93,7 @@ async fn post(history: &Shared, user: usize, token: &(usize, String)) {
     }
 }
 
-/// Reads a post that nobody else edits, by itself or in a list.
+/// Reads a post by its id or in a list, and expects this title: only its author edits it.
 async fn look(history: &Shared, id: i64, title: &str) {
     let list = format!("/posts?after={}&limit=3", id - 1);
     let path = if id % 2 == 0 { format!("/posts/{id}") } else { list };
