@@ -29,6 +29,11 @@ pub(crate) fn below(dice: &mut StdRng, bound: u64) -> u64 {
     dice.next_u64() % bound
 }
 
+/// One of these, each as likely as another.
+pub(crate) fn pick<T: Copy>(dice: &mut StdRng, from: &[T]) -> T {
+    from[usize::try_from(below(dice, from.len() as u64)).unwrap_or(0)]
+}
+
 /// Waits up to so many milliseconds.
 async fn pause(dice: &mut StdRng, millis: u64) {
     sleep(Duration::from_millis(below(dice, millis))).await;
@@ -52,7 +57,7 @@ fn current_password(history: &Shared, dice: &mut StdRng, user: usize) -> usize {
             }
         }
     }
-    numbers[usize::try_from(below(dice, numbers.len() as u64)).unwrap_or(0)]
+    pick(dice, &numbers)
 }
 
 /// Asks for what needs a password, with HTTP Basic.

@@ -1,6 +1,6 @@
 //! What fails in a run, and when: drawn from the seed before it begins.
 
-use crate::clients::{below, dice};
+use crate::clients::{below, dice, pick};
 use rand::rngs::StdRng;
 use rolegate_auth_service::store::simulated::{faults as users, step_clock};
 use rolegate_posts_service::store::faults as posts;
@@ -54,7 +54,7 @@ impl Faults {
         let kinds: Vec<u64> = (0..9).filter(|_| below(&mut dice, 2) == 0).collect();
         let number = if kinds.is_empty() { 0 } else { 1 + below(&mut dice, 14) };
         for _ in 0..number {
-            let kind = kinds[usize::try_from(below(&mut dice, kinds.len() as u64)).unwrap_or(0)];
+            let kind = pick(&mut dice, &kinds);
             add(&mut due, &mut dice, kind);
         }
         due.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
@@ -154,13 +154,11 @@ impl Faults {
 fn add(due: &mut Vec<(u64, Fault)>, dice: &mut StdRng, kind: u64) {
     let at = BEGIN + below(dice, END - BEGIN);
     // Most are short, some outlast the deadlines of calls and pings.
-    let millis = [200, 1_500, 8_000, 18_000][usize::try_from(below(dice, 4)).unwrap_or(0)];
+    let millis = pick(dice, &[200, 1_500, 8_000, 18_000]);
     let until = (at + 20 + below(dice, millis)).min(END);
-    let all: Vec<Link> = links().collect();
-    let link = all[usize::try_from(below(dice, all.len() as u64)).unwrap_or(0)];
+    let link = pick(dice, &links().collect::<Vec<_>>());
     let back = (link.1, link.0);
-    let hosts: Vec<_> = hosts().collect();
-    let host = hosts[usize::try_from(below(dice, hosts.len() as u64)).unwrap_or(0)];
+    let host = pick(dice, &hosts().collect::<Vec<_>>());
     let (fault, end) = match kind {
         0 => (Fault::Cut(link), Some(Fault::Repair(link))),
         1 => {
@@ -175,7 +173,7 @@ fn add(due: &mut Vec<(u64, Fault)>, dice: &mut StdRng, kind: u64) {
         }
         5 => (Fault::Crash(host), Some(Fault::Start(host))),
         6 => {
-            let delay = [20, 300, 4_000][usize::try_from(below(dice, 3)).unwrap_or(0)];
+            let delay = pick(dice, &[20, 300, 4_000]);
             let (refused, lost) = (below(dice, 3) * below(dice, 200), below(dice, 400));
             let plan = users::Plan { delay: below(dice, delay), refused, lost };
             (Fault::SlowUsers(plan), Some(Fault::SlowUsers(users::Plan::default())))

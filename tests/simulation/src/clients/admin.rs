@@ -3,7 +3,7 @@
 use super::{
     USERS, below, current_password, dice,
     guesser::VICTIM,
-    password, pause, show_password,
+    password, pause, pick, show_password,
     user::{access, begin, finish},
 };
 use crate::{
@@ -35,9 +35,7 @@ pub(crate) async fn admin(history: Shared, seed: u64) -> turmoil::Result {
         }
         let user = usize::try_from(below(&mut dice, USERS as u64))?;
         let change = match below(&mut dice, 13) {
-            0..6 => {
-                Change::Role(["user", "author", "author"][usize::try_from(below(&mut dice, 3))?])
-            }
+            0..6 => Change::Role(pick(&mut dice, &["user", "author", "author"])),
             6..8 => Change::Disabled(below(&mut dice, 3) == 0),
             8..10 => Change::SignOut,
             10..12 => Change::Password(number),
