@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Plants faults into a copy of the tree, for the tools that must find them, and builds the copy.
+
+  tests/planted_faults.py check                            every fault must apply to the tree as it is
+  tests/planted_faults.py build FOLDER FAULT... -- COMMAND  makes FOLDER/tree a copy of the tree, plants these faults
+                                                           into it, and runs COMMAND there with the target folder
+                                                           FOLDER/build
+
+A fault is a TOML file. It says in `about` what the fault is, and has one or more edits:
+
+  [[edit]]
+  file = "crates/program/src/shutdown.rs"
+  function = "Shutdown::begin"                the type, trait or module is needed only if the name alone is ambiguous;
+                                              an edit outside of functions has no `function`
+  find = "sleep(lame_duck)"                   must occur exactly once in the function
+  replace = "sleep(Duration::ZERO)"
+
+`find` is compared with the code token by token: white space, comments and the comma before a closing bracket do not
+count. Formatting a product file therefore breaks no fault. A fault that matches nowhere, or more than once, is an
+error that names it.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ["tests/mutants", "tests/interleavings/planted", "tests/simulation/planted", "fuzz/planted"]
+
+TOKEN = re.compile(
+    r"""
+    (?P<comment> //[^\n]* | /\*.*?\*/ )
+    | (?P<string> (?:br|cr|r)(?P<hashes>\#*)".*?"(?P=hashes) | [bc]?"(?:\\.|[^"\\])*" )
+    | b?'(?: \\x.. | \\u\{[^}]*\} | \\. | [^\\'] )'
+    | '?\w+
+    | \S
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+OPENING = "([{"
+CLOSING = ")]}"
+
+
+class FaultError(Exception):
+    """A fault that does not apply, with the reason."""
+
+
+@dataclass
+class Token:
+    """A token of Rust code and its place in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def tokenize(code):
+    """The tokens that count when code is compared."""
+    tokens = []
+    for match in TOKEN.finditer(code):
+        text = match[0]
+        if match["comment"]:
+            continue
+        if match["string"]:
+            # SQL is broken into lines, too.
+            text = re.sub(r"\s+", " ", re.sub(r"\\\n\s*", "", text))
+        if text in CLOSING and tokens and tokens[-1].text == ",":
+            tokens.pop()
+        tokens.append(Token(text, match.start(), match.end()))
+    return tokens
+
+
+def implemented_type(tokens, start):
+    """The name of the type in the `impl` block that begins at this token."""
+    depth, name = 0, ""
+    for before, token in zip(tokens[start:], tokens[start + 1:]):
+        if depth == 0 and token.text in ("{", "where"):
+            return name
+        if token.text == "<":
+            depth += 1
+        elif token.text == ">" and before.text != "-":
+            depth -= 1
+        elif depth == 0 and re.match(r"[A-Za-z_]", token.text):
+            # After the trait comes `for`, and then the type.
+            name = token.text
+    return name
+
+
+def named_block(tokens, index):
+    """The name of the function, module, trait or `impl` block whose first token this is; otherwise None."""
+    text = tokens[index].text
+    following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+    if text in ("fn", "mod", "trait") and re.match(r"\w", following):
+        return following
+    # Elsewhere, `impl` is the beginning of an argument's or a result's type.
+    if text == "impl" and (index == 0 or tokens[index - 1].text in "{};]"):
+        return implemented_type(tokens, index)
+    return None
+
+
+def functions(tokens):
+    """The functions of a file that have a body: path, index of the first token, index behind the last one."""
+    found, blocks, brackets, pending = [], [], 0, None
+    for index, token in enumerate(tokens):
+        name = named_block(tokens, index)
+        if name:
+            pending = (name, index, brackets)
+        elif token.text == ";" and pending and pending[2] == brackets:
+            # A function of a trait without a body, or a module in a file of its own.
+            pending = None
+        elif token.text == "{":
+            is_body = pending is not None and pending[2] == brackets
+            blocks.append(pending if is_body else None)
+            pending = None if is_body else pending
+        elif token.text == "}" and blocks:
+            block = blocks.pop()
+            if block and tokens[block[1]].text == "fn":
+                path = [outer[0] for outer in blocks if outer] + [block[0]]
+                found.append(("::".join(path), block[1], index + 1))
+        brackets += (token.text in ("(", "[")) - (token.text in (")", "]"))
+    return found
+
+
+def function_range(tokens, function):
+    """The tokens of a function, as first index and index behind the last one."""
+    if function is None:
+        return 0, len(tokens)
+    matching = [found for found in functions(tokens) if f"::{found[0]}".endswith(f"::{function}")]
+    if len(matching) != 1:
+        paths = ", ".join(path for path, _, _ in matching) or "none"
+        raise FaultError(f"there must be exactly one function {function}, and there is: {paths}")
+    return matching[0][1:]
+
+
+def replace_once(code, edit):
+    """The code with this edit."""
+    tokens = tokenize(code)
+    wanted = [token.text for token in tokenize(edit["find"])]
+    start, end = function_range(tokens, edit.get("function"))
+    texts = [token.text for token in tokens]
+    # A pattern that ends with a comma means that comma, unless a bracket follows it.
+    found = [at for at in range(start, end - len(wanted) + 1) if texts[at:at + len(wanted)] == wanted]
+    if len(found) != 1:
+        raise FaultError(f"{len(found)} matches, not exactly one, of: {edit['find'].strip()}")
+    first, last = tokens[found[0]], tokens[found[0] + len(wanted) - 1]
+    return code[:first.start] + edit["replace"].strip("\n") + code[last.end:]
+
+
+def read_fault(path):
+    """The edits of a fault; its file must have the form above."""
+    with path.open("rb") as file:
+        fault = tomllib.load(file)
+    if set(fault) != {"about", "edit"} or not fault["edit"]:
+        raise FaultError("a fault has `about` and at least one [[edit]], and nothing else")
+    for edit in fault["edit"]:
+        if not {"file", "find", "replace"} <= set(edit) <= {"file", "function", "find", "replace"}:
+            raise FaultError("an edit has `file`, `find`, `replace` and perhaps `function`, and nothing else")
+        if not tokenize(edit["find"]):
+            raise FaultError("`find` is empty")
+    return fault["edit"]
+
+
+def planted_files(faults):
+    """The contents of the files that these faults change, by their names in the tree."""
+    contents = {}
+    for path in faults:
+        try:
+            for edit in read_fault(path):
+                name = edit["file"]
+                if name not in contents:
+                    contents[name] = (ROOT / name).read_text()
+                contents[name] = replace_once(contents[name], edit)
+        except (FaultError, OSError, tomllib.TOMLDecodeError) as error:
+            raise FaultError(f"{path}: {error}") from error
+    return contents
+
+
+def names_of_tree():
+    """The files of the tree, also those that are not committed, but none that was removed."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(listed, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
+
+
+def plant(copy, faults):
+    """Makes the folder a copy of the tree with these faults and no others.
+
+    Only files whose content differs are written, and get the time of now: cargo then builds what differs from its last
+    build of the copy, and nothing else. A copied time would be older than that build, which cargo takes for no change.
+    """
+    planted = planted_files(faults)
+    names = names_of_tree()
+    for path in [path for path in copy.rglob("*") if path.is_file()]:
+        if str(path.relative_to(copy)) not in names:
+            path.unlink()
+    for name in names:
+        content = planted[name].encode() if name in planted else (ROOT / name).read_bytes()
+        path = copy / name
+        if not path.is_file() or path.read_bytes() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        path.chmod((ROOT / name).stat().st_mode)
+
+
+def environment(folder):
+    """For commands in the copy. With the target folder of the tree, cargo would take the copy's crates for its own."""
+    return os.environ | {"CARGO_TARGET_DIR": str(folder / "build"), "CARGO_INCREMENTAL": "0"}
+
+
+def build(folder, faults, command):
+    """Runs a command in a copy of the tree with these faults; returns its exit code."""
+    plant(folder / "tree", faults)
+    return subprocess.run(command, cwd=folder / "tree", env=environment(folder), check=False).returncode
+
+
+def check():
+    """Applies each fault on its own, and prints those that do not apply."""
+    broken, count = 0, 0
+    for fault in sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.toml")):
+        count += 1
+        try:
+            planted_files([fault])
+        except FaultError as error:
+            broken += 1
+            print(f"tests/planted_faults.py: DOES NOT APPLY: {error}", file=sys.stderr)
+    if broken or not count:
+        raise SystemExit(f"tests/planted_faults.py: {broken} of {count} planted faults do not apply")
+    print(f"tests/planted_faults.py: all {count} planted faults apply")
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments == ["check"]:
+        return check()
+    if len(arguments) < 4 or arguments[0] != "build" or "--" not in arguments:
+        raise SystemExit(__doc__)
+    end = arguments.index("--")
+    folder, *faults = (Path(argument).resolve() for argument in arguments[1:end])
+    try:
+        return build(folder, faults, arguments[end + 1:])
+    except FaultError as error:
+        raise SystemExit(f"tests/planted_faults.py: {error}") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())
