@@ -36,7 +36,7 @@ def promises():
         if row:
             name, sentence, tests, mutants = row.groups()
             tests = re.findall(r"\(\.\./(tests/[^)]+\.rs)\)", tests)
-            mutants = re.findall(r"\(\.\./tests/mutants/([^)]+)\.patch\)", mutants)
+            mutants = re.findall(r"\(\.\./tests/mutants/([^)]+)\.toml\)", mutants)
             found.append(Promise(name, sentence, tests, mutants))
         elif line.startswith("| **"):
             raise SystemExit(f"docs/guarantees.md: a row of another form: {line}")
@@ -44,8 +44,8 @@ def promises():
         if not promise.tests or not all((ROOT / test).is_file() for test in promise.tests):
             raise SystemExit(f"docs/guarantees.md: {promise.name} has no test, or one that is not there")
     mutants = sorted(mutant for promise in found for mutant in promise.mutants)
-    if mutants != sorted(patch.stem for patch in (ROOT / "tests/mutants").glob("*.patch")):
-        raise SystemExit("docs/guarantees.md does not name each of tests/mutants/*.patch once")
+    if mutants != sorted(fault.stem for fault in (ROOT / "tests/mutants").glob("*.toml")):
+        raise SystemExit("docs/guarantees.md does not name each of tests/mutants/*.toml once")
     return found
 
 
