@@ -19,10 +19,14 @@ pub(crate) struct Actor {
 
 impl Actor {
     pub(crate) fn key_id(&self) -> Option<i64> {
-        self.token.filter(|(kind, _)| *kind == TokenKind::ApiKey).map(|(_, id)| id)
+        self.token
+            .filter(|(kind, _)| *kind == TokenKind::ApiKey)
+            .map(|(_, id)| id)
     }
 
     pub(crate) fn session_id(&self) -> Option<i64> {
-        self.token.filter(|(kind, _)| *kind == TokenKind::Session).map(|(_, id)| id)
+        self.token
+            .filter(|(kind, _)| *kind == TokenKind::Session)
+            .map(|(_, id)| id)
     }
 }

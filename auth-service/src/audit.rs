@@ -111,7 +111,11 @@ pub(crate) struct Details {
 
 impl Change {
     pub(crate) fn disabled(disabled: bool) -> Self {
-        if disabled { Self::UserDisabled } else { Self::UserEnabled }
+        if disabled {
+            Self::UserDisabled
+        } else {
+            Self::UserEnabled
+        }
     }
 
     /// Its name, and whether it changes what other services keep of a user: name, role, state.
@@ -146,7 +150,13 @@ impl Change {
 impl Write {
     pub(crate) fn new(change: Change, by: By, user_id: Option<i64>) -> Self {
         let (request_id, client_address) = origin();
-        Self { change, by, user_id, client_address, request_id }
+        Self {
+            change,
+            by,
+            user_id,
+            client_address,
+            request_id,
+        }
     }
 
     /// Another change by the same request.
@@ -168,34 +178,72 @@ impl Write {
             _ => [None; 3],
         };
         let state = self.change.event().1.then_some((user.role, user.disabled));
-        let details = Details { role, from, to, ..Details::default() };
-        Entry { state, ..self.entry(user.id, Some(&user.username), details) }
+        let details = Details {
+            role,
+            from,
+            to,
+            ..Details::default()
+        };
+        Entry {
+            state,
+            ..self.entry(user.id, Some(&user.username), details)
+        }
     }
 
     /// The change of the role of this user, who is enabled for all that is known before.
     pub(crate) fn of_role(&self, id: i64, role: Role) -> Entry {
-        let from = if let Change::RoleChanged { from } = self.change { Some(from) } else { None };
-        let details = Details { from, to: Some(role), ..Details::default() };
-        Entry { state: Some((role, false)), ..self.entry(id, None, details) }
+        let from = if let Change::RoleChanged { from } = self.change {
+            Some(from)
+        } else {
+            None
+        };
+        let details = Details {
+            from,
+            to: Some(role),
+            ..Details::default()
+        };
+        Entry {
+            state: Some((role, false)),
+            ..self.entry(id, None, details)
+        }
     }
 
     /// The change of this token. The name of its user is for the line.
     pub(crate) fn of_token(&self, token: &OpaqueToken, username: Option<&str>) -> Entry {
         let is_key = token.kind() == TokenKind::ApiKey;
-        let (key_id, session_id) =
-            if is_key { (Some(token.id), None) } else { (None, Some(token.id)) };
+        let (key_id, session_id) = if is_key {
+            (Some(token.id), None)
+        } else {
+            (None, Some(token.id))
+        };
         let session = session_id.map(|_| token.prefix.clone());
-        let details = Details { key_id, session_id, session, ..Details::default() };
+        let details = Details {
+            key_id,
+            session_id,
+            session,
+            ..Details::default()
+        };
         self.entry(token.user_id, username, details)
     }
 
     /// That this many rows about a deleted user were erased.
     pub(crate) fn of_erasure(&self, user_id: i64, rows: usize) -> Entry {
-        self.entry(user_id, None, Details { rows: Some(rows), ..Details::default() })
+        self.entry(
+            user_id,
+            None,
+            Details {
+                rows: Some(rows),
+                ..Details::default()
+            },
+        )
     }
 
     fn entry(&self, user_id: i64, username: Option<&str>, details: Details) -> Entry {
-        let actor = if let By::Actor(actor) = &self.by { Some(actor) } else { None };
+        let actor = if let By::Actor(actor) = &self.by {
+            Some(actor)
+        } else {
+            None
+        };
         Entry {
             event: self.change.event().0,
             user_id: Some(user_id),
@@ -210,7 +258,10 @@ impl Write {
             },
             client_address: self.client_address,
             request_id: self.request_id.clone(),
-            details: Details { by: self.operator(), ..details },
+            details: Details {
+                by: self.operator(),
+                ..details
+            },
             state: None,
         }
     }
@@ -239,7 +290,10 @@ impl Write {
 /// The request of the current task.
 fn origin() -> (Option<String>, Option<IpAddr>) {
     let origin = RequestContext::with_current(|current| {
-        (current.request_id.to_str().ok().map(str::to_owned), current.client_address)
+        (
+            current.request_id.to_str().ok().map(str::to_owned),
+            current.client_address,
+        )
     });
     origin.unwrap_or_default()
 }
@@ -247,7 +301,18 @@ fn origin() -> (Option<String>, Option<IpAddr>) {
 impl Details {
     /// As a JSON object.
     pub(crate) fn to_json(&self) -> String {
-        let Self { key_id, session_id, session, role, from, to, by, method, reason, rows } = self;
+        let Self {
+            key_id,
+            session_id,
+            session,
+            role,
+            from,
+            to,
+            by,
+            method,
+            reason,
+            rows,
+        } = self;
         let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
         let mut details = json!({
             "key_id": key_id, "session_id": session_id, "session": session, "role": role, "from": from,
@@ -265,13 +330,31 @@ impl Entry {
     fn now(event: &'static str, user: Option<&User>, details: Details) -> Self {
         let (request_id, client_address) = origin();
         let (user_id, username) = (user.map(|it| it.id), user.map(|it| it.username.clone()));
-        Self { event, user_id, username, client_address, request_id, details, ..Self::default() }
+        Self {
+            event,
+            user_id,
+            username,
+            client_address,
+            request_id,
+            details,
+            ..Self::default()
+        }
     }
 
     /// Writes the line.
     pub(crate) fn log(&self) {
-        let Details { key_id, session_id, session, role, from, to, by, method, reason, rows } =
-            &self.details;
+        let Details {
+            key_id,
+            session_id,
+            session,
+            role,
+            from,
+            to,
+            by,
+            method,
+            reason,
+            rows,
+        } = &self.details;
         let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
         audit_line!(
             self.event,

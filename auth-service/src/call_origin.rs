@@ -17,7 +17,10 @@ pub(crate) struct CallOrigin {
 impl CallOrigin {
     /// A call of this process itself.
     pub(crate) fn own(timeout: Duration) -> Self {
-        Self { client_address: None, deadline: Instant::now() + timeout }
+        Self {
+            client_address: None,
+            deadline: Instant::now() + timeout,
+        }
     }
 
     /// Identifies the client to rate limits and the fairness of the password engine, as

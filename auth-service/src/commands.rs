@@ -87,7 +87,9 @@ impl Program for Settings {
         doctor.file_modes(&[("DATABASE_URL_FILE", &database.database_url_file)]);
         let admin = service.admin_password();
         doctor::check_users(doctor, "database", service, database.url(), admin).await;
-        IGNORED_ADDRESSES.check(doctor, false, self.ops_listen_addr).await;
+        IGNORED_ADDRESSES
+            .check(doctor, false, self.ops_listen_addr)
+            .await;
     }
 
     async fn execute(self, command: Command) -> Result<(), Failure> {

@@ -21,7 +21,13 @@ pub fn verified(tokens: &Tokens, token: &str, now: u64) -> Option<(i64, u64, u64
 pub fn exported(line: &[u8], now: i64, rules: (bool, bool)) -> Result<String, String> {
     let (peppers, roles) = (Peppers::default(), "editor".parse()?);
     let rules = HashRules::new(12, rules.0, rules.1);
-    let it = LineReader { peppers, rules, roles, revocation_time: now }.read(line)?;
+    let it = LineReader {
+        peppers,
+        rules,
+        roles,
+        revocation_time: now,
+    }
+    .read(line)?;
     let user = User {
         id: it.id.unwrap_or(1),
         username: it.username,
@@ -31,7 +37,10 @@ pub fn exported(line: &[u8], now: i64, rules: (bool, bool)) -> Result<String, St
         tokens_marked_until: it.tokens_marked_until.cast_unsigned(),
         second_factor: false,
     };
-    let stored = Credentials { user, password_hash: it.password_hash };
+    let stored = Credentials {
+        user,
+        password_hash: it.password_hash,
+    };
     serde_json::to_string(&UserLine::of(&stored)).map_err(|error| error.to_string())
 }
 
@@ -47,10 +56,20 @@ pub fn blocklist(file: &std::path::Path) -> Result<(usize, impl Fn(&str) -> bool
 }
 
 /// What a request of Envoy says: credentials, client, method, host and path, and the headers of browsers.
-pub type Said<'a> = (Option<Authorization>, Option<IpAddr>, [&'a str; 3], http::HeaderMap);
+pub type Said<'a> = (
+    Option<Authorization>,
+    Option<IpAddr>,
+    [&'a str; 3],
+    http::HeaderMap,
+);
 
 /// Reads a request of Envoy.
 pub fn said(it: &AttributeContext) -> Said<'_> {
     let headers = request::http(it).map(browser_headers).unwrap_or_default();
-    (request::authorization(it), request::source_address(it), request::route(it).into(), headers)
+    (
+        request::authorization(it),
+        request::source_address(it),
+        request::route(it).into(),
+        headers,
+    )
 }

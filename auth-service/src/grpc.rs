@@ -40,7 +40,12 @@ impl AuthGrpc {
         watchers: Vec<String>,
     ) -> Self {
         let (trusted, sign_in) = (Arc::new(trusted), sign_in.map(Arc::new));
-        Self { accounts, trusted, sign_in, watchers: watchers.into() }
+        Self {
+            accounts,
+            trusted,
+            sign_in,
+            watchers: watchers.into(),
+        }
     }
 }
 

@@ -123,7 +123,12 @@ impl AuthService {
             let mut server =
                 GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
             server.end_of_streams = end_of_watches;
-            Ok(Self { server, keys: config.keys, tokens, blocklist })
+            Ok(Self {
+                server,
+                keys: config.keys,
+                tokens,
+                blocklist,
+            })
         })
     }
 
@@ -161,7 +166,9 @@ impl AuthService {
 /// whose hashes cannot be read in time are noted when they log in.
 async fn note_stored_cost(hasher: &Hasher, store: &dyn UserStore) {
     match store.highest_password_cost().await {
-        Ok(cost) => cost.into_iter().for_each(|cost| hasher.note_stored_cost(cost)),
+        Ok(cost) => cost
+            .into_iter()
+            .for_each(|cost| hasher.note_stored_cost(cost)),
         Err(error) => tracing::warn!(%error, "cannot read the costs of the stored passwords"),
     }
 }
@@ -210,7 +217,10 @@ async fn seed(accounts: &Accounts, password: &AdminPassword) -> Result<(), Failu
         match accounts.seed_admin(password).await {
             Err(SeedError::Account(AccountError::Store(error))) if error.is_transient() => {
                 let error = error_chain(&error);
-                tracing::warn!(error, "waiting for the database: cannot create the user admin yet");
+                tracing::warn!(
+                    error,
+                    "waiting for the database: cannot create the user admin yet"
+                );
             }
             Err(SeedError::Password(problem)) => {
                 return Err(SettingError::new("DEFAULT_ADMIN_PASSWORD", problem).into());

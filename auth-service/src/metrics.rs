@@ -41,7 +41,10 @@ pub(crate) static API_KEYS_CREATED: Metric<IntCounter> =
     Metric::new(|| counter("rolegate_api_keys_created_total", "API keys created."));
 
 pub(crate) static BASIC_CACHE_HITS: Metric<IntCounter> = Metric::new(|| {
-    counter("rolegate_basic_cache_hits_total", "Basic checks answered from the credential cache.")
+    counter(
+        "rolegate_basic_cache_hits_total",
+        "Basic checks answered from the credential cache.",
+    )
 });
 
 static LIMITS: Metric<IntCounterVec> = Metric::new(|| {
@@ -59,8 +62,12 @@ pub(crate) static HASHING_RUN: Metric<Histogram> = Metric::new(|| {
     histogram("rolegate_hashing_run_seconds", help, LATENCY_BUCKETS)
 });
 
-static HASHING_QUEUED: Metric<IntGauge> =
-    Metric::new(|| gauge("rolegate_hashing_queued_jobs", "Passwords waiting for a lane."));
+static HASHING_QUEUED: Metric<IntGauge> = Metric::new(|| {
+    gauge(
+        "rolegate_hashing_queued_jobs",
+        "Passwords waiting for a lane.",
+    )
+});
 
 static HASHING_BUSY: Metric<IntGauge> =
     Metric::new(|| gauge("rolegate_hashing_busy_lanes", "Lanes hashing a password."));
@@ -75,14 +82,19 @@ static HASHING_JOBS: Metric<IntCounterVec> = Metric::new(|| {
 });
 
 static HASHING_PANICS: Metric<IntCounter> = Metric::new(|| {
-    counter("rolegate_hashing_panics_total", "Hashing threads restarted after a panic.")
+    counter(
+        "rolegate_hashing_panics_total",
+        "Hashing threads restarted after a panic.",
+    )
 });
 
 const OK: &str = "OK";
 
 /// Counts a password check; `refusal` is `None` for a success.
 pub(crate) fn login(method: &str, refusal: Option<Reason>) {
-    LOGINS.with_label_values(&[method, refusal.map_or(OK, |reason| reason.as_str())]).inc();
+    LOGINS
+        .with_label_values(&[method, refusal.map_or(OK, |reason| reason.as_str())])
+        .inc();
 }
 
 /// Counts an authorization; `refusal` is `None` for a success.
@@ -94,7 +106,11 @@ pub(crate) fn authorization(refusal: Option<Reason>) {
 }
 
 pub(crate) fn api_key_presented(is_accepted: bool) {
-    if is_accepted { ACCEPTED.inc() } else { REFUSED.inc() }
+    if is_accepted {
+        ACCEPTED.inc()
+    } else {
+        REFUSED.inc()
+    }
 }
 
 pub(crate) fn limit_exceeded(limit: &str) {
@@ -104,9 +120,14 @@ pub(crate) fn limit_exceeded(limit: &str) {
 /// Exports the metrics with fixed labels at zero, and collects those of the password engine at each
 /// scrape.
 pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
-    for counter in
-        [&ALLOWED, &TOKENS_ISSUED, &API_KEYS_CREATED, &ACCEPTED, &REFUSED, &BASIC_CACHE_HITS]
-    {
+    for counter in [
+        &ALLOWED,
+        &TOKENS_ISSUED,
+        &API_KEYS_CREATED,
+        &ACCEPTED,
+        &REFUSED,
+        &BASIC_CACHE_HITS,
+    ] {
         LazyLock::force(counter);
     }
     LazyLock::force(&HASHING_WAIT);

@@ -133,7 +133,11 @@ impl NewToken {
             not_before: (prefix != API_KEY_PREFIX).then_some(0),
             ..OpaqueToken::default()
         };
-        Ok(Self { token, digest, stored })
+        Ok(Self {
+            token,
+            digest,
+            stored,
+        })
     }
 }
 
@@ -168,36 +172,54 @@ fn digest_of(token: &str, encoded: &str) -> Option<String> {
 
 /// The kind of a token, and what follows its prefix.
 fn split(token: &str) -> Option<(TokenKind, &str)> {
-    PREFIXES.iter().find_map(|(prefix, kind)| Some((*kind, token.strip_prefix(prefix)?)))
+    PREFIXES
+        .iter()
+        .find_map(|(prefix, kind)| Some((*kind, token.strip_prefix(prefix)?)))
 }
 
 impl OpaqueToken {
     pub(crate) fn kind(&self) -> TokenKind {
-        if self.not_before.is_some() { TokenKind::Session } else { TokenKind::ApiKey }
+        if self.not_before.is_some() {
+            TokenKind::Session
+        } else {
+            TokenKind::ApiKey
+        }
     }
 
     /// When a session ends unless it is used, of which `idle` is the limit in seconds.
     pub(crate) fn idle_expires_at(&self, idle: u64) -> u64 {
-        let end = self.last_used_at.unwrap_or(self.created_at).saturating_add(idle);
-        self.expires_at.map_or(end, |expires_at| end.min(expires_at))
+        let end = self
+            .last_used_at
+            .unwrap_or(self.created_at)
+            .saturating_add(idle);
+        self.expires_at
+            .map_or(end, |expires_at| end.min(expires_at))
     }
 }
 
 impl TokenBearer {
     pub(crate) fn kind(&self) -> TokenKind {
-        if self.not_before.is_some() { TokenKind::Session } else { TokenKind::ApiKey }
+        if self.not_before.is_some() {
+            TokenKind::Session
+        } else {
+            TokenKind::ApiKey
+        }
     }
 
     /// Whether it is good at this time, in Unix seconds, apart from the idle limit of sessions.
     pub(crate) fn is_good(&self, at: u64) -> bool {
         !self.user.disabled
             && self.expires_at.is_none_or(|end| at < end)
-            && self.not_before.is_none_or(|own| own == self.user.tokens_not_before)
+            && self
+                .not_before
+                .is_none_or(|own| own == self.user.tokens_not_before)
     }
 
     /// The user with the lower of the stored role and the key's.
     pub(crate) fn into_bounded_user(self) -> User {
-        let role = self.role.map_or(self.user.role, |bound| bound.lower(self.user.role));
+        let role = self
+            .role
+            .map_or(self.user.role, |bound| bound.lower(self.user.role));
         User { role, ..self.user }
     }
 }

@@ -26,17 +26,24 @@ impl Roles {
     }
 
     pub(crate) fn width(&self) -> usize {
-        self.iter().map(|role| role.as_str().len()).max().unwrap_or_default()
+        self.iter()
+            .map(|role| role.as_str().len())
+            .max()
+            .unwrap_or_default()
     }
 
     /// Fails if one of these names, each with a number of users and of API keys, is of no role: all of them
     /// would act as `user`.
     pub(crate) fn check(&self, mut used: Vec<(String, i64, i64)>) -> Result<(), SettingError> {
         used.retain(|(name, ..)| self.named(name).is_none());
-        let (users, keys) = used.iter().fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
+        let (users, keys) = used
+            .iter()
+            .fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
         let mut names: Vec<_> = used.into_iter().map(|(name, ..)| name).collect();
         names.dedup();
-        let Some(first) = names.first() else { return Ok(()) };
+        let Some(first) = names.first() else {
+            return Ok(());
+        };
         let names = names.join(", ");
         let problem = format!(
             "lacks {names}, which {users} user(s) and {keys} API key(s) have; \
@@ -47,7 +54,10 @@ impl Roles {
 
     /// The names, as people read them.
     pub(crate) fn listed(&self) -> String {
-        self.iter().map(|role| role.to_string()).collect::<Vec<_>>().join(", ")
+        self.iter()
+            .map(|role| role.to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 }
 
@@ -59,7 +69,11 @@ impl FromStr for Roles {
         let invalid = "must be at most 32 names separated by commas, each once and [a-z][a-z0-9_-]{0,31}, \
                     without user, author, admin";
         let mut roles = Self::BUILT_IN;
-        for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        for name in text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+        {
             let role = name.parse().map_err(|_| invalid)?;
             if roles.contains(&role) || roles.0.len() == 32 {
                 return Err(invalid);
@@ -83,7 +97,10 @@ mod tests {
     #[test]
     fn extra_roles_follow_the_three_in_their_order() {
         let all = roles(" editor,auditor ,,night-shift_2,");
-        assert_eq!(all.listed(), "user, author, admin, editor, auditor, night-shift_2");
+        assert_eq!(
+            all.listed(),
+            "user, author, admin, editor, auditor, night-shift_2"
+        );
         assert!(all.iter().all(|role| all.contains(&role)));
         let unknown: Role = "edito".parse().expect("a role");
         assert!(!all.contains(&unknown));
@@ -99,7 +116,12 @@ mod tests {
 
     #[test]
     fn names_are_well_formed_and_different_and_none_of_the_three() {
-        let number = |count| (0..count).map(|it| format!("r{it}")).collect::<Vec<_>>().join(",");
+        let number = |count| {
+            (0..count)
+                .map(|it| format!("r{it}"))
+                .collect::<Vec<_>>()
+                .join(",")
+        };
         assert_eq!(roles(&number(32)).iter().count(), 35);
         assert!(roles(&"z".repeat(32)).contains(&"z".repeat(32).parse().expect("a role")));
         for invalid in [
@@ -127,11 +149,19 @@ mod tests {
     #[test]
     fn names_in_use_without_a_role_are_counted_and_named_once() {
         let used = |names: &[(&str, i64, i64)]| {
-            names.iter().map(|&(name, users, keys)| (name.to_owned(), users, keys)).collect()
+            names
+                .iter()
+                .map(|&(name, users, keys)| (name.to_owned(), users, keys))
+                .collect()
         };
         let some = used(&[("admin", 1, 0), ("admin", 0, 2), ("editor", 7, 0)]);
         assert_eq!(roles("editor").check(some), Ok(()));
-        let more = used(&[("auditor", 0, 2), ("editor", 2, 0), ("editor", 0, 1), ("user", 9, 9)]);
+        let more = used(&[
+            ("auditor", 0, 2),
+            ("editor", 2, 0),
+            ("editor", 0, 1),
+            ("user", 9, 9),
+        ]);
         let error = Roles::BUILT_IN.check(more).expect_err("two are missing");
         assert_eq!(
             error.to_string(),

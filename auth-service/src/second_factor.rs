@@ -28,7 +28,11 @@ const RECOVERY_CODES: usize = 10;
 const RECOVERY_CHARS: usize = 26;
 const GROUPS: [usize; 4] = [20, 15, 10, 5];
 /// What a username is encoded for in a URL: all but the unreserved characters of RFC 3986.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 /// What authenticator applications show beside the username.
 const ISSUER: &str = "Rolegate";
 
@@ -105,13 +109,20 @@ impl Enrolment {
             recovery_codes.push(code.into());
             digests.push(hex::encode(Sha256::digest(*random)));
         }
-        Ok(Self { secret, recovery_codes, digests })
+        Ok(Self {
+            secret,
+            recovery_codes,
+            digests,
+        })
     }
 
     /// The secret in base32, and the URL of it that authenticator applications read.
     pub(crate) fn shown(&self, username: &str) -> (SecretString, SecretString) {
         let secret = SecretString::from(BASE32_NOPAD.encode(&*self.secret));
-        let (name, text) = (utf8_percent_encode(username, RESERVED), secret.expose_secret());
+        let (name, text) = (
+            utf8_percent_encode(username, RESERVED),
+            secret.expose_secret(),
+        );
         let url = format!(
             "otpauth://totp/{ISSUER}:{name}?secret={text}&issuer={ISSUER}&algorithm=SHA1&digits=6&period=30"
         );
@@ -124,7 +135,11 @@ impl Code {
     pub(crate) fn parse(text: &str) -> Self {
         let mut typed = Zeroizing::new(String::with_capacity(RECOVERY_CHARS));
         let characters = text.chars().filter(|c| *c != '-' && !c.is_whitespace());
-        typed.extend(characters.take(RECOVERY_CHARS + 1).map(|c| c.to_ascii_uppercase()));
+        typed.extend(
+            characters
+                .take(RECOVERY_CHARS + 1)
+                .map(|c| c.to_ascii_uppercase()),
+        );
         if typed.len() == 6 && typed.bytes().all(|byte| byte.is_ascii_digit()) {
             return typed.parse().map_or(Self::Malformed, Self::OneTime);
         }

@@ -22,8 +22,10 @@ pub fn signing_secret() -> io::Result<SecretString> {
 pub fn password(least: usize) -> io::Result<SecretString> {
     let mut random = vec![0_u8; least.max(MIN_PASSWORD_LEN)];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
-    let password: String =
-        random.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect();
+    let password: String = random
+        .iter()
+        .map(|byte| char::from(ALPHABET[usize::from(byte % 32)]))
+        .collect();
     Ok(SecretString::from(password))
 }
 
@@ -44,7 +46,10 @@ mod tests {
 
     #[test]
     fn generated_secrets_differ_and_are_valid_keys() {
-        let (one, two) = (signing_secret().expect("made"), signing_secret().expect("made"));
+        let (one, two) = (
+            signing_secret().expect("made"),
+            signing_secret().expect("made"),
+        );
         assert_ne!(one.expose_secret(), two.expose_secret());
         assert!(Keyring::new(&one, &[two]).is_ok());
     }

@@ -1,6 +1,9 @@
 //! Flags and environment of auth-service.
 
-#![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
+#![expect(
+    clippy::doc_markdown,
+    reason = "clap prints these comments as they are, as help"
+)]
 
 mod secrets;
 
@@ -87,7 +90,11 @@ pub struct ServiceSettings {
     pub second_factor_keys_accepted: Option<SecretString>,
 
     /// File that contains SECOND_FACTOR_KEYS_ACCEPTED
-    #[arg(long, env = "SECOND_FACTOR_KEYS_ACCEPTED_FILE", help_heading = "Secrets")]
+    #[arg(
+        long,
+        env = "SECOND_FACTOR_KEYS_ACCEPTED_FILE",
+        help_heading = "Secrets"
+    )]
     pub second_factor_keys_accepted_file: Option<PathBuf>,
 
     /// Password of the user admin, which is created if it does not exist
@@ -209,7 +216,10 @@ impl Settings {
     pub fn keys(&self) -> Result<KeySource, SettingError> {
         self.service.key_source(|| {
             let example = "at least 32 bytes, such as the output of `openssl rand -base64 48`";
-            Err(SettingError::new("SIGNING_SECRET", format!("is required: {example}")))
+            Err(SettingError::new(
+                "SIGNING_SECRET",
+                format!("is required: {example}"),
+            ))
         })
     }
 }
@@ -231,7 +241,10 @@ impl ServiceSettings {
             peppers: self.peppers()?,
             engine: self.engine(),
             policy: Policy {
-                passwords: PasswordRules { min_length: self.password_min_length, blocklist: None },
+                passwords: PasswordRules {
+                    min_length: self.password_min_length,
+                    blocklist: None,
+                },
                 login_failure_limit: self.login_failure_limit,
                 basic_cache_ttl: Duration::from_secs(self.basic_cache_ttl_seconds.into()),
                 registration_open: self.registration == "open",
@@ -254,13 +267,19 @@ impl ServiceSettings {
         let (idle, max) = (self.session_idle_seconds, self.session_max_seconds);
         let problem = format!("must be at most SESSION_MAX_SECONDS, which is {max}");
         let error = || SettingError::new("SESSION_IDLE_SECONDS", problem);
-        (idle <= max).then_some(SessionLimits { idle, max }).ok_or_else(error)
+        (idle <= max)
+            .then_some(SessionLimits { idle, max })
+            .ok_or_else(error)
     }
 
     /// The database with the reads of `DATABASE_READS`.
     pub(crate) fn with_reads(&self, database: DatabaseUrl) -> Result<DatabaseUrl, SettingError> {
         let is_quorum = self.database_reads == "quorum";
-        database.with_reads(if is_quorum { Reads::Quorum } else { Reads::Primary })
+        database.with_reads(if is_quorum {
+            Reads::Quorum
+        } else {
+            Reads::Primary
+        })
     }
 
     /// TLS of the gRPC listener; `None` without.
@@ -278,13 +297,20 @@ impl ServiceSettings {
     pub(crate) fn password_rules(&self) -> Result<PasswordRules, SettingError> {
         let file = self.password_blocklist_file.as_deref();
         let blocklist = file.map(BlocklistFile::load).transpose()?;
-        Ok(PasswordRules { min_length: self.password_min_length, blocklist })
+        Ok(PasswordRules {
+            min_length: self.password_min_length,
+            blocklist,
+        })
     }
 
     /// Threads and lanes of the password engine.
     pub(crate) fn engine(&self) -> rolegate_bcrypt_lanes::Settings {
         let defaults = rolegate_bcrypt_lanes::Settings::default();
         let threads = self.bcrypt_threads.unwrap_or(defaults.threads);
-        rolegate_bcrypt_lanes::Settings { threads, lanes: self.bcrypt_lanes, ..defaults }
+        rolegate_bcrypt_lanes::Settings {
+            threads,
+            lanes: self.bcrypt_lanes,
+            ..defaults
+        }
     }
 }

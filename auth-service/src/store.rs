@@ -109,7 +109,11 @@ pub enum Writer {
 
 impl Writer {
     pub(crate) fn admin(&self) -> Option<i64> {
-        if let Self::Admin(id) = self { Some(*id) } else { None }
+        if let Self::Admin(id) = self {
+            Some(*id)
+        } else {
+            None
+        }
     }
 
     fn seen(&self) -> Option<u64> {
@@ -120,21 +124,36 @@ impl Writer {
     }
 
     fn link(&self) -> Option<&str> {
-        if let Self::Link(digest) = self { Some(digest) } else { None }
+        if let Self::Link(digest) = self {
+            Some(digest)
+        } else {
+            None
+        }
     }
 
     pub(crate) fn session(&self) -> Option<i64> {
-        if let Self::Owner { session, .. } = self { *session } else { None }
+        if let Self::Owner { session, .. } = self {
+            *session
+        } else {
+            None
+        }
     }
 
     /// Checks the condition of an insert of a token of the user `id`. Admins make no keys of admins.
     fn may_add_token(&self, rows: &[Credentials], id: i64) -> Result<(), WriteError> {
-        let row = rows.iter().find(|row| row.user.id == id).ok_or(WriteError::UserNotFound)?;
+        let row = rows
+            .iter()
+            .find(|row| row.user.id == id)
+            .ok_or(WriteError::UserNotFound)?;
         if let Self::Admin(_) = self {
             let users: Vec<User> = rows.iter().map(|row| row.user.clone()).collect();
             require_admin(&users, self.admin(), id, true)?;
             let is_admin = row.user.role == Role::ADMIN;
-            return if is_admin { Err(WriteError::UserIsAdmin) } else { Ok(()) };
+            return if is_admin {
+                Err(WriteError::UserIsAdmin)
+            } else {
+                Ok(())
+            };
         }
         let has_password = match self {
             Self::Login { password_hash, .. } => {
@@ -142,9 +161,15 @@ impl Writer {
             }
             _ => true,
         };
-        let is_unchanged = self.seen().is_none_or(|seen| seen == row.user.tokens_not_before);
+        let is_unchanged = self
+            .seen()
+            .is_none_or(|seen| seen == row.user.tokens_not_before);
         let may_add = has_password && is_unchanged && !row.user.disabled;
-        if may_add { Ok(()) } else { Err(WriteError::UserNotFound) }
+        if may_add {
+            Ok(())
+        } else {
+            Err(WriteError::UserNotFound)
+        }
     }
 }
 
@@ -277,13 +302,17 @@ fn require_admin(
 ) -> Result<(), WriteError> {
     let row = |id| rows.iter().find(|user| user.id == id);
     if let Some(actor) = actor {
-        let actor = row(actor).filter(|actor| !actor.disabled).ok_or(WriteError::ActorNotFound)?;
+        let actor = row(actor)
+            .filter(|actor| !actor.disabled)
+            .ok_or(WriteError::ActorNotFound)?;
         if actor.role != Role::ADMIN {
             return Err(WriteError::NotAdmin);
         }
     }
     let target = row(id).ok_or(WriteError::UserNotFound)?;
-    let has_other = rows.iter().any(|user| user.id != id && user.is_active_admin());
+    let has_other = rows
+        .iter()
+        .any(|user| user.id != id && user.is_active_admin());
     if actor.is_some() && !keeps_admin && !has_other && target.is_active_admin() {
         return Err(WriteError::LastAdmin);
     }

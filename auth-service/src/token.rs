@@ -91,7 +91,9 @@ fn is_present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool,
 impl Tokens {
     /// Signs with the first key of the ring and verifies with all of them.
     pub fn new(keyring: Keyring) -> Self {
-        Self { keyring: Arc::new(RwLock::new(keyring)) }
+        Self {
+            keyring: Arc::new(RwLock::new(keyring)),
+        }
     }
 
     /// Replaces the keys of this and all clones.
@@ -108,7 +110,10 @@ impl Tokens {
         }
         if !accepts.contains(&old.signing_kid()) {
             let kid = old.signing_kid();
-            tracing::warn!(kid, "the previous signing key is not accepted: its tokens are refused");
+            tracing::warn!(
+                kid,
+                "the previous signing key is not accepted: its tokens are refused"
+            );
         }
         drop(old);
         *self.keyring.write() = keyring;
@@ -117,7 +122,8 @@ impl Tokens {
     /// How many seconds after `now` a token may be issued for the user: none, except after many
     /// revocations in a row, or by a clock that was ahead.
     pub(crate) fn seconds_until_issue(user: &User, now: u64) -> u64 {
-        user.tokens_not_before.saturating_sub(now.saturating_add(MAX_LEAD_SECONDS))
+        user.tokens_not_before
+            .saturating_sub(now.saturating_add(MAX_LEAD_SECONDS))
     }
 
     /// Issues a token for the user as read at `now`. Its time of issue is never before the user's
@@ -146,7 +152,13 @@ impl Tokens {
         let payload = decode_object(payload)?;
         let Claims { sub, exp, nbf } = serde_json::from_slice(&payload).ok()?;
         let issued = exp.saturating_sub(TOKEN_TTL_SECONDS);
-        Some(VerifiedToken { user_id: parse_user_id(&sub)?, issued, mark, exp, nbf })
+        Some(VerifiedToken {
+            user_id: parse_user_id(&sub)?,
+            issued,
+            mark,
+            exp,
+            nbf,
+        })
     }
 
     /// The mark of a token, if its signature is good. A header that this service issued names its key;

@@ -16,7 +16,9 @@ pub(crate) async fn per_second(
     callers: usize,
     time: Duration,
 ) -> Result<f64, Failure> {
-    let tokens = users.iter().map(|user| SecretString::from(user.token.as_str()));
+    let tokens = users
+        .iter()
+        .map(|user| SecretString::from(user.token.as_str()));
     let tokens: Arc<[SecretString]> = tokens.collect();
     let start = Instant::now();
     let tasks = (0..callers).map(|caller| {
@@ -28,7 +30,9 @@ pub(crate) async fn per_second(
             while start.elapsed() < time {
                 next = (next + 7919) % tokens.len();
                 let context = CallContext::default();
-                client.authorize(&tokens[next], Requirement::AnyAuthenticated, context).await?;
+                client
+                    .authorize(&tokens[next], Requirement::AnyAuthenticated, context)
+                    .await?;
                 count += 1;
             }
             Ok::<u32, CallError>(count)

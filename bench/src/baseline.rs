@@ -67,7 +67,9 @@ pub(crate) async fn serve(options: BaselineOptions) -> Result<(), Failure> {
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
-    let routes = Router::new().route("/profile", get(profile)).with_state(monolith);
+    let routes = Router::new()
+        .route("/profile", get(profile))
+        .with_state(monolith);
     Ok(axum::serve(listener, routes).await?)
 }
 
@@ -81,10 +83,16 @@ async fn profile(
         .ok_or(Refusal(StatusCode::UNAUTHORIZED, "Not authenticated."))?;
     let invalid = Refusal(StatusCode::UNAUTHORIZED, "Invalid or expired token.");
     let judged = jsonwebtoken::decode::<Claims>(token, &monolith.key, &monolith.validation);
-    let id = judged.ok().and_then(|token| token.claims.sub.parse().ok()).ok_or(invalid)?;
+    let id = judged
+        .ok()
+        .and_then(|token| token.claims.sub.parse().ok())
+        .ok_or(invalid)?;
     let user = monolith.reads.user(id).await.map_err(|_| FAULT)?;
     let user = user.ok_or(Refusal(StatusCode::UNAUTHORIZED, "User not found."))?;
-    Ok(Json(Profile { message: format!("Welcome {}!", user.username), role: user.role }))
+    Ok(Json(Profile {
+        message: format!("Welcome {}!", user.username),
+        role: user.role,
+    }))
 }
 
 struct Refusal(StatusCode, &'static str);

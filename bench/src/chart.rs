@@ -52,12 +52,23 @@ pub(crate) struct Bar {
 impl Bar {
     /// A value measured once.
     pub(crate) fn once(name: &str, value: f64, text: String) -> Self {
-        let value = Spread { least: value, median: value, most: value };
-        Self { name: name.to_owned(), value, text, mark: None, colour: BLUE }
+        let value = Spread {
+            least: value,
+            median: value,
+            most: value,
+        };
+        Self {
+            name: name.to_owned(),
+            value,
+            text,
+            mark: None,
+            colour: BLUE,
+        }
     }
 
     fn most(&self) -> f64 {
-        self.mark.map_or(self.value.most, |mark| mark.max(self.value.most))
+        self.mark
+            .map_or(self.value.most, |mark| mark.max(self.value.most))
     }
 }
 
@@ -68,7 +79,10 @@ impl Chart {
         let mut y = TOP;
         for group in &self.groups {
             let title = &group.title;
-            let _ = writeln!(drawing, r#"<text class="group" x="16" y="{y:.0}">{title}</text>"#);
+            let _ = writeln!(
+                drawing,
+                r#"<text class="group" x="16" y="{y:.0}">{title}</text>"#
+            );
             y += 12.0;
             let scale = self.scale(group.unit);
             for bar in &group.bars {
@@ -78,7 +92,12 @@ impl Chart {
             y += GROUP_GAP;
         }
         let (height, foot) = (y, y - 14.0);
-        let Self { title, label, footer, .. } = self;
+        let Self {
+            title,
+            label,
+            footer,
+            ..
+        } = self;
         format!(
             r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:.0} {height:.0}" role="img" aria-label="{label}">
 <style>
@@ -100,8 +119,13 @@ impl Chart {
 
     fn scale(&self, unit: &str) -> Scale {
         let groups = self.groups.iter().filter(|group| group.unit == unit);
-        let most = groups.flat_map(|group| &group.bars).map(Bar::most).fold(0.0, f64::max);
-        Scale { most: if most > 0.0 { most } else { 1.0 } }
+        let most = groups
+            .flat_map(|group| &group.bars)
+            .map(Bar::most)
+            .fold(0.0, f64::max);
+        Scale {
+            most: if most > 0.0 { most } else { 1.0 },
+        }
     }
 }
 
@@ -116,8 +140,18 @@ impl Scale {
 }
 
 fn draw(bar: &Bar, y: f64, scale: &Scale) -> String {
-    let Bar { name, value, text, colour, .. } = bar;
-    let (end, least, most) = (scale.x(value.median), scale.x(value.least), scale.x(value.most));
+    let Bar {
+        name,
+        value,
+        text,
+        colour,
+        ..
+    } = bar;
+    let (end, least, most) = (
+        scale.x(value.median),
+        scale.x(value.least),
+        scale.x(value.most),
+    );
     let (width, middle) = (end - LEFT, y + BAR / 2.0);
     let mark = bar.mark.map(|mark| scale.x(mark));
     let right = mark.unwrap_or(end).max(most);
@@ -141,13 +175,20 @@ mod tests {
     use crate::statistics::spread;
 
     fn chart() -> String {
-        let latency = |name: &str, value, mark| Bar { mark, ..Bar::once(name, value, "-".into()) };
+        let latency = |name: &str, value, mark| Bar {
+            mark,
+            ..Bar::once(name, value, "-".into())
+        };
         let speed = |median| Bar {
             value: spread([median / 2.0, median, median * 2.0]),
             colour: GREY,
             ..Bar::once("speed", median, format!("{median} per second"))
         };
-        let group = |title: &str, unit, bars| Group { title: title.to_owned(), unit, bars };
+        let group = |title: &str, unit, bars| Group {
+            title: title.to_owned(),
+            unit,
+            bars,
+        };
         let chart = Chart {
             title: "a title".to_owned(),
             label: "a label".to_owned(),
@@ -169,19 +210,43 @@ mod tests {
     fn bars_of_one_unit_share_a_scale_that_the_longest_range_or_mark_fills() {
         let svg = chart();
         let widths = svg.lines().filter_map(|line| {
-            line.strip_prefix("<rect x=\"220\"")?.split("width=\"").nth(1)?.split('"').next()
+            line.strip_prefix("<rect x=\"220\"")?
+                .split("width=\"")
+                .nth(1)?
+                .split('"')
+                .next()
         });
-        assert_eq!(widths.collect::<Vec<_>>(), ["100.0", "200.0", "125.0", "250.0"], "{svg}");
-        assert!(svg.contains(r#"<path class="mark" d="M720.0 102.0V126.0"/>"#), "{svg}");
-        assert!(svg.contains(r#"<path class="spread" d="M345.0 270.0H720.0"/>"#), "{svg}");
+        assert_eq!(
+            widths.collect::<Vec<_>>(),
+            ["100.0", "200.0", "125.0", "250.0"],
+            "{svg}"
+        );
+        assert!(
+            svg.contains(r#"<path class="mark" d="M720.0 102.0V126.0"/>"#),
+            "{svg}"
+        );
+        assert!(
+            svg.contains(r#"<path class="spread" d="M345.0 270.0H720.0"/>"#),
+            "{svg}"
+        );
     }
 
     #[test]
     fn every_title_name_and_value_is_shown() {
         let svg = chart();
-        for text in ["a title", "times", "p50", "p99", "128 callers", "200 per second", "a machine"]
-        {
-            assert!(svg.contains(&format!(">{text}</text>")), "{text} is not in {svg}");
+        for text in [
+            "a title",
+            "times",
+            "p50",
+            "p99",
+            "128 callers",
+            "200 per second",
+            "a machine",
+        ] {
+            assert!(
+                svg.contains(&format!(">{text}</text>")),
+                "{text} is not in {svg}"
+            );
         }
         assert!(svg.contains(r#"aria-label="a label""#));
         assert_eq!(svg.matches("class=\"mark\"").count(), 1);

@@ -21,9 +21,17 @@ use round::Schedule;
 use std::path::{Path, PathBuf};
 
 /// About nine minutes.
-const LONG: Schedule = Schedule { rounds: 6, seconds: 3, warm_up_seconds: 1 };
+const LONG: Schedule = Schedule {
+    rounds: 6,
+    seconds: 3,
+    warm_up_seconds: 1,
+};
 /// About a minute.
-const QUICK: Schedule = Schedule { rounds: 2, seconds: 1, warm_up_seconds: 0 };
+const QUICK: Schedule = Schedule {
+    rounds: 2,
+    seconds: 1,
+    warm_up_seconds: 0,
+};
 
 /// Loads the services and the baseline alternately, and prints a table.
 #[derive(Debug, clap::Args)]
@@ -72,7 +80,11 @@ pub(crate) async fn compare(options: CompareOptions) -> Result<(), Failure> {
 
 async fn measure(bench: &Bench, schedule: Schedule, quick: bool) -> Result<Results, Failure> {
     let mut verified_responses = 0;
-    let some = if quick { bench.users.len() / 5 } else { bench.users.len() };
+    let some = if quick {
+        bench.users.len() / 5
+    } else {
+        bench.users.len()
+    };
     for target in &bench.targets {
         console::progress(&format!("verifying the responses of {}", target.name));
         verified_responses += verify_responses(target, &bench.users[..some]).await?;
@@ -91,8 +103,14 @@ async fn measure(bench: &Bench, schedule: Schedule, quick: bool) -> Result<Resul
     let both = [Contender::Reads(0), Contender::Reads(1)];
     let reads = Comparison::run(bench, &both, 128, schedule).await?;
     let basic = if bench.warm_basic().await? {
-        let split = bench.targets.iter().position(|one| one.name == crate::target::SPLIT);
-        let both = [Contender::Profile(split.unwrap_or_default()), Contender::Basic];
+        let split = bench
+            .targets
+            .iter()
+            .position(|one| one.name == crate::target::SPLIT);
+        let both = [
+            Contender::Profile(split.unwrap_or_default()),
+            Contender::Basic,
+        ];
         Some(Comparison::run(bench, &both, 128, schedule).await?)
     } else {
         None
@@ -101,5 +119,12 @@ async fn measure(bench: &Bench, schedule: Schedule, quick: bool) -> Result<Resul
     let peak_memory = programs
         .map(|program| Ok((program.name, usage::peak_memory(program.pid)?)))
         .collect::<Result<_, Failure>>()?;
-    Ok(Results { profile, decisions, reads, basic, peak_memory, verified_responses })
+    Ok(Results {
+        profile,
+        decisions,
+        reads,
+        basic,
+        peak_memory,
+        verified_responses,
+    })
 }

@@ -10,7 +10,9 @@ use std::fs;
 /// The cores that this process may use.
 pub(crate) fn allowed() -> Result<Vec<usize>, Failure> {
     let allowed = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect())
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|core| allowed.is_set(*core))
+        .collect())
 }
 
 /// Moves every thread of this process to these cores. What it starts from now on stays there, and counts

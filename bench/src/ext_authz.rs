@@ -75,9 +75,16 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     // A B B A, so that drift of the machine affects both equally.
     let (authorize_1, check_1) = (authorize().await?, check().await?);
     let (check_2, authorize_2) = (check().await?, authorize().await?);
-    let (checks, decisions) =
-        (f64::midpoint(check_1, check_2), f64::midpoint(authorize_1, authorize_2));
-    let results = Results { latencies, memory, checks, decisions };
+    let (checks, decisions) = (
+        f64::midpoint(check_1, check_2),
+        f64::midpoint(authorize_1, authorize_2),
+    );
+    let results = Results {
+        latencies,
+        memory,
+        checks,
+        decisions,
+    };
     let how = format!(
         "{} checks per second on {CONNECTIONS} connections for {seconds} seconds, each timed from when \
          it was due, so that a stall counts for every check that it delays; messages are encoded \
@@ -92,7 +99,12 @@ pub(crate) async fn ext_authz(options: ExtAuthzOptions) -> Result<(), Failure> {
     console::print(&report::plain(&blocks));
     if options.write {
         let chart = results.chart(&hardware);
-        page::write(Path::new("bench/results"), "ext-authz", Some(&chart), &blocks)?;
+        page::write(
+            Path::new("bench/results"),
+            "ext-authz",
+            Some(&chart),
+            &blocks,
+        )?;
     }
     Ok(())
 }
@@ -118,9 +130,24 @@ impl Results {
         let rate = "of checks at a constant rate";
         let once = |claim: &str, value, mark, unit| Verdict::once(claim, value, mark, unit);
         [
-            once(&format!("p99 {rate}"), self.latency_ms(990), Mark::AtMost(MAX_P99), " ms"),
-            once(&format!("p99.9 {rate}"), self.latency_ms(999), Mark::AtMost(MAX_P999), " ms"),
-            once("peak memory of auth-service", self.memory, Mark::AtMost(40.0), " MiB"),
+            once(
+                &format!("p99 {rate}"),
+                self.latency_ms(990),
+                Mark::AtMost(MAX_P99),
+                " ms",
+            ),
+            once(
+                &format!("p99.9 {rate}"),
+                self.latency_ms(999),
+                Mark::AtMost(MAX_P999),
+                " ms",
+            ),
+            once(
+                "peak memory of auth-service",
+                self.memory,
+                Mark::AtMost(40.0),
+                " MiB",
+            ),
             once(
                 "Check / Authorize",
                 self.checks / self.decisions,
@@ -135,13 +162,22 @@ impl Results {
         let figures = Table {
             head: vec!["What", "Measured"],
             rows: vec![
-                row("checks at a constant rate, median", format!("{:.2} ms", self.latency_ms(500))),
+                row(
+                    "checks at a constant rate, median",
+                    format!("{:.2} ms", self.latency_ms(500)),
+                ),
                 row(
                     "checks at a constant rate, longest",
                     format!("{:.2} ms", self.latency_ms(1000)),
                 ),
-                row("Check per second, as fast as answered", thousands(self.checks)),
-                row("Authorize per second, as fast as answered", thousands(self.decisions)),
+                row(
+                    "Check per second, as fast as answered",
+                    thousands(self.checks),
+                ),
+                row(
+                    "Authorize per second, as fast as answered",
+                    thousands(self.decisions),
+                ),
             ],
         };
         vec![
@@ -158,11 +194,17 @@ impl Results {
     fn chart(&self, machine: &str) -> Chart {
         let latency = |name: &str, rank, mark| {
             let value = self.latency_ms(rank);
-            Bar { mark, ..Bar::once(name, value, format!("{value:.1} ms")) }
+            Bar {
+                mark,
+                ..Bar::once(name, value, format!("{value:.1} ms"))
+            }
         };
         let speed = |name: &str, value| Bar::once(name, value, thousands(value));
         let latencies = Group {
-            title: format!("{} checks per second, from when each was due", thousands(RATE)),
+            title: format!(
+                "{} checks per second, from when each was due",
+                thousands(RATE)
+            ),
             unit: "ms",
             bars: vec![
                 latency("median", 500, None),
@@ -175,8 +217,14 @@ impl Results {
             title: format!("{CALLERS} callers that wait for each answer, per second"),
             unit: "per second",
             bars: vec![
-                Bar { colour: GREY, ..speed("Authorize", self.decisions) },
-                Bar { mark: Some(MIN_THROUGHPUT * self.decisions), ..speed("Check", self.checks) },
+                Bar {
+                    colour: GREY,
+                    ..speed("Authorize", self.decisions)
+                },
+                Bar {
+                    mark: Some(MIN_THROUGHPUT * self.decisions),
+                    ..speed("Check", self.checks)
+                },
             ],
         };
         Chart {
@@ -199,7 +247,12 @@ mod tests {
     #[test]
     fn the_page_and_the_chart_show_the_same_measurements() {
         let latencies = (1..=10_000).map(Duration::from_micros).collect();
-        let results = Results { latencies, memory: 20.0, checks: 9000.0, decisions: 10_000.0 };
+        let results = Results {
+            latencies,
+            memory: 20.0,
+            checks: 9000.0,
+            decisions: 10_000.0,
+        };
         let page = report::markdown(&results.report("how".to_owned(), vec!["machine".to_owned()]));
         for row in [
             "| p99 of checks at a constant rate | 9.90 ms |  | ≤ 5.00 ms | missed |",
@@ -212,7 +265,10 @@ mod tests {
         }
         let svg = results.chart("machine").svg();
         for text in ["5.0 ms", "9.9 ms", "10.0 ms", "9,000", "10,000"] {
-            assert!(svg.contains(&format!(">{text}</text>")), "{text} is not in {svg}");
+            assert!(
+                svg.contains(&format!(">{text}</text>")),
+                "{text} is not in {svg}"
+            );
         }
         assert_eq!(svg.matches("class=\"mark\"").count(), 3, "{svg}");
     }

@@ -95,8 +95,13 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     console::progress("capacity beside /profile");
     let (beside, _) = tokio::try_join!(logins_per_second(&clients, time), profiles(&clients),)?;
     let arrivals = FLOOD_FACTOR * capacity.logins.median;
-    console::progress(&format!("flood: {arrivals:.0} logins/s of {:.1}", capacity.logins.median));
-    let logins = open_loop(arrivals, time, |number| status(clients.clone().log_in(number)));
+    console::progress(&format!(
+        "flood: {arrivals:.0} logins/s of {:.1}",
+        capacity.logins.median
+    ));
+    let logins = open_loop(arrivals, time, |number| {
+        status(clients.clone().log_in(number))
+    });
     let before = CpuUsage::used(&cluster, &split);
     let cpu_usage = async {
         tokio::time::sleep(time).await;
@@ -104,9 +109,16 @@ pub(crate) async fn flood(options: FloodOptions) -> Result<(), Failure> {
     };
     let (flooded, logins, flood_cpu_usage) =
         tokio::try_join!(profiles(&clients), logins, cpu_usage)?;
-    let growth = split.programs.iter().zip(idle_memory).map(|(program, before)| {
-        Ok((program.name, usage::peak_memory(program.pid)?.saturating_sub(before)))
-    });
+    let growth = split
+        .programs
+        .iter()
+        .zip(idle_memory)
+        .map(|(program, before)| {
+            Ok((
+                program.name,
+                usage::peak_memory(program.pid)?.saturating_sub(before),
+            ))
+        });
     let growth = growth.collect::<Result<_, Failure>>()?;
 
     let results = Results {

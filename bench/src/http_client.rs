@@ -33,7 +33,10 @@ impl Connection {
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
-        Ok(Self { sender, host: address.to_string() })
+        Ok(Self {
+            sender,
+            host: address.to_string(),
+        })
     }
 
     /// `GET`, optionally with an `Authorization` header.
@@ -79,6 +82,9 @@ impl Connection {
         self.sender.ready().await?;
         let (head, body) = self.sender.send_request(request).await?.into_parts();
         let body = serde_json::from_slice(&body.collect().await?.to_bytes())?;
-        Ok(Response { status: head.status, body })
+        Ok(Response {
+            status: head.status,
+            body,
+        })
     }
 }

@@ -34,15 +34,27 @@ pub(crate) async fn import(options: ImportOptions) -> Result<(), Failure> {
     let cluster = cluster::start()?;
     let sqlite = format!("sqlite://{}", folder.path().join("users.db").display());
     let mut verdicts = Vec::new();
-    for (name, url) in [("PostgreSQL", &cluster.url("postgres")), ("SQLite", &sqlite)] {
+    for (name, url) in [
+        ("PostgreSQL", &cluster.url("postgres")),
+        ("SQLite", &sqlite),
+    ] {
         run(url, &["migrate"], Stdio::null()).await?;
         let path = file.to_str().ok_or("a path that is not UTF-8")?;
         for (mode, most) in [(&[][..], 60.0), (&["--skip-existing", "--continue"], 60.0)] {
             console::progress(&format!("{name}: user import {}", mode.join(" ")));
             let started = Instant::now();
-            run(url, &[&["user", "import", path][..], mode].concat(), Stdio::null()).await?;
+            run(
+                url,
+                &[&["user", "import", path][..], mode].concat(),
+                Stdio::null(),
+            )
+            .await?;
             let seconds = started.elapsed().as_secs_f64();
-            let mode = if mode.is_empty() { "all or nothing" } else { "again, all skipped" };
+            let mode = if mode.is_empty() {
+                "all or nothing"
+            } else {
+                "again, all skipped"
+            };
             let claim = format!("{name}: {count} users, {mode}");
             verdicts.push(Verdict::once(&claim, seconds, Mark::AtMost(most), " s"));
         }
@@ -71,7 +83,10 @@ pub(crate) async fn import(options: ImportOptions) -> Result<(), Failure> {
 fn write_users(file: &Path, count: u32) -> Result<(), Failure> {
     let mut file = BufWriter::new(File::create(file)?);
     for number in 0..count {
-        writeln!(file, r#"{{"username":"load-user-{number}","password_hash":"{HASH}"}}"#)?;
+        writeln!(
+            file,
+            r#"{{"username":"load-user-{number}","password_hash":"{HASH}"}}"#
+        )?;
     }
     Ok(file.flush()?)
 }
@@ -79,7 +94,19 @@ fn write_users(file: &Path, count: u32) -> Result<(), Failure> {
 /// Runs a command of auth-service to its end.
 async fn run(database: &str, arguments: &[&str], stdout: Stdio) -> Result<(), Failure> {
     let mut command = Command::new(services::sibling_binary("auth-service")?);
-    command.args(arguments).env_clear().env("DATABASE_URL", database);
-    let status = command.stdout(stdout).stderr(Stdio::null()).kill_on_drop(true).status().await?;
-    if status.success() { Ok(()) } else { Err(format!("{arguments:?} failed: {status}").into()) }
+    command
+        .args(arguments)
+        .env_clear()
+        .env("DATABASE_URL", database);
+    let status = command
+        .stdout(stdout)
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .status()
+        .await?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{arguments:?} failed: {status}").into())
+    }
 }

@@ -18,8 +18,10 @@ use std::net::SocketAddr;
 
 const CONNECTIONS: usize = 128;
 /// The kinds, with what people call them, and the maximum cost of a request in requests with access tokens.
-const KINDS: [(TokenKind, &str, f64); 2] =
-    [(TokenKind::ApiKey, "key", 1.15), (TokenKind::Session, "session", 1.05)];
+const KINDS: [(TokenKind, &str, f64); 2] = [
+    (TokenKind::ApiKey, "key", 1.15),
+    (TokenKind::Session, "session", 1.05),
+];
 
 /// Reads profiles with access tokens and with keys, then sessions, alternately, and prints the ratio.
 #[derive(Debug, clap::Args)]
@@ -44,7 +46,11 @@ pub(crate) async fn keys(options: KeysOptions) -> Result<(), Failure> {
     for (kind, name, mark) in KINDS {
         let others = insert(&url, &users, kind).await?;
         check(address, &users, &others).await?;
-        let tokens = Wrk::new("/profile", users.iter().map(LoadUser::bearer), folder.path())?;
+        let tokens = Wrk::new(
+            "/profile",
+            users.iter().map(LoadUser::bearer),
+            folder.path(),
+        )?;
         let others = Wrk::new("/profile", others.into_iter(), folder.path())?;
         compare(address, &options, (&tokens, &others), (name, mark)).await?;
     }
@@ -85,7 +91,11 @@ async fn compare(
         ));
     }
     costs.sort_by(f64::total_cmp);
-    let verdict = if costs[1] <= mark { "reached" } else { "NOT reached" };
+    let verdict = if costs[1] <= mark {
+        "reached"
+    } else {
+        "NOT reached"
+    };
     console::print(&format!(
         "{CONNECTIONS} connections: a {name} costs {:.2} of a token (mark {mark}: {verdict})",
         costs[1]
@@ -95,13 +105,20 @@ async fn compare(
 
 /// One token of each user; returns the `Authorization` headers.
 async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<String>, Failure> {
-    let prefix = if kind == TokenKind::ApiKey { API_KEY_PREFIX } else { SESSION_PREFIX };
+    let prefix = if kind == TokenKind::ApiKey {
+        API_KEY_PREFIX
+    } else {
+        SESSION_PREFIX
+    };
     let generated = users
         .iter()
         .map(|_| NewToken::generate(prefix, 0, String::new(), 0))
         .collect::<Result<Vec<NewToken>, _>>()?;
     let names: Vec<&str> = users.iter().map(|user| user.username.as_str()).collect();
-    let prefixes: Vec<&str> = generated.iter().map(|key| key.stored.prefix.as_str()).collect();
+    let prefixes: Vec<&str> = generated
+        .iter()
+        .map(|key| key.stored.prefix.as_str())
+        .collect();
     let digests: Vec<&str> = generated.iter().map(|key| key.digest.as_str()).collect();
     // A session neither ends nor is idle while the benchmark runs.
     let sql = r#"INSERT INTO api_key
@@ -119,7 +136,9 @@ async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<St
         return Err(format!("{inserted} keys were inserted, not {}", users.len()).into());
     }
     // Otherwise autovacuum would run during the measurement.
-    sqlx::query("VACUUM (ANALYZE) api_key").execute(&mut connection).await?;
+    sqlx::query("VACUUM (ANALYZE) api_key")
+        .execute(&mut connection)
+        .await?;
     connection.close().await?;
     let header = |made: &NewToken| format!("Bearer {}", made.token.expose_secret());
     Ok(generated.iter().map(header).collect())

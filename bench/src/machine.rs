@@ -8,8 +8,15 @@ pub(crate) fn description(postgresql_programs: &Path) -> Vec<String> {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     vec![
         format!("{} × {cores}", field("/proc/cpuinfo", "model name")),
-        format!("{} of memory", gibibytes(&field("/proc/meminfo", "MemTotal"))),
-        format!("Linux {}, scheduler autogroup {}", kernel.trim(), autogroup()),
+        format!(
+            "{} of memory",
+            gibibytes(&field("/proc/meminfo", "MemTotal"))
+        ),
+        format!(
+            "Linux {}, scheduler autogroup {}",
+            kernel.trim(),
+            autogroup()
+        ),
         first_line(Command::new(postgresql_programs.join("postgres")).arg("--version")),
         first_line(Command::new("rustc").arg("--version")),
     ]
@@ -25,8 +32,16 @@ fn autogroup() -> &'static str {
 
 /// The first line of a command's output.
 pub(crate) fn first_line(command: &mut Command) -> String {
-    let output = command.output().map(|output| output.stdout).unwrap_or_default();
-    String::from_utf8_lossy(&output).lines().next().unwrap_or("unknown").trim().to_owned()
+    let output = command
+        .output()
+        .map(|output| output.stdout)
+        .unwrap_or_default();
+    String::from_utf8_lossy(&output)
+        .lines()
+        .next()
+        .unwrap_or("unknown")
+        .trim()
+        .to_owned()
 }
 
 /// The first value of `name: value` in a file of `/proc`.
@@ -41,7 +56,10 @@ fn field(file: &str, name: &str) -> String {
 
 /// Converts a value such as `24684096 kB`.
 fn gibibytes(kilobytes: &str) -> String {
-    let number = kilobytes.split_whitespace().next().and_then(|word| word.parse::<u32>().ok());
+    let number = kilobytes
+        .split_whitespace()
+        .next()
+        .and_then(|word| word.parse::<u32>().ok());
     number.map_or_else(
         || kilobytes.to_owned(),
         |kb| format!("{:.0} GiB", f64::from(kb) / 1_048_576.0),

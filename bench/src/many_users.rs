@@ -54,8 +54,11 @@ struct State {
 
 /// Runs the benchmark and prints the results.
 pub(crate) async fn many_users(options: ManyUsersOptions) -> Result<(), Failure> {
-    let (users, rounds, seconds) =
-        if options.quick { (1_000_000, 1, 2) } else { (3_000_000, 3, 3) };
+    let (users, rounds, seconds) = if options.quick {
+        (1_000_000, 1, 2)
+    } else {
+        (3_000_000, 3, 3)
+    };
     let near = users::with_tokens()?;
     let scattered = users::with_tokens_among(users, near.len())?;
     let spread_over = users::with_tokens_among(users, SPREAD_USERS)?;
@@ -69,8 +72,16 @@ pub(crate) async fn many_users(options: ManyUsersOptions) -> Result<(), Failure>
         let mut connection = PgConnection::connect(&cluster.url("postgres")).await?;
         let mut measure = async |name: String, users: &[LoadUser]| {
             console::progress(&format!("shared_buffers={shared_buffers}: {name}"));
-            let wrk = Wrk::new("/profile", users.iter().map(LoadUser::bearer), folder.path())?;
-            let load = Load { wrk, target: &target, cluster: &cluster };
+            let wrk = Wrk::new(
+                "/profile",
+                users.iter().map(LoadUser::bearer),
+                folder.path(),
+            )?;
+            let load = Load {
+                wrk,
+                target: &target,
+                cluster: &cluster,
+            };
             states.push(load.measure(shared_buffers, name, rounds, seconds).await?);
             Ok::<_, Failure>(())
         };
@@ -84,9 +95,16 @@ pub(crate) async fn many_users(options: ManyUsersOptions) -> Result<(), Failure>
         sqlx::query(COVERING_INDEX).execute(&mut connection).await?;
         measure("covering index, just vacuumed".to_owned(), &spread_over).await?;
         sqlx::query(LOGINS).execute(&mut connection).await?;
-        measure("covering index, after 5 % logged in".to_owned(), &spread_over).await?;
+        measure(
+            "covering index, after 5 % logged in".to_owned(),
+            &spread_over,
+        )
+        .await?;
         connection.close().await?;
-        machine.push(format!("shared_buffers={shared_buffers}: {}", noise.report(&cluster)));
+        machine.push(format!(
+            "shared_buffers={shared_buffers}: {}",
+            noise.report(&cluster)
+        ));
     }
     let how = format!(
         "GET /profile by gateway and auth-service on {CONNECTIONS} connections. All active: {SPREAD_USERS} users, \
@@ -123,10 +141,15 @@ impl Load<'_> {
     ) -> Result<State, Failure> {
         let (mut per_second, mut pages) = (Vec::new(), Vec::new());
         let (mut postgresql, mut others) = (Vec::new(), Vec::new());
-        self.wrk.load(self.target.bearer, CONNECTIONS, seconds).await?;
+        self.wrk
+            .load(self.target.bearer, CONNECTIONS, seconds)
+            .await?;
         for _ in 0..rounds {
             let (cpu_before, pages_before) = (self.cpu(), self.pages_read().await?);
-            let seen = self.wrk.load(self.target.bearer, CONNECTIONS, seconds).await?;
+            let seen = self
+                .wrk
+                .load(self.target.bearer, CONNECTIONS, seconds)
+                .await?;
             let (cpu, read) = (self.cpu(), self.pages_read().await? - pages_before);
             per_second.push(rate(seen.requests, seen.time));
             let requests = f64::from(u32::try_from(seen.requests)?);
@@ -166,7 +189,10 @@ impl Load<'_> {
 fn table(states: &[State]) -> Table {
     let row = |state: &State| {
         let same = |other: &&State| other.shared_buffers == state.shared_buffers;
-        let first = states.iter().find(same).map_or(f64::NAN, |first| first.per_second.median);
+        let first = states
+            .iter()
+            .find(same)
+            .map_or(f64::NAN, |first| first.per_second.median);
         vec![
             format!("{}: {}", state.shared_buffers, state.name),
             thousands(state.per_second.median),

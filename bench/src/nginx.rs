@@ -9,11 +9,26 @@ use tokio::{
 
 /// What `deploy/proxies/nginx/nginx.conf` includes.
 const INCLUDED: [(&str, &str); 5] = [
-    ("rolegate-http.conf", include_str!("../../deploy/proxies/nginx/rolegate-http.conf")),
-    ("rolegate.conf", include_str!("../../deploy/proxies/nginx/rolegate.conf")),
-    ("rolegate-headers.conf", include_str!("../../deploy/proxies/nginx/rolegate-headers.conf")),
-    ("rolegate-sign-in.conf", include_str!("../../deploy/proxies/nginx/rolegate-sign-in.conf")),
-    ("rolegate-preflight.conf", include_str!("../../deploy/proxies/nginx/rolegate-preflight.conf")),
+    (
+        "rolegate-http.conf",
+        include_str!("../../deploy/proxies/nginx/rolegate-http.conf"),
+    ),
+    (
+        "rolegate.conf",
+        include_str!("../../deploy/proxies/nginx/rolegate.conf"),
+    ),
+    (
+        "rolegate-headers.conf",
+        include_str!("../../deploy/proxies/nginx/rolegate-headers.conf"),
+    ),
+    (
+        "rolegate-sign-in.conf",
+        include_str!("../../deploy/proxies/nginx/rolegate-sign-in.conf"),
+    ),
+    (
+        "rolegate-preflight.conf",
+        include_str!("../../deploy/proxies/nginx/rolegate-preflight.conf"),
+    ),
 ];
 
 /// Starts nginx with this configuration, in which these ports are replaced.
@@ -36,7 +51,9 @@ pub(crate) fn start(
     let text = with_ports(text);
     // Everything that it writes is in its folder.
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-    let paths = paths.map(|name| format!("{name}_temp_path {name};")).concat();
+    let paths = paths
+        .map(|name| format!("{name}_temp_path {name};"))
+        .concat();
     let text = text.replacen("http {", &format!("http {{ access_log off; {paths}"), 1);
     std::fs::write(folder.join("nginx.conf"), text)?;
     // A session of its own, as every program under test.

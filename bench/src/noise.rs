@@ -19,7 +19,11 @@ impl Noise {
     /// Starts measuring. Child processes started before or later count as our own.
     pub(crate) fn start(cluster: &Cluster) -> Self {
         let (others, stolen) = now(cluster);
-        Self { since: Instant::now(), others, stolen }
+        Self {
+            since: Instant::now(),
+            others,
+            stolen,
+        }
     }
 
     /// CPU usage by others so far, as a share of all cores.

@@ -34,7 +34,11 @@ where
         number += 1;
         requests.spawn(async move {
             let outcome = request.await;
-            Completed { outcome, latency: planned.elapsed(), at: start.elapsed() }
+            Completed {
+                outcome,
+                latency: planned.elapsed(),
+                at: start.elapsed(),
+            }
         });
         // A finished task keeps its memory until it is joined, and a generator that always touches new
         // memory stalls in page faults.

@@ -47,7 +47,11 @@ mod tests {
         let chart = Chart {
             title: "a title".to_owned(),
             label: "a label".to_owned(),
-            groups: vec![Group { title: "times".to_owned(), unit: "ms", bars }],
+            groups: vec![Group {
+                title: "times".to_owned(),
+                unit: "ms",
+                bars,
+            }],
             footer: String::new(),
         };
         let blocks = [Block::Heading("Marks".to_owned())];
@@ -57,9 +61,15 @@ mod tests {
         let page = read("performance-checks.md");
         let by =
             "by `bench/run checks --write`.\n\n![a label](performance-checks.svg)\n\n## Marks\n";
-        assert!(page.starts_with("Measured on 20") && page.ends_with(by), "{page}");
+        assert!(
+            page.starts_with("Measured on 20") && page.ends_with(by),
+            "{page}"
+        );
         assert_eq!(read("performance-checks.svg"), chart.svg());
         let page = read("performance-pages.md");
-        assert!(page.ends_with("by `bench/run pages --write`.\n\n## Marks\n"), "{page}");
+        assert!(
+            page.ends_with("by `bench/run pages --write`.\n\n## Marks\n"),
+            "{page}"
+        );
     }
 }

@@ -122,9 +122,10 @@ pub(crate) async fn paging(options: PagingOptions) -> Result<(), Failure> {
     let noise = Noise::start(&cluster);
     let requests = if options.quick { 40 } else { 400 };
     let mut measured = Vec::new();
-    for (target, program) in
-        [("gateway + auth-service, PostgreSQL", &gateway), ("rolegate, SQLite", &embedded)]
-    {
+    for (target, program) in [
+        ("gateway + auth-service, PostgreSQL", &gateway),
+        ("rolegate, SQLite", &embedded),
+    ] {
         console::progress(target);
         measured.push(measure(target, program, requests).await?);
     }
@@ -138,7 +139,9 @@ pub(crate) async fn paging(options: PagingOptions) -> Result<(), Failure> {
     machine.push(noise.report(&cluster));
     let blocks = vec![
         Block::Heading("Marks for pages of a million users".to_owned()),
-        Block::Table(verdict::table(&measured.iter().flat_map(verdicts).collect::<Vec<_>>())),
+        Block::Table(verdict::table(
+            &measured.iter().flat_map(verdicts).collect::<Vec<_>>(),
+        )),
         Block::Heading("Latencies".to_owned()),
         Block::Table(latencies(&measured)),
         Block::Heading("Method and machine".to_owned()),
@@ -160,7 +163,9 @@ async fn measure(
     let address: SocketAddr = program.address("bearer")?;
     let mut connection = Connection::open(address).await?;
     let login = connection.log_in("admin", PASSWORD, "127.0.0.1").await?;
-    let token = login.body["access_token"].as_str().ok_or("cannot log in as admin")?;
+    let token = login.body["access_token"]
+        .as_str()
+        .ok_or("cannot log in as admin")?;
     let token = format!("Bearer {token}");
     for number in 0..requests {
         for kind in ALL {
@@ -184,11 +189,17 @@ async fn measure(
 
 fn verdicts(measured: &Measured) -> Vec<Verdict> {
     let medians = |kind: RequestKind| {
-        measured.times[kind as usize].iter().map(|times| millis(percentile(times, 50)))
+        measured.times[kind as usize]
+            .iter()
+            .map(|times| millis(percentile(times, 50)))
     };
     let ratio = |one: RequestKind, other: RequestKind, most: f64| Verdict {
         claim: format!("{}: {} / {}", measured.target, one.name(), other.name()),
-        value: spread(medians(one).zip(medians(other)).map(|(one, other)| one / other)),
+        value: spread(
+            medians(one)
+                .zip(medians(other))
+                .map(|(one, other)| one / other),
+        ),
         mark: Mark::AtMost(most),
         unit: "×",
     };
@@ -206,9 +217,14 @@ fn latencies(measured: &[Measured]) -> Table {
         vec![format!("{target}: {}", kind.name()), at(50), at(99)]
     };
     let rows = measured.iter().flat_map(|measured| {
-        ALL.into_iter().zip(&measured.times).map(|(kind, times)| row(measured.target, kind, times))
+        ALL.into_iter()
+            .zip(&measured.times)
+            .map(|(kind, times)| row(measured.target, kind, times))
     });
-    Table { head: vec!["Requests", "p50 ms", "p99 ms"], rows: rows.collect() }
+    Table {
+        head: vec!["Requests", "p50 ms", "p99 ms"],
+        rows: rows.collect(),
+    }
 }
 
 /// Fills the table created by auth-service. These users cannot log in.
@@ -220,7 +236,9 @@ async fn fill_postgresql(url: &str) -> Result<(), Failure> {
     let insert = sqlx::query(sql).bind(FIRST_ID).bind(FIRST_ID + USERS - 1);
     insert.execute(&mut connection).await?;
     // Otherwise autovacuum would run during the measurement.
-    sqlx::query(r#"VACUUM (ANALYZE) "user""#).execute(&mut connection).await?;
+    sqlx::query(r#"VACUUM (ANALYZE) "user""#)
+        .execute(&mut connection)
+        .await?;
     Ok(connection.close().await?)
 }
 

@@ -48,7 +48,9 @@ pub(crate) async fn peers(options: PeersOptions) -> Result<(), Failure> {
     ];
     for peer in &peers {
         console::progress(&format!("checking the responses of {}", peer.name));
-        check::check(peer, &users).await.map_err(|wrong| format!("{}: {wrong}", peer.name))?;
+        check::check(peer, &users)
+            .await
+            .map_err(|wrong| format!("{}: {wrong}", peer.name))?;
     }
 
     let noise = Noise::start(&cluster);
@@ -60,7 +62,11 @@ pub(crate) async fn peers(options: PeersOptions) -> Result<(), Failure> {
     }
     console::progress("logins");
     let logins = load::logins(&peers, &users, rounds.div_ceil(2), login_seconds).await?;
-    let results = Results { names: peers.each_ref().map(|peer| peer.name), profiles, logins };
+    let results = Results {
+        names: peers.each_ref().map(|peer| peer.name),
+        profiles,
+        logins,
+    };
 
     let how = format!(
         "{} users and tokens in each database. {rounds} alternating rounds (A B C C B A) of {seconds} s, medians; \
@@ -84,7 +90,12 @@ pub(crate) async fn peers(options: PeersOptions) -> Result<(), Failure> {
     ];
     console::print(&report::plain(&blocks));
     if options.write {
-        page::write(Path::new("bench/results"), "peers", Some(&results.chart(&hardware)), &blocks)?;
+        page::write(
+            Path::new("bench/results"),
+            "peers",
+            Some(&results.chart(&hardware)),
+            &blocks,
+        )?;
     }
     Ok(())
 }

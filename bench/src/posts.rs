@@ -44,7 +44,11 @@ pub(crate) async fn posts(options: PostsOptions) -> Result<(), Failure> {
     let address = gateway.address("bearer")?;
     check(address).await?;
 
-    let profile = Wrk::new("/profile", users.iter().map(users::LoadUser::bearer), folder.path())?;
+    let profile = Wrk::new(
+        "/profile",
+        users.iter().map(users::LoadUser::bearer),
+        folder.path(),
+    )?;
     let paths = (1..=POSTS).map(|id| format!("/posts/{id}"));
     let post = Wrk::new("/posts", paths, folder.path())?;
     let noise = Noise::start(&cluster);
@@ -60,7 +64,11 @@ pub(crate) async fn posts(options: PostsOptions) -> Result<(), Failure> {
         let profiles = f64::midpoint(per_second(&profile_1), per_second(&profile_2));
         let posts = f64::midpoint(per_second(&post_1), per_second(&post_2));
         let ratio = posts / profiles;
-        let verdict = if ratio >= MARK { "reached" } else { "NOT reached" };
+        let verdict = if ratio >= MARK {
+            "reached"
+        } else {
+            "NOT reached"
+        };
         console::print(&format!(
             "{connections:>3} connections: {profiles:>6.0} /profile per second, {posts:>6.0} \
              /posts/{{id}} per second, ratio {ratio:.2} (mark {MARK}: {verdict}); median {:?} and \
@@ -81,12 +89,17 @@ async fn insert(url: &str) -> Result<(), Failure> {
         SELECT u.id, 'Post of ' || u.username, repeat('All work and no play. ', 20), 0, 0
         FROM "user" AS u WHERE u.username LIKE 'load-user-%' ORDER BY u.id"#;
     let mut connection = PgConnection::connect(url).await?;
-    let inserted = sqlx::query(sql).execute(&mut connection).await?.rows_affected();
+    let inserted = sqlx::query(sql)
+        .execute(&mut connection)
+        .await?
+        .rows_affected();
     if (i64::try_from(inserted)?, COUNT) != (POSTS, usize::try_from(POSTS)?) {
         return Err(format!("{inserted} posts were inserted, not {POSTS}").into());
     }
     // Otherwise autovacuum would run during the measurement.
-    sqlx::query("VACUUM (ANALYZE) posts.post").execute(&mut connection).await?;
+    sqlx::query("VACUUM (ANALYZE) posts.post")
+        .execute(&mut connection)
+        .await?;
     Ok(connection.close().await?)
 }
 
@@ -95,7 +108,10 @@ async fn check(address: SocketAddr) -> Result<(), Failure> {
     let mut connection = Connection::open(address).await?;
     for id in [1, 2, POSTS] {
         let answer = connection.get(&format!("/posts/{id}"), None).await?;
-        let title = format!("Post of {}", answer.body["author"].as_str().unwrap_or("stranger"));
+        let title = format!(
+            "Post of {}",
+            answer.body["author"].as_str().unwrap_or("stranger")
+        );
         let is_right = answer.body["id"] == json!(id) && answer.body["title"] == json!(title);
         if answer.status != 200 || !is_right {
             return Err(format!("/posts/{id} is {}", answer.body).into());

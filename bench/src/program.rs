@@ -72,13 +72,21 @@ impl Program {
             let log = std::fs::read_to_string(&log).unwrap_or_default();
             return Err(format!("{} did not start\n{log}", launch.name).into());
         };
-        Ok(Self { name: launch.name, pid, listeners, _child: child, _stdout: stdout })
+        Ok(Self {
+            name: launch.name,
+            pid,
+            listeners,
+            _child: child,
+            _stdout: stdout,
+        })
     }
 
     /// The address of a listener.
     pub(crate) fn address(&self, listener: &str) -> Result<SocketAddr, Failure> {
         let address = self.listeners.get(listener);
-        address.copied().ok_or_else(|| format!("{} has no listener {listener}", self.name).into())
+        address
+            .copied()
+            .ok_or_else(|| format!("{} has no listener {listener}", self.name).into())
     }
 }
 

@@ -67,14 +67,23 @@ pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
     let load = async |wrk: &Wrk| wrk.load(proxy, CONNECTIONS, seconds).await;
     load(&open).await?;
     load(&decided).await?;
-    let cpu = || cpu_of(&application_process, &proxy_process, &gateway, &auth, cluster.pid);
+    let cpu = || {
+        cpu_of(
+            &application_process,
+            &proxy_process,
+            &gateway,
+            &auth,
+            cluster.pid,
+        )
+    };
     // A B B A, so that drift of the machine affects both equally.
     let open_1 = load(&open).await?;
     let before = cpu();
     let (decided_1, decided_2) = (load(&decided).await?, load(&decided).await?);
     let spent = cpu().into_iter().zip(before);
-    let mut spent: Vec<_> =
-        spent.map(|((name, after), (_, before))| (name, after.saturating_sub(before))).collect();
+    let mut spent: Vec<_> = spent
+        .map(|((name, after), (_, before))| (name, after.saturating_sub(before)))
+        .collect();
     spent.push(("wrk", decided_1.own_cpu + decided_2.own_cpu));
     let open_2 = load(&open).await?;
     let results = Results {
@@ -100,14 +109,20 @@ pub(crate) async fn proxy(options: ProxyOptions) -> Result<(), Failure> {
 }
 
 fn per_second(one: &WrkResult, other: &WrkResult) -> f64 {
-    f64::midpoint(rate(one.requests, one.time), rate(other.requests, other.time))
+    f64::midpoint(
+        rate(one.requests, one.time),
+        rate(other.requests, other.time),
+    )
 }
 
 /// In percent of all.
 fn shares(spent: &[(&'static str, Duration)]) -> Vec<(&'static str, f64)> {
     let total: Duration = spent.iter().map(|(_, time)| *time).sum();
     let share = |time: &Duration| 100.0 * time.as_secs_f64() / total.as_secs_f64();
-    spent.iter().map(|(name, time)| (*name, share(time))).collect()
+    spent
+        .iter()
+        .map(|(name, time)| (*name, share(time)))
+        .collect()
 }
 
 struct Results {
@@ -126,17 +141,32 @@ impl Results {
         let verdict = Verdict::once(&claim, self.decided / self.open, mark, "×");
         let row = |name: &str, value: String| vec![name.to_owned(), value];
         let rows = vec![
-            row("requests per second without auth_request", thousands(self.open)),
-            row("requests per second with auth_request", thousands(self.decided)),
+            row(
+                "requests per second without auth_request",
+                thousands(self.open),
+            ),
+            row(
+                "requests per second with auth_request",
+                thousands(self.decided),
+            ),
         ];
-        let cpu = self.cpu_shares.iter().map(|(name, share)| row(name, format!("{share:.0} %")));
+        let cpu = self
+            .cpu_shares
+            .iter()
+            .map(|(name, share)| row(name, format!("{share:.0} %")));
         vec![
             Block::Heading("Mark for an application behind nginx".to_owned()),
             Block::Table(verdict::table(&[verdict])),
             Block::Heading("Figures".to_owned()),
-            Block::Table(Table { head: vec!["What", "Measured"], rows }),
+            Block::Table(Table {
+                head: vec!["What", "Measured"],
+                rows,
+            }),
             Block::Heading("CPU time with auth_request".to_owned()),
-            Block::Table(Table { head: vec!["Program", "Share"], rows: cpu.collect() }),
+            Block::Table(Table {
+                head: vec!["Program", "Share"],
+                rows: cpu.collect(),
+            }),
             Block::Heading("Method and machine".to_owned()),
             Block::Paragraph(how),
             Block::List(machine),
@@ -150,7 +180,10 @@ impl Results {
             title: format!("{CONNECTIONS} connections, requests per second"),
             unit: "requests per second",
             bars: vec![
-                Bar { colour: GREY, ..speed("without auth_request", self.open) },
+                Bar {
+                    colour: GREY,
+                    ..speed("without auth_request", self.open)
+                },
                 Bar {
                     mark: Some(MIN_THROUGHPUT * self.open),
                     ..speed("with auth_request", self.decided)
@@ -200,7 +233,11 @@ mod tests {
     fn the_page_and_the_chart_show_throughput_and_the_share_of_each_program() {
         let spent = [("nginx as the proxy", 3), ("gateway", 1), ("wrk", 0)];
         let spent = spent.map(|(name, seconds)| (name, Duration::from_secs(seconds)));
-        let results = Results { open: 30_000.0, decided: 9000.0, cpu_shares: shares(&spent) };
+        let results = Results {
+            open: 30_000.0,
+            decided: 9000.0,
+            cpu_shares: shares(&spent),
+        };
         let page = report::markdown(&results.report("how".to_owned(), vec!["machine".to_owned()]));
         for row in [
             "| nginx with auth_request / without, 128 connections | 0.30× |  | ≥ 0.35× | missed |",
@@ -213,7 +250,10 @@ mod tests {
         }
         let svg = results.chart("machine").svg();
         for text in ["30,000", "9,000", "75 %", "gateway", "0 %"] {
-            assert!(svg.contains(&format!(">{text}</text>")), "{text} is not in {svg}");
+            assert!(
+                svg.contains(&format!(">{text}</text>")),
+                "{text} is not in {svg}"
+            );
         }
         assert_eq!(svg.matches("class=\"mark\"").count(), 1, "{svg}");
     }

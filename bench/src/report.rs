@@ -61,23 +61,45 @@ impl Table {
         };
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
         let line = |cells: Vec<&str>| {
-            let cells = cells.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-                if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-            });
+            let cells = cells
+                .iter()
+                .zip(&widths)
+                .enumerate()
+                .map(|(column, (cell, width))| {
+                    if column == 0 {
+                        format!("{cell:<width$}")
+                    } else {
+                        format!("{cell:>width$}")
+                    }
+                });
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
         let head = line(self.head.clone());
         let rule = "-".repeat(head.chars().count());
-        let rows = self.rows.iter().map(|row| line(row.iter().map(String::as_str).collect()));
-        [head, rule].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+        let rows = self
+            .rows
+            .iter()
+            .map(|row| line(row.iter().map(String::as_str).collect()));
+        [head, rule]
+            .into_iter()
+            .chain(rows)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     fn markdown(&self) -> String {
         let line = |cells: Vec<&str>| format!("| {} |", cells.join(" | "));
         let right = repeat_n("---:", self.head.len().saturating_sub(1));
         let rule = line(std::iter::once("---").chain(right).collect());
-        let rows = self.rows.iter().map(|row| line(row.iter().map(String::as_str).collect()));
-        [line(self.head.clone()), rule].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+        let rows = self
+            .rows
+            .iter()
+            .map(|row| line(row.iter().map(String::as_str).collect()));
+        [line(self.head.clone()), rule]
+            .into_iter()
+            .chain(rows)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 
@@ -100,16 +122,30 @@ mod tests {
 
     #[test]
     fn thousands_are_separated() {
-        for (number, text) in [(0.4, "0"), (999.0, "999"), (1000.0, "1,000"), (1e6, "1,000,000")] {
+        for (number, text) in [
+            (0.4, "0"),
+            (999.0, "999"),
+            (1000.0, "1,000"),
+            (1e6, "1,000,000"),
+        ] {
             assert_eq!(thousands(number), text);
         }
     }
 
     #[test]
     fn a_table_is_aligned_in_both_formats() {
-        let rows = vec![vec!["µ".to_owned(), "1".to_owned()], vec!["long".into(), "22".into()]];
-        let blocks = [Block::Table(Table { head: vec!["a", "b"], rows })];
+        let rows = vec![
+            vec!["µ".to_owned(), "1".to_owned()],
+            vec!["long".into(), "22".into()],
+        ];
+        let blocks = [Block::Table(Table {
+            head: vec!["a", "b"],
+            rows,
+        })];
         assert_eq!(plain(&blocks), "a      b\n--------\nµ      1\nlong  22\n");
-        assert_eq!(markdown(&blocks), "| a | b |\n| --- | ---: |\n| µ | 1 |\n| long | 22 |\n");
+        assert_eq!(
+            markdown(&blocks),
+            "| a | b |\n| --- | ---: |\n| µ | 1 |\n| long | 22 |\n"
+        );
     }
 }

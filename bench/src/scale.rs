@@ -63,7 +63,11 @@ pub(crate) async fn scale(options: ScaleOptions) -> Result<(), Failure> {
         thousands(f64::from(u32::try_from(users.len())?)),
     );
     let mut machine = machine::description(&cluster::programs()?);
-    machine.extend(measured.iter().map(|one| format!("{}: {}", one.layout, one.noise)));
+    machine.extend(
+        measured
+            .iter()
+            .map(|one| format!("{}: {}", one.layout, one.noise)),
+    );
     let blocks = vec![
         Block::Heading("Decisions by cores of the services".to_owned()),
         Block::Table(table(&measured)),
@@ -103,11 +107,16 @@ async fn measure(
     for _ in 0..rounds {
         let before: Vec<_> = cpu().collect();
         let seen = wrk.load(target.bearer, connections, seconds).await?;
-        let used = cpu().zip(before).map(|(now, then)| now.saturating_sub(then));
+        let used = cpu()
+            .zip(before)
+            .map(|(now, then)| now.saturating_sub(then));
         let used = used.chain([seen.own_cpu]);
         per_second.push(rate(seen.requests, seen.time));
         p99.push(millis(seen.p99));
-        costs.push(used.map(|time| 1.0 / rate(seen.requests, time) * 1e6).collect::<Vec<f64>>());
+        costs.push(
+            used.map(|time| 1.0 / rate(seen.requests, time) * 1e6)
+                .collect::<Vec<f64>>(),
+        );
     }
     cores::run_on(all)?;
     let programs = 0..costs.first().map_or(0, Vec::len);
@@ -124,7 +133,10 @@ async fn measure(
 fn table(measured: &[Measured]) -> Table {
     let first = measured.first().map_or(f64::NAN, |first| first.per_second);
     let row = |one: &Measured| {
-        let mut row = vec![one.layout.services.len().to_string(), one.layout.shared().to_owned()];
+        let mut row = vec![
+            one.layout.services.len().to_string(),
+            one.layout.shared().to_owned(),
+        ];
         row.push(thousands(one.per_second));
         row.push(format!("{:.2}×", one.per_second / first));
         row.push(format!("{:.1}", one.p99_millis));

@@ -64,8 +64,13 @@ pub(crate) async fn gateway(
     folder: &Path,
 ) -> Result<Program, Failure> {
     let url = format!("http://{}", auth_service.address("grpc")?);
-    let mut settings = vec![("AUTH_SERVICE_URL", url.as_str()), ("OPS_LISTEN_ADDR", ANY_PORT)];
-    let posts_url = posts_service.map(|posts| posts.address("grpc")).transpose()?;
+    let mut settings = vec![
+        ("AUTH_SERVICE_URL", url.as_str()),
+        ("OPS_LISTEN_ADDR", ANY_PORT),
+    ];
+    let posts_url = posts_service
+        .map(|posts| posts.address("grpc"))
+        .transpose()?;
     let posts_url = posts_url.map(|address| format!("http://{address}"));
     settings.extend(posts_url.as_deref().map(|url| ("POSTS_SERVICE_URL", url)));
     settings.extend(PUBLIC);

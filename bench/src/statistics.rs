@@ -21,7 +21,11 @@ pub(crate) fn spread(numbers: impl IntoIterator<Item = f64>) -> Spread {
     } else {
         at(middle)
     };
-    Spread { least: at(0), median, most: at(last) }
+    Spread {
+        least: at(0),
+        median,
+        most: at(last),
+    }
 }
 
 /// The given percentile; zero for no times.
@@ -57,9 +61,14 @@ pub(crate) fn rate(count: u64, time: Duration) -> f64 {
 /// it. NaN for fewer than two.
 pub(crate) fn completion_rate(mut ends: Vec<Duration>) -> f64 {
     ends.sort_unstable();
-    let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { return f64::NAN };
+    let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else {
+        return f64::NAN;
+    };
     let later = ends.iter().filter(|&&end| end > first).count();
-    rate(u64::try_from(later).unwrap_or(u64::MAX), last.saturating_sub(first))
+    rate(
+        u64::try_from(later).unwrap_or(u64::MAX),
+        last.saturating_sub(first),
+    )
 }
 
 /// Bytes in MiB.
@@ -75,7 +84,14 @@ mod tests {
 
     #[test]
     fn the_median_is_the_middle_value() {
-        assert_eq!(spread([3.0, 1.0, 2.0]), Spread { least: 1.0, median: 2.0, most: 3.0 });
+        assert_eq!(
+            spread([3.0, 1.0, 2.0]),
+            Spread {
+                least: 1.0,
+                median: 2.0,
+                most: 3.0
+            }
+        );
         assert!((spread([4.0, 1.0, 2.0, 3.0]).median - 2.5).abs() < f64::EPSILON);
         assert!(spread([]).median.is_nan());
     }

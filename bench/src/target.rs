@@ -27,9 +27,14 @@ impl Target {
     /// CPU time so far by program, PostgreSQL last, whose servers have these process ids.
     pub(crate) fn cpu(&self, postgresql: &[u32]) -> Vec<(&'static str, Duration)> {
         let programs = self.programs.iter();
-        let mut cpu: Vec<_> = programs.map(|one| (one.name, usage::cpu(one.pid))).collect();
+        let mut cpu: Vec<_> = programs
+            .map(|one| (one.name, usage::cpu(one.pid)))
+            .collect();
         if self.asks_postgresql {
-            cpu.push(("PostgreSQL", postgresql.iter().copied().map(usage::cpu_of_family).sum()));
+            cpu.push((
+                "PostgreSQL",
+                postgresql.iter().copied().map(usage::cpu_of_family).sum(),
+            ));
         }
         cpu
     }
@@ -104,7 +109,10 @@ async fn baseline(
         name,
         file: std::env::current_exe()?,
         arguments: &["baseline", "--reading", reading.flag()],
-        settings: &[("DATABASE_URL", database_url), ("SIGNING_SECRET", SIGNING_SECRET)],
+        settings: &[
+            ("DATABASE_URL", database_url),
+            ("SIGNING_SECRET", SIGNING_SECRET),
+        ],
         listeners: &["bearer"],
     };
     target(name, vec![Program::start(launch, folder).await?], true)
@@ -116,6 +124,14 @@ fn target(
     programs: Vec<Program>,
     asks_postgresql: bool,
 ) -> Result<Target, Failure> {
-    let bearer = programs.first().ok_or("a target has programs")?.address("bearer")?;
-    Ok(Target { name, bearer, programs, asks_postgresql })
+    let bearer = programs
+        .first()
+        .ok_or("a target has programs")?
+        .address("bearer")?;
+    Ok(Target {
+        name,
+        bearer,
+        programs,
+        asks_postgresql,
+    })
 }

@@ -22,7 +22,11 @@ impl Stat {
         // Numbered as in proc(5), where the state, the first field here, has number 3.
         let field = |number: usize| fields.get(number - 3)?.parse::<u32>().ok();
         let time = |first| Some(TICK * (field(first)? + field(first + 1)?));
-        Some(Self { parent: field(4)?, own: time(14)?, ended_children: time(16)? })
+        Some(Self {
+            parent: field(4)?,
+            own: time(14)?,
+            ended_children: time(16)?,
+        })
     }
 }
 
@@ -53,7 +57,9 @@ pub(crate) fn cpu_of_family(pid: u32) -> Duration {
     let mut total = Duration::ZERO;
     while let Some(member) = family.pop() {
         let own = stats.iter().filter(|(pid, _)| *pid == member);
-        total += own.map(|(_, stat)| stat.own + stat.ended_children).sum::<Duration>();
+        total += own
+            .map(|(_, stat)| stat.own + stat.ended_children)
+            .sum::<Duration>();
         let children = stats.iter().filter(|(_, stat)| stat.parent == member);
         family.extend(children.map(|(pid, _)| *pid));
     }
@@ -64,7 +70,12 @@ pub(crate) fn cpu_of_family(pid: u32) -> Duration {
 /// machines.
 pub(crate) fn cpu_of_all() -> (Duration, Duration) {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks = text.lines().next().unwrap_or_default().split_whitespace().skip(1);
+    let ticks = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .skip(1);
     let ticks: Vec<u32> = ticks.map_while(|word| word.parse().ok()).collect();
     // user, nice, system, idle, iowait, irq, softirq, steal
     let time = |column: usize| TICK * ticks.get(column).copied().unwrap_or_default();
@@ -90,7 +101,13 @@ fn status_bytes(pid: u32, field: &str) -> Result<u64, Failure> {
     let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let kilobytes = text
         .lines()
-        .find_map(|line| line.strip_prefix(field)?.split_whitespace().next()?.parse::<u64>().ok())
+        .find_map(|line| {
+            line.strip_prefix(field)?
+                .split_whitespace()
+                .next()?
+                .parse::<u64>()
+                .ok()
+        })
         .ok_or_else(|| format!("/proc/{pid}/status has no {field}"))?;
     Ok(kilobytes * 1024)
 }

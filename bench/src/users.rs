@@ -47,7 +47,10 @@ impl LoadUser {
 
     /// The `Authorization` header of the Basic variant (RFC 7617).
     pub(crate) fn basic(&self) -> String {
-        format!("Basic {}", STANDARD.encode(format!("{}:{PASSWORD}", self.username)))
+        format!(
+            "Basic {}",
+            STANDARD.encode(format!("{}:{PASSWORD}", self.username))
+        )
     }
 }
 
@@ -66,7 +69,11 @@ pub(crate) fn with_tokens_among(all: usize, count: usize) -> Result<Vec<LoadUser
 
 fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
     // As in the SQL below.
-    let role = if id % 10 == 0 { Role::AUTHOR } else { Role::USER };
+    let role = if id % 10 == 0 {
+        Role::AUTHOR
+    } else {
+        Role::USER
+    };
     let username = format!("load-user-{id}");
     let user = User {
         id,
@@ -78,7 +85,11 @@ fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
         second_factor: false,
     };
     let token = tokens.issue(&user, system_time())?;
-    Ok(LoadUser { username, token: token.expose_secret().to_owned(), role })
+    Ok(LoadUser {
+        username,
+        token: token.expose_secret().to_owned(),
+        role,
+    })
 }
 
 /// Invalid tokens with the detail of their 401 responses.
@@ -96,7 +107,10 @@ pub(crate) fn invalid_tokens() -> Result<Vec<(String, &'static str)>, Failure> {
         ("not.a.token".to_owned(), INVALID),
         (signed(FIRST_ID, soon, other_secret)?, INVALID),
         (signed(FIRST_ID, now - 60, SIGNING_SECRET)?, INVALID),
-        (signed(999_999_999, soon, SIGNING_SECRET)?, "User not found."),
+        (
+            signed(999_999_999, soon, SIGNING_SECRET)?,
+            "User not found.",
+        ),
     ])
 }
 
@@ -115,11 +129,16 @@ async fn insert_range(url: &str, from: usize, to: usize) -> Result<(), Failure> 
         SELECT n, 'load-user-' || n, $1, CASE WHEN n % 10 = 0 THEN 'author' ELSE 'user' END
         FROM generate_series($2, $3) AS n"#;
     let mut connection = PgConnection::connect(url).await?;
-    let (first, last) = (FIRST_ID + i64::try_from(from)?, FIRST_ID + i64::try_from(to)? - 1);
+    let (first, last) = (
+        FIRST_ID + i64::try_from(from)?,
+        FIRST_ID + i64::try_from(to)? - 1,
+    );
     let insert = sqlx::query(sql).bind(hash()?).bind(first).bind(last);
     insert.execute(&mut connection).await?;
     // Otherwise autovacuum would run during the measurement.
-    sqlx::query(r#"VACUUM (ANALYZE) "user""#).execute(&mut connection).await?;
+    sqlx::query(r#"VACUUM (ANALYZE) "user""#)
+        .execute(&mut connection)
+        .await?;
     Ok(connection.close().await?)
 }
 
@@ -141,7 +160,12 @@ fn hash() -> Result<String, Failure> {
     Ok(bcrypt::hash_with_result(PASSWORD, 12)?.format_for_version(bcrypt::Version::TwoB))
 }
 
-#[expect(clippy::disallowed_methods, reason = "tokens end by the time of the machine here")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tokens end by the time of the machine here"
+)]
 fn system_time() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs())
 }

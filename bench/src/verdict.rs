@@ -24,8 +24,17 @@ pub(crate) struct Verdict {
 impl Verdict {
     /// A value measured once.
     pub(crate) fn once(claim: &str, value: f64, mark: Mark, unit: &'static str) -> Self {
-        let value = Spread { least: value, median: value, most: value };
-        Self { claim: claim.to_owned(), value, mark, unit }
+        let value = Spread {
+            least: value,
+            median: value,
+            most: value,
+        };
+        Self {
+            claim: claim.to_owned(),
+            value,
+            mark,
+            unit,
+        }
     }
 
     fn is_reached(&self) -> bool {
@@ -46,7 +55,11 @@ impl Verdict {
         } else {
             String::new()
         };
-        let reached = if self.is_reached() { "reached" } else { "missed" };
+        let reached = if self.is_reached() {
+            "reached"
+        } else {
+            "missed"
+        };
         let value = format!("{:.2}{unit}", value.median);
         vec![self.claim.clone(), value, rounds, mark, reached.to_owned()]
     }

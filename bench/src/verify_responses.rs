@@ -34,7 +34,9 @@ pub(crate) async fn verify_responses(
         }
         Ok::<usize, Failure>(count)
     });
-    let counts = try_join_all(checks).await.map_err(|wrong| format!("{}: {wrong}", target.name))?;
+    let counts = try_join_all(checks)
+        .await
+        .map_err(|wrong| format!("{}: {wrong}", target.name))?;
     Ok(counts.into_iter().sum())
 }
 
@@ -43,13 +45,23 @@ async fn verify_rejections(
     invalid_tokens: &[(String, &'static str)],
 ) -> Result<usize, Failure> {
     let unauthorized = |answer: &Response, detail: &str| {
-        expect(answer, StatusCode::UNAUTHORIZED, &json!({ "detail": detail }))
+        expect(
+            answer,
+            StatusCode::UNAUTHORIZED,
+            &json!({ "detail": detail }),
+        )
     };
     for (token, detail) in invalid_tokens {
         let authorization = format!("Bearer {token}");
-        unauthorized(&connection.get("/profile", Some(&authorization)).await?, detail)?;
+        unauthorized(
+            &connection.get("/profile", Some(&authorization)).await?,
+            detail,
+        )?;
     }
-    unauthorized(&connection.get("/profile", None).await?, "Not authenticated.")?;
+    unauthorized(
+        &connection.get("/profile", None).await?,
+        "Not authenticated.",
+    )?;
     Ok(invalid_tokens.len() + 1)
 }
 
@@ -57,5 +69,9 @@ fn expect(answer: &Response, status: StatusCode, body: &serde_json::Value) -> Re
     if answer.status == status && answer.body == *body {
         return Ok(());
     }
-    Err(format!("{} {} instead of {status} {body}", answer.status, answer.body).into())
+    Err(format!(
+        "{} {} instead of {status} {body}",
+        answer.status, answer.body
+    )
+    .into())
 }

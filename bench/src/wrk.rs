@@ -42,7 +42,12 @@ impl Wrk {
         std::fs::write(&script, SCRIPT)?;
         let file = folder.join(format!("{}.headers", path.trim_matches('/')));
         std::fs::write(&file, headers.collect::<Vec<_>>().join("\n"))?;
-        Ok(Self { script, headers: file, path, threads: 1 })
+        Ok(Self {
+            script,
+            headers: file,
+            path,
+            threads: 1,
+        })
     }
 
     /// With more than one thread.
@@ -75,7 +80,10 @@ impl Wrk {
         let own_cpu = usage::cpu_of_ended_children().saturating_sub(before);
         let text = String::from_utf8_lossy(&output.stdout);
         let numbers: Option<Vec<u64>> = text.lines().find_map(|line| {
-            line.strip_prefix("RESULT ")?.split(' ').map(|word| word.parse().ok()).collect()
+            line.strip_prefix("RESULT ")?
+                .split(' ')
+                .map(|word| word.parse().ok())
+                .collect()
         });
         let Some(&[requests, time, median, p99, 0, 0]) = numbers.as_deref() else {
             let errors = String::from_utf8_lossy(&output.stderr);

@@ -23,17 +23,25 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 const NOW: u64 = 1_800_000_000;
-const SECRETS: [&str; 2] = ["0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"];
+const SECRETS: [&str; 2] = [
+    "0123456789abcdef0123456789abcdef",
+    "fedcba9876543210fedcba9876543210",
+];
 
 static TOKENS: LazyLock<Tokens> = LazyLock::new(|| {
     Tokens::new(Keyring::new(&SECRETS[0].into(), &[SECRETS[1].into()]).expect("long secrets"))
 });
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&form, rest)) = data.split_first() else { return };
+    let Some((&form, rest)) = data.split_first() else {
+        return;
+    };
     match form {
         b'h' => {
-            let cut = rest.iter().position(|&it| it == b'\n').unwrap_or(rest.len());
+            let cut = rest
+                .iter()
+                .position(|&it| it == b'\n')
+                .unwrap_or(rest.len());
             let payload = rest.get(cut + 1..).unwrap_or_default();
             let message = format!("{}.{}", BASE64.encode(&rest[..cut]), BASE64.encode(payload));
             let key = SECRETS[usize::from(data.len() % 4 == 0)];
@@ -50,7 +58,11 @@ fn key_of(secret: &str) -> hmac::Key {
 }
 
 fn compare(token: &str) {
-    let is_text = |part| BASE64.decode(part).is_ok_and(|it| String::from_utf8(it).is_ok());
+    let is_text = |part| {
+        BASE64
+            .decode(part)
+            .is_ok_and(|it| String::from_utf8(it).is_ok())
+    };
     let expected = again(token);
     let found = verified(&TOKENS, token, NOW);
     // Of signed claims that do not count, serde_json does not check the encoding.
@@ -67,21 +79,39 @@ fn again(token: &str) -> Option<(i64, u64, u64, bool)> {
     let message = format!("{header}.{payload}");
     let is_by =
         |secret: &&str| hmac::verify(&key_of(secret), message.as_bytes(), &signature).is_ok();
-    let signer = SECRETS.into_iter().find(is_by).filter(|_| token.len() <= 4096)?;
+    let signer = SECRETS
+        .into_iter()
+        .find(is_by)
+        .filter(|_| token.len() <= 4096)?;
     let header = Members::read(&BASE64.decode(header).ok()?)?;
     let payload = Members::read(&BASE64.decode(payload).ok()?)?;
     // Of the members that count none is there twice; those that are optional may be null.
     let [alg, kid, mark] = ["alg", "kid", "marked_until"].map(|name| header.only(name));
     let [sub, exp, nbf] = ["sub", "exp", "nbf"].map(|name| payload.only(name));
-    let whole = |value: Value| if value.is_null() { Some(None) } else { value.as_u64().map(Some) };
-    let (kid, mark, nbf) = (kid.ok()?, whole(mark.ok()?)?.unwrap_or(0), whole(nbf.ok()?)?);
+    let whole = |value: Value| {
+        if value.is_null() {
+            Some(None)
+        } else {
+            value.as_u64().map(Some)
+        }
+    };
+    let (kid, mark, nbf) = (
+        kid.ok()?,
+        whole(mark.ok()?)?.unwrap_or(0),
+        whole(nbf.ok()?)?,
+    );
     let is_known = kid.is_null() || kid == kid_of(signer);
     if alg != Ok("HS256".into()) || !is_known || !header.all("crit").is_empty() {
         return None;
     }
     let user = user_of(sub.ok()?.as_str()?)?;
     let exp = exp.ok()?.as_u64()?;
-    Some((user, mark, exp, NOW < exp && exp <= NOW + 1860 && nbf.unwrap_or(0) <= NOW))
+    Some((
+        user,
+        mark,
+        exp,
+        NOW < exp && exp <= NOW + 1860 && nbf.unwrap_or(0) <= NOW,
+    ))
 }
 
 /// An integer as `Display` writes it; -1 for one beyond the range of ids.
@@ -90,7 +120,10 @@ fn user_of(sub: &str) -> Option<i64> {
     match sub.parse::<i64>() {
         Ok(number) => (number.to_string() == sub).then_some(number),
         Err(_) if digits.starts_with('0') || digits.is_empty() => None,
-        Err(_) => digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(-1),
+        Err(_) => digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then_some(-1),
     }
 }
 
@@ -102,9 +135,11 @@ fn kid_of(secret: &str) -> String {
 
 /// A token that is issued names its user, and no longer after any change.
 fn issue(numbers: &[u8]) {
-    let mut numbers = numbers
-        .chunks(8)
-        .map(|chunk| chunk.iter().fold(0_u64, |number, &byte| number << 8 | u64::from(byte)));
+    let mut numbers = numbers.chunks(8).map(|chunk| {
+        chunk
+            .iter()
+            .fold(0_u64, |number, &byte| number << 8 | u64::from(byte))
+    });
     let mut next = || numbers.next().unwrap_or_default();
     let user = User {
         id: next().cast_signed(),
@@ -119,8 +154,15 @@ fn issue(numbers: &[u8]) {
     let token = token.expose_secret();
     let (id, mark, exp, is_valid) = verified(&TOKENS, token, NOW).expect("valid");
     let issued = user.tokens_not_before;
-    let expected = if issued < user.tokens_marked_until { user.tokens_marked_until } else { 0 };
-    assert_eq!((id, mark, exp, is_valid), (user.id, expected, issued + 1800, true));
+    let expected = if issued < user.tokens_marked_until {
+        user.tokens_marked_until
+    } else {
+        0
+    };
+    assert_eq!(
+        (id, mark, exp, is_valid),
+        (user.id, expected, issued + 1800, true)
+    );
     compare(token);
     let mut changed = token.as_bytes().to_vec();
     let (at, by) = (next(), next());

@@ -14,8 +14,13 @@ use secrecy::ExposeSecret as _;
 
 fuzz_target!(|data: &[u8]| {
     let lines = data.split(|&byte| byte == b'\n');
-    let values: Vec<_> = lines.filter_map(|line| HeaderValue::from_bytes(line).ok()).collect();
-    let headers = values.iter().map(|value| (AUTHORIZATION, value.clone())).collect();
+    let values: Vec<_> = lines
+        .filter_map(|line| HeaderValue::from_bytes(line).ok())
+        .collect();
+    let headers = values
+        .iter()
+        .map(|value| (AUTHORIZATION, value.clone()))
+        .collect();
     let expected = match &values[..] {
         [value] => again(value.as_bytes()),
         _ => None,
@@ -24,7 +29,10 @@ fuzz_target!(|data: &[u8]| {
     if let [value] = &values[..] {
         let token =
             bearer_token(value.as_bytes()).map(|token| ("Bearer".to_owned(), token.to_owned()));
-        assert_eq!(token, expected.filter(|(first, second)| is_bearer(value, first, second)));
+        assert_eq!(
+            token,
+            expected.filter(|(first, second)| is_bearer(value, first, second))
+        );
     }
     for value in &values {
         round_trip(value.as_bytes());
@@ -54,7 +62,12 @@ fn again(value: &[u8]) -> Option<(String, String)> {
     match &scheme[..] {
         b"bearer" => {
             let is_token = !rest.is_empty() && rest.iter().all(|byte| (b'!'..=b'~').contains(byte));
-            is_token.then(|| ("Bearer".to_owned(), String::from_utf8_lossy(rest).into_owned()))
+            is_token.then(|| {
+                (
+                    "Bearer".to_owned(),
+                    String::from_utf8_lossy(rest).into_owned(),
+                )
+            })
         }
         b"basic" => {
             let decoded = decoded(rest)?;
@@ -105,6 +118,11 @@ fn round_trip(line: &[u8]) {
         return;
     };
     let value = format!("Basic {}", STANDARD.encode(line));
-    let headers = [(AUTHORIZATION, value.parse().expect("ASCII"))].into_iter().collect();
-    assert_eq!(read(&headers), Some((username.to_owned(), password.to_owned())));
+    let headers = [(AUTHORIZATION, value.parse().expect("ASCII"))]
+        .into_iter()
+        .collect();
+    assert_eq!(
+        read(&headers),
+        Some((username.to_owned(), password.to_owned()))
+    );
 }

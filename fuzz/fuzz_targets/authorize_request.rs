@@ -16,7 +16,10 @@ fuzz_target!(|query: &str| {
     let found = authorize(query).map(|(roles, status)| (roles, status.as_u16()));
     assert_eq!(found.as_ref().ok(), again(query).as_ref(), "{query:?}");
     match found {
-        Err(error) => assert_eq!((error.status().as_u16(), error.reason()), (400, "QUERY_INVALID")),
+        Err(error) => assert_eq!(
+            (error.status().as_u16(), error.reason()),
+            (400, "QUERY_INVALID")
+        ),
         Ok((Some(names), _)) => {
             let roles = Role::parse_list(&names).ok();
             let roles = roles.map(|it| it.iter().map(|role| role.as_str().to_owned()).collect());
@@ -28,7 +31,10 @@ fuzz_target!(|query: &str| {
 
 fn again(query: &str) -> Option<(Option<String>, u16)> {
     let fields = fields(query.as_bytes())?;
-    if fields.iter().any(|(name, _)| !["roles", "redirect_status"].contains(&name.as_str())) {
+    if fields
+        .iter()
+        .any(|(name, _)| !["roles", "redirect_status"].contains(&name.as_str()))
+    {
         return None;
     }
     let status = match only(&fields, "redirect_status").ok()? {

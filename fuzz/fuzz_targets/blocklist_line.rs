@@ -20,12 +20,15 @@ fuzz_target!(|data: &[u8]| {
     let listed = FILE.with_borrow(|file| {
         write(file.as_file(), data);
         blocklist(file.path()).map(|(count, contains)| {
-            let lines =
-                data.split(|&byte| byte == b'\n').filter_map(|line| str::from_utf8(line).ok());
-            let passwords =
-                PROBES.into_iter().chain(lines.flat_map(|it| [it, it.trim_end_matches('\r')]));
-            let found =
-                passwords.map(|it| (digest_of(it.as_bytes()), contains(it))).collect::<Vec<_>>();
+            let lines = data
+                .split(|&byte| byte == b'\n')
+                .filter_map(|line| str::from_utf8(line).ok());
+            let passwords = PROBES
+                .into_iter()
+                .chain(lines.flat_map(|it| [it, it.trim_end_matches('\r')]));
+            let found = passwords
+                .map(|it| (digest_of(it.as_bytes()), contains(it)))
+                .collect::<Vec<_>>();
             (count, found)
         })
     });
@@ -37,8 +40,10 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         (Err(error), Err(line)) => {
-            let number =
-                error.split("line ").nth(1).map(|it| it.split(' ').next().unwrap_or_default());
+            let number = error
+                .split("line ")
+                .nth(1)
+                .map(|it| it.split(' ').next().unwrap_or_default());
             assert_eq!(number.and_then(|it| it.parse().ok()), line, "{error}");
             assert!(error.len() < 300);
         }
@@ -48,7 +53,9 @@ fuzz_target!(|data: &[u8]| {
 
 /// In memory where that is possible.
 fn file() -> NamedTempFile {
-    NamedTempFile::new_in("/dev/shm").or_else(|_| NamedTempFile::new()).expect("a file")
+    NamedTempFile::new_in("/dev/shm")
+        .or_else(|_| NamedTempFile::new())
+        .expect("a file")
 }
 
 fn write(file: &File, data: &[u8]) {
@@ -97,5 +104,9 @@ fn again(data: &[u8]) -> Result<(usize, HashSet<u64>), Option<usize>> {
         }
         count += 1;
     }
-    if count == 0 { Err(None) } else { Ok((count, digests)) }
+    if count == 0 {
+        Err(None)
+    } else {
+        Ok((count, digests))
+    }
 }

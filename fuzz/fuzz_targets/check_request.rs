@@ -30,7 +30,11 @@ static SIGN_IN: LazyLock<[SignIn; 2]> = LazyLock::new(|| {
     };
     [
         sign_in("/sign-in", None, ""),
-        sign_in("https://auth.example.org/sign-in", Some("example.org"), "https://*.example.org"),
+        sign_in(
+            "https://auth.example.org/sign-in",
+            Some("example.org"),
+            "https://*.example.org",
+        ),
     ]
 });
 
@@ -42,14 +46,27 @@ fuzz_target!(|data: &[u8]| {
     };
     let Some(request) = request else { return };
     // Written again, it is the same.
-    assert_eq!(CheckRequest::decode(&request.encode_to_vec()[..]).as_ref(), Ok(&request));
-    let Some(attributes) = request.attributes else { return };
+    assert_eq!(
+        CheckRequest::decode(&request.encode_to_vec()[..]).as_ref(),
+        Ok(&request)
+    );
+    let Some(attributes) = request.attributes else {
+        return;
+    };
     let (credentials, address, route, browser) = said(&attributes);
-    let source = attributes.source.as_ref().and_then(|it| it.address.as_ref());
-    let text = source.and_then(|it| it.socket_address.as_ref()).map(|it| it.address.as_str());
+    let source = attributes
+        .source
+        .as_ref()
+        .and_then(|it| it.address.as_ref());
+    let text = source
+        .and_then(|it| it.socket_address.as_ref())
+        .map(|it| it.address.as_str());
     if let Some(address) = address {
         let text = text.expect("an address");
-        assert!(text.parse().is_ok_and(|it: std::net::IpAddr| it.to_canonical() == address));
+        assert!(
+            text.parse()
+                .is_ok_and(|it: std::net::IpAddr| it.to_canonical() == address)
+        );
     }
     for part in route {
         assert!(part.len() <= 200);
@@ -93,7 +110,10 @@ fn compare(http: &HttpRequest, browser: &HeaderMap, headers: &HeaderMap) {
         // The host may change nothing but for its pages.
         let is_change = !["GET", "HEAD"].contains(&http.method.as_str());
         if is_change && !headers.contains_key("origin") && !headers.contains_key("sec-fetch-site") {
-            assert!(!matches!(one, Ok(Some(_))), "a session changes something for another site");
+            assert!(
+                !matches!(one, Ok(Some(_))),
+                "a session changes something for another site"
+            );
         }
     }
 }

@@ -21,11 +21,15 @@ use url::Url;
 
 const OWN: [(&str, &str); 2] = [("https", "app.example.org"), ("http", "localhost:8000")];
 static OTHERS: LazyLock<ReturnOrigins> = LazyLock::new(|| {
-    "https://*.example.net,https://shop.example.com:8443".parse().expect("origins")
+    "https://*.example.net,https://shop.example.com:8443"
+        .parse()
+        .expect("origins")
 });
 
 fuzz_target!(|data: &[u8]| {
-    let Some((form, rest)) = data.split_first() else { return };
+    let Some((form, rest)) = data.split_first() else {
+        return;
+    };
     match (form, str::from_utf8(rest)) {
         (b'c', _) => cookies(rest),
         (b'q', Ok(text)) => way(text),
@@ -36,18 +40,28 @@ fuzz_target!(|data: &[u8]| {
 
 fn cookies(lines: &[u8]) {
     let lines = lines.split(|&byte| byte == b'\n');
-    let values: Vec<_> = lines.filter_map(|line| HeaderValue::from_bytes(line).ok()).collect();
+    let values: Vec<_> = lines
+        .filter_map(|line| HeaderValue::from_bytes(line).ok())
+        .collect();
     let headers: HeaderMap = values.iter().map(|value| (COOKIE, value.clone())).collect();
     for (cookie, name, prefix) in [
         (Cookie::of_host(false), "__Host-rolegate", "rgs_"),
         (Cookie::of_host(true), "rolegate", "rgs_"),
-        (Cookie::of_domain("example.org"), "__Secure-rolegate", "rgd_"),
+        (
+            Cookie::of_domain("example.org"),
+            "__Secure-rolegate",
+            "rgd_",
+        ),
         (Cookie::of_console(false), "__Host-rolegate-console", "rgs_"),
     ] {
         let space = [' ', '\t', '\u{c}'];
         let mut own = Vec::new();
         for line in &values {
-            let text: String = line.as_bytes().iter().map(|&byte| char::from(byte)).collect();
+            let text: String = line
+                .as_bytes()
+                .iter()
+                .map(|&byte| char::from(byte))
+                .collect();
             for pair in text.split(';') {
                 let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
                 if key.trim_matches(space) == name {
@@ -70,7 +84,13 @@ fn cookies(lines: &[u8]) {
             && session.is_ascii()
         {
             let set = cookie.set(&session.as_str().into(), 60).expect("a header");
-            let pair = set.to_str().expect("text").split(';').next().expect("a pair").parse();
+            let pair = set
+                .to_str()
+                .expect("text")
+                .split(';')
+                .next()
+                .expect("a pair")
+                .parse();
             let again = [(COOKIE, pair.expect("a header"))].into_iter().collect();
             assert_eq!(cookie.find(&again).map(exposed), Ok(Some(session)));
         }
@@ -86,7 +106,10 @@ fn sent(given: &str, scheme: &str, host: &str) -> Option<String> {
     let own = Origin::new(scheme, host).expect("an origin");
     let location = return_address(given, &own, &OTHERS);
     let page = Url::parse(&format!("{scheme}://{host}/sign-in?return=x")).expect("a page");
-    let meant = page.join(given).ok().filter(|it| it.origin() == page.origin());
+    let meant = page
+        .join(given)
+        .ok()
+        .filter(|it| it.origin() == page.origin());
     let Some(location) = location else {
         // What is of the own origin is refused only if it may be read in another way.
         let is_plain = |it: &Url| {
@@ -118,12 +141,23 @@ fn sent(given: &str, scheme: &str, host: &str) -> Option<String> {
     };
     let target = page.join(&location).expect("an address");
     assert_eq!(target.origin().ascii_serialization(), origin, "{location}");
-    let below = origin.strip_prefix("https://").and_then(|it| it.strip_suffix(".example.net"));
-    let is_other = below
-        .is_some_and(|it| it.bytes().all(|it| it.is_ascii_alphanumeric() || b".-_".contains(&it)));
+    let below = origin
+        .strip_prefix("https://")
+        .and_then(|it| it.strip_suffix(".example.net"));
+    let is_other = below.is_some_and(|it| {
+        it.bytes()
+            .all(|it| it.is_ascii_alphanumeric() || b".-_".contains(&it))
+    });
     let is_own = origin == format!("{scheme}://{host}");
-    assert!(is_own || is_other || origin == "https://shop.example.com:8443", "{location}");
-    assert_eq!(return_address(&location, &own, &OTHERS).as_ref(), Some(&location), "again");
+    assert!(
+        is_own || is_other || origin == "https://shop.example.com:8443",
+        "{location}"
+    );
+    assert_eq!(
+        return_address(&location, &own, &OTHERS).as_ref(),
+        Some(&location),
+        "again"
+    );
     Some(location)
 }
 
@@ -132,15 +166,23 @@ fn way(text: &str) {
     let mut lines = text.split('\n');
     let mut headers = HeaderMap::new();
     for name in ["x-forwarded-proto", "x-forwarded-host", "x-forwarded-uri"] {
-        let value = lines.next().and_then(|line| HeaderValue::from_str(line).ok());
+        let value = lines
+            .next()
+            .and_then(|line| HeaderValue::from_str(line).ok());
         value.map(|value| headers.insert(HeaderName::from_static(name), value));
     }
     headers.insert("x-forwarded-method", HeaderValue::from_static("GET"));
     headers.insert("accept", HeaderValue::from_static("text/html"));
     for page in ["/sign-in", "https://auth.example.net/sign-in"] {
         let (url, return_origins) = (page.to_owned(), OTHERS.clone());
-        let sign_in = SignIn { url, cookie_domain: None, return_origins };
-        let Some(way) = sign_in.redirect(BrowserRequest::forwarded(&headers)) else { continue };
+        let sign_in = SignIn {
+            url,
+            cookie_domain: None,
+            return_origins,
+        };
+        let Some(way) = sign_in.redirect(BrowserRequest::forwarded(&headers)) else {
+            continue;
+        };
         assert!(way.bytes().all(|it| it.is_ascii_graphic()), "{way}");
         let rest = way.strip_prefix(page).unwrap_or_else(|| panic!("{way}"));
         let Some(address) = rest.strip_prefix("?return=") else {
@@ -150,10 +192,20 @@ fn way(text: &str) {
         let (_, address) = rolegate_fuzz::form::fields(format!("a={address}").as_bytes())
             .and_then(|mut it| it.pop())
             .expect("UTF-8");
-        let host = headers.get("x-forwarded-host").and_then(|it| it.to_str().ok());
-        assert!(address.len() <= 2048 || host.is_some_and(|it| it.len() > 1000), "{address}");
-        let scheme = headers.get("x-forwarded-proto").and_then(|it| it.to_str().ok());
-        match scheme.zip(host).and_then(|(scheme, host)| Origin::new(scheme, host)) {
+        let host = headers
+            .get("x-forwarded-host")
+            .and_then(|it| it.to_str().ok());
+        assert!(
+            address.len() <= 2048 || host.is_some_and(|it| it.len() > 1000),
+            "{address}"
+        );
+        let scheme = headers
+            .get("x-forwarded-proto")
+            .and_then(|it| it.to_str().ok());
+        match scheme
+            .zip(host)
+            .and_then(|(scheme, host)| Origin::new(scheme, host))
+        {
             Some(own) if !page.starts_with('/') => {
                 let address = Url::parse(&address).expect("an address");
                 assert_eq!(address.origin(), own.url().origin(), "{address}");

@@ -53,7 +53,10 @@ fuzz_target!(|text: &str| {
                 "{url:?}"
             );
             let is_odd = |it: char| ":?#%".contains(it) || it.is_control();
-            assert!(!path.is_empty() && !path.ends_with('/') && !path.contains(is_odd), "{url:?}");
+            assert!(
+                !path.is_empty() && !path.ends_with('/') && !path.contains(is_odd),
+                "{url:?}"
+            );
         }
         Err(_) => {}
     }
@@ -91,10 +94,14 @@ fn compare(url: &str, servers: &[PgConnectOptions]) {
         let one = format!("{scheme}://{user}{host}{}", &rest[end..]);
         for (name, _) in Url::parse(&one).expect("a URL").query_pairs() {
             let is_option = name.starts_with("options[") && name.ends_with(']');
-            assert!(is_option || PARAMETERS.contains(&&*name), "sqlx ignores {name:?}");
+            assert!(
+                is_option || PARAMETERS.contains(&&*name),
+                "sqlx ignores {name:?}"
+            );
         }
-        let again: PgConnectOptions =
-            one.parse().unwrap_or_else(|_| panic!("sqlx refuses {one:?}"));
+        let again: PgConnectOptions = one
+            .parse()
+            .unwrap_or_else(|_| panic!("sqlx refuses {one:?}"));
         // Debug prints all, also the password and what is after it.
         assert_eq!(format!("{server:?}"), format!("{again:?}"), "{one:?}");
     }

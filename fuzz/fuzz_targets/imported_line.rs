@@ -13,12 +13,17 @@ use serde_json::Value;
 const NOW: i64 = 1_800_000_000;
 
 fuzz_target!(|data: &[u8]| {
-    let [slow, weak, line @ ..] = data else { return };
+    let [slow, weak, line @ ..] = data else {
+        return;
+    };
     let (rules, line) = ((*slow == b'1', *weak == b'1'), line.trim_ascii());
     let members = Members::read(line);
     match exported(line, NOW, rules) {
         Ok(export) => {
-            assert_eq!(exported(export.as_bytes(), NOW, rules).as_ref(), Ok(&export));
+            assert_eq!(
+                exported(export.as_bytes(), NOW, rules).as_ref(),
+                Ok(&export)
+            );
             let stored = Members::read(export.as_bytes()).expect("an object");
             if let Some(members) = members {
                 compare(&members, &stored);
@@ -28,7 +33,9 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         Err(error) => {
-            let texts = members.map(|it| it.all("password_hash").join("")).unwrap_or_default();
+            let texts = members
+                .map(|it| it.all("password_hash").join(""))
+                .unwrap_or_default();
             let hash: Value = serde_json::from_str(&texts).unwrap_or_default();
             let is_quoted = |hash: &&str| hash.len() > 20 && error.contains(*hash);
             if let Some(hash) = hash.as_str().filter(is_quoted) {
@@ -44,19 +51,33 @@ fuzz_target!(|data: &[u8]| {
 
 /// What the line says is what is stored.
 fn compare(line: &Members, stored: &Members) {
-    let names = ["id", "username", "role", "disabled", "tokens_not_before", "tokens_marked_until"];
+    let names = [
+        "id",
+        "username",
+        "role",
+        "disabled",
+        "tokens_not_before",
+        "tokens_marked_until",
+    ];
     for name in names {
         let (given, kept) = (line.only(name), stored.only(name));
         let given = given.unwrap_or_else(|()| panic!("{name} is there twice"));
         let is_default = given.is_null() || given == 0;
-        assert!(is_default || Ok(&given) == kept.as_ref(), "{name}: {given} {kept:?}");
+        assert!(
+            is_default || Ok(&given) == kept.as_ref(),
+            "{name}: {given} {kept:?}"
+        );
     }
     let username = stored.only("username").expect("one");
     let username = username.as_str().expect("text");
     assert!((1..=255).contains(&username.len()) && !username.contains(':'));
     assert!(!username.chars().any(char::is_control) && username.trim() == username);
     let role = stored.only("role").expect("one");
-    assert!(["user", "author", "admin", "editor"].iter().any(|it| role == *it));
+    assert!(
+        ["user", "author", "admin", "editor"]
+            .iter()
+            .any(|it| role == *it)
+    );
 }
 
 /// No hash costs more than ten seconds and 256 MiB; a cheap one is computed.
@@ -65,13 +86,22 @@ fn check(hash: &str, (slow, weak): (bool, bool)) {
     if let Some(rest) = text.strip_prefix("$wp").unwrap_or(text).strip_prefix("$2") {
         let cost: u32 = rest[2..4].parse().expect("two digits");
         let least = if weak { 4 } else { 7 };
-        assert!((least..=if slow { 16 } else { 14 }).contains(&cost), "{hash}");
+        assert!(
+            (least..=if slow { 16 } else { 14 }).contains(&cost),
+            "{hash}"
+        );
         return;
     }
     let (kib, work) = cost(text).unwrap_or_else(|| panic!("of what form is {hash}?"));
-    assert!(kib <= 256 * 1024 && work <= 10 * 65_536, "{hash}: {kib} KiB, {work}");
+    assert!(
+        kib <= 256 * 1024 && work <= 10 * 65_536,
+        "{hash}: {kib} KiB, {work}"
+    );
     if kib <= 2048 && work <= 200 {
-        assert!(matches(hash, "correct horse battery staple").is_some(), "{hash}");
+        assert!(
+            matches(hash, "correct horse battery staple").is_some(),
+            "{hash}"
+        );
     }
 }
 
@@ -82,13 +112,21 @@ fn cost(hash: &str) -> Option<(u64, u64)> {
     let parameter = |name: &str| {
         let pairs = parts.iter().flat_map(|part| part.split(','));
         pairs
-            .filter_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')?.parse::<u64>().ok())
+            .filter_map(|pair| {
+                pair.strip_prefix(name)?
+                    .strip_prefix('=')?
+                    .parse::<u64>()
+                    .ok()
+            })
             .last()
     };
     let iterations = |part: &str| part.parse::<u64>().ok();
     match parts[..] {
         ["", "argon2id" | "argon2i", ..] => {
-            let (m, t) = (parameter("m").unwrap_or(19_456), parameter("t").unwrap_or(2));
+            let (m, t) = (
+                parameter("m").unwrap_or(19_456),
+                parameter("t").unwrap_or(2),
+            );
             Some((m, m * t / 16))
         }
         ["", "scrypt", ..] => {
@@ -96,9 +134,10 @@ fn cost(hash: &str) -> Option<(u64, u64)> {
             Some(((n * r / 8).max(p * r / 8), n * r / 8 * p / 6))
         }
         ["pbkdf2_sha256", number, ..] => Some((0, iterations(number)? / 12)),
-        ["", "pbkdf2-sha256", number, _, digest] => {
-            Some((0, iterations(number)? * if digest.len() > 43 { 2 } else { 1 } / 12))
-        }
+        ["", "pbkdf2-sha256", number, _, digest] => Some((
+            0,
+            iterations(number)? * if digest.len() > 43 { 2 } else { 1 } / 12,
+        )),
         ["", "pbkdf2-sha512", number, ..] => Some((0, iterations(number)? / 4)),
         _ => None,
     }

@@ -18,7 +18,11 @@ const MAX: usize = 64 * 1024;
 fuzz_target!(|data: &[u8]| {
     let mut parts = data.splitn(4, |&byte| byte == b'\n');
     let mut next = || parts.next().unwrap_or_default();
-    let number = |text| str::from_utf8(text).ok().and_then(|it| it.parse::<usize>().ok());
+    let number = |text| {
+        str::from_utf8(text)
+            .ok()
+            .and_then(|it| it.parse::<usize>().ok())
+    };
     let (pieces, least) = (number(next()).unwrap_or(0), number(next()).unwrap_or(0));
     let types: Vec<_> = next().split(|&byte| byte == b'|').collect();
     let mut body = next().to_vec();

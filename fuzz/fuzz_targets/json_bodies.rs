@@ -38,7 +38,10 @@ struct Strict {
 fuzz_target!(|data: &[u8]| {
     let mut parts = data.splitn(3, |&byte| byte == b'\n');
     let mut next = || parts.next().unwrap_or_default();
-    let pieces = str::from_utf8(next()).ok().and_then(|it| it.parse::<usize>().ok()).unwrap_or(0);
+    let pieces = str::from_utf8(next())
+        .ok()
+        .and_then(|it| it.parse::<usize>().ok())
+        .unwrap_or(0);
     let types: Vec<_> = next().split(|&byte| byte == b'|').collect();
     let body = next();
     let [one, other] = [(); 2].map(|()| request(&types, body.to_vec(), pieces));
@@ -50,19 +53,32 @@ fuzz_target!(|data: &[u8]| {
         (_, false) => Some(415),
         _ => None,
     };
-    let members = str::from_utf8(body).ok().and_then(|text| Members::read(text.as_bytes()));
+    let members = str::from_utf8(body)
+        .ok()
+        .and_then(|text| Members::read(text.as_bytes()));
     let expected = refused.map_or_else(|| members.as_ref().and_then(again).ok_or(400), Err);
     let found = run(json::<Loose, MAX>(one)).map_err(|error| error.status().as_u16());
     assert_eq!(found, expected);
     let is_foreign = members.is_some_and(|members| members.has_others(&FIELDS));
-    let expected = if is_foreign { refused.map_or(Err(400), Err) } else { expected };
+    let expected = if is_foreign {
+        refused.map_or(Err(400), Err)
+    } else {
+        expected
+    };
     let found = run(json::<Strict, MAX>(other)).map_err(|error| error.status().as_u16());
-    let found = found.map(|Strict { username, disabled, role, link }| Loose {
-        username,
-        disabled,
-        role,
-        link,
-    });
+    let found = found.map(
+        |Strict {
+             username,
+             disabled,
+             role,
+             link,
+         }| Loose {
+            username,
+            disabled,
+            role,
+            link,
+        },
+    );
     assert_eq!(found, expected);
 });
 
@@ -74,7 +90,11 @@ fn again(members: &Members) -> Option<Loose> {
     Some(Loose {
         username: text(username?)?,
         disabled: disabled?.as_bool()?,
-        role: if is_there("role") { Some(text(role?)?) } else { None },
+        role: if is_there("role") {
+            Some(text(role?)?)
+        } else {
+            None
+        },
         link: match link? {
             Value::Null => is_there("link").then_some(None),
             value => Some(Some(value.as_bool()?)),

@@ -16,24 +16,50 @@ pub fn of_lines(lines: &[u8]) -> CheckRequest {
     let (method, scheme, host, path, address) = (next(), next(), next(), next(), next());
     let (mut headers, mut list) = (HashMap::new(), envoy::HeaderMap::default());
     for line in lines {
-        let Some((form, line)) = line.split_first() else { continue };
-        let cut = line.iter().position(|&byte| byte == b':').unwrap_or(line.len());
+        let Some((form, line)) = line.split_first() else {
+            continue;
+        };
+        let cut = line
+            .iter()
+            .position(|&byte| byte == b':')
+            .unwrap_or(line.len());
         let (key, value) = (text(&line[..cut]), line.get(cut + 1..).unwrap_or_default());
         let (none, raw_value) = (String::new(), value.to_vec());
         match form {
             b'+' => _ = headers.insert(key, text(value)),
-            b'=' => {
-                list.headers.push(HeaderValue { key, value: text(value), raw_value: Vec::new() })
-            }
-            _ => list.headers.push(HeaderValue { key, value: none, raw_value }),
+            b'=' => list.headers.push(HeaderValue {
+                key,
+                value: text(value),
+                raw_value: Vec::new(),
+            }),
+            _ => list.headers.push(HeaderValue {
+                key,
+                value: none,
+                raw_value,
+            }),
         }
     }
     let header_map = Some(list).filter(|list| !list.headers.is_empty());
-    let http = Some(HttpRequest { method, scheme, host, path, headers, header_map });
-    let address = Some(Address { socket_address: Some(SocketAddress { address }) });
+    let http = Some(HttpRequest {
+        method,
+        scheme,
+        host,
+        path,
+        headers,
+        header_map,
+    });
+    let address = Some(Address {
+        socket_address: Some(SocketAddress { address }),
+    });
     let (source, request) = (Some(Peer { address }), Some(Request { http }));
-    let attributes = AttributeContext { source, request, ..AttributeContext::default() };
-    CheckRequest { attributes: Some(attributes) }
+    let attributes = AttributeContext {
+        source,
+        request,
+        ..AttributeContext::default()
+    };
+    CheckRequest {
+        attributes: Some(attributes),
+    }
 }
 
 /// The request that a proxy sends which asks by HTTP; `None` if HTTP could not express it.
@@ -64,7 +90,9 @@ pub fn as_http(asked: &HttpRequest) -> Option<HeaderMap> {
         ("x-forwarded-uri", &asked.path),
     ] {
         let is_visible = value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-        let value = http::HeaderValue::from_str(value).ok().filter(|_| is_visible)?;
+        let value = http::HeaderValue::from_str(value)
+            .ok()
+            .filter(|_| is_visible)?;
         headers.insert(HeaderName::from_static(name), value);
     }
     Some(headers)

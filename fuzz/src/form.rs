@@ -2,11 +2,16 @@
 
 /// The names and values in their order; `None` if one is not UTF-8.
 pub fn fields(text: &[u8]) -> Option<Vec<(String, String)>> {
-    let parts = text.split(|&byte| byte == b'&').filter(|part| !part.is_empty());
+    let parts = text
+        .split(|&byte| byte == b'&')
+        .filter(|part| !part.is_empty());
     let field = |part: &[u8]| {
         let cut = part.iter().position(|&byte| byte == b'=');
         let value = cut.map_or(&[][..], |cut| &part[cut + 1..]);
-        Some((decoded(&part[..cut.unwrap_or(part.len())])?, decoded(value)?))
+        Some((
+            decoded(&part[..cut.unwrap_or(part.len())])?,
+            decoded(value)?,
+        ))
     };
     parts.map(field).collect()
 }
@@ -31,7 +36,10 @@ fn decoded(text: &[u8]) -> Option<String> {
 
 /// The value of the field of this name; an error if there are several.
 pub fn only<'a>(fields: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, ()> {
-    let mut values = fields.iter().filter(|(it, _)| it == name).map(|(_, value)| value.as_str());
+    let mut values = fields
+        .iter()
+        .filter(|(it, _)| it == name)
+        .map(|(_, value)| value.as_str());
     match (values.next(), values.next()) {
         (value, None) => Ok(value),
         _ => Err(()),

@@ -15,7 +15,11 @@ impl Members {
 
     /// The values of all members of this name.
     pub fn all(&self, name: &str) -> Vec<&str> {
-        self.0.iter().filter(|(it, _)| it == name).map(|(_, value)| value.get()).collect()
+        self.0
+            .iter()
+            .filter(|(it, _)| it == name)
+            .map(|(_, value)| value.get())
+            .collect()
     }
 
     /// The value of the only member of this name, null for none; an error if there are several, or if it cannot

@@ -31,19 +31,35 @@ impl http_body::Body for Pieces {
 /// A request with these values of `Content-Type`, without those that no request can have. With a length, or in
 /// `pieces` of so many bytes.
 pub fn request(types: &[&[u8]], body: Vec<u8>, pieces: usize) -> Request {
-    let body = if pieces == 0 { Body::from(body) } else { Body::new(Pieces(body.into(), pieces)) };
+    let body = if pieces == 0 {
+        Body::from(body)
+    } else {
+        Body::new(Pieces(body.into(), pieces))
+    };
     let mut request = Request::new(body);
-    for value in types.iter().filter_map(|it| http::HeaderValue::from_bytes(it).ok()) {
-        request.headers_mut().append(http::header::CONTENT_TYPE, value);
+    for value in types
+        .iter()
+        .filter_map(|it| http::HeaderValue::from_bytes(it).ok())
+    {
+        request
+            .headers_mut()
+            .append(http::header::CONTENT_TYPE, value);
     }
     request
 }
 
 /// The type of a request that has exactly one, without parameters.
 pub fn essence(request: &Request) -> Option<String> {
-    let values: Vec<_> = request.headers().get_all(http::header::CONTENT_TYPE).iter().collect();
+    let values: Vec<_> = request
+        .headers()
+        .get_all(http::header::CONTENT_TYPE)
+        .iter()
+        .collect();
     let [value] = values[..] else { return None };
-    let is_text = value.as_bytes().iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
+    let is_text = value
+        .as_bytes()
+        .iter()
+        .all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
     let text = str::from_utf8(value.as_bytes()).ok().filter(|_| is_text)?;
     let essence = text.split_once(';').map_or(text, |(essence, _)| essence);
     Some(essence.trim_matches([' ', '\t']).to_lowercase())

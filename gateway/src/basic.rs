@@ -61,7 +61,9 @@ pub(crate) fn router(
 /// section 2, requires.
 async fn challenge(mut response: Response) -> Response {
     if response.status() == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(BASIC_CHALLENGE));
+        response
+            .headers_mut()
+            .insert(WWW_AUTHENTICATE, HeaderValue::from_static(BASIC_CHALLENGE));
     }
     response
 }

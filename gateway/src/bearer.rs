@@ -39,7 +39,11 @@ fn variant() -> Variant {
                  /sessions`, or an API key.",
             ))
             .build(),
-        unauthenticated: &["Not authenticated.", "Invalid or expired token.", "User not found."],
+        unauthenticated: &[
+            "Not authenticated.",
+            "Invalid or expired token.",
+            "User not found.",
+        ],
         challenge: "`Bearer`, with `error=\"invalid_token\"` if a token was presented.",
     }
 }
@@ -74,14 +78,19 @@ fn routes(
         )))
         .routes(signed_in(routes!(audit::list_own_audit)))
         .routes(signed_in(routes!(accounts::logout)));
-    let routes =
-        own_credentials().into_iter().fold(routes, |routes, own| routes.routes(signed_in(own)));
+    let routes = own_credentials()
+        .into_iter()
+        .fold(routes, |routes, own| routes.routes(signed_in(own)));
     let routes = routes
         // by role
         .routes(authors.protect(routes!(access::author)))
         .routes(admins.protect(routes!(access::admin)))
         .routes(admins.protect(routes!(users::list_users, user_creation::create_user)))
-        .routes(admins.protect(routes!(users::get_user, users::update_user, users::delete_user)))
+        .routes(admins.protect(routes!(
+            users::get_user,
+            users::update_user,
+            users::delete_user
+        )))
         .routes(admins.protect(routes!(users::set_user_role)))
         .routes(admins.protect(routes!(passwords::set_password)))
         .routes(admins.protect(routes!(password_links::create_password_link)))
@@ -89,9 +98,9 @@ fn routes(
         .routes(admins.protect(routes!(users::revoke_tokens)))
         .routes(admins.protect(routes!(users::list_roles)))
         .routes(admins.protect(routes!(audit::list_audit)));
-    let routes = own_credentials()
-        .into_iter()
-        .fold(routes, |routes, own| routes.routes(admins.protect(of_any_user(own))));
+    let routes = own_credentials().into_iter().fold(routes, |routes, own| {
+        routes.routes(admins.protect(of_any_user(own)))
+    });
     let Some(posts) = posts else { return routes };
     let posts = OpenApiRouter::default()
         // public
@@ -100,14 +109,21 @@ fn routes(
         // by role; posts-service checks who owns a post
         .routes(authors.protect(routes!(posts::create_post)))
         .routes(authors.protect(routes!(posts::update_post, posts::delete_post)))
-        .with_state(PostsState { posts, memory: memory.responses.clone() });
+        .with_state(PostsState {
+            posts,
+            memory: memory.responses.clone(),
+        });
     routes.merge(posts)
 }
 
 /// The keys and sessions of the current user; admins have the same for any user.
 fn own_credentials() -> [UtoipaMethodRouter<GatewayState>; 4] {
     [
-        routes!(api_keys::create_api_key, api_keys::list_own_keys, api_keys::delete_own_keys),
+        routes!(
+            api_keys::create_api_key,
+            api_keys::list_own_keys,
+            api_keys::delete_own_keys
+        ),
         routes!(api_keys::get_own_key, api_keys::delete_own_key),
         routes!(sessions::list_own_sessions, sessions::end_own_sessions),
         routes!(sessions::end_own_session),
@@ -123,10 +139,16 @@ pub(crate) fn router(
 ) -> Router {
     // People sign in to the console at the page.
     let console = settings.console && state.sign_in.is_some();
-    let settings = PublicSettings { console, ..settings.clone() };
+    let settings = PublicSettings {
+        console,
+        ..settings.clone()
+    };
     let (mut routes, paths) = routes(&state.auth, posts, memory).split_for_parts();
     if settings.api_docs {
-        routes = routes.merge(docs_ui::routes(&document(variant(), paths), settings.console));
+        routes = routes.merge(docs_ui::routes(
+            &document(variant(), paths),
+            settings.console,
+        ));
     }
     if settings.console {
         routes = routes.merge(console::routes());

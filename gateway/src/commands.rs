@@ -51,7 +51,10 @@ impl Program for Settings {
             if let Some(tls) = &forward_auth_tls {
                 tls.reload();
             }
-            auth_tls.iter().chain(&posts_tls).for_each(ClientTls::reload);
+            auth_tls
+                .iter()
+                .chain(&posts_tls)
+                .for_each(ClientTls::reload);
         };
         tokio::select! {
             () = gateway.serve(auth, posts, shutdown) => {}
@@ -65,12 +68,23 @@ impl Program for Settings {
     async fn check(&self, doctor: &mut Doctor) {
         doctor.tls("forward tls", self.public.forward_auth_tls());
         doctor.file_modes(&[
-            ("FORWARD_AUTH_TLS_KEY_FILE", &self.public.forward_auth_tls_key_file),
-            ("AUTH_CLIENT_TLS_KEY_FILE", &self.auth_tls.auth_client_tls_key_file),
-            ("POSTS_CLIENT_TLS_KEY_FILE", &self.posts_tls.posts_client_tls_key_file),
+            (
+                "FORWARD_AUTH_TLS_KEY_FILE",
+                &self.public.forward_auth_tls_key_file,
+            ),
+            (
+                "AUTH_CLIENT_TLS_KEY_FILE",
+                &self.auth_tls.auth_client_tls_key_file,
+            ),
+            (
+                "POSTS_CLIENT_TLS_KEY_FILE",
+                &self.posts_tls.posts_client_tls_key_file,
+            ),
         ]);
         self.auth_tls.check(doctor, &self.auth_service_url).await;
-        self.posts_tls.check(doctor, self.posts_service_url.as_deref()).await;
+        self.posts_tls
+            .check(doctor, self.posts_service_url.as_deref())
+            .await;
         if let Err(error) = self.sign_in.read() {
             doctor.fail("sign-in", error);
         }
@@ -87,7 +101,9 @@ impl Program for Settings {
 
 fn notice(settings: &Settings, gateway: &Gateway, admin: &AdminServer) -> Notice {
     let (version, auth) = (env!("CARGO_PKG_VERSION"), &settings.auth_service_url);
-    let notice = Notice::new(format!("Rolegate gateway {version}, auth-service at {auth}"));
+    let notice = Notice::new(format!(
+        "Rolegate gateway {version}, auth-service at {auth}"
+    ));
     let notice = gateway.announce(notice);
     let notice = notice.http("ops", Some(admin.address), "/livez /readyz /metrics");
     notice.remark(match &settings.posts_service_url {

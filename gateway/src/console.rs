@@ -100,7 +100,9 @@ pub(crate) fn file(name: &str, request: &HeaderMap) -> Response {
         (CACHE_CONTROL, "no-cache"),
         (ETAG, &tag),
     ];
-    let has_it = request.get(IF_NONE_MATCH).is_some_and(|known| matches(known.as_bytes(), &tag));
+    let has_it = request
+        .get(IF_NONE_MATCH)
+        .is_some_and(|known| matches(known.as_bytes(), &tag));
     if has_it {
         (StatusCode::NOT_MODIFIED, headers).into_response()
     } else {

@@ -35,7 +35,9 @@ pub(crate) struct Message {
 
 /// `{"message": text}`.
 fn message(text: impl Into<Cow<'static, str>>) -> Json<Message> {
-    Json(Message { message: text.into() })
+    Json(Message {
+        message: text.into(),
+    })
 }
 
 fn rfc3339(time: SystemTime) -> String {
@@ -50,11 +52,20 @@ pub(crate) fn of_any_user<S>(
         operation.responses.responses.remove("403");
         let texts = [&mut operation.operation_id, &mut operation.summary];
         for text in texts.into_iter().flatten() {
-            *text = text.replace("_own_", "_user_").replace("the current user", "a user");
+            *text = text
+                .replace("_own_", "_user_")
+                .replace("the current user", "a user");
         }
     }
-    for post in paths.paths.values_mut().filter_map(|path| path.post.as_mut()) {
-        post.operation_id = post.operation_id.take().map(|id| id.replace("_api_", "_user_"));
+    for post in paths
+        .paths
+        .values_mut()
+        .filter_map(|path| path.post.as_mut())
+    {
+        post.operation_id = post
+            .operation_id
+            .take()
+            .map(|id| id.replace("_api_", "_user_"));
         let refused = "The user's stored role is not `admin`, or the caller presented an API key.";
         add_response(post, 403, refused, &[]);
     }

@@ -51,7 +51,10 @@ pub(crate) fn router(
     memory: &MemoryBudgets,
 ) -> Router {
     let cors_allowed_origins = AllowedOrigins::default();
-    let settings = PublicSettings { cors_allowed_origins, ..settings.clone() };
+    let settings = PublicSettings {
+        cors_allowed_origins,
+        ..settings.clone()
+    };
     let routes = Router::new()
         .route("/authorize", any(authorize))
         .route("/introspect", post(introspect::introspect))
@@ -71,7 +74,9 @@ async fn complete(State(can_sign_in): State<bool>, request: Request, next: Next)
         StatusCode::GATEWAY_TIMEOUT => (RETRY_AFTER, "1"),
         _ => return response,
     };
-    response.headers_mut().append(name, HeaderValue::from_static(value));
+    response
+        .headers_mut()
+        .append(name, HeaderValue::from_static(value));
     response
 }
 
@@ -96,7 +101,9 @@ async fn authorize(
     if !body.is_end_stream() {
         // A proxy may announce the body of its client and never send it. The answer does not wait for
         // it, and what comes later must not be taken for the next request.
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        response
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
         tokio::spawn(drain_body::drain(body, drain_body::DRAIN_TIMEOUT));
     }
     response
@@ -114,13 +121,23 @@ async fn decide(
     let roles = names.as_deref().map(Role::parse_list).transpose();
     let is_malformed = roles.is_err();
     let roles = roles.unwrap_or_default();
-    let requirement = roles.as_deref().map_or(Requirement::AnyAuthenticated, Requirement::Roles);
+    let requirement = roles
+        .as_deref()
+        .map_or(Requirement::AnyAuthenticated, Requirement::Roles);
     let reason = |response: &Response| response.extensions().get().and_then(CallError::reason);
     let user = match &state.sign_in {
         Some(sign_in) if !headers.contains_key(AUTHORIZATION) => {
             let (auth, status) = (&state.auth, redirect_status);
             // Boxed, so that other decisions are no larger.
-            Box::pin(cookie::user(auth, sign_in, headers, context, requirement, status)).await
+            Box::pin(cookie::user(
+                auth,
+                sign_in,
+                headers,
+                context,
+                requirement,
+                status,
+            ))
+            .await
         }
         _ => authenticate(state, headers, context, requirement).await,
     };
@@ -169,7 +186,10 @@ fn identity(user: &User) -> HeaderMap {
     // Never invalid: the values are visible ASCII.
     let value =
         |text: String| HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("-"));
-    headers.map(|(name, text)| (HeaderName::from_static(name), value(text))).into_iter().collect()
+    headers
+        .map(|(name, text)| (HeaderName::from_static(name), value(text)))
+        .into_iter()
+        .collect()
 }
 
 #[cfg(test)]

@@ -25,7 +25,9 @@ pub async fn introspect(request: Request) -> Result<String, ApiError> {
 
 /// A body of at most `MAX` bytes.
 pub async fn json<T: DeserializeOwned, const MAX: usize>(request: Request) -> Result<T, ApiError> {
-    JsonBody::<T, MAX>::from_request(request, &()).await.map(|body| body.0)
+    JsonBody::<T, MAX>::from_request(request, &())
+        .await
+        .map(|body| body.0)
 }
 
 /// Where a browser is sent after a sign-in.

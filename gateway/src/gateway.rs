@@ -41,7 +41,10 @@ impl Gateway {
         settings.validate()?;
         let sign_in_url = sign_in.sign_in_url.clone();
         let sign_in = sign_in.read()?;
-        let (max, proxies) = (settings.max_connections_per_address, &settings.trusted_proxies);
+        let (max, proxies) = (
+            settings.max_connections_per_address,
+            &settings.trusted_proxies,
+        );
         let limit = AddressLimit::new(max, proxies.clone());
         let bind = async |variable, ListenAddress(address)| match address {
             Some(address) => {
@@ -78,9 +81,15 @@ impl Gateway {
         let (bearer, basic) = (self.bearer_address(), self.basic_address());
         let notice = notice.http("bearer", bearer, "access tokens and roles");
         let notice = notice.http("basic", basic, "HTTP Basic");
-        let forward_auth = self.forward_auth.as_ref().map_or("off".to_owned(), Listener::url);
-        let notice =
-            notice.listener("forward", forward_auth, "decisions for proxies, at /authorize");
+        let forward_auth = self
+            .forward_auth
+            .as_ref()
+            .map_or("off".to_owned(), Listener::url);
+        let notice = notice.listener(
+            "forward",
+            forward_auth,
+            "decisions for proxies, at /authorize",
+        );
         let notice = match bearer {
             Some(address) if self.settings.console && self.sign_in.is_some() => {
                 notice.remark(format!("Console: http://{address}/console/"))
@@ -95,7 +104,9 @@ impl Gateway {
             return notice.remark("Documentation: off, because API_DOCS is off");
         }
         let pages = [bearer, basic].into_iter().flatten();
-        let pages: Vec<_> = pages.map(|address| format!("http://{address}/docs")).collect();
+        let pages: Vec<_> = pages
+            .map(|address| format!("http://{address}/docs"))
+            .collect();
         notice.remark(format!("Documentation: {}", pages.join(" and ")))
     }
 

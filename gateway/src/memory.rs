@@ -49,7 +49,10 @@ pub(crate) struct BodyMemory {
 
 impl BodyMemory {
     pub(crate) fn new(budget: &MemoryBudget) -> Self {
-        Self { budget: budget.clone(), reserved: Arc::default() }
+        Self {
+            budget: budget.clone(),
+            reserved: Arc::default(),
+        }
     }
 
     /// Reserves `bytes` until the last clone is dropped; 503 if too little becomes free.

@@ -64,13 +64,20 @@ where
     let routes = match cors::layer(&settings.cors_allowed_origins) {
         // Responses to panics need CORS headers too.
         Some(cors) => routes
-            .layer(from_fn(async |request, next: Next| catch_panic(next.run(request)).await))
+            .layer(from_fn(async |request, next: Next| {
+                catch_panic(next.run(request)).await
+            }))
             .layer(cors),
         None => routes,
     };
     let has_console = variant == "bearer" && settings.console;
     let memory = memory.requests.clone();
-    let state = MiddlewareState { variant, trusted_proxies, memory, has_console };
+    let state = MiddlewareState {
+        variant,
+        trusted_proxies,
+        memory,
+        has_console,
+    };
     routes.layer(from_fn_with_state(state, handle))
 }
 
@@ -86,12 +93,22 @@ async fn handle(
     let metrics = RequestMetrics::start(state.variant, &method, route.clone());
     let source = RequestSource::from_request(&request, &state.trusted_proxies);
     let span = start_span(&request, &method, route.as_ref(), &source);
-    let RequestSource { client_address, request_id, .. } = source;
-    request.extensions_mut().insert(CallContext { client_address, request_id: Some(request_id) });
+    let RequestSource {
+        client_address,
+        request_id,
+        ..
+    } = source;
+    request.extensions_mut().insert(CallContext {
+        client_address,
+        request_id: Some(request_id),
+    });
     // Cannot fail: every character of a request id is valid in a header.
     let request_id =
         HeaderValue::from_str(request_id.as_str()).unwrap_or(HeaderValue::from_static("-"));
-    let context = RequestContext { request_id: request_id.clone(), client_address };
+    let context = RequestContext {
+        request_id: request_id.clone(),
+        client_address,
+    };
     if state.has_console {
         use_console_cookie(request.headers_mut());
     }
@@ -100,7 +117,10 @@ async fn handle(
         let response = match host_header::refusal(&request) {
             Some(refusal) => refusal,
             None => {
-                drain_unread(request, &state.memory, |request| catch_panic(next.run(request))).await
+                drain_unread(request, &state.memory, |request| {
+                    catch_panic(next.run(request))
+                })
+                .await
             }
         };
         denial_audit::record(&method, route.as_ref(), authorization, &response);
@@ -114,7 +134,9 @@ async fn handle(
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(X_REQUEST_ID, request_id);
     // Responses hold tokens and user data, so caching is opt-in for each endpoint.
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
@@ -122,9 +144,12 @@ async fn handle(
 /// hook has logged the cause by the time the response is returned.
 async fn catch_panic(handler: impl Future<Output = Response>) -> Response {
     // Requests share only the gRPC clients and the connection, which survive a panic.
-    AssertUnwindSafe(handler).catch_unwind().await.unwrap_or_else(|_panic| {
-        ApiError::http(HttpReason::Internal, "Internal server error.").into_response()
-    })
+    AssertUnwindSafe(handler)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|_panic| {
+            ApiError::http(HttpReason::Internal, "Internal server error.").into_response()
+        })
 }
 
 #[cfg(test)]
@@ -142,8 +167,12 @@ mod tests {
     async fn a_request_without_host_gets_the_headers_of_every_response() {
         let settings = Settings::from_args(&[]).expect("good");
         let inner = Router::new().route("/", get(async || ()));
-        let router =
-            apply("bearer", inner, &settings.public, &MemoryBudgets::new(&settings.public));
+        let router = apply(
+            "bearer",
+            inner,
+            &settings.public,
+            &MemoryBudgets::new(&settings.public),
+        );
         let mut request = bare("GET", "/");
         request.headers_mut().clear();
         let response = send(&router, request).await;
@@ -160,7 +189,9 @@ mod tests {
         async fn fails() {
             panic!("hunter2");
         }
-        let inner = Router::new().route("/", get(fails)).route("/ok", get(async || ()));
+        let inner = Router::new()
+            .route("/", get(fails))
+            .route("/ok", get(async || ()));
         for origins in ["", "*"] {
             let settings = Settings::from_args(&["--cors-allowed-origins", origins]).expect("good");
             let router = apply(

@@ -38,7 +38,12 @@ pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
         .title(variant.title)
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some(variant.description))
-        .license(Some(LicenseBuilder::new().name(LICENSE).identifier(Some(LICENSE)).build()))
+        .license(Some(
+            LicenseBuilder::new()
+                .name(LICENSE)
+                .identifier(Some(LICENSE))
+                .build(),
+        ))
         .build();
     document.servers = Some(vec![Server::new("/")]);
     let used: BTreeSet<_> = document.paths.paths.keys().map(|path| tag(path)).collect();
@@ -51,7 +56,9 @@ pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
         }
     }
     let components = document.components.get_or_insert_default();
-    components.schemas.insert(REASON_SCHEMA.into(), reason_schema().into());
+    components
+        .schemas
+        .insert(REASON_SCHEMA.into(), reason_schema().into());
     components.add_security_scheme(variant.scheme_name, SecurityScheme::Http(variant.scheme));
     document
 }
@@ -87,7 +94,12 @@ fn complete(operation: &mut Operation, path: &str, variant: &Variant) {
     let has_query = operation.parameters.is_some();
     let has_body = operation.request_body.is_some();
     if is_protected {
-        add_response(operation, 401, "The caller is not authenticated.", variant.unauthenticated);
+        add_response(
+            operation,
+            401,
+            "The caller is not authenticated.",
+            variant.unauthenticated,
+        );
     }
     // A path is a template, such as `/users/{user_id}`.
     let ids: Vec<_> = path.split(['{', '}']).skip(1).step_by(2).collect();
@@ -97,25 +109,45 @@ fn complete(operation: &mut Operation, path: &str, variant: &Variant) {
         // User 1 is the admin.
         let (example, description, detail) = match *name {
             "user_id" => (2, "No user has this id.", "User not found."),
-            "session_id" => (1, "The user has no session with this id.", "Session not found."),
-            "key_id" => (1, "The user has no API key with this id.", "API key not found."),
+            "session_id" => (
+                1,
+                "The user has no session with this id.",
+                "Session not found.",
+            ),
+            "key_id" => (
+                1,
+                "The user has no API key with this id.",
+                "API key not found.",
+            ),
             _ => (1, "No post has this id.", "Post not found."),
         };
         add_response(operation, 404, description, &[detail]);
-        operation.parameters.get_or_insert_default().push(id_in_path(name, example).into());
+        operation
+            .parameters
+            .get_or_insert_default()
+            .push(id_in_path(name, example).into());
     }
     if has_query {
         let detail =
             format!("Query parameter \"limit\" must be a whole number from 1 to {MAX_PAGE_SIZE}.");
-        add_response(operation, 400, "A query parameter is invalid or repeated.", &[&detail]);
+        add_response(
+            operation,
+            400,
+            "A query parameter is invalid or repeated.",
+            &[&detail],
+        );
     }
     if let Some(RefOr::T(body)) = &mut operation.request_body {
-        body.description.get_or_insert_with(|| "At most 64 KiB.".to_owned());
+        body.description
+            .get_or_insert_with(|| "At most 64 KiB.".to_owned());
         body_errors(operation);
     }
     // The other operations return a fixed message.
     if is_protected || has_body || has_query || !ids.is_empty() {
-        let unavailable = ["Service temporarily unavailable.", "Service is busy, try again."];
+        let unavailable = [
+            "Service temporarily unavailable.",
+            "Service is busy, try again.",
+        ];
         let description = "An upstream service is unavailable or overloaded.";
         add_response(operation, 503, description, &unavailable);
         let description = "An upstream service did not respond in time.";
@@ -140,7 +172,9 @@ fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
     let is_error = status.starts_with(['4', '5']);
     if is_error {
         let reason = HeaderBuilder::new().schema(Some(Ref::from_schema_name(REASON_SCHEMA)));
-        response.headers.insert("Rolegate-Reason".to_owned(), reason.build().into());
+        response
+            .headers
+            .insert("Rolegate-Reason".to_owned(), reason.build().into());
     }
     let header = match status {
         "401" => Some(("WWW-Authenticate", Type::String, variant.challenge)),
@@ -150,8 +184,13 @@ fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
     };
     if let Some((name, schema_type, description)) = header {
         let schema = ObjectBuilder::new().schema_type(schema_type);
-        let header = HeaderBuilder::new().schema(Some(schema)).description(Some(description));
-        response.headers.entry(name.to_owned()).or_insert(header.build().into());
+        let header = HeaderBuilder::new()
+            .schema(Some(schema))
+            .description(Some(description));
+        response
+            .headers
+            .entry(name.to_owned())
+            .or_insert(header.build().into());
     }
     for content in response.content.values_mut() {
         if let RefOr::T(content) = content
@@ -164,10 +203,19 @@ fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
 
 fn id_in_path(name: &str, example: i64) -> Parameter {
     let int64 = SchemaFormat::KnownFormat(KnownFormat::Int64);
-    let id = ObjectBuilder::new().schema_type(Type::Integer).format(Some(int64));
-    let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path);
-    let parameter = parameter.required(Required::True).description(Some("An integer."));
-    parameter.schema(Some(id)).example(Some(json!(example))).build()
+    let id = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .format(Some(int64));
+    let parameter = ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Path);
+    let parameter = parameter
+        .required(Required::True)
+        .description(Some("An integer."));
+    parameter
+        .schema(Some(id))
+        .example(Some(json!(example)))
+        .build()
 }
 
 /// The rejections of [`JsonBody`](crate::extract::json_body::JsonBody).
@@ -177,16 +225,43 @@ fn body_errors(operation: &mut Operation) {
         "Request body must be a JSON object.",
         "Field \"...\" is required and must be a string.",
     ];
-    add_response(operation, 400, "The request body is malformed.", &not_an_object);
+    add_response(
+        operation,
+        400,
+        "The request body is malformed.",
+        &not_an_object,
+    );
     let timed_out = ["Request body did not arrive in time."];
-    add_response(operation, 408, "The request body did not arrive within 30 seconds.", &timed_out);
-    add_response(operation, 413, "The request body is too large.", &["Request body too large."]);
+    add_response(
+        operation,
+        408,
+        "The request body did not arrive within 30 seconds.",
+        &timed_out,
+    );
+    add_response(
+        operation,
+        413,
+        "The request body is too large.",
+        &["Request body too large."],
+    );
     let other_type = ["Content-Type must be application/json."];
-    add_response(operation, 415, "The request body has another media type.", &other_type);
+    add_response(
+        operation,
+        415,
+        "The request body has another media type.",
+        &other_type,
+    );
 }
 
 pub(crate) fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    let PathItem { get, put, post, delete, patch, .. } = path;
+    let PathItem {
+        get,
+        put,
+        post,
+        delete,
+        patch,
+        ..
+    } = path;
     [get, put, post, delete, patch].into_iter().flatten()
 }
 

@@ -28,7 +28,10 @@ where
             Err(_) => not_found(),
         };
     Router::new()
-        .route(&folder, get(async move |headers: HeaderMap| index("index.html", &headers)))
+        .route(
+            &folder,
+            get(async move |headers: HeaderMap| index("index.html", &headers)),
+        )
         .route(&format!("{folder}{{file}}"), get(named))
         .route(path, get(async move || Redirect::temporary(&folder)))
 }

@@ -47,9 +47,16 @@ impl Refusals {
     pub(crate) fn new() -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let interval = CORE_INTERVAL / u32::try_from(cores).unwrap_or(1);
-        let next = Next { all: rested(Instant::now()), clients: HashMap::new() };
+        let next = Next {
+            all: rested(Instant::now()),
+            clients: HashMap::new(),
+        };
         let logins = ClientSlots::new(MAX_LOGINS_PER_CLIENT);
-        Self { logins, interval, next: Arc::new(Mutex::new(next)) }
+        Self {
+            logins,
+            interval,
+            next: Arc::new(Mutex::new(next)),
+        }
     }
 
     /// Makes the call of a login, unless the client has too many in progress.
@@ -101,7 +108,9 @@ impl Refusals {
 
 /// Whether auth-service, or the gateway in its place, refused a password check.
 pub(crate) fn is_refusal(error: &CallError) -> bool {
-    error.reason().is_some_and(|reason| REFUSALS.contains(&reason))
+    error
+        .reason()
+        .is_some_and(|reason| REFUSALS.contains(&reason))
 }
 
 /// When the next refusal was due, where none was needed for long.

@@ -27,7 +27,11 @@ use std::{net::SocketAddr, path::PathBuf};
 #[command(name = "gateway", version, next_help_heading = "Addresses")]
 pub struct Settings {
     /// URL of the gRPC port of auth-service; the host may resolve to several replicas
-    #[arg(long, env = "AUTH_SERVICE_URL", default_value = "http://127.0.0.1:50051")]
+    #[arg(
+        long,
+        env = "AUTH_SERVICE_URL",
+        default_value = "http://127.0.0.1:50051"
+    )]
     pub auth_service_url: String,
 
     /// URL of the gRPC port of posts-service; the host may resolve to several replicas; unset: the
@@ -83,7 +87,12 @@ pub struct PublicSettings {
 
     /// CIDRs of proxies whose X-Forwarded-For, x-request-id and traceparent headers are trusted,
     /// separated by commas; empty for none
-    #[arg(long, env = "TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        env = "TRUSTED_PROXIES",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub trusted_proxies: CidrSet,
 
     /// Whether the bearer-token variant serves the console, a page for administration, at /console/
@@ -163,7 +172,12 @@ impl PublicSettings {
 
     /// At least one variant must be on.
     pub fn validate(&self) -> Result<(), SettingError> {
-        if self.bearer_listen_addr.0.or(self.basic_listen_addr.0).is_some() {
+        if self
+            .bearer_listen_addr
+            .0
+            .or(self.basic_listen_addr.0)
+            .is_some()
+        {
             return Ok(());
         }
         let problem = "is off, and so is BASIC_LISTEN_ADDR; set at least one to an address";
@@ -191,7 +205,10 @@ mod tests {
         assert!(settings.public.console);
         assert!(settings.public.cors_allowed_origins.0.is_none());
         assert!(
-            !settings.public.trusted_proxies.contains("127.0.0.1".parse().expect("an address"))
+            !settings
+                .public
+                .trusted_proxies
+                .contains("127.0.0.1".parse().expect("an address"))
         );
     }
 

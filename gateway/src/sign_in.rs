@@ -47,7 +47,11 @@ pub(crate) fn routes<S>(
     sign_in: Arc<SignIn>,
     has_console: bool,
 ) -> Router<S> {
-    let pages = Pages { gateway, sign_in, has_console };
+    let pages = Pages {
+        gateway,
+        sign_in,
+        has_console,
+    };
     let routes = Router::new()
         .route("/sign-in", get(show).post(sign_in_by_form))
         .route("/sign-out", get(show).post(sign_out));
@@ -56,7 +60,11 @@ pub(crate) fn routes<S>(
         let handler = get(async move |headers: HeaderMap| console::file(name, &headers));
         routes.route(&format!("/sign-in/{name}"), handler)
     };
-    page::FILES.into_iter().chain(page::SCRIPTS).fold(routes, file).with_state(pages)
+    page::FILES
+        .into_iter()
+        .chain(page::SCRIPTS)
+        .fold(routes, file)
+        .with_state(pages)
 }
 
 /// Takes the session in the console's cookie for the token of a request that a page of the same origin made.
@@ -65,7 +73,9 @@ pub(crate) fn use_console_cookie(headers: &mut HeaderMap) {
         return;
     }
     let is_plain = Origin::of_request(headers).is_some_and(|own| own.is_plain_loopback());
-    let Ok(Some(session)) = Cookie::of_console(is_plain).find(headers) else { return };
+    let Ok(Some(session)) = Cookie::of_console(is_plain).find(headers) else {
+        return;
+    };
     let value = HeaderValue::from_str(&format!("Bearer {}", session.expose_secret()));
     if let Ok(mut value) = value {
         value.set_sensitive(true);
@@ -80,7 +90,9 @@ async fn show(
     headers: HeaderMap,
 ) -> Result<Response> {
     let own = Origin::of_request(&headers).filter(Origin::is_safe);
-    let Some(own) = own else { return Ok(page::https_needed()) };
+    let Some(own) = own else {
+        return Ok(page::https_needed());
+    };
     let back = pages.address(query.get("return")?, &own);
     Ok(match uri.path() {
         "/sign-in" => page::sign_in(back.as_ref(), "", false, ""),
@@ -127,29 +139,49 @@ async fn sign_in_by_form(
         }
     };
     let held = [application, console].map(|cookie| cookie.find(&headers).ok().flatten());
-    let [first, second] = held.each_ref().map(|it| it.as_ref().map(SecretString::expose_secret));
+    let [first, second] = held
+        .each_ref()
+        .map(|it| it.as_ref().map(SecretString::expose_secret));
     let is_shared = first == second;
     let is_free = first.is_none() || is_shared;
     let [of_application, of_console] = held;
     // That of the console goes on beside an application's.
-    let before = if has_console { of_console } else { of_application.filter(|_| !is_shared) };
+    let before = if has_console {
+        of_console
+    } else {
+        of_application.filter(|_| !is_shared)
+    };
     if let Some(before) = before {
         // The new one is good, whatever becomes of it.
-        let _ = auth.clone().acting_for(before, context).end_cookie_session().await;
+        let _ = auth
+            .clone()
+            .acting_for(before, context)
+            .end_cookie_session()
+            .await;
     }
-    let left = session.expires_at.duration_since(session.created_at).unwrap_or_default();
-    let set = cookie.set(&token, left.as_secs()).ok_or(ApiError::from(CallError::Malformed))?;
+    let left = session
+        .expires_at
+        .duration_since(session.created_at)
+        .unwrap_or_default();
+    let set = cookie
+        .set(&token, left.as_secs())
+        .ok_or(ApiError::from(CallError::Malformed))?;
     // An application on its own host may have pages at the console's path, and there is no console then.
     let second = application.set(&token, left.as_secs());
     let second = second.filter(|_| has_console && is_free && !application.is_for_domain());
-    let cookies = [Some(set), second].into_iter().flatten().map(|it| (SET_COOKIE, it));
+    let cookies = [Some(set), second]
+        .into_iter()
+        .flatten()
+        .map(|it| (SET_COOKIE, it));
     Ok((AppendHeaders(cookies), Redirect::to(&goal.location)).into_response())
 }
 
 /// Whether the password was right, and a code is missing or wrong.
 fn asks_for_code(error: &ApiError) -> bool {
     let reasons = [Reason::OtpRequired, Reason::OtpInvalid];
-    reasons.iter().any(|reason| reason.as_str() == error.reason())
+    reasons
+        .iter()
+        .any(|reason| reason.as_str() == error.reason())
 }
 
 /// Ends the sessions of the console and of applications that the browser has here, and removes the cookies.
@@ -160,8 +192,13 @@ async fn sign_out(
     request: Request,
 ) -> Result<Response> {
     let (headers, _, back, own) = pages.read(request).await?;
-    let cookies = [Cookie::of_console(own.is_plain_loopback()), pages.sign_in.cookie(Some(&own))];
-    let sessions = cookies.iter().flat_map(|cookie| cookie.find_all(&headers).flatten());
+    let cookies = [
+        Cookie::of_console(own.is_plain_loopback()),
+        pages.sign_in.cookie(Some(&own)),
+    ];
+    let sessions = cookies
+        .iter()
+        .flat_map(|cookie| cookie.find_all(&headers).flatten());
     for session in sessions.take(MAX_ENDED) {
         let client = pages.gateway.auth.clone().acting_for(session, context);
         // One that is not good has ended, or never was.
@@ -173,7 +210,10 @@ async fn sign_out(
         }
     }
     let back = back.map(|back| byte_serialize(back.location.as_bytes()).collect::<String>());
-    let page = back.map_or_else(|| "/sign-in".to_owned(), |it| format!("/sign-in?return={it}"));
+    let page = back.map_or_else(
+        || "/sign-in".to_owned(),
+        |it| format!("/sign-in?return={it}"),
+    );
     let removals = cookies.map(|cookie| (SET_COOKIE, cookie.remove()));
     Ok((AppendHeaders(removals), Redirect::to(&page)).into_response())
 }
@@ -190,7 +230,9 @@ impl Pages {
         if !is_same_origin(&headers, own.as_ref()) {
             return Err(ApiError::http(HttpReason::CrossSite, "Cross-site request.").into());
         }
-        let own = own.filter(Origin::is_safe).ok_or_else(|| Redirect::to("/sign-in"))?;
+        let own = own
+            .filter(Origin::is_safe)
+            .ok_or_else(|| Redirect::to("/sign-in"))?;
         let form = Form::read(request).await?;
         let back = self.address(form.optional("return")?, &own);
         Ok((headers, form, back, own))

@@ -19,12 +19,20 @@ pub(crate) struct GatewayState {
 impl GatewayState {
     pub(crate) fn new(auth: AuthClient, sign_in: Option<SignIn>) -> Self {
         let (refusals, sign_in) = (Refusals::new(), sign_in.map(Arc::new));
-        Self { auth, refusals, sign_in, sign_in_url: "".into() }
+        Self {
+            auth,
+            refusals,
+            sign_in,
+            sign_in_url: "".into(),
+        }
     }
 
     /// Password links are at the origin of this URL instead of being paths.
     pub(crate) fn with_links_at(self, sign_in_url: &str) -> Self {
-        Self { sign_in_url: sign_in_url.into(), ..self }
+        Self {
+            sign_in_url: sign_in_url.into(),
+            ..self
+        }
     }
 }
 

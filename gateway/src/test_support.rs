@@ -12,7 +12,11 @@ use rolegate_sign_in::settings::SignIn;
 
 /// How people sign in by these arguments.
 pub(crate) fn sign_in(arguments: &[&str]) -> Option<SignIn> {
-    Settings::from_args(arguments).expect("settings").sign_in.read().expect("settings")
+    Settings::from_args(arguments)
+        .expect("settings")
+        .sign_in
+        .read()
+        .expect("settings")
 }
 
 impl Settings {

@@ -62,7 +62,15 @@ impl Program for Settings {
         };
         let trusted = self.host.trusted_gateways;
         let (memory, of_deleted_users) = (self.response_memory_mib, self.posts_of_deleted_users);
-        let open = host::open(&database, auth, trusted, memory, of_deleted_users, key, &shutdown);
+        let open = host::open(
+            &database,
+            auth,
+            trusted,
+            memory,
+            of_deleted_users,
+            key,
+            &shutdown,
+        );
         let reload = |_: &_| {
             if !has_files {
                 tracing::info!("SIGHUP: no files to reload");
@@ -78,17 +86,27 @@ impl Program for Settings {
             ("DATABASE_URL_FILE", &self.database.database_url_file),
             ("USER_CHANGES_KEY_FILE", &self.user_changes_key_file),
             ("POSTS_TLS_KEY_FILE", &self.tls.posts_tls_key_file),
-            ("AUTH_CLIENT_TLS_KEY_FILE", &self.auth_tls.auth_client_tls_key_file),
+            (
+                "AUTH_CLIENT_TLS_KEY_FILE",
+                &self.auth_tls.auth_client_tls_key_file,
+            ),
         ]);
         if let Err(error) = self.user_changes_key() {
             doctor.fail("user changes", error);
         }
         match self.database.url() {
-            Ok(url) => drop(check_database(doctor, "database", &url, store::inspect(&url).await)),
+            Ok(url) => drop(check_database(
+                doctor,
+                "database",
+                &url,
+                store::inspect(&url).await,
+            )),
             Err(error) => doctor.fail("database", error),
         }
         self.auth_tls.check(doctor, &self.auth_service_url).await;
-        IGNORED_ADDRESSES.check(doctor, false, self.ops_listen_addr).await;
+        IGNORED_ADDRESSES
+            .check(doctor, false, self.ops_listen_addr)
+            .await;
     }
 
     async fn execute(self, Command::Migrate: Command) -> Result<(), Failure> {

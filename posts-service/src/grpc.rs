@@ -70,13 +70,21 @@ impl PostService for PostsGrpc {
         let actor = actor_of(&request);
         let CreatePostRequest { title, content } = request.into_inner();
         let post = self.posts.create(&actor, title, content).await?;
-        Ok(Response::new(CreatePostResponse { post: Some(post.into()) }))
+        Ok(Response::new(CreatePostResponse {
+            post: Some(post.into()),
+        }))
     }
 
     async fn get_post(&self, request: Request<GetPostRequest>) -> RpcResult<GetPostResponse> {
         let memory = self.reserve(MAX_POST_BYTES).await?;
         let post = self.posts.read(request.into_inner().post_id).await?;
-        respond(memory, GetPostResponse { post: Some(post.into()) }).await
+        respond(
+            memory,
+            GetPostResponse {
+                post: Some(post.into()),
+            },
+        )
+        .await
     }
 
     async fn batch_get_posts(
@@ -92,14 +100,26 @@ impl PostService for PostsGrpc {
             2 * self.posts.size_of_all(&ids).await?
         };
         let memory = self.reserve(size).await?;
-        let posts = self.posts.read_all(&ids).await?.into_iter().map(Into::into).collect();
+        let posts = self
+            .posts
+            .read_all(&ids)
+            .await?
+            .into_iter()
+            .map(Into::into)
+            .collect();
         respond(memory, BatchGetPostsResponse { posts }).await
     }
 
     async fn list_posts(&self, request: Request<ListPostsRequest>) -> RpcResult<ListPostsResponse> {
-        let ListPostsRequest { page_size, after, author_id } = request.into_inner();
+        let ListPostsRequest {
+            page_size,
+            after,
+            author_id,
+        } = request.into_inner();
         let size = usize::try_from(page_size).ok().filter(|&posts| posts > 0);
-        let longest = size.unwrap_or(usize::MAX).saturating_mul(2 * MAX_POST_BYTES);
+        let longest = size
+            .unwrap_or(usize::MAX)
+            .saturating_mul(2 * MAX_POST_BYTES);
         let memory = self.reserve(longest.min(MAX_PAGE)).await?;
         let (posts, next_after) = self.posts.list(page_size, after, author_id).await?;
         let posts = posts.into_iter().map(Into::into).collect();
@@ -111,9 +131,15 @@ impl PostService for PostsGrpc {
         request: Request<UpdatePostRequest>,
     ) -> RpcResult<UpdatePostResponse> {
         let actor = actor_of(&request);
-        let UpdatePostRequest { post_id, title, content } = request.into_inner();
+        let UpdatePostRequest {
+            post_id,
+            title,
+            content,
+        } = request.into_inner();
         let post = self.posts.update(&actor, post_id, title, content).await?;
-        Ok(Response::new(UpdatePostResponse { post: Some(post.into()) }))
+        Ok(Response::new(UpdatePostResponse {
+            post: Some(post.into()),
+        }))
     }
 
     async fn delete_post(
@@ -121,7 +147,9 @@ impl PostService for PostsGrpc {
         request: Request<DeletePostRequest>,
     ) -> RpcResult<DeletePostResponse> {
         let actor = actor_of(&request);
-        self.posts.delete(&actor, request.into_inner().post_id).await?;
+        self.posts
+            .delete(&actor, request.into_inner().post_id)
+            .await?;
         Ok(Response::new(DeletePostResponse {}))
     }
 }

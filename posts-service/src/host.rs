@@ -31,8 +31,10 @@ use tonic::service::Routes;
 const WAIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The methods whose requests have a post.
-const WITH_POSTS: [&str; 2] =
-    ["/rolegate.posts.v1.PostService/CreatePost", "/rolegate.posts.v1.PostService/UpdatePost"];
+const WITH_POSTS: [&str; 2] = [
+    "/rolegate.posts.v1.PostService/CreatePost",
+    "/rolegate.posts.v1.PostService/UpdatePost",
+];
 
 /// Opens the database, waiting for a PostgreSQL that does not accept connections yet, and migrates
 /// it. Binds no socket. Responses with posts take at most `response_memory_mib`. Until `shutdown`, a task
@@ -73,6 +75,13 @@ pub fn open<'a>(
                 never = auth.watch_users(&mut watcher) => match never {},
             }
         });
-        Ok(GrpcServer::new(routes, SERVICE_NAME, POSTS_DESCRIPTORS, trusted_gateways, store).await)
+        Ok(GrpcServer::new(
+            routes,
+            SERVICE_NAME,
+            POSTS_DESCRIPTORS,
+            trusted_gateways,
+            store,
+        )
+        .await)
     })
 }

@@ -35,12 +35,19 @@ impl Posts {
             // Nothing depends on the time.
             |store, ids| {
                 Box::pin(async {
-                    Ok(Timed { at: 0, value: store::posts_by_id(store, ids).await? })
+                    Ok(Timed {
+                        at: 0,
+                        value: store::posts_by_id(store, ids).await?,
+                    })
                 })
             },
             |post: &Post| post.id,
         );
-        Self { store, reads: Arc::new(reads), auth }
+        Self {
+            store,
+            reads: Arc::new(reads),
+            auth,
+        }
     }
 }
 
@@ -49,5 +56,8 @@ impl Posts {
 fn call_context() -> CallContext {
     let request_id = |current: &RequestContext| current.request_id.to_str().ok()?.parse().ok();
     let request_id = RequestContext::with_current(request_id).flatten();
-    CallContext { client_address: RequestContext::client_address(), request_id }
+    CallContext {
+        client_address: RequestContext::client_address(),
+        request_id,
+    }
 }

@@ -1,6 +1,9 @@
 //! Flags and environment of posts-service.
 
-#![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
+#![expect(
+    clippy::doc_markdown,
+    reason = "clap prints these comments as they are, as help"
+)]
 
 pub use crate::post::PostsOfDeletedUsers;
 
@@ -27,7 +30,11 @@ pub struct Settings {
     pub posts_listen_addr: BindAddress,
 
     /// URL of auth-service's gRPC port; the host name may resolve to several replicas
-    #[arg(long, env = "AUTH_SERVICE_URL", default_value = "http://127.0.0.1:50051")]
+    #[arg(
+        long,
+        env = "AUTH_SERVICE_URL",
+        default_value = "http://127.0.0.1:50051"
+    )]
     pub auth_service_url: String,
 
     /// Address of /livez, /readyz and /metrics; keep it private
@@ -149,10 +156,21 @@ mod tests {
         assert_eq!(key(&["--user-changes-key", "rgk_secret"]), Ok(true));
         assert_eq!(key(&["--user-changes-key-file", file]), Ok(true));
         let password = "USER_CHANGES_KEY: must be an API key, which begins with rgk_";
-        assert_eq!(key(&["--user-changes-key", "hunter2"]), Err(password.to_owned()));
+        assert_eq!(
+            key(&["--user-changes-key", "hunter2"]),
+            Err(password.to_owned())
+        );
         let missing = key(&["--user-changes-key-file", missing]).expect_err("no file");
-        assert_eq!(missing, "USER_CHANGES_KEY_FILE: /nowhere/key does not exist");
-        let both = key(&["--user-changes-key", "rgk_secret", "--user-changes-key-file", file]);
+        assert_eq!(
+            missing,
+            "USER_CHANGES_KEY_FILE: /nowhere/key does not exist"
+        );
+        let both = key(&[
+            "--user-changes-key",
+            "rgk_secret",
+            "--user-changes-key-file",
+            file,
+        ]);
         assert!(both.expect_err("both").contains("set one of the two"));
     }
 }

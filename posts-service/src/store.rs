@@ -38,12 +38,28 @@ const TABLES: Tables = Tables {
     marker_table: "post",
     schema: Some("posts"),
     postgres: &[
-        (1, "post", include_str!("../migrations/postgres/0001_post.sql")),
-        (2, "user cursor", include_str!("../migrations/postgres/0002_user_cursor.sql")),
+        (
+            1,
+            "post",
+            include_str!("../migrations/postgres/0001_post.sql"),
+        ),
+        (
+            2,
+            "user cursor",
+            include_str!("../migrations/postgres/0002_user_cursor.sql"),
+        ),
     ],
     sqlite: &[
-        (1, "post", include_str!("../migrations/sqlite/0001_post.sql")),
-        (2, "user cursor", include_str!("../migrations/sqlite/0002_user_cursor.sql")),
+        (
+            1,
+            "post",
+            include_str!("../migrations/sqlite/0001_post.sql"),
+        ),
+        (
+            2,
+            "user cursor",
+            include_str!("../migrations/sqlite/0002_user_cursor.sql"),
+        ),
     ],
 };
 
@@ -65,7 +81,11 @@ pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, Failure> {
 
 /// The name of the table.
 fn posts(database: &Database) -> &'static str {
-    if database.is_postgres() { "posts.post" } else { "post" }
+    if database.is_postgres() {
+        "posts.post"
+    } else {
+        "post"
+    }
 }
 
 /// A statement that starts with this SQL and the name of the table.
@@ -86,15 +106,23 @@ pub(crate) async fn insert(
 ) -> Result<Post, StoreError> {
     let values = " (author_id, title, content, created_at, updated_at)
         VALUES ($1, $2, $3, $4, $4)";
-    let insert = statement(database, "INSERT INTO ").push(values).push(RETURNING);
-    let insert = insert.bind(author_id).bind(content.title).bind(content.content).bind(now);
+    let insert = statement(database, "INSERT INTO ")
+        .push(values)
+        .push(RETURNING);
+    let insert = insert
+        .bind(author_id)
+        .bind(content.title)
+        .bind(content.content)
+        .bind(now);
     let inserted = write(database, insert).await?;
     inserted.ok_or_else(|| StoreError::Failed(sqlx::Error::RowNotFound.into()))
 }
 
 /// The posts with these ids, each once, in no particular order; unknown ids are absent.
 pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
-    let rows = database.read(statement(database, SELECT).push(" WHERE id").push_any(ids)).await?;
+    let rows = database
+        .read(statement(database, SELECT).push(" WHERE id").push_any(ids))
+        .await?;
     Ok(rows.into_iter().map(post).collect())
 }
 
@@ -102,7 +130,11 @@ pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<
 pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) FROM ";
     let select = statement(database, sql).push(" WHERE id").push_any(ids);
-    Ok(database.read::<(i64,)>(select).await?.pop().map_or(0, |(size,)| size))
+    Ok(database
+        .read::<(i64,)>(select)
+        .await?
+        .pop()
+        .map_or(0, |(size,)| size))
 }
 
 /// A page of posts by ascending id, and whether there are more after them. Reads only the contents of the
@@ -115,18 +147,26 @@ pub(crate) async fn page(
         SELECT *, count(*) OVER () AS found,
             sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
         FROM (SELECT * FROM ";
-    let mut select = statement(database, sql).push(" WHERE id > ").push_bind(filter.after);
+    let mut select = statement(database, sql)
+        .push(" WHERE id > ")
+        .push_bind(filter.after);
     if let Some(author_id) = filter.author_id {
         select = select.push(" AND author_id = ").push_bind(author_id);
     }
     // One row more than the limit shows whether there is a next page.
-    let select = select.push(" ORDER BY id LIMIT ").push_bind(filter.limit + 1);
+    let select = select
+        .push(" ORDER BY id LIMIT ")
+        .push_bind(filter.limit + 1);
     let select = select.push(") AS page) AS measured WHERE before < ");
     let select = select.push_bind(filter.content_bytes).push(" ORDER BY id");
-    let rows = database.read::<(i64, i64, String, String, i64, i64, i64)>(select).await?;
+    let rows = database
+        .read::<(i64, i64, String, String, i64, i64, i64)>(select)
+        .await?;
     // Before `content_bytes` cut them off.
     let found = rows.first().map_or(0, |row| row.6);
-    let rows = rows.into_iter().take(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+    let rows = rows
+        .into_iter()
+        .take(usize::try_from(filter.limit).unwrap_or(usize::MAX));
     let posts = rows.map(|(id, author_id, title, content, created, updated, _)| {
         post((id, author_id, title, content, created, updated))
     });
@@ -145,9 +185,16 @@ pub(crate) async fn update(
     // `updated_at` grows even if the clock goes back.
     let values = " SET title = $3, content = $4, updated_at =
         CASE WHEN $5 > updated_at THEN $5 ELSE updated_at + 1 END";
-    let sql = statement(database, "UPDATE ").push(values).push(OF_SELECTOR).push(RETURNING);
+    let sql = statement(database, "UPDATE ")
+        .push(values)
+        .push(OF_SELECTOR)
+        .push(RETURNING);
     let sql = sql.bind(selector.id).bind(selector.author_id);
-    write(database, sql.bind(content.title).bind(content.content).bind(now)).await
+    write(
+        database,
+        sql.bind(content.title).bind(content.content).bind(now),
+    )
+    .await
 }
 
 /// Deletes a post and returns its author; `None` if there is no such post.
@@ -155,19 +202,38 @@ pub(crate) async fn delete(
     database: &Database,
     selector: PostSelector,
 ) -> Result<Option<i64>, StoreError> {
-    let delete = statement(database, "DELETE FROM ").push(OF_SELECTOR).push(" RETURNING author_id");
+    let delete = statement(database, "DELETE FROM ")
+        .push(OF_SELECTOR)
+        .push(" RETURNING author_id");
     let delete = delete.bind(selector.id).bind(selector.author_id);
-    Ok(database.write::<(i64,)>(delete).await?.pop().map(|(author_id,)| author_id))
+    Ok(database
+        .write::<(i64,)>(delete)
+        .await?
+        .pop()
+        .map(|(author_id,)| author_id))
 }
 
 /// The author of a post; `None` if there is no such post.
 pub(crate) async fn author_of(database: &Database, id: i64) -> Result<Option<i64>, StoreError> {
-    let select = statement(database, "SELECT author_id FROM ").push(" WHERE id = $1").bind(id);
-    Ok(database.read::<(i64,)>(select).await?.pop().map(|(author_id,)| author_id))
+    let select = statement(database, "SELECT author_id FROM ")
+        .push(" WHERE id = $1")
+        .bind(id);
+    Ok(database
+        .read::<(i64,)>(select)
+        .await?
+        .pop()
+        .map(|(author_id,)| author_id))
 }
 
 fn post((id, author_id, title, content, created_at, updated_at): Row) -> Post {
-    Post { id, author_id, title, content, created_at, updated_at }
+    Post {
+        id,
+        author_id,
+        title,
+        content,
+        created_at,
+        updated_at,
+    }
 }
 
 #[cfg(test)]

@@ -27,8 +27,11 @@ impl Authorization {
         if let Some(token) = bearer_token(value) {
             return Some(Self::Bearer(token.into()));
         }
-        let decoded =
-            Zeroizing::new(STANDARD_PAD_INDIFFERENT.decode(of_scheme(value, "Basic")?).ok()?);
+        let decoded = Zeroizing::new(
+            STANDARD_PAD_INDIFFERENT
+                .decode(of_scheme(value, "Basic")?)
+                .ok()?,
+        );
         let colon = decoded.iter().position(|&byte| byte == b':')?;
         let (username, password) = (&decoded[..colon], &decoded[colon + 1..]);
         // Credentials that are not UTF-8 are well-formed, but no user has them. The empty username,
@@ -37,7 +40,10 @@ impl Authorization {
             (Ok(username), Ok(password)) => (username, password),
             _ => ("", ""),
         };
-        Some(Self::Basic { username: username.to_owned(), password: password.into() })
+        Some(Self::Basic {
+            username: username.to_owned(),
+            password: password.into(),
+        })
     }
 }
 
@@ -58,7 +64,9 @@ pub fn bearer_token(value: &[u8]) -> Option<&str> {
 
 fn of_scheme<'a>(value: &'a [u8], name: &str) -> Option<&'a str> {
     let (scheme, rest) = str::from_utf8(value).ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case(name).then(|| rest.trim_matches(' '))
+    scheme
+        .eq_ignore_ascii_case(name)
+        .then(|| rest.trim_matches(' '))
 }
 
 #[cfg(test)]
@@ -85,7 +93,11 @@ mod tests {
             ("Basic Og==", " / "),
             ("Basic /zr/", " / "),
         ] {
-            assert_eq!(parsed(value.as_bytes()).as_deref(), Some(credentials), "{value}");
+            assert_eq!(
+                parsed(value.as_bytes()).as_deref(),
+                Some(credentials),
+                "{value}"
+            );
         }
     }
 

@@ -1,6 +1,9 @@
 //! What `tests/generated.rs` writes.
 
-#![expect(clippy::pedantic, reason = "the comments of the .proto files are the documentation")]
+#![expect(
+    clippy::pedantic,
+    reason = "the comments of the .proto files are the documentation"
+)]
 
 /// Package `rolegate.auth.v1`.
 pub mod auth_v1 {

@@ -90,8 +90,11 @@ pub const BASIC_CHALLENGE: &str = "Basic";
 #[must_use]
 pub fn retry_after(status: u16, delay: Option<Duration>) -> Option<u64> {
     let seconds = |delay: Duration| u64::try_from(delay.as_millis().div_ceil(1000));
-    matches!(status, 429 | 503)
-        .then(|| seconds(delay.unwrap_or(DEFAULT_RETRY_AFTER)).unwrap_or(u64::MAX).max(1))
+    matches!(status, 429 | 503).then(|| {
+        seconds(delay.unwrap_or(DEFAULT_RETRY_AFTER))
+            .unwrap_or(u64::MAX)
+            .max(1)
+    })
 }
 
 #[cfg(test)]
@@ -121,13 +124,18 @@ mod tests {
             row.1.iter().map(|name| (row.0, *name)).collect::<Vec<_>>()
         };
         let documented: BTreeSet<_> = rows.iter().flat_map(pairs).collect();
-        let of_services = Reason::ALL.iter().map(|reason| (reason.http().0, reason.as_str()));
+        let of_services = Reason::ALL
+            .iter()
+            .map(|reason| (reason.http().0, reason.as_str()));
         let of_http = HttpReason::ALL.iter().map(|reason| reason.http());
-        let ours: BTreeSet<_> =
-            of_services.chain(of_http.map(|(name, status)| (status, name))).collect();
+        let ours: BTreeSet<_> = of_services
+            .chain(of_http.map(|(name, status)| (status, name)))
+            .collect();
         assert_eq!(documented, ours);
         for reason in Reason::ALL {
-            let Some(detail) = reason.http().1 else { continue };
+            let Some(detail) = reason.http().1 else {
+                continue;
+            };
             let has_both = |row: &(_, Vec<&str>, &str)| {
                 row.1.contains(&reason.as_str()) && row.2.contains(&format!("`{detail}`"))
             };
@@ -140,15 +148,24 @@ mod tests {
         for &reason in Reason::ALL {
             let (status, detail) = reason.http();
             assert!((400..600).contains(&status), "{reason:?}");
-            assert!(detail.is_none_or(|detail| detail.ends_with('.')), "{reason:?}");
+            assert!(
+                detail.is_none_or(|detail| detail.ends_with('.')),
+                "{reason:?}"
+            );
         }
     }
 
     #[test]
     fn retry_after_is_rounded_up_and_at_least_a_second() {
         for (delay, seconds) in [(0, 1), (1000, 1), (1001, 2), (59_500, 60)] {
-            assert_eq!(retry_after(429, Some(Duration::from_millis(delay))), Some(seconds));
+            assert_eq!(
+                retry_after(429, Some(Duration::from_millis(delay))),
+                Some(seconds)
+            );
         }
-        assert_eq!((retry_after(503, None), retry_after(401, None)), (Some(1), None));
+        assert_eq!(
+            (retry_after(503, None), retry_after(401, None)),
+            (Some(1), None)
+        );
     }
 }

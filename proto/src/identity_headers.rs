@@ -11,7 +11,11 @@ pub const USERNAME: &str = "rolegate-username";
 pub const ROLE: &str = "rolegate-role";
 
 /// Everything but the unreserved characters of RFC 3986, section 2.3.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// All three headers, always, in visible ASCII.
 #[must_use]
@@ -30,9 +34,10 @@ mod tests {
 
     #[test]
     fn usernames_are_visible_ascii_and_reversible() {
-        for (username, encoded) in
-            [("ann-b.c_d~1", "ann-b.c_d~1"), ("j\u{f6}rg %,", "j%C3%B6rg%20%25%2C")]
-        {
+        for (username, encoded) in [
+            ("ann-b.c_d~1", "ann-b.c_d~1"),
+            ("j\u{f6}rg %,", "j%C3%B6rg%20%25%2C"),
+        ] {
             let headers = identity_headers(7, username, Role::AUTHOR);
             let values = headers.map(|(_, value)| value);
             assert_eq!(values, ["7", encoded, "author"]);

@@ -35,7 +35,10 @@ impl RequestId {
     pub fn new_random() -> Self {
         let mut text = [0; Self::MAX_LEN];
         let length = Uuid::new_v4().simple().encode_lower(&mut text).len();
-        Self { text, length: u8::try_from(length).unwrap_or_default() }
+        Self {
+            text,
+            length: u8::try_from(length).unwrap_or_default(),
+        }
     }
 
     /// The id as text.
@@ -51,7 +54,10 @@ impl FromStr for RequestId {
     fn from_str(text: &str) -> Result<Self, InvalidRequestId> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:+/=@".contains(&byte);
         let length = u8::try_from(text.len()).map_err(|_| InvalidRequestId)?;
-        let mut id = Self { text: [0; Self::MAX_LEN], length };
+        let mut id = Self {
+            text: [0; Self::MAX_LEN],
+            length,
+        };
         let target = id.text.get_mut(..text.len()).ok_or(InvalidRequestId)?;
         if text.is_empty() || !text.bytes().all(is_allowed) {
             return Err(InvalidRequestId);
@@ -81,25 +87,43 @@ mod tests {
     #[test]
     fn ids_are_short_and_safe_in_logs() {
         let longest = "x".repeat(64);
-        for good in ["a", "0f8fad5b-d9cb-469f-a165-70867728950e", "Root=1-67/x:y.z_@+", &longest] {
+        for good in [
+            "a",
+            "0f8fad5b-d9cb-469f-a165-70867728950e",
+            "Root=1-67/x:y.z_@+",
+            &longest,
+        ] {
             assert_eq!(good.parse::<RequestId>().expect(good).as_str(), good);
         }
         let too_long = "x".repeat(65);
         let far_too_long = "x".repeat(1000);
-        for bad in
-            ["", " ", "a b", "a,b", "a\nb", "\u{1b}[31m", "é", "a\"b", &too_long, &far_too_long]
-        {
+        for bad in [
+            "",
+            " ",
+            "a b",
+            "a,b",
+            "a\nb",
+            "\u{1b}[31m",
+            "é",
+            "a\"b",
+            &too_long,
+            &far_too_long,
+        ] {
             assert!(bad.parse::<RequestId>().is_err(), "{bad:?}");
         }
     }
 
     #[test]
     fn new_ids_are_valid_and_unique() {
-        let ids: HashSet<String> =
-            (0..10_000).map(|_| RequestId::new_random().to_string()).collect();
+        let ids: HashSet<String> = (0..10_000)
+            .map(|_| RequestId::new_random().to_string())
+            .collect();
         assert_eq!(ids.len(), 10_000);
         for id in ids {
-            assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{id}");
+            assert!(
+                id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+                "{id}"
+            );
             assert_eq!(id.parse::<RequestId>().expect("an id").as_str(), id);
         }
     }

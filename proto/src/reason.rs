@@ -202,11 +202,15 @@ mod tests {
 
     /// Rows such as `//   USERNAME_TAKEN   ALREADY_EXISTS   the username …`.
     fn documented(contract: &str) -> BTreeSet<(String, String)> {
-        let rows = contract.lines().filter_map(|line| line.strip_prefix("//   "));
+        let rows = contract
+            .lines()
+            .filter_map(|line| line.strip_prefix("//   "));
         let words = rows.map(|row| row.split_whitespace().take(2).map(str::to_owned));
         let pairs = words.filter_map(|mut words| Some((words.next()?, words.next()?)));
         let is_constant = |word: &str| word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
-        pairs.filter(|(reason, code)| is_constant(reason) && is_constant(code)).collect()
+        pairs
+            .filter(|(reason, code)| is_constant(reason) && is_constant(code))
+            .collect()
     }
 
     #[test]
@@ -219,7 +223,10 @@ mod tests {
                 'A'..='Z' if at > 0 => format!("_{letter}"),
                 _ => letter.to_ascii_uppercase().to_string(),
             };
-            (reason.as_str().to_owned(), words.char_indices().map(word).collect())
+            (
+                reason.as_str().to_owned(),
+                words.char_indices().map(word).collect(),
+            )
         };
         let ours: BTreeSet<(String, String)> = Reason::ALL.iter().copied().map(named).collect();
         assert_eq!(tables, ours);

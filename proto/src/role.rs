@@ -39,7 +39,11 @@ impl Role {
     /// The name, as in JSON, in the `role` claim and in the database.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        let length = self.0.iter().position(|&byte| byte == 0).unwrap_or(MAX_LENGTH);
+        let length = self
+            .0
+            .iter()
+            .position(|&byte| byte == 0)
+            .unwrap_or(MAX_LENGTH);
         // Never invalid: the name is ASCII.
         str::from_utf8(&self.0[..length]).unwrap_or_default()
     }
@@ -124,9 +128,10 @@ impl FromStr for Role {
     fn from_str(name: &str) -> Result<Self, UnknownRole> {
         let is_name = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
         match name.as_bytes() {
-            [b'a'..=b'z', rest @ ..] if rest.len() < MAX_LENGTH => {
-                rest.iter().all(|&byte| is_name(byte)).then(|| Self::of(name.as_bytes()))
-            }
+            [b'a'..=b'z', rest @ ..] if rest.len() < MAX_LENGTH => rest
+                .iter()
+                .all(|&byte| is_name(byte))
+                .then(|| Self::of(name.as_bytes())),
             _ => None,
         }
         .ok_or(UnknownRole)
@@ -143,8 +148,19 @@ mod tests {
 
     #[test]
     fn a_list_has_at_least_one_name_and_well_formed_names_only() {
-        assert_eq!(Role::parse_list("author,admin"), Ok(vec![Role::AUTHOR, Role::ADMIN]));
-        for invalid in ["", ",", "author,", "author, admin", "Admin", "*", "author;admin"] {
+        assert_eq!(
+            Role::parse_list("author,admin"),
+            Ok(vec![Role::AUTHOR, Role::ADMIN])
+        );
+        for invalid in [
+            "",
+            ",",
+            "author,",
+            "author, admin",
+            "Admin",
+            "*",
+            "author;admin",
+        ] {
             assert!(Role::parse_list(invalid).is_err(), "{invalid}");
         }
     }
@@ -152,8 +168,16 @@ mod tests {
     #[test]
     fn a_list_has_each_name_once_and_no_more_than_there_can_be_roles() {
         let repeated = ["author,admin"; 1000].join(",");
-        assert_eq!(Role::parse_list(&repeated), Ok(vec![Role::AUTHOR, Role::ADMIN]));
-        let list = |count| (0..count).map(|it| format!("role{it}")).collect::<Vec<_>>().join(",");
+        assert_eq!(
+            Role::parse_list(&repeated),
+            Ok(vec![Role::AUTHOR, Role::ADMIN])
+        );
+        let list = |count| {
+            (0..count)
+                .map(|it| format!("role{it}"))
+                .collect::<Vec<_>>()
+                .join(",")
+        };
         assert_eq!(Role::parse_list(&list(35)).map(|roles| roles.len()), Ok(35));
         assert!(Role::parse_list(&list(36)).is_err());
     }
@@ -163,7 +187,18 @@ mod tests {
         for name in ["a", "night-shift_2", &"z".repeat(32)] {
             assert_eq!(role(name).as_str(), name);
         }
-        for invalid in ["", "1a", "-a", "_a", "é", "a b", "a.b", "a\0", "aB", &"z".repeat(33)] {
+        for invalid in [
+            "",
+            "1a",
+            "-a",
+            "_a",
+            "é",
+            "a b",
+            "a.b",
+            "a\0",
+            "aB",
+            &"z".repeat(33),
+        ] {
             assert!(invalid.parse::<Role>().is_err(), "{invalid:?}");
         }
     }
@@ -189,14 +224,20 @@ mod tests {
     #[test]
     fn the_version_before_refuses_to_require_an_added_role_and_takes_its_users_for_users() {
         for built_in in Role::BUILT_IN {
-            assert_eq!(Role::from_message("", built_in.request_number()), Ok(built_in));
+            assert_eq!(
+                Role::from_message("", built_in.request_number()),
+                Ok(built_in)
+            );
             assert_eq!(built_in.response_number(), built_in.request_number());
         }
         let editor = role("editor");
         assert_eq!((editor.request_number(), editor.response_number()), (0, 1));
         assert_eq!(Role::from_message("editor", 1), Ok(editor));
         for (name, number) in [("", 0), ("", 4), ("", -1), ("Admin", 3)] {
-            assert!(Role::from_message(name, number).is_err(), "{name:?} {number}");
+            assert!(
+                Role::from_message(name, number).is_err(),
+                "{name:?} {number}"
+            );
         }
     }
 }

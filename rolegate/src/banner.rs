@@ -43,12 +43,19 @@ pub(crate) fn text(
     reset: &str,
     container: Option<&Container>,
 ) -> String {
-    let inside = if container.is_some() { " of this container" } else { "" };
+    let inside = if container.is_some() {
+        " of this container"
+    } else {
+        ""
+    };
     let reset = container.map_or_else(|| reset.to_owned(), |container| container.run(reset));
     let reset = format!("With the settings of this program, this sets another one:\n  {reset}");
     let (mut text, password) = match hint {
         AdminPasswordHint::In(path) => {
-            let text = format!("The password of the user admin is in {}{inside}", path.display());
+            let text = format!(
+                "The password of the user admin is in {}{inside}",
+                path.display()
+            );
             (text, Some(print_file(path, container)))
         }
         AdminPasswordHint::MaybeIn(path) => {
@@ -60,16 +67,20 @@ pub(crate) fn text(
                 None,
             )
         }
-        AdminPasswordHint::Unknown => {
-            (format!("The user admin has the password it was given. {reset}"), None)
-        }
+        AdminPasswordHint::Unknown => (
+            format!("The user admin has the password it was given. {reset}"),
+            None,
+        ),
     };
-    let login = bearer.map(reachable).zip(password.as_ref()).map(|(address, password)| {
-        format!(
-            "http://{address}/login -H 'Content-Type: application/json' \
+    let login = bearer
+        .map(reachable)
+        .zip(password.as_ref())
+        .map(|(address, password)| {
+            format!(
+                "http://{address}/login -H 'Content-Type: application/json' \
              -d '{{\"username\":\"admin\",\"password\":\"'\"$({password})\"'\"}}'"
-        )
-    });
+            )
+        });
     // Without a password, curl asks for it.
     let user = password.map_or("admin".to_owned(), |it| format!("\"admin:$({it})\""));
     let protected = basic.map(reachable);
@@ -85,9 +96,9 @@ fn print_file(path: &Path, container: Option<&Container>) -> String {
     match container {
         None => format!("cat {}", quote(path)),
         // Outside, the path starts at the root of the container.
-        Some(container) => {
-            container.print_file(&quote(&absolute(path).unwrap_or_else(|_| path.to_path_buf())))
-        }
+        Some(container) => container.print_file(&quote(
+            &absolute(path).unwrap_or_else(|_| path.to_path_buf()),
+        )),
     }
 }
 
@@ -146,7 +157,10 @@ impl Container {
         let name = fs::read_to_string(root.join("etc/hostname")).unwrap_or_default();
         let name = name.trim();
         let is_id = name.len() == ID_LENGTH && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        Some(Self { engine, id: if is_id { name } else { "CONTAINER" }.to_owned() })
+        Some(Self {
+            engine,
+            id: if is_id { name } else { "CONTAINER" }.to_owned(),
+        })
     }
 
     /// A command for outside that prints this file, by its absolute path.

@@ -99,7 +99,10 @@ impl Program for Settings {
         doctor.tls("posts tls", self.posts_tls.load());
         doctor.tls("forward tls", self.public.forward_auth_tls());
         doctor.file_modes(&[
-            ("FORWARD_AUTH_TLS_KEY_FILE", &self.public.forward_auth_tls_key_file),
+            (
+                "FORWARD_AUTH_TLS_KEY_FILE",
+                &self.public.forward_auth_tls_key_file,
+            ),
             ("POSTS_TLS_KEY_FILE", &self.posts_tls.posts_tls_key_file),
             ("DATABASE_URL_FILE", &self.database_url_file),
             ("POSTS_DATABASE_URL_FILE", &self.posts_database_url_file),
@@ -111,7 +114,9 @@ impl Program for Settings {
         if let Err(error) = self.public.validate() {
             doctor.fail("addresses", error);
         }
-        IGNORED_ADDRESSES.check(doctor, true, self.ops_listen_addr).await;
+        IGNORED_ADDRESSES
+            .check(doctor, true, self.ops_listen_addr)
+            .await;
     }
 
     async fn execute(self, command: Command) -> Result<(), Failure> {
@@ -145,14 +150,19 @@ async fn check_databases(
 ) {
     let data_dir = &settings.data_dir;
     let is_new = |database: &DatabaseUrl| {
-        let DatabaseTarget::Sqlite(file) = &database.target else { return false };
+        let DatabaseTarget::Sqlite(file) = &database.target else {
+            return false;
+        };
         file.parent() == Some(data_dir) && !data_dir.exists()
     };
     // An unset password is generated.
-    let admin = settings.service.admin_password().map(|password| match password {
-        AdminPassword::Missing => AdminPassword::GeneratedInto(data_dir.clone()),
-        given => given,
-    });
+    let admin = settings
+        .service
+        .admin_password()
+        .map(|password| match password {
+            AdminPassword::Missing => AdminPassword::GeneratedInto(data_dir.clone()),
+            given => given,
+        });
     if is_new(&users) {
         let text = format!("{users}: the first start creates it, and the user admin");
         doctor.report("users", admin.map(|_| text));
@@ -163,7 +173,12 @@ async fn check_databases(
         Some(posts) if is_new(&posts) => {
             doctor.ok("posts", format!("{posts}: the first start creates it"));
         }
-        Some(posts) => drop(check_database(doctor, "posts", &posts, store::inspect(&posts).await)),
+        Some(posts) => drop(check_database(
+            doctor,
+            "posts",
+            &posts,
+            store::inspect(&posts).await,
+        )),
         None => {}
     }
 }

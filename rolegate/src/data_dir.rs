@@ -43,7 +43,10 @@ impl DataDir {
 
     /// Checks the folder as [`DataDir::open`] does, and creates nothing. `None` if it does not exist.
     pub(crate) fn inspect(path: &Path) -> Result<Option<Self>, SettingError> {
-        if !path.try_exists().map_err(|error| invalid(error.to_string()))? {
+        if !path
+            .try_exists()
+            .map_err(|error| invalid(error.to_string()))?
+        {
             return Ok(None);
         }
         private_folder::check(path, &OWN_FILES).map_err(invalid)?;
@@ -74,7 +77,10 @@ impl DataDir {
     /// The file of the secret that signs access tokens, generated with mode 0600 at the first start.
     /// It persists, so that tokens stay valid after a restart.
     pub(crate) fn signing_secret(&self) -> Result<SecretSource, SettingError> {
-        Ok(SecretSource::from_file("DATA_DIR", &self.generated(SIGNING_SECRET)?))
+        Ok(SecretSource::from_file(
+            "DATA_DIR",
+            &self.generated(SIGNING_SECRET)?,
+        ))
     }
 
     /// The same secret, if it was generated before.
@@ -125,7 +131,10 @@ mod tests {
             let data_dir = DataDir::open(&path).expect("there");
             let source = data_dir.signing_secret().expect("there");
             let key = fs::read_to_string(data_dir.second_factor_key().expect("there"));
-            (source.read().expect("read").expose_secret().to_owned(), key.expect("read"))
+            (
+                source.read().expect("read").expose_secret().to_owned(),
+                key.expect("read"),
+            )
         };
         let (first, again) = (secrets(), secrets());
         assert_eq!(first, again);

@@ -37,7 +37,10 @@ impl Databases {
             DatabaseTarget::Sqlite(_) => in_data_dir(data_dir::POSTS),
         });
         if !users.is_same_file_as(&posts) {
-            return Ok(Self { users, posts: Some(posts) });
+            return Ok(Self {
+                users,
+                posts: Some(posts),
+            });
         }
         Err(if has_posts_setting {
             posts.invalid(format!("users are in {posts}; name another file for posts"))

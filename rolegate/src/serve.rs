@@ -67,22 +67,40 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         () = shutdown.lame_duck() => return Ok(()),
     };
 
-    let auth_grpc = bind("AUTH_LISTEN_ADDR", settings.auth_listen_addr, auth_tls.as_ref()).await?;
-    let posts_grpc =
-        bind("POSTS_LISTEN_ADDR", settings.posts_listen_addr(), posts_tls.as_ref()).await?;
+    let auth_grpc = bind(
+        "AUTH_LISTEN_ADDR",
+        settings.auth_listen_addr,
+        auth_tls.as_ref(),
+    )
+    .await?;
+    let posts_grpc = bind(
+        "POSTS_LISTEN_ADDR",
+        settings.posts_listen_addr(),
+        posts_tls.as_ref(),
+    )
+    .await?;
     let sign_in = &settings.service.sign_in;
     let gateway = Gateway::bind(&settings.public, sign_in, forward_auth_tls.clone()).await?;
 
-    let hint = match (password_file.exists(), has_own_database || !had_password_file) {
+    let hint = match (
+        password_file.exists(),
+        has_own_database || !had_password_file,
+    ) {
         (false, _) => AdminPasswordHint::Unknown,
         (true, true) => AdminPasswordHint::In(&password_file),
         (true, false) => AdminPasswordHint::MaybeIn(&password_file),
     };
     let (bearer, basic) = (gateway.bearer_address(), gateway.basic_address());
     let posts_name = post_service_server::SERVICE_NAME;
-    let headline = format!("Rolegate {}, users in {}", env!("CARGO_PKG_VERSION"), databases.users);
+    let headline = format!(
+        "Rolegate {}, users in {}",
+        env!("CARGO_PKG_VERSION"),
+        databases.users
+    );
     let url = |listener: &Option<Listener>| {
-        listener.as_ref().map_or_else(|| "off".to_owned(), Listener::url)
+        listener
+            .as_ref()
+            .map_or_else(|| "off".to_owned(), Listener::url)
     };
     gateway
         .announce(Notice::new(headline))
@@ -108,14 +126,18 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
     let auth_in_memory = Some((auth_in_memory, auth_shutdown.clone()));
     let posts_in_memory = Some((posts_in_memory, posts_shutdown.clone()));
     let serve_gateway = async {
-        gateway.serve(auth_client, posts_client, shutdown.clone()).await;
+        gateway
+            .serve(auth_client, posts_client, shutdown.clone())
+            .await;
         posts_shutdown.stop_now();
     };
     let of_posts = readiness.of_another_store();
     let serve_posts = async {
         // Not that of the process: without posts, users can still be served.
         let outcome = if let Some(posts) = posts {
-            posts.serve(posts_grpc, posts_in_memory, of_posts, &shutdown).await
+            posts
+                .serve(posts_grpc, posts_in_memory, of_posts, &shutdown)
+                .await
         } else {
             posts_shutdown.stopping().await;
             Ok(())
@@ -123,11 +145,17 @@ pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), 
         auth_shutdown.stop_now();
         outcome
     };
-    let serve_auth = auth.server.serve(auth_grpc, auth_in_memory, readiness, &shutdown);
+    let serve_auth = auth
+        .server
+        .serve(auth_grpc, auth_in_memory, readiness, &shutdown);
     let serve_all = async { tokio::join!(serve_auth, serve_posts, serve_gateway) };
     let reload = || {
         auth.reload();
-        auth_tls.iter().chain(&posts_tls).chain(&forward_auth_tls).for_each(ServerTls::reload);
+        auth_tls
+            .iter()
+            .chain(&posts_tls)
+            .chain(&forward_auth_tls)
+            .for_each(ServerTls::reload);
     };
     let (auth, posts, ()) = tokio::select! {
         served = serve_all => served,
@@ -143,8 +171,14 @@ async fn bind(
     ListenAddress(address): ListenAddress,
     tls: Option<&ServerTls>,
 ) -> Result<Option<Listener>, SettingError> {
-    let Some(address) = address else { return Ok(None) };
-    Ok(Some(rolegate_grpc_server::bind(variable, address).await?.with_tls(tls.cloned())))
+    let Some(address) = address else {
+        return Ok(None);
+    };
+    Ok(Some(
+        rolegate_grpc_server::bind(variable, address)
+            .await?
+            .with_tls(tls.cloned()),
+    ))
 }
 
 /// The secrets and the admin's password are generated into `data_dir` if they are not set.

@@ -1,6 +1,9 @@
 //! Flags and environment of rolegate.
 
-#![expect(clippy::doc_markdown, reason = "clap prints these comments as they are, as help")]
+#![expect(
+    clippy::doc_markdown,
+    reason = "clap prints these comments as they are, as help"
+)]
 
 use clap::{ArgAction, Parser};
 use rolegate_auth_service::settings::ServiceSettings;
@@ -61,7 +64,12 @@ pub struct Settings {
     pub posts_of_deleted_users: PostsOfDeletedUsers,
 
     /// Folder of generated secrets and embedded databases; created if it does not exist
-    #[arg(long, env = "DATA_DIR", help_heading = "Database", default_value = "./data")]
+    #[arg(
+        long,
+        env = "DATA_DIR",
+        help_heading = "Database",
+        default_value = "./data"
+    )]
     pub data_dir: PathBuf,
 
     /// Shared with auth-service.

@@ -18,8 +18,10 @@ use std::collections::BTreeSet;
 for_all_deployments!(each_documented_operation_admits_exactly_its_documented_callers);
 
 /// No caller has a second factor that is on, so that 400 is the status of callers who are admitted.
-const NEEDS_A_SECOND_FACTOR: [&str; 2] =
-    ["PUT /profile/second-factor", "DELETE /profile/second-factor"];
+const NEEDS_A_SECOND_FACTOR: [&str; 2] = [
+    "PUT /profile/second-factor",
+    "DELETE /profile/second-factor",
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
@@ -43,23 +45,39 @@ impl Operation {
     fn parse(method: &str, path: &str, operation: &Value) -> Self {
         let name = format!("{} {path}", method.to_ascii_uppercase());
         let responses = operation["responses"].as_object().expect("responses");
-        let success = responses.keys().find_map(|status| status.strip_prefix('2')?.parse().ok());
+        let success = responses
+            .keys()
+            .find_map(|status| status.strip_prefix('2')?.parse().ok());
         let success: u16 = success.unwrap_or_else(|| panic!("{name} has no 2xx response"));
         let is_protected = operation.get("security").is_some();
         // A closed registration is a 403 too, of a public operation.
-        let roles = responses.get("403").filter(|_| is_protected).map(|forbidden| {
-            let description = forbidden["description"].as_str().unwrap_or_default();
-            let quoted = description.split('`').skip(1).step_by(2);
-            let is_role = |word: &&str| ["user", "author", "admin"].contains(word);
-            let roles: BTreeSet<_> = quoted.filter(is_role).map(str::to_owned).collect();
-            assert!(!roles.is_empty(), "the 403 of {name} names no `role`: {description}");
-            roles
-        });
-        let forbidden = responses.get("403").and_then(|it| it["description"].as_str());
+        let roles = responses
+            .get("403")
+            .filter(|_| is_protected)
+            .map(|forbidden| {
+                let description = forbidden["description"].as_str().unwrap_or_default();
+                let quoted = description.split('`').skip(1).step_by(2);
+                let is_role = |word: &&str| ["user", "author", "admin"].contains(word);
+                let roles: BTreeSet<_> = quoted.filter(is_role).map(str::to_owned).collect();
+                assert!(
+                    !roles.is_empty(),
+                    "the 403 of {name} names no `role`: {description}"
+                );
+                roles
+            });
+        let forbidden = responses
+            .get("403")
+            .and_then(|it| it["description"].as_str());
         let needs_person = forbidden.is_some_and(|description| description.contains("API key"));
         let is_refused = NEEDS_A_SECOND_FACTOR.contains(&&*name);
         let success = if is_refused { 400 } else { 200 + success };
-        Self { name, is_protected, roles, needs_person, success }
+        Self {
+            name,
+            is_protected,
+            roles,
+            needs_person,
+            success,
+        }
     }
 
     fn ends_tokens(&self) -> bool {
@@ -69,7 +87,10 @@ impl Operation {
     fn expect(&self, response: &TestResponse, variant: Variant, kind: Kind, id: Id) {
         let (unauthenticated, challenge) = match (variant, kind) {
             (Variant::Bearer, Kind::NoCredentials) => ("Not authenticated.", "Bearer"),
-            (Variant::Bearer, _) => ("Invalid or expired token.", "Bearer error=\"invalid_token\""),
+            (Variant::Bearer, _) => (
+                "Invalid or expired token.",
+                "Bearer error=\"invalid_token\"",
+            ),
             (Variant::Basic, Kind::NoCredentials) => ("Not authenticated.", "Basic"),
             (Variant::Basic, _) => ("Invalid username or password.", "Basic"),
         };
@@ -79,7 +100,10 @@ impl Operation {
             response.expect_header("www-authenticate", Some(challenge));
             return;
         }
-        let has_role = self.roles.as_ref().is_none_or(|roles| roles.contains(kind.role()));
+        let has_role = self
+            .roles
+            .as_ref()
+            .is_none_or(|roles| roles.contains(kind.role()));
         // An author may change only their own posts: documented, but in prose.
         let is_others = self.is_protected && matches!(id, Id::OthersPost) && kind == Kind::Author;
         let is_key = variant == Variant::Bearer && kind == Kind::AdminKey;
@@ -95,13 +119,21 @@ impl Operation {
 /// What the document of this address describes.
 async fn documented(api: &Api, variant: Variant) -> Vec<Operation> {
     let document = api.get("/openapi.json").await.expect(200).json();
-    let scheme = if variant == Variant::Bearer { "bearer" } else { "basic" };
+    let scheme = if variant == Variant::Bearer {
+        "bearer"
+    } else {
+        "basic"
+    };
     let schemes = &document["components"]["securitySchemes"];
     assert!(schemes.get(scheme).is_some(), "{schemes}");
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().expect("paths") {
         let methods = item.as_object().expect("operations");
-        operations.extend(methods.iter().map(|(method, it)| Operation::parse(method, path, it)));
+        operations.extend(
+            methods
+                .iter()
+                .map(|(method, it)| Operation::parse(method, path, it)),
+        );
     }
     // These end the callers' tokens: after everything else, each with callers of its own.
     operations.sort_by_key(Operation::ends_tokens);
@@ -122,12 +154,21 @@ pub(crate) async fn each_documented_operation_admits_exactly_its_documented_call
             }
             let samples = SAMPLES.iter().filter(|(name, ..)| *name == operation.name);
             let samples: Vec<_> = samples.collect();
-            assert!(!samples.is_empty(), "SAMPLES has none of {}", operation.name);
-            for ((name, id, body), caller) in
-                samples.iter().flat_map(|&sample| callers.iter().map(move |it| (sample, it)))
+            assert!(
+                !samples.is_empty(),
+                "SAMPLES has none of {}",
+                operation.name
+            );
+            for ((name, id, body), caller) in samples
+                .iter()
+                .flat_map(|&sample| callers.iter().map(move |it| (sample, it)))
             {
                 let id_in_path = id.create(&app, caller, &others).await;
-                let api = if variant == Variant::Bearer { &caller.bearer } else { &caller.basic };
+                let api = if variant == Variant::Bearer {
+                    &caller.bearer
+                } else {
+                    &caller.basic
+                };
                 let body = body.json(&app, caller, &others).await;
                 let mut response = call(api, name, &id_in_path, body).await;
                 response.request = format!("{} by {:?}", response.request, caller.kind);
@@ -138,10 +179,20 @@ pub(crate) async fn each_documented_operation_admits_exactly_its_documented_call
             called.insert(operation.name);
         }
     }
-    let samples: BTreeSet<_> = SAMPLES.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    let samples: BTreeSet<_> = SAMPLES
+        .iter()
+        .map(|(name, ..)| (*name).to_owned())
+        .collect();
     assert_eq!(called, samples, "left: documented, right: in SAMPLES");
-    let seen = [("refused as documented", refused), ("admitted as documented", calls - refused)];
-    proof("access", &[("calls of every operation by every kind of caller", calls)], &seen);
+    let seen = [
+        ("refused as documented", refused),
+        ("admitted as documented", calls - refused),
+    ];
+    proof(
+        "access",
+        &[("calls of every operation by every kind of caller", calls)],
+        &seen,
+    );
 }
 
 async fn call(api: &Api, operation: &str, id: &str, body: Option<Value>) -> TestResponse {

@@ -23,19 +23,27 @@ for_postgres_deployments!(write_of_a_cancelled_call_is_still_logged);
 pub(crate) async fn audit(process: &Process, kind: &str, count: usize) -> Vec<Value> {
     // Seals are of the service, not of a request.
     let is_meant = |line: &Value| {
-        let event = line["event"].as_str().filter(|event| *event != "audit_sealed");
+        let event = line["event"]
+            .as_str()
+            .filter(|event| *event != "audit_sealed");
         event.is_some_and(|event| event.starts_with(kind))
     };
     let what = format!("{count} events {kind:?} in the audit log");
     let mut lines = eventually(&what, async || {
         let log = process.stderr();
-        let lines = log.lines().filter_map(|line| serde_json::from_str(line).ok());
+        let lines = log
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
         let lines: Vec<Value> = lines.filter(is_meant).collect();
         (lines.len() >= count).then_some(lines)
     })
     .await;
     for line in &mut lines {
-        assert_eq!((&line["target"], &line["level"]), (&json!("audit"), &json!("INFO")), "{line}");
+        assert_eq!(
+            (&line["target"], &line["level"]),
+            (&json!("audit"), &json!("INFO")),
+            "{line}"
+        );
         assert_eq!(line["client_address"], "127.0.0.1", "{line}");
         let line = line.as_object_mut().expect("an object");
         for name in ["target", "level", "client_address", "timestamp"] {
@@ -62,7 +70,12 @@ pub(crate) async fn cancel_while_writing<T: Send + 'static>(
     let ops = Api::at(&process.address("ops"));
     let cancelled = format!(r#"code="CANCELLED",method="{method}""#);
     eventually("the end of the call", async || {
-        ops.get("/metrics").await.expect(200).body.contains(&cancelled).then_some(())
+        ops.get("/metrics")
+            .await
+            .expect(200)
+            .body
+            .contains(&cancelled)
+            .then_some(())
     })
     .await;
     locked.unlock().await;
@@ -90,21 +103,33 @@ async fn every_audited_event_is_logged(setup: TestSetup) {
     api.put("/profile/password", &change).await.expect(200);
     let api = app.bearer.with_token(&admin.token);
     let path = format!("/users/{}", ann.id);
-    api.put(&format!("{path}/password"), &json!({ "password": "newer" })).await.expect(200);
+    api.put(&format!("{path}/password"), &json!({ "password": "newer" }))
+        .await
+        .expect(200);
     let new = json!({ "username": "bob", "password": "pw", "role": "author" });
     let bob = api.post("/users", &new).await.expect(201).json()["id"].clone();
     for disabled in [true, false] {
         let update = api.request(reqwest::Method::PATCH, &path);
-        api.send(update.json(&json!({ "disabled": disabled }))).await.expect(200);
-        app.try_log_in("ann", "newer").await.expect(if disabled { 401 } else { 200 });
+        api.send(update.json(&json!({ "disabled": disabled })))
+            .await
+            .expect(200);
+        app.try_log_in("ann", "newer")
+            .await
+            .expect(if disabled { 401 } else { 200 });
     }
-    api.send(api.request(reqwest::Method::DELETE, &path)).await.expect(200);
+    api.send(api.request(reqwest::Method::DELETE, &path))
+        .await
+        .expect(200);
 
     let mut lines = audit(app.auth(), "", events).await;
     lines.retain(|line| line["event"] != "access_denied");
     let ids: Vec<Value> = lines
         .iter_mut()
-        .map(|line| line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id"))
+        .map(|line| {
+            line.as_object_mut()
+                .and_then(|line| line.remove("request_id"))
+                .expect("an id")
+        })
         .collect();
     let id = |response: &e2e::TestResponse| json!(response.header("x-request-id").expect("an id"));
     assert_eq!(ids[3..6], [id(&set), id(&wrong), id(&unknown)]);
@@ -169,9 +194,19 @@ async fn reaching_the_login_rate_limit_is_logged_once_per_window(setup: TestSetu
     // A last event, so that no earlier one can be missing.
     app.try_register("ann", "a password").await.expect(200);
     let lines = audit(app.auth(), "", 4).await;
-    let reasons: Vec<&str> =
-        lines.iter().map(|line| line["reason"].as_str().unwrap_or("none")).collect();
-    assert_eq!(reasons, ["wrong_password", "wrong_password", "too_many_attempts", "none"]);
+    let reasons: Vec<&str> = lines
+        .iter()
+        .map(|line| line["reason"].as_str().unwrap_or("none"))
+        .collect();
+    assert_eq!(
+        reasons,
+        [
+            "wrong_password",
+            "wrong_password",
+            "too_many_attempts",
+            "none"
+        ]
+    );
 }
 
 async fn denials_are_audited_once_a_minute_for_each_actor_and_route(setup: TestSetup) {
@@ -180,20 +215,32 @@ async fn denials_are_audited_once_a_minute_for_each_actor_and_route(setup: TestS
     app.try_register("ann", "a password").await.expect(403);
     let admin = app.admin().await;
     let api = app.bearer.with_token(&admin.token);
-    api.post("/users", &json!({ "username": "bob", "password": "pw" })).await.expect(201);
+    api.post("/users", &json!({ "username": "bob", "password": "pw" }))
+        .await
+        .expect(201);
     let bob = TestUser::log_in(&app.bearer, "bob", "pw").await;
     app.database.set_role("admin", "author").await;
     for _ in 0..3 {
         api.get("/admin").await.expect(403);
-        app.bearer.with_token(&bob.token).get("/admin").await.expect(403);
+        app.bearer
+            .with_token(&bob.token)
+            .get("/admin")
+            .await
+            .expect(403);
         api.get("/users/1").await.expect(403);
     }
-    app.bearer.with_token("not a token").get("/admin").await.expect(401);
+    app.bearer
+        .with_token("not a token")
+        .get("/admin")
+        .await
+        .expect(401);
     app.database.set_role("admin", "user").await;
     api.get("/author").await.expect(403);
     let mut lines = audit(app.gateway(), "access_denied", 5).await;
     for line in &mut lines {
-        line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id");
+        line.as_object_mut()
+            .and_then(|line| line.remove("request_id"))
+            .expect("an id");
     }
     let denied = |actor: &TestUser, route: &str, required: &str| {
         json!({
@@ -216,7 +263,11 @@ async fn denials_are_audited_once_a_minute_for_each_actor_and_route(setup: TestS
 }
 
 async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
-    let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
+    let app = setup
+        .with("LOG_FORMAT", "json")
+        .with("RUST_LOG", "off")
+        .start()
+        .await;
     let (ann, admin) = (app.user("ann").await, app.admin().await);
     let client = grpc::client(&app.auth().address("grpc")).await;
     let leave = async |method: &str, call: Call| {
@@ -227,32 +278,65 @@ async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
     };
 
     let mut bob = client.clone();
-    let request = RegisterRequest { username: "bob".to_owned(), password: "bob's".to_owned() };
-    leave("Register", box_up(async move { bob.register(request).await })).await;
+    let request = RegisterRequest {
+        username: "bob".to_owned(),
+        password: "bob's".to_owned(),
+    };
+    leave(
+        "Register",
+        box_up(async move { bob.register(request).await }),
+    )
+    .await;
     assert_eq!(logged("registered", 2).await, "bob");
 
     let mut changing = client.clone();
     let (current_password, new_password) = (ann.password.clone(), "new".to_owned());
-    let request = ChangePasswordRequest { current_password, new_password };
+    let request = ChangePasswordRequest {
+        current_password,
+        new_password,
+    };
     let request = authenticated(request, &ann.token);
-    leave("ChangePassword", box_up(async move { changing.change_password(request).await })).await;
+    leave(
+        "ChangePassword",
+        box_up(async move { changing.change_password(request).await }),
+    )
+    .await;
     assert_eq!(logged("password_changed", 1).await, "ann");
 
     let mut acts = client.clone();
-    let request = SetUserRoleRequest { user_id: ann.id, role_name: "author".to_owned(), role: 0 };
+    let request = SetUserRoleRequest {
+        user_id: ann.id,
+        role_name: "author".to_owned(),
+        role: 0,
+    };
     let request = authenticated(request, &admin.token);
-    leave("SetUserRole", box_up(async move { acts.set_user_role(request).await })).await;
+    leave(
+        "SetUserRole",
+        box_up(async move { acts.set_user_role(request).await }),
+    )
+    .await;
     assert_eq!(logged("role_changed", 1).await, "ann");
 
     let mut acts = client.clone();
-    let request = SetPasswordRequest { user_id: ann.id, password: "newer".to_owned() };
+    let request = SetPasswordRequest {
+        user_id: ann.id,
+        password: "newer".to_owned(),
+    };
     let request = authenticated(request, &admin.token);
-    leave("SetPassword", box_up(async move { acts.set_password(request).await })).await;
+    leave(
+        "SetPassword",
+        box_up(async move { acts.set_password(request).await }),
+    )
+    .await;
     assert_eq!(logged("password_set", 1).await, "ann");
 
     let mut acts = client;
     let request = authenticated(DeleteUserRequest { user_id: ann.id }, &admin.token);
-    leave("DeleteUser", box_up(async move { acts.delete_user(request).await })).await;
+    leave(
+        "DeleteUser",
+        box_up(async move { acts.delete_user(request).await }),
+    )
+    .await;
     assert_eq!(logged("user_deleted", 1).await, "ann");
     assert_eq!(app.database.user("ann").await, None);
 }

@@ -41,7 +41,9 @@ async fn scheme_name_is_case_insensitive(setup: TestSetup) {
     }
     for scheme in ["Basic", "basic", "BASIC", "bAsIc"] {
         let header = format!("authorization: {scheme} {}", admin_basic());
-        basic_says(&app, header.as_bytes()).await.expect_message("Welcome admin!");
+        basic_says(&app, header.as_bytes())
+            .await
+            .expect_message("Welcome admin!");
     }
 }
 

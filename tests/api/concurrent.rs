@@ -94,7 +94,9 @@ async fn concurrent_requests_do_not_affect_each_other(setup: TestSetup) {
         }
         let api = app.bearer.with_token(&deleted.token);
         asked.push(tokio::spawn(async move {
-            api.get("/admin").await.expect_detail(401, "User not found.");
+            api.get("/admin")
+                .await
+                .expect_detail(401, "User not found.");
         }));
     }
     for one in asked {
@@ -112,7 +114,11 @@ async fn hostile_tokens(app: &TestApp) -> Vec<String> {
     vec![
         "x".to_owned(),
         "x".repeat(8 * 1024),
-        token::signed(&token::plain_header(), &claims, "another secret of more than 32 bytes"),
+        token::signed(
+            &token::plain_header(),
+            &claims,
+            "another secret of more than 32 bytes",
+        ),
         with_sub("1\0"),
         with_sub("9223372036854775807"),
         with_sub("-9223372036854775808"),

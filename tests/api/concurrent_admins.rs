@@ -27,7 +27,10 @@ async fn act(app: &TestApp, act: Act, actor: &TestUser, target: &TestUser) -> Te
     let path = format!("/users/{}", target.id);
     match act {
         Act::Delete => api.send(api.request(Method::DELETE, &path)).await,
-        Act::Demote => api.put(&format!("{path}/role"), &json!({ "role": "user" })).await,
+        Act::Demote => {
+            api.put(&format!("{path}/role"), &json!({ "role": "user" }))
+                .await
+        }
     }
 }
 
@@ -40,8 +43,10 @@ async fn race(setup: TestSetup, one_does: Act, other_does: Act) {
         for name in &names {
             app.database.set_role(name, "admin").await;
         }
-        let (first, second) =
-            tokio::join!(act(&app, one_does, &one, &other), act(&app, other_does, &other, &one));
+        let (first, second) = tokio::join!(
+            act(&app, one_does, &one, &other),
+            act(&app, other_does, &other, &one)
+        );
         let mut admins = 0;
         for name in &names {
             let user = app.database.user(name).await;
@@ -49,14 +54,22 @@ async fn race(setup: TestSetup, one_does: Act, other_does: Act) {
         }
         without += usize::from(admins == 0);
         assert_eq!(admins, 1, "round {round}\n{first}\n{second}");
-        let (done, refused) = if first.status == 200 { (first, second) } else { (second, first) };
+        let (done, refused) = if first.status == 200 {
+            (first, second)
+        } else {
+            (second, first)
+        };
         done.expect(200);
         match refused.status {
             401 => refused.expect_detail(401, "User not found."),
             _ => refused.expect_detail(403, "Insufficient privileges."),
         };
     }
-    proof("admins", &[("races of two admins", ROUNDS)], &[("left without an admin", without)]);
+    proof(
+        "admins",
+        &[("races of two admins", ROUNDS)],
+        &[("left without an admin", without)],
+    );
 }
 
 async fn two_admins_deleting_each_other_leave_one(setup: TestSetup) {

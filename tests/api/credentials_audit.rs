@@ -19,24 +19,34 @@ for_two_deployments!(
 
 fn without_ids(mut lines: Vec<Value>) -> Vec<Value> {
     for line in &mut lines {
-        line.as_object_mut().and_then(|line| line.remove("request_id")).expect("an id");
+        line.as_object_mut()
+            .and_then(|line| line.remove("request_id"))
+            .expect("an id");
     }
     lines
 }
 
 async fn ends_of_tokens_and_changes_of_api_keys_are_audited(setup: TestSetup) {
-    let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
+    let app = setup
+        .with("LOG_FORMAT", "json")
+        .with("RUST_LOG", "off")
+        .start()
+        .await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let own = app.bearer.with_token(&ann.token);
     let as_admin = app.bearer.with_token(&admin.token);
     let delete = async |api: &e2e::Api, path: &str| {
-        api.send(api.request(Method::DELETE, path)).await.expect(200);
+        api.send(api.request(Method::DELETE, path))
+            .await
+            .expect(200);
     };
     let (_, one) = create_key(&own, &json!({ "name": "one" })).await;
     let (_, two) = create_key(&own, &json!({ "name": "two" })).await;
     delete(&own, &format!("/profile/keys/{}", one["id"])).await;
     delete(&as_admin, &format!("/users/{}/keys", ann.id)).await;
-    own.send(own.request(Method::POST, "/logout")).await.expect(200);
+    own.send(own.request(Method::POST, "/logout"))
+        .await
+        .expect(200);
     TestUser::log_in(&app.bearer, "ann", &ann.password).await;
     delete(&as_admin, &format!("/users/{}/tokens", ann.id)).await;
     let key = |event: &str, id: &Value, actor: &TestUser| {
@@ -65,21 +75,36 @@ async fn ends_of_tokens_and_changes_of_api_keys_are_audited(setup: TestSetup) {
 }
 
 async fn denials_of_api_keys_and_sessions_name_their_start(setup: TestSetup) {
-    let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
+    let app = setup
+        .with("LOG_FORMAT", "json")
+        .with("RUST_LOG", "off")
+        .start()
+        .await;
     let admin = app.admin().await;
     let own = app.bearer.with_token(&admin.token);
     let (key, stored) = create_key(&own, &json!({ "name": "one", "role": "user" })).await;
     let api = app.bearer.with_token(&key);
     for _ in 0..3 {
         api.get("/admin").await.expect(403);
-        api.send(api.request(Method::POST, "/logout")).await.expect(403);
+        api.send(api.request(Method::POST, "/logout"))
+            .await
+            .expect(403);
     }
     let ann = app.user("ann").await;
     let login = json!({ "username": ann.username, "password": ann.password });
-    let session = app.bearer.post("/sessions", &login).await.expect(201).json();
+    let session = app
+        .bearer
+        .post("/sessions", &login)
+        .await
+        .expect(201)
+        .json();
     let session = session["token"].as_str().expect("a token");
     for _ in 0..2 {
-        app.bearer.with_token(session).get("/author").await.expect(403);
+        app.bearer
+            .with_token(session)
+            .get("/author")
+            .await
+            .expect(403);
     }
     let lines = without_ids(audit(app.gateway(), "access_denied", 3).await);
     let (prefix, reason) = (&stored["prefix"], "ROLE_INSUFFICIENT");
@@ -103,24 +128,46 @@ async fn denials_of_api_keys_and_sessions_name_their_start(setup: TestSetup) {
 async fn uses_and_refusals_of_api_keys_are_audited_and_no_key_changes_its_own_user(
     setup: TestSetup,
 ) {
-    let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
+    let app = setup
+        .with("LOG_FORMAT", "json")
+        .with("RUST_LOG", "off")
+        .start()
+        .await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
-    let (key, stored) =
-        create_key(&app.bearer.with_token(&admin.token), &json!({ "name": "one" })).await;
+    let (key, stored) = create_key(
+        &app.bearer.with_token(&admin.token),
+        &json!({ "name": "one" }),
+    )
+    .await;
     let api = app.bearer.with_token(&key);
     let own = format!("/users/{}", admin.id);
-    let demoted = api.put(&format!("{own}/role"), &json!({ "role": "user" })).await;
+    let demoted = api
+        .put(&format!("{own}/role"), &json!({ "role": "user" }))
+        .await;
     demoted.expect_detail(403, "Insufficient privileges.");
-    let update = api.request(Method::PATCH, &own).json(&json!({ "disabled": true }));
-    api.send(update).await.expect_detail(403, "Insufficient privileges.");
+    let update = api
+        .request(Method::PATCH, &own)
+        .json(&json!({ "disabled": true }));
+    api.send(update)
+        .await
+        .expect_detail(403, "Insufficient privileges.");
     let deleted = api.send(api.request(Method::DELETE, &own)).await;
     deleted.expect_detail(403, "Insufficient privileges.");
     for _ in 0..3 {
         let unknown = format!("rgk_{}", "A".repeat(43));
-        app.bearer.with_token(&unknown).get("/profile").await.expect(401);
+        app.bearer
+            .with_token(&unknown)
+            .get("/profile")
+            .await
+            .expect(401);
     }
     // The last line, so that no earlier one can be missing.
-    let promoted = api.put(&format!("/users/{}/role", ann.id), &json!({ "role": "author" })).await;
+    let promoted = api
+        .put(
+            &format!("/users/{}/role", ann.id),
+            &json!({ "role": "author" }),
+        )
+        .await;
     promoted.expect(200);
     let changed = without_ids(audit(app.auth(), "role_changed", 1).await);
     let expected = json!({
@@ -131,11 +178,19 @@ async fn uses_and_refusals_of_api_keys_are_audited_and_no_key_changes_its_own_us
     let lines = app.auth().stderr();
     let recorded = |event: &str| {
         let lines = lines.lines().filter(|line| line.contains(event));
-        lines.map(|line| serde_json::from_str::<Value>(line).expect("JSON")).collect::<Vec<_>>()
+        lines
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+            .collect::<Vec<_>>()
     };
     let (used, refused) = (recorded("api_key_used"), recorded("api_key_refused"));
-    assert!((1..=2).contains(&used.len()) && (1..=2).contains(&refused.len()), "{lines}");
-    assert_eq!((&used[0]["key_id"], &used[0]["username"]), (&stored["id"], &json!("admin")));
+    assert!(
+        (1..=2).contains(&used.len()) && (1..=2).contains(&refused.len()),
+        "{lines}"
+    );
+    assert_eq!(
+        (&used[0]["key_id"], &used[0]["username"]),
+        (&stored["id"], &json!("admin"))
+    );
     assert_eq!(refused[0]["reason"], "unknown");
 }
 
@@ -144,7 +199,9 @@ async fn expect_addresses(auth: &Process, event: &str, expected: &[&str]) {
     let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
     eventually(&format!("{event} from {expected:?}"), async || {
         let log = auth.stderr();
-        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let lines = log
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let of_event = lines.filter(|line| line["event"] == event);
         let addresses = of_event.filter_map(|line| Some(line["client_address"].as_str()?.into()));
         (addresses.collect::<BTreeSet<String>>() == expected).then_some(())
@@ -153,7 +210,9 @@ async fn expect_addresses(auth: &Process, event: &str, expected: &[&str]) {
 }
 
 async fn decisions_about_api_keys_are_audited_with_each_client_address(setup: TestSetup) {
-    let setup = setup.with("LOG_FORMAT", "json").with("TRUSTED_PROXIES", "127.0.0.0/8");
+    let setup = setup
+        .with("LOG_FORMAT", "json")
+        .with("TRUSTED_PROXIES", "127.0.0.0/8");
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let own = app.bearer.with_token(&ann.token);
@@ -166,7 +225,9 @@ async fn decisions_about_api_keys_are_audited_with_each_client_address(setup: Te
         let use_one = || async {
             let refused = unknown.send_from(client, unknown.request(Method::GET, "/profile"));
             refused.await.expect(401);
-            good.send_from(client, good.request(Method::GET, "/profile")).await.expect(200);
+            good.send_from(client, good.request(Method::GET, "/profile"))
+                .await
+                .expect(200);
         };
         futures_util::future::join_all((0..8).map(|_| use_one())).await;
     });
@@ -179,22 +240,42 @@ async fn decisions_about_api_keys_are_audited_with_each_client_address(setup: Te
     good.send_from("192.0.2.5", post).await.expect(403);
     expect_addresses(app.auth(), "api_key_refused", &clients).await;
     let [one, two, three] = clients;
-    expect_addresses(app.auth(), "api_key_used", &[one, two, three, "192.0.2.4", "192.0.2.5"])
-        .await;
+    expect_addresses(
+        app.auth(),
+        "api_key_used",
+        &[one, two, three, "192.0.2.4", "192.0.2.5"],
+    )
+    .await;
 }
 
 async fn untrusted_and_malformed_client_addresses_of_decisions_are_ignored(setup: TestSetup) {
     for trusted in [true, false] {
-        let network = if trusted { "127.0.0.0/8" } else { "198.51.100.0/24" };
+        let network = if trusted {
+            "127.0.0.0/8"
+        } else {
+            "198.51.100.0/24"
+        };
         // `rolegate` trusts its own gateway only.
         let is_believed = trusted && !setup.is_all_in_one();
-        let setup = setup.clone().with("LOG_FORMAT", "json").with("TRUSTED_GATEWAYS", network);
+        let setup = setup
+            .clone()
+            .with("LOG_FORMAT", "json")
+            .with("TRUSTED_GATEWAYS", network);
         let app = setup.start().await;
         let ann = app.user("ann").await;
-        let (key, _) =
-            create_key(&app.bearer.with_token(&ann.token), &json!({ "name": "one" })).await;
+        let (key, _) = create_key(
+            &app.bearer.with_token(&ann.token),
+            &json!({ "name": "one" }),
+        )
+        .await;
         let mut client = grpc::client(&app.auth().address("grpc")).await;
-        let malformed = ["", "192.0.2", "192.0.2.1:80", "a\nb", "::ffff:192.0.2.1%eth0"];
+        let malformed = [
+            "",
+            "192.0.2",
+            "192.0.2.1:80",
+            "a\nb",
+            "::ffff:192.0.2.1%eth0",
+        ];
         for address in malformed.into_iter().chain(["192.0.2.1"]) {
             let item = AuthorizeRequest {
                 access_token: key.clone(),
@@ -203,10 +284,16 @@ async fn untrusted_and_malformed_client_addresses_of_decisions_are_ignored(setup
                 from_cookie: false,
             };
             client.authorize(item.clone()).await.expect("good");
-            let batch = BatchAuthorizeRequest { items: vec![item.clone(), item] };
+            let batch = BatchAuthorizeRequest {
+                items: vec![item.clone(), item],
+            };
             client.batch_authorize(batch).await.expect("decided");
         }
-        let reported = if is_believed { &["127.0.0.1", "192.0.2.1"][..] } else { &["127.0.0.1"] };
+        let reported = if is_believed {
+            &["127.0.0.1", "192.0.2.1"][..]
+        } else {
+            &["127.0.0.1"]
+        };
         expect_addresses(app.auth(), "api_key_used", reported).await;
     }
 }

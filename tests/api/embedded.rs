@@ -8,12 +8,16 @@ for_two_deployments!(default_bcrypt_cost_is_12);
 
 async fn default_bcrypt_cost_is_12(setup: e2e::TestSetup) {
     let app = setup.with_real_hashes().start().await;
-    until_served(async || app.try_register("ann", "a password").await).await.expect(200);
+    until_served(async || app.try_register("ann", "a password").await)
+        .await
+        .expect(200);
     for name in ["ann", "admin"] {
         let hash = app.database.user(name).await.expect("stored").password;
         assert!(hash.starts_with("$2b$12$") && hash.len() == 60, "{hash}");
     }
-    until_served(async || app.try_log_in("ann", "a password").await).await.expect(200);
+    until_served(async || app.try_log_in("ann", "a password").await)
+        .await
+        .expect(200);
 }
 
 /// The ports only, because tests run in parallel.
@@ -30,12 +34,17 @@ fn mode(path: &Path) -> u32 {
 #[tokio::test]
 async fn start_without_settings_prints_addresses_and_a_working_admin_password() {
     let folder = tempfile::tempdir().expect("a folder");
-    let process = Process::start(Program::Rolegate, &settings(), folder.path()).ready().await;
+    let process = Process::start(Program::Rolegate, &settings(), folder.path())
+        .ready()
+        .await;
     let data = folder.path().join("data");
     let password_file = data.join("initial-admin-password");
     let said = process.stdout();
     assert!(said.contains("rolegate.db"), "the store: {said}");
-    assert!(said.contains("initial-admin-password"), "the file of the password: {said}");
+    assert!(
+        said.contains("initial-admin-password"),
+        "the file of the password: {said}"
+    );
     assert!(said.matches("curl ").count() >= 2, "two examples: {said}");
 
     let password = std::fs::read_to_string(&password_file).expect("the password file");
@@ -45,10 +54,19 @@ async fn start_without_settings_prints_addresses_and_a_working_admin_password() 
     let bearer = Api::at(&process.address("bearer"));
     let log_in = json!({ "username": "admin", "password": password });
     let response = until_served(async || bearer.post("/login", &log_in).await).await;
-    let token = response.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
-    bearer.with_token(&token).get("/admin").await.expect_message("Welcome Admin!");
+    let token = response.expect(200).json()["access_token"]
+        .as_str()
+        .expect("a token")
+        .to_owned();
+    bearer
+        .with_token(&token)
+        .get("/admin")
+        .await
+        .expect_message("Welcome Admin!");
     let basic = Api::at(&process.address("basic")).with_basic("admin", password);
-    until_served(async || basic.get("/protected").await).await.expect_message("Welcome admin!");
+    until_served(async || basic.get("/protected").await)
+        .await
+        .expect_message("Welcome admin!");
 
     assert_eq!(mode(&data) & 0o077, 0, "the folder is private");
     for file in std::fs::read_dir(&data).expect("a folder") {
@@ -60,19 +78,30 @@ async fn start_without_settings_prints_addresses_and_a_working_admin_password() 
 #[tokio::test]
 async fn second_start_keeps_the_data_of_the_first() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut first =
-        Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
+    let mut first = Process::start(Program::FastHashRolegate, &settings(), folder.path())
+        .ready()
+        .await;
     let password_file = folder.path().join("data/initial-admin-password");
     let password = std::fs::read_to_string(&password_file).expect("the password file");
     let log_in = json!({ "username": "admin", "password": password.trim_end() });
-    let response = Api::at(&first.address("bearer")).post("/login", &log_in).await;
-    let token = response.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
+    let response = Api::at(&first.address("bearer"))
+        .post("/login", &log_in)
+        .await;
+    let token = response.expect(200).json()["access_token"]
+        .as_str()
+        .expect("a token")
+        .to_owned();
     first.kill().await;
 
-    let second =
-        Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
+    let second = Process::start(Program::FastHashRolegate, &settings(), folder.path())
+        .ready()
+        .await;
     let bearer = Api::at(&second.address("bearer"));
-    bearer.with_token(&token).get("/admin").await.expect_message("Welcome Admin!");
+    bearer
+        .with_token(&token)
+        .get("/admin")
+        .await
+        .expect_message("Welcome Admin!");
     bearer.post("/login", &log_in).await.expect(200);
     let unchanged = std::fs::read_to_string(&password_file).expect("it is still there");
     assert_eq!(unchanged, password);
@@ -82,7 +111,10 @@ async fn second_start_keeps_the_data_of_the_first() {
 async fn log_in(bearer: &Api, username: &str, password: &str) -> Api {
     let body = json!({ "username": username, "password": password });
     let response = bearer.post("/login", &body).await;
-    let token = response.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
+    let token = response.expect(200).json()["access_token"]
+        .as_str()
+        .expect("a token")
+        .to_owned();
     bearer.with_token(&token)
 }
 
@@ -90,8 +122,9 @@ async fn log_in(bearer: &Api, username: &str, password: &str) -> Api {
 async fn generated_admin_password_file_is_removed_when_the_password_changes() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("data/initial-admin-password");
-    let mut process =
-        Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
+    let mut process = Process::start(Program::FastHashRolegate, &settings(), folder.path())
+        .ready()
+        .await;
     let password = std::fs::read_to_string(&file).expect("the password file");
     let bearer = Api::at(&process.address("bearer"));
     let admin = log_in(&bearer, "admin", password.trim_end()).await;
@@ -115,8 +148,9 @@ async fn generated_admin_password_file_is_removed_when_the_password_changes() {
     process.kill().await;
     std::fs::write(&file, password).expect("written");
     std::fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("changed");
-    let process =
-        Process::start(Program::FastHashRolegate, &settings(), folder.path()).ready().await;
+    let process = Process::start(Program::FastHashRolegate, &settings(), folder.path())
+        .ready()
+        .await;
     assert!(!file.exists() && !process.stdout().contains("initial-admin-password"));
     log_in(&Api::at(&process.address("bearer")), "admin", "mine").await;
 }
@@ -133,19 +167,41 @@ async fn generated_admin_password_file_survives_logouts_and_restarts() {
     admin.post("/logout", &json!({})).await.expect(200);
     process.kill().await;
     let mut process = start().ready().await;
-    assert!(process.stdout().contains("initial-admin-password"), "{}", process.stdout());
-    assert_eq!(std::fs::read_to_string(&file).expect("it is still there"), password);
-    log_in(&Api::at(&process.address("bearer")), "admin", password.trim_end()).await;
+    assert!(
+        process.stdout().contains("initial-admin-password"),
+        "{}",
+        process.stdout()
+    );
+    assert_eq!(
+        std::fs::read_to_string(&file).expect("it is still there"),
+        password
+    );
+    log_in(
+        &Api::at(&process.address("bearer")),
+        "admin",
+        password.trim_end(),
+    )
+    .await;
     process.kill().await;
 
     // With another database, whose admin has another password, and then with its own again.
     let mut other = settings();
     other.insert("DATABASE_URL".to_owned(), "sqlite://other.db".to_owned());
     let elsewhere = tempfile::tempdir().expect("a folder");
-    let seed = [&other, &[("DEFAULT_ADMIN_PASSWORD".to_owned(), "sesame".to_owned())].into()];
-    let seed = seed.into_iter().flatten().map(|(name, value)| (name.clone(), value.clone()));
+    let seed = [
+        &other,
+        &[("DEFAULT_ADMIN_PASSWORD".to_owned(), "sesame".to_owned())].into(),
+    ];
+    let seed = seed
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.clone(), value.clone()));
     let program = Program::FastHashRolegate;
-    Process::start(program, &seed.collect(), elsewhere.path()).ready().await.kill().await;
+    Process::start(program, &seed.collect(), elsewhere.path())
+        .ready()
+        .await
+        .kill()
+        .await;
     let database = elsewhere.path().join("other.db").display().to_string();
     other.insert("DATABASE_URL".to_owned(), format!("sqlite://{database}"));
     let mut process = Process::start(program, &other, folder.path()).ready().await;
@@ -153,5 +209,8 @@ async fn generated_admin_password_file_survives_logouts_and_restarts() {
     let own = json!({ "current_password": "sesame", "new_password": "mine" });
     admin.put("/profile/password", &own).await.expect(200);
     process.kill().await;
-    assert_eq!(std::fs::read_to_string(&file).expect("it is still there"), password);
+    assert_eq!(
+        std::fs::read_to_string(&file).expect("it is still there"),
+        password
+    );
 }

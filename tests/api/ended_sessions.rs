@@ -25,21 +25,42 @@ async fn bad_sessions_of_every_kind_get_one_response(setup: TestSetup) {
     first.expect_detail(401, ENDED);
     first.expect_header("www-authenticate", Some("Bearer error=\"invalid_token\""));
     let (idle, _) = create_session(&app.bearer, "ann", &ann.password).await;
-    app.database.execute("UPDATE api_key SET created_at = created_at - 43200").await;
+    app.database
+        .execute("UPDATE api_key SET created_at = created_at - 43200")
+        .await;
     let (old, _) = create_session(&app.bearer, "ann", &ann.password).await;
-    app.database.execute("UPDATE api_key SET expires_at = 1 WHERE id > 1").await;
-    let (key, _) =
-        create_key(&app.bearer.with_token(&ann.token), &json!({ "name": "export" })).await;
+    app.database
+        .execute("UPDATE api_key SET expires_at = 1 WHERE id > 1")
+        .await;
+    let (key, _) = create_key(
+        &app.bearer.with_token(&ann.token),
+        &json!({ "name": "export" }),
+    )
+    .await;
     let key_as_session = key.replacen("rgk_", "rgs_", 1);
     let long = format!("rgs_{}", "A".repeat(5_000));
     let padded = format!("{unknown}=");
-    for bad in ["rgs_", "rgs_x", &long, &padded, &key_as_session, &idle, &old] {
+    for bad in [
+        "rgs_",
+        "rgs_x",
+        &long,
+        &padded,
+        &key_as_session,
+        &idle,
+        &old,
+    ] {
         let other = app.bearer.with_token(bad).get("/profile").await;
         assert_eq!(other.comparable(), first.comparable(), "{bad}");
     }
     // Whatever the clock says later, what was idle has ended.
-    app.database.execute("UPDATE api_key SET created_at = created_at + 43200").await;
-    app.bearer.with_token(&idle).get("/profile").await.expect_json(401, &first.json());
+    app.database
+        .execute("UPDATE api_key SET created_at = created_at + 43200")
+        .await;
+    app.bearer
+        .with_token(&idle)
+        .get("/profile")
+        .await
+        .expect_json(401, &first.json());
 }
 
 async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it(setup: TestSetup) {
@@ -61,13 +82,21 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it(setup: TestSe
     // By an access token and by an admin none is spared.
     let by_token = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
     let body = json!({ "current_password": ann.password, "new_password": "by a token" });
-    app.bearer.with_token(&by_token.token).put("/profile/password", &body).await.expect(200);
+    app.bearer
+        .with_token(&by_token.token)
+        .put("/profile/password", &body)
+        .await
+        .expect(200);
     own.get("/profile").await.expect_detail(401, ENDED);
     "by a token".clone_into(&mut ann.password);
     let (own, _) = sign_in(&app, &ann).await;
     let path = format!("/users/{}/password", ann.id);
     let set = json!({ "password": "by an admin" });
-    app.bearer.with_token(&admin.token).put(&path, &set).await.expect(200);
+    app.bearer
+        .with_token(&admin.token)
+        .put(&path, &set)
+        .await
+        .expect(200);
     own.get("/profile").await.expect_detail(401, ENDED);
 }
 
@@ -82,9 +111,15 @@ async fn a_session_that_ended_on_one_replica_has_ended_on_all(setup: TestSetup) 
         for replica in &replicas {
             replica.with_token(&token).get("/profile").await.expect(200);
         }
-        log_out(&ender.with_token(&token)).await.expect_message("Logged out.");
+        log_out(&ender.with_token(&token))
+            .await
+            .expect_message("Logged out.");
         for replica in &replicas {
-            replica.with_token(&token).get("/profile").await.expect_detail(401, ENDED);
+            replica
+                .with_token(&token)
+                .get("/profile")
+                .await
+                .expect_detail(401, ENDED);
         }
     }
 }
@@ -96,7 +131,9 @@ async fn sessions_of_a_disabled_or_deleted_user_never_live_again(setup: TestSetu
     let path = format!("/users/{}", ann.id);
     let (first, _) = sign_in(&app, &ann).await;
     for disabled in [true, false] {
-        let update = as_admin.request(Method::PATCH, &path).json(&json!({ "disabled": disabled }));
+        let update = as_admin
+            .request(Method::PATCH, &path)
+            .json(&json!({ "disabled": disabled }));
         app.bearer.send(update).await.expect(200);
         first.get("/profile").await.expect_detail(401, ENDED);
     }
@@ -105,5 +142,8 @@ async fn sessions_of_a_disabled_or_deleted_user_never_live_again(setup: TestSetu
     delete(&as_admin, &path).await.expect(200);
     second.get("/profile").await.expect_detail(401, ENDED);
     let successor = app.user("ann").await;
-    assert_eq!(listed(&app.bearer.with_token(&successor.token)).await, [0; 0]);
+    assert_eq!(
+        listed(&app.bearer.with_token(&successor.token)).await,
+        [0; 0]
+    );
 }

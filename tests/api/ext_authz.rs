@@ -28,7 +28,10 @@ fn bearer(token: &str) -> String {
 }
 
 fn basic(username: &str, password: &str) -> String {
-    format!("Basic {}", STANDARD.encode(format!("{username}:{password}")))
+    format!(
+        "Basic {}",
+        STANDARD.encode(format!("{username}:{password}"))
+    )
 }
 
 async fn ask(client: &Client, roles: &str, authorization: &str) -> Decision {
@@ -49,8 +52,10 @@ async fn the_stored_role_decides_at_once(setup: TestSetup) {
                 let decision = ask(&client, roles, authorization).await;
                 decision.expect_passed(ann.id, encoded, role);
             }
-            let others: Vec<_> =
-                ["user", "author", "admin"].into_iter().filter(|it| *it != role).collect();
+            let others: Vec<_> = ["user", "author", "admin"]
+                .into_iter()
+                .filter(|it| *it != role)
+                .collect();
             let denied = ask(&client, &others.join(","), authorization).await;
             denied.expect_refused(7, 403, "Insufficient privileges.");
         }
@@ -61,15 +66,26 @@ async fn the_stored_role_decides_at_once(setup: TestSetup) {
             && line.contains("author,admin")
     };
     app.auth().logs("the denial", is_audited).await;
-    ask(&client, "admin", &credentials[0]).await.expect_refused(7, 403, "Insufficient privileges.");
-    app.auth().logs("the last denial", |line| line.contains(r#"required_roles="admin""#)).await;
+    ask(&client, "admin", &credentials[0])
+        .await
+        .expect_refused(7, 403, "Insufficient privileges.");
+    app.auth()
+        .logs("the last denial", |line| {
+            line.contains(r#"required_roles="admin""#)
+        })
+        .await;
     let log = app.auth().stderr();
     assert!(!log.contains("month=5"), "the query is in the log");
     // Of nine denials, one for each requirement.
     let minutes = 1 + started.elapsed().as_secs() / 60;
-    assert!(log.matches("access_denied").count() as u64 <= 4 * minutes, "{log}");
+    assert!(
+        log.matches("access_denied").count() as u64 <= 4 * minutes,
+        "{log}"
+    );
     app.database.delete(&ann.username).await;
-    ask(&client, "*", &credentials[0]).await.expect_refused(16, 401, "User not found.");
+    ask(&client, "*", &credentials[0])
+        .await
+        .expect_refused(16, 401, "User not found.");
     let refused = ask(&client, "*", &credentials[1]).await;
     refused.expect_refused(16, 401, "Invalid username or password.");
 }
@@ -82,9 +98,19 @@ async fn refusals_are_those_of_the_gateway(setup: TestSetup) {
     let invalid = "Bearer error=\"invalid_token\"";
     for (authorization, challenge, detail, reason) in [
         ("", "Bearer", "Not authenticated.", "NOT_AUTHENTICATED"),
-        ("Digest x", "Bearer", "Not authenticated.", "NOT_AUTHENTICATED"),
+        (
+            "Digest x",
+            "Bearer",
+            "Not authenticated.",
+            "NOT_AUTHENTICATED",
+        ),
         (&*twice, "Bearer", "Not authenticated.", "NOT_AUTHENTICATED"),
-        ("Bearer x", invalid, "Invalid or expired token.", "TOKEN_INVALID"),
+        (
+            "Bearer x",
+            invalid,
+            "Invalid or expired token.",
+            "TOKEN_INVALID",
+        ),
         (
             &*basic("admin", "wrong"),
             "Bearer",
@@ -100,8 +126,16 @@ async fn refusals_are_those_of_the_gateway(setup: TestSetup) {
     ] {
         let refused = ask(&client, "*", authorization).await;
         refused.expect_refused(16, 401, detail);
-        assert_eq!(refused.values("rolegate-reason"), [reason], "{authorization}");
-        assert_eq!(refused.values("www-authenticate"), [challenge, "Basic"], "{authorization}");
+        assert_eq!(
+            refused.values("rolegate-reason"),
+            [reason],
+            "{authorization}"
+        );
+        assert_eq!(
+            refused.values("www-authenticate"),
+            [challenge, "Basic"],
+            "{authorization}"
+        );
     }
     let refused = decide(&client, check(Some("*"), None)).await;
     refused.expect_refused(16, 401, "Not authenticated.");
@@ -118,7 +152,9 @@ async fn a_route_without_a_valid_requirement_admits_no_request_and_is_in_the_log
     for roles in ["", "root", "admin,root", "**", "Admin"] {
         let refused = ask(&client, roles, &token).await;
         refused.expect_refused(3, 500, "Internal server error.");
-        ask(&client, roles, "").await.expect_refused(16, 401, "Not authenticated.");
+        ask(&client, roles, "")
+            .await
+            .expect_refused(16, 401, "Not authenticated.");
     }
     let names_the_route = |line: &str| {
         line.contains("WARN") && line.contains("app.example") && line.contains("/reports")
@@ -136,14 +172,23 @@ async fn guesses_count_for_the_client_that_a_trusted_envoy_reports(setup: TestSe
     let (guesser, home) = ("203.0.113.5", "198.51.100.7");
     let ask = async |address: &str, password: &str| {
         let authorization = basic("admin", password);
-        decide(&client, from(address, check(Some("*"), Some(&authorization)))).await
+        decide(
+            &client,
+            from(address, check(Some("*"), Some(&authorization))),
+        )
+        .await
     };
     for _ in 0..2 {
-        ask(guesser, "wrong").await.expect_refused(16, 401, "Invalid username or password.");
+        ask(guesser, "wrong")
+            .await
+            .expect_refused(16, 401, "Invalid username or password.");
     }
     let refused = ask(guesser, ADMIN_PASSWORD).await;
     refused.expect_refused(8, 429, "Too many attempts, try again later.");
-    assert_eq!(ask(home, ADMIN_PASSWORD).await.code, if is_trusted { 0 } else { 8 });
+    assert_eq!(
+        ask(home, ADMIN_PASSWORD).await.code,
+        if is_trusted { 0 } else { 8 }
+    );
     let is_warning = |line: &str| line.contains("source.address, which is ignored");
     if is_trusted {
         assert!(!app.auth().stderr().lines().any(is_warning));
@@ -165,7 +210,10 @@ async fn a_request_with_large_headers_gets_an_answer(setup: TestSetup) {
 async fn an_outage_is_closed_and_never_a_denial(setup: TestSetup) {
     let mut app = setup.with_database_proxy().start().await;
     let client = client(&app).await;
-    let credentials = [bearer(&app.admin().await.token), basic("admin", ADMIN_PASSWORD)];
+    let credentials = [
+        bearer(&app.admin().await.token),
+        basic("admin", ADMIN_PASSWORD),
+    ];
     app.database_proxy().cut();
     for authorization in &credentials {
         let refused = ask(&client, "*", authorization).await;
@@ -178,7 +226,11 @@ async fn an_outage_is_closed_and_never_a_denial(setup: TestSetup) {
     for authorization in &credentials {
         let mut request = tonic::Request::new(check(Some("*"), Some(authorization)));
         request.set_timeout(std::time::Duration::from_secs(4));
-        let response = client.clone().check(request).await.expect("an answer in time");
+        let response = client
+            .clone()
+            .check(request)
+            .await
+            .expect("an answer in time");
         let refused = ext_authz::decision(response.into_inner());
         refused.expect_refused(14, 503, "Service temporarily unavailable.");
     }

@@ -28,14 +28,20 @@ async fn start(setup: TestSetup) -> TestApp {
 }
 
 fn basic(username: &str, password: &str) -> String {
-    format!("Basic {}", STANDARD.encode(format!("{username}:{password}")))
+    format!(
+        "Basic {}",
+        STANDARD.encode(format!("{username}:{password}"))
+    )
 }
 
 fn item(credential: &str, names: &[&str]) -> AuthorizeRequest {
     let role_names = names.iter().map(|&name| name.to_owned()).collect();
     AuthorizeRequest {
         access_token: credential.to_owned(),
-        requirement: Some(Requirement::Roles(AllowedRoles { role_names, roles: vec![] })),
+        requirement: Some(Requirement::Roles(AllowedRoles {
+            role_names,
+            roles: vec![],
+        })),
         client_address: None,
         from_cookie: false,
     }
@@ -49,18 +55,31 @@ async fn an_extra_role_is_assigned_listed_and_required_everywhere(setup: TestSet
     as_admin.get("/roles").await.expect_json(200, &roles);
     let refused = app.bearer.with_token(&ann.token).get("/roles").await;
     refused.expect_detail(403, "Insufficient privileges.");
-    app.set_role(&admin, &ann, "editor").await.expect_message("User role updated successfully.");
+    app.set_role(&admin, &ann, "editor")
+        .await
+        .expect_message("User role updated successfully.");
     let body = json!({ "username": "eve", "password": "password of eve", "role": "auditor" });
-    assert_eq!(as_admin.post("/users", &body).await.expect(201).json()["role"], "auditor");
+    assert_eq!(
+        as_admin.post("/users", &body).await.expect(201).json()["role"],
+        "auditor"
+    );
     for (role, name) in [("editor", "ann"), ("auditor", "eve")] {
-        let page = as_admin.get(&format!("/users?role={role}")).await.expect(200).json();
+        let page = as_admin
+            .get(&format!("/users?role={role}"))
+            .await
+            .expect(200)
+            .json();
         assert_eq!(
             (&page["users"][0]["username"], &page["users"][1]),
             (&json!(name), &json!(null))
         );
     }
     let profile = json!({ "message": "Welcome ann!", "role": "editor" });
-    app.bearer.with_token(&ann.token).get("/profile").await.expect_json(200, &profile);
+    app.bearer
+        .with_token(&ann.token)
+        .get("/profile")
+        .await
+        .expect_json(200, &profile);
     for path in ["/author", "/admin"] {
         let refused = app.bearer.with_token(&ann.token).get(path).await;
         refused.expect_detail(403, "Insufficient privileges.");
@@ -76,10 +95,15 @@ async fn an_extra_role_is_assigned_listed_and_required_everywhere(setup: TestSet
         ("auditor", false),
         ("user,author,admin", false),
     ] {
-        for caller in [proxy.with_token(&ann.token), proxy.with_basic("ann", &ann.password)] {
+        for caller in [
+            proxy.with_token(&ann.token),
+            proxy.with_basic("ann", &ann.password),
+        ] {
             let response = caller.get(&format!("/authorize?roles={roles}")).await;
             if passes {
-                response.expect(200).expect_header("rolegate-role", Some("editor"));
+                response
+                    .expect(200)
+                    .expect_header("rolegate-role", Some("editor"));
             } else {
                 response.expect_detail(403, "Insufficient privileges.");
             }
@@ -96,7 +120,11 @@ async fn an_extra_role_is_assigned_listed_and_required_everywhere(setup: TestSet
         let names: Vec<_> = roles.split(',').collect();
         let outcome = client.authorize(item(&ann.token, &names)).await;
         if passes {
-            let user = outcome.expect("it passes").into_inner().user.expect("a user");
+            let user = outcome
+                .expect("it passes")
+                .into_inner()
+                .user
+                .expect("a user");
             // A client of the version before reads what any user may do.
             assert_eq!((&*user.role_name, user.role()), ("editor", Role::User));
         } else {
@@ -111,11 +139,23 @@ async fn an_unknown_role_in_a_requirement_fails_alone_and_decides_nothing(setup:
     app.set_role(&admin, &ann, "editor").await.expect(200);
     let proxy = Api::at(&app.gateway().address("forward"));
     let detail = "Query parameter \"roles\" must be names of roles, separated by commas.";
-    let lists = ["edit", "editor,edit", "edit,admin", "editor,", "", "Editor", "*", "admin editor"];
+    let lists = [
+        "edit",
+        "editor,edit",
+        "edit,admin",
+        "editor,",
+        "",
+        "Editor",
+        "*",
+        "admin editor",
+    ];
     for roles in lists {
         let path = format!("/authorize?roles={roles}");
         // Who is not authenticated learns nothing of the configuration.
-        proxy.get(&path).await.expect_detail(401, "Not authenticated.");
+        proxy
+            .get(&path)
+            .await
+            .expect_detail(401, "Not authenticated.");
         let refused = proxy.with_token("rgs_x").get(&path).await;
         refused.expect_detail(401, "Invalid or expired token.");
         let refused = proxy.with_basic("ann", "wrong").get(&path).await;
@@ -126,12 +166,20 @@ async fn an_unknown_role_in_a_requirement_fails_alone_and_decides_nothing(setup:
             proxy.with_token(&admin.token),
         ] {
             let refused = caller.get(&path).await;
-            refused.expect_detail(400, detail).expect_header("rolegate-role", None);
+            refused
+                .expect_detail(400, detail)
+                .expect_header("rolegate-role", None);
         }
     }
 
     let mut client = grpc::client(&app.auth().address("grpc")).await;
-    for names in [&["edit"][..], &["editor", "edit"], &["admin", ""], &["Editor"], &[]] {
+    for names in [
+        &["edit"][..],
+        &["editor", "edit"],
+        &["admin", ""],
+        &["Editor"],
+        &[],
+    ] {
         let invalid = client.authorize(item(&ann.token, names)).await;
         grpc::expect_error(invalid, tonic::Code::InvalidArgument, "REQUEST_INVALID");
     }
@@ -142,13 +190,26 @@ async fn an_unknown_role_in_a_requirement_fails_alone_and_decides_nothing(setup:
         item(&ann.token, &["auditor"]),
         item(&admin.token, &["admin"]),
     ];
-    let batch = client.batch_authorize(BatchAuthorizeRequest { items }).await.expect("decided");
-    let outcomes = batch.into_inner().outcomes.into_iter().map(|outcome| match outcome.outcome {
-        Some(Outcome::User(user)) => user.role_name,
-        Some(Outcome::RefusalReason(reason)) => reason,
-        None => panic!("no outcome"),
-    });
-    let expected = ["editor", "REQUEST_INVALID", "TOKEN_INVALID", "ROLE_INSUFFICIENT", "admin"];
+    let batch = client
+        .batch_authorize(BatchAuthorizeRequest { items })
+        .await
+        .expect("decided");
+    let outcomes = batch
+        .into_inner()
+        .outcomes
+        .into_iter()
+        .map(|outcome| match outcome.outcome {
+            Some(Outcome::User(user)) => user.role_name,
+            Some(Outcome::RefusalReason(reason)) => reason,
+            None => panic!("no outcome"),
+        });
+    let expected = [
+        "editor",
+        "REQUEST_INVALID",
+        "TOKEN_INVALID",
+        "ROLE_INSUFFICIENT",
+        "admin",
+    ];
     assert_eq!(outcomes.collect::<Vec<_>>(), expected);
     let verify = |password: &str| VerifyCredentialsRequest {
         username: "ann".to_owned(),
@@ -189,35 +250,59 @@ async fn a_stored_role_that_does_not_exist_grants_what_any_user_may(setup: TestS
     own.get("/profile").await.expect_json(200, &profile);
     assert_eq!(own.get("/me").await.expect(200).json()["role"], "user");
     for path in ["/author", "/admin", "/users"] {
-        own.get(path).await.expect_detail(403, "Insufficient privileges.");
+        own.get(path)
+            .await
+            .expect_detail(403, "Insufficient privileges.");
     }
     let proxy = Api::at(&app.gateway().address("forward"));
-    for caller in [proxy.with_token(&ann.token), proxy.with_basic("ann", &ann.password)] {
+    for caller in [
+        proxy.with_token(&ann.token),
+        proxy.with_basic("ann", &ann.password),
+    ] {
         for query in ["", "?roles=user"] {
             let passed = caller.get(&format!("/authorize{query}")).await;
-            passed.expect(200).expect_header("rolegate-role", Some("user"));
+            passed
+                .expect(200)
+                .expect_header("rolegate-role", Some("user"));
         }
-        let denied = caller.get("/authorize?roles=editor,auditor,author,admin").await;
+        let denied = caller
+            .get("/authorize?roles=editor,auditor,author,admin")
+            .await;
         denied.expect_detail(403, "Insufficient privileges.");
-        caller.get("/authorize?roles=removed").await.expect_error(400);
+        caller
+            .get("/authorize?roles=removed")
+            .await
+            .expect_error(400);
     }
-    let form = proxy.with_token(&admin.token).request(Method::POST, "/introspect");
+    let form = proxy
+        .with_token(&admin.token)
+        .request(Method::POST, "/introspect");
     let form = form.header("content-type", "application/x-www-form-urlencoded");
-    let active = proxy.send(form.body(format!("token={}", ann.token))).await.expect(200).json();
+    let active = proxy
+        .send(form.body(format!("token={}", ann.token)))
+        .await
+        .expect(200)
+        .json();
     assert_eq!(active["role"], "user");
     let envoy = ext_authz::client(&app.auth().address("grpc")).await;
     let check = ext_authz::check(Some("*"), Some(&format!("Bearer {}", ann.token)));
-    ext_authz::decide(&envoy, check).await.expect_passed(ann.id, "ann", "user");
+    ext_authz::decide(&envoy, check)
+        .await
+        .expect_passed(ann.id, "ann", "user");
     let mut client = grpc::client(&app.auth().address("grpc")).await;
-    let user = client.authorize(item(&ann.token, &["user"])).await.expect("it passes");
+    let user = client
+        .authorize(item(&ann.token, &["user"]))
+        .await
+        .expect("it passes");
     let user = user.into_inner().user.expect("a user");
     let told = (&*user.role_name, &*user.unknown_role_name, user.role());
     assert_eq!(told, ("user", "removed", Role::User));
     // Admins see what is stored, and can change it.
     let as_admin = app.bearer.with_token(&admin.token);
-    for (path, pointer) in
-        [(format!("/users/{}", ann.id), "/role"), ("/users".to_owned(), "/users/1/role")]
-    {
+    for (path, pointer) in [
+        (format!("/users/{}", ann.id), "/role"),
+        ("/users".to_owned(), "/users/1/role"),
+    ] {
         let body = as_admin.get(&path).await.expect(200).json();
         assert_eq!(body.pointer(pointer), Some(&json!("removed")), "{body}");
     }
@@ -233,7 +318,13 @@ async fn a_key_for_an_extra_role_acts_by_the_lower_of_both(setup: TestSetup) {
     assert_eq!(stored["role"], "editor");
     let path = format!("/users/{}/keys", ann.id);
     let body = json!({ "name": "b", "role": "auditor" });
-    let made = app.bearer.with_token(&admin.token).post(&path, &body).await.expect(201).json();
+    let made = app
+        .bearer
+        .with_token(&admin.token)
+        .post(&path, &body)
+        .await
+        .expect(201)
+        .json();
     assert_eq!(made["role"], "auditor");
     for (role, acts_as) in [
         ("user", "user"),
@@ -253,15 +344,38 @@ async fn names_of_no_role_are_refused_wherever_a_role_is_set(setup: TestSetup) {
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let as_admin = app.bearer.with_token(&admin.token);
     let long = "x".repeat(33);
-    for name in ["edit", "Editor", "editor ", "editor,auditor", "editor\0", "éditor", "", &long] {
-        app.set_role(&admin, &ann, name).await.expect_detail(400, "Invalid role.");
+    for name in [
+        "edit",
+        "Editor",
+        "editor ",
+        "editor,auditor",
+        "editor\0",
+        "éditor",
+        "",
+        &long,
+    ] {
+        app.set_role(&admin, &ann, name)
+            .await
+            .expect_detail(400, "Invalid role.");
         let body = json!({ "username": "eve", "password": "password of eve", "role": name });
-        as_admin.post("/users", &body).await.expect_detail(400, "Invalid role.");
+        as_admin
+            .post("/users", &body)
+            .await
+            .expect_detail(400, "Invalid role.");
         let body = json!({ "name": "a", "role": name });
-        as_admin.post("/profile/keys", &body).await.expect_detail(400, "Invalid role.");
+        as_admin
+            .post("/profile/keys", &body)
+            .await
+            .expect_detail(400, "Invalid role.");
         let path = format!("/users/{}/keys", ann.id);
-        as_admin.post(&path, &body).await.expect_detail(400, "Invalid role.");
+        as_admin
+            .post(&path, &body)
+            .await
+            .expect_detail(400, "Invalid role.");
     }
-    as_admin.get("/users?role=edit").await.expect_detail(400, "Invalid role.");
+    as_admin
+        .get("/users?role=edit")
+        .await
+        .expect_detail(400, "Invalid role.");
     assert_eq!(app.database.user("ann").await.expect("stored").role, "user");
 }

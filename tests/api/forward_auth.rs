@@ -29,12 +29,15 @@ fn proxy_address(app: &TestApp) -> Api {
 async fn introspect(api: &Api, token: &str) -> TestResponse {
     let form = format!("token={token}&token_type_hint=access_token");
     let request = api.request(Method::POST, "/introspect").body(form);
-    api.send(request.header("content-type", "application/x-www-form-urlencoded")).await
+    api.send(request.header("content-type", "application/x-www-form-urlencoded"))
+        .await
 }
 
 #[track_caller]
 fn expect_passed(response: &TestResponse, id: i64, username: &str, role: &str) {
-    response.expect(200).expect_header("rolegate-user-id", Some(&id.to_string()));
+    response
+        .expect(200)
+        .expect_header("rolegate-user-id", Some(&id.to_string()));
     response.expect_header("rolegate-username", Some(username));
     response.expect_header("rolegate-role", Some(role));
     response.expect_header("cache-control", Some("no-store"));
@@ -46,7 +49,10 @@ async fn a_proxy_gets_the_stored_role_at_once(setup: TestSetup) {
     let proxy = proxy_address(&app);
     let ann = app.user("j\u{f6}rg, 1").await;
     let encoded = "j%C3%B6rg%2C%201";
-    let callers = [proxy.with_token(&ann.token), proxy.with_basic(&ann.username, &ann.password)];
+    let callers = [
+        proxy.with_token(&ann.token),
+        proxy.with_basic(&ann.username, &ann.password),
+    ];
     for role in ["user", "author", "admin", "user"] {
         app.database.set_role(&ann.username, role).await;
         for caller in &callers {
@@ -54,9 +60,13 @@ async fn a_proxy_gets_the_stored_role_at_once(setup: TestSetup) {
                 let response = caller.get(&format!("/authorize{query}")).await;
                 expect_passed(&response, ann.id, encoded, role);
             }
-            let others: Vec<_> =
-                ["user", "author", "admin"].into_iter().filter(|it| *it != role).collect();
-            let denied = caller.get(&format!("/authorize?roles={}", others.join(","))).await;
+            let others: Vec<_> = ["user", "author", "admin"]
+                .into_iter()
+                .filter(|it| *it != role)
+                .collect();
+            let denied = caller
+                .get(&format!("/authorize?roles={}", others.join(",")))
+                .await;
             denied.expect_detail(403, "Insufficient privileges.");
             denied.expect_header("rolegate-user-id", None);
         }
@@ -67,26 +77,50 @@ async fn a_proxy_gets_the_stored_role_at_once(setup: TestSetup) {
         for caller in &callers {
             caller.get(&path).await.expect_detail(400, no_roles);
         }
-        proxy.get(&path).await.expect_detail(401, "Not authenticated.");
+        proxy
+            .get(&path)
+            .await
+            .expect_detail(401, "Not authenticated.");
     }
     let is_mistake = |line: &str| line.contains("WARN") && line.contains("names of no role");
     // That of the last URL, which has no name.
-    app.gateway().logs("names", |line| is_mistake(line) && line.contains("\"\"")).await;
+    app.gateway()
+        .logs("names", |line| is_mistake(line) && line.contains("\"\""))
+        .await;
     let stderr = app.gateway().stderr();
     assert_eq!(stderr.lines().filter(|line| is_mistake(line)).count(), 5);
     app.database.delete(&ann.username).await;
-    callers[0].get("/authorize").await.expect_detail(401, "User not found.");
-    callers[1].get("/authorize").await.expect_detail(401, "Invalid username or password.");
-    proxy.get("/authorize").await.expect_detail(401, "Not authenticated.");
-    callers[0].get("/authorize?roles=root").await.expect_detail(401, "User not found.");
+    callers[0]
+        .get("/authorize")
+        .await
+        .expect_detail(401, "User not found.");
+    callers[1]
+        .get("/authorize")
+        .await
+        .expect_detail(401, "Invalid username or password.");
+    proxy
+        .get("/authorize")
+        .await
+        .expect_detail(401, "Not authenticated.");
+    callers[0]
+        .get("/authorize?roles=root")
+        .await
+        .expect_detail(401, "User not found.");
     proxy.get("/profile").await.expect_detail(404, "Not Found");
 }
 
 async fn denials_of_both_schemes_name_the_actor_in_the_audit_log(setup: TestSetup) {
-    let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
+    let app = setup
+        .with("LOG_FORMAT", "json")
+        .with("RUST_LOG", "off")
+        .start()
+        .await;
     let proxy = proxy_address(&app);
     let (ann, bob) = (app.user("ann").await, app.user("bob").await);
-    let callers = [proxy.with_token(&ann.token), proxy.with_basic("bob", &bob.password)];
+    let callers = [
+        proxy.with_token(&ann.token),
+        proxy.with_basic("bob", &bob.password),
+    ];
     // Invented methods count as one.
     for method in [&b"GET"[..], b"AAAA", b"AAAB", b"GET"] {
         for caller in &callers {
@@ -97,7 +131,10 @@ async fn denials_of_both_schemes_name_the_actor_in_the_audit_log(setup: TestSetu
     }
     let lines = audit(app.gateway(), "access_denied", 4).await;
     let fields = ["actor_id", "actor", "method", "route", "required_roles"];
-    let denied: Vec<_> = lines.iter().map(|line| fields.map(|field| line[field].clone())).collect();
+    let denied: Vec<_> = lines
+        .iter()
+        .map(|line| fields.map(|field| line[field].clone()))
+        .collect();
     let of = |user: &TestUser, method: &str| {
         [
             json!(user.id),
@@ -107,23 +144,38 @@ async fn denials_of_both_schemes_name_the_actor_in_the_audit_log(setup: TestSetu
             json!("author,admin"),
         ]
     };
-    assert_eq!(denied, [of(&ann, "GET"), of(&bob, "GET"), of(&ann, "_OTHER"), of(&bob, "_OTHER")]);
+    assert_eq!(
+        denied,
+        [
+            of(&ann, "GET"),
+            of(&bob, "GET"),
+            of(&ann, "_OTHER"),
+            of(&bob, "_OTHER")
+        ]
+    );
 }
 
 async fn guesses_count_for_the_client_that_a_trusted_proxy_reports(setup: TestSetup) {
-    let setup = setup.with("TRUSTED_PROXIES", "127.0.0.0/8").with("LOGIN_FAILURE_LIMIT", "2");
+    let setup = setup
+        .with("TRUSTED_PROXIES", "127.0.0.0/8")
+        .with("LOGIN_FAILURE_LIMIT", "2");
     let app = setup.start().await;
     let proxy = proxy_address(&app);
     let (guesser, home) = ("203.0.113.5", "198.51.100.7");
     let ask = async |address: &str, password: &str| {
         let api = proxy.with_basic("admin", password);
-        api.send_from(address, api.request(Method::GET, "/authorize")).await
+        api.send_from(address, api.request(Method::GET, "/authorize"))
+            .await
     };
     for _ in 0..2 {
-        ask(guesser, "wrong").await.expect_detail(401, "Invalid username or password.");
+        ask(guesser, "wrong")
+            .await
+            .expect_detail(401, "Invalid username or password.");
     }
     let refused = ask(guesser, ADMIN_PASSWORD).await;
-    refused.expect_detail(429, "Too many attempts, try again later.").expect_retry_after();
+    refused
+        .expect_detail(429, "Too many attempts, try again later.")
+        .expect_retry_after();
     ask(home, ADMIN_PASSWORD).await.expect(200);
 }
 
@@ -131,7 +183,10 @@ async fn introspection_reports_the_stored_role_and_the_end_of_the_token(setup: T
     let app = setup.start().await;
     let proxy = proxy_address(&app);
     let (admin, ann) = (app.admin().await, app.user("ann").await);
-    let callers = [proxy.with_token(&admin.token), proxy.with_basic("admin", ADMIN_PASSWORD)];
+    let callers = [
+        proxy.with_token(&admin.token),
+        proxy.with_basic("admin", ADMIN_PASSWORD),
+    ];
     for role in ["author", "admin", "user"] {
         app.database.set_role("ann", role).await;
         for caller in &callers {
@@ -144,7 +199,9 @@ async fn introspection_reports_the_stored_role_and_the_end_of_the_token(setup: T
                 "token_type": "bearer",
                 "exp": token::claims(&ann.token)["exp"],
             });
-            response.expect_json(200, &expected).expect_header("cache-control", Some("no-store"));
+            response
+                .expect_json(200, &expected)
+                .expect_header("cache-control", Some("no-store"));
         }
     }
     let forged = token::signed(
@@ -154,11 +211,17 @@ async fn introspection_reports_the_stored_role_and_the_end_of_the_token(setup: T
     );
     app.database.delete("ann").await;
     for token in [&ann.token, &forged, "nonsense", ""] {
-        introspect(&callers[0], token).await.expect_json(200, &json!({ "active": false }));
+        introspect(&callers[0], token)
+            .await
+            .expect_json(200, &json!({ "active": false }));
     }
     // The token of a caller that does not exist any more is no authentication.
-    introspect(&proxy.with_token(&ann.token), &admin.token).await.expect(401);
-    introspect(&proxy, &admin.token).await.expect_detail(401, "Not authenticated.");
+    introspect(&proxy.with_token(&ann.token), &admin.token)
+        .await
+        .expect(401);
+    introspect(&proxy, &admin.token)
+        .await
+        .expect_detail(401, "Not authenticated.");
 }
 
 async fn an_api_key_passes_with_its_role_and_has_no_end_in_introspection(setup: TestSetup) {
@@ -180,7 +243,9 @@ async fn an_api_key_passes_with_its_role_and_has_no_end_in_introspection(setup: 
     });
     introspect(&caller, &key).await.expect_json(200, &expected);
     let unknown = format!("rgk_{}", "x".repeat(key.len() - 4));
-    introspect(&caller, &unknown).await.expect_json(200, &json!({ "active": false }));
+    introspect(&caller, &unknown)
+        .await
+        .expect_json(200, &json!({ "active": false }));
 }
 
 async fn an_outage_is_503_for_proxies_and_introspection(setup: TestSetup) {
@@ -188,13 +253,18 @@ async fn an_outage_is_503_for_proxies_and_introspection(setup: TestSetup) {
     let proxy = proxy_address(&app);
     let admin = app.admin().await;
     app.kill_auth().await;
-    for caller in [proxy.with_token(&admin.token), proxy.with_basic("admin", ADMIN_PASSWORD)] {
+    for caller in [
+        proxy.with_token(&admin.token),
+        proxy.with_basic("admin", ADMIN_PASSWORD),
+    ] {
         for response in [
             caller.get("/authorize").await,
             caller.get("/authorize?roles=admin").await,
             introspect(&caller, &admin.token).await,
         ] {
-            response.expect_detail(503, "Service temporarily unavailable.").expect_retry_after();
+            response
+                .expect_detail(503, "Service temporarily unavailable.")
+                .expect_retry_after();
             response.expect_header("www-authenticate", None);
             response.expect_header("rolegate-role", None);
         }
@@ -207,5 +277,6 @@ async fn a_silent_auth_service_is_504_with_retry_after(setup: TestSetup) {
     let admin = app.admin().await;
     app.auth_proxy().silence();
     let late = proxy.with_token(&admin.token).get("/authorize").await;
-    late.expect_detail(504, "Upstream timed out.").expect_retry_after();
+    late.expect_detail(504, "Upstream timed out.")
+        .expect_retry_after();
 }

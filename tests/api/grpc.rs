@@ -46,42 +46,81 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     let mut client = client(&app).await;
     let (username, password) = ("ann".to_owned(), "pw".to_owned());
 
-    let request = RegisterRequest { username: username.clone(), password: password.clone() };
-    let ann = client.register(request).await.expect("registered").into_inner().user;
+    let request = RegisterRequest {
+        username: username.clone(),
+        password: password.clone(),
+    };
+    let ann = client
+        .register(request)
+        .await
+        .expect("registered")
+        .into_inner()
+        .user;
     let ann = ann.expect("a user");
     assert_eq!((ann.username.as_str(), ann.role()), ("ann", Role::User));
     assert!(ann.id >= 1);
 
-    let request =
-        LoginRequest { username: username.clone(), password: password.clone(), otp: None };
+    let request = LoginRequest {
+        username: username.clone(),
+        password: password.clone(),
+        otp: None,
+    };
     let login = client.login(request).await.expect("logged in").into_inner();
     assert_eq!(login.user, Some(ann.clone()));
-    assert_eq!(token::claims(&login.access_token)["sub"], ann.id.to_string());
+    assert_eq!(
+        token::claims(&login.access_token)["sub"],
+        ann.id.to_string()
+    );
 
-    let request = VerifyCredentialsRequest { username, password, ..Default::default() };
-    let verified = client.verify_credentials(request).await.expect("verified").into_inner();
+    let request = VerifyCredentialsRequest {
+        username,
+        password,
+        ..Default::default()
+    };
+    let verified = client
+        .verify_credentials(request)
+        .await
+        .expect("verified")
+        .into_inner();
     assert_eq!(verified.user, Some(ann.clone()));
 
     let request = authorize(&login.access_token, any_user());
-    let passed = client.authorize(request).await.expect("passed").into_inner();
+    let passed = client
+        .authorize(request)
+        .await
+        .expect("passed")
+        .into_inner();
     assert_eq!(passed.user, Some(ann.clone()));
 
     let admin = app.admin().await;
-    let message =
-        SetUserRoleRequest { user_id: ann.id, role: AUTHOR, ..SetUserRoleRequest::default() };
-    let changed =
-        client.set_user_role(authenticated(message, &admin.token)).await.expect("changed");
+    let message = SetUserRoleRequest {
+        user_id: ann.id,
+        role: AUTHOR,
+        ..SetUserRoleRequest::default()
+    };
+    let changed = client
+        .set_user_role(authenticated(message, &admin.token))
+        .await
+        .expect("changed");
     let changed = changed.into_inner().user.expect("a user");
     assert_eq!((changed.id, changed.role()), (ann.id, Role::Author));
 
-    let page = client.list_users(authenticated(ListUsersRequest::default(), &admin.token)).await;
+    let page = client
+        .list_users(authenticated(ListUsersRequest::default(), &admin.token))
+        .await;
     let page = page.expect("listed").into_inner();
     assert_eq!(page.users.len(), 2);
     assert_eq!(page.users[1], changed);
     assert_eq!(page.next_after, None);
-    let message = ListUsersRequest { page_size: 1, ..ListUsersRequest::default() };
-    let page =
-        client.list_users(authenticated(message, &admin.token)).await.expect("listed").into_inner();
+    let message = ListUsersRequest {
+        page_size: 1,
+        ..ListUsersRequest::default()
+    };
+    let page = client
+        .list_users(authenticated(message, &admin.token))
+        .await
+        .expect("listed")
+        .into_inner();
     assert_eq!(page.next_after, Some(page.users[0].id));
 }
 
@@ -96,17 +135,32 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
         ("bob", "", Code::InvalidArgument, "PASSWORD_INVALID"),
         ("bob", "\0", Code::InvalidArgument, "PASSWORD_INVALID"),
     ] {
-        let request = RegisterRequest { username: username.into(), password: password.into() };
+        let request = RegisterRequest {
+            username: username.into(),
+            password: password.into(),
+        };
         let status = expect_error(client.register(request).await, code, reason);
         assert!(!status.message().is_empty(), "the rule is named");
     }
-    for (username, password) in [("ann", "wrong"), ("stranger", "wrong"), ("", ""), ("a:b", "\0")] {
+    for (username, password) in [
+        ("ann", "wrong"),
+        ("stranger", "wrong"),
+        ("", ""),
+        ("a:b", "\0"),
+    ] {
         let (username, password) = (username.to_owned(), password.to_owned());
-        let request =
-            LoginRequest { username: username.clone(), password: password.clone(), otp: None };
+        let request = LoginRequest {
+            username: username.clone(),
+            password: password.clone(),
+            otp: None,
+        };
         let login = client.login(request).await;
         let status = expect_error(login, Code::Unauthenticated, "CREDENTIALS_INVALID");
-        let request = VerifyCredentialsRequest { username, password, ..Default::default() };
+        let request = VerifyCredentialsRequest {
+            username,
+            password,
+            ..Default::default()
+        };
         let verified = client.verify_credentials(request).await;
         let same = expect_error(verified, Code::Unauthenticated, "CREDENTIALS_INVALID");
         assert_eq!(status.message(), same.message());
@@ -114,26 +168,87 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
     // Each request also fails every check after the expected one.
     for (actor, user_id, role, code, reason) in [
         ("nonsense", 999, 0, Code::Unauthenticated, "TOKEN_INVALID"),
-        (&*ann.token, 999, 0, Code::PermissionDenied, "ROLE_INSUFFICIENT"),
+        (
+            &*ann.token,
+            999,
+            0,
+            Code::PermissionDenied,
+            "ROLE_INSUFFICIENT",
+        ),
         (&*admin.token, 999, 0, Code::NotFound, "USER_NOT_FOUND"),
         (&*admin.token, -1, ADMIN, Code::NotFound, "USER_NOT_FOUND"),
-        (&*admin.token, ann.id, 0, Code::InvalidArgument, "ROLE_INVALID"),
-        (&*admin.token, ann.id, 4, Code::InvalidArgument, "ROLE_INVALID"),
+        (
+            &*admin.token,
+            ann.id,
+            0,
+            Code::InvalidArgument,
+            "ROLE_INVALID",
+        ),
+        (
+            &*admin.token,
+            ann.id,
+            4,
+            Code::InvalidArgument,
+            "ROLE_INVALID",
+        ),
     ] {
-        let request =
-            authenticated(SetUserRoleRequest { user_id, role, role_name: String::new() }, actor);
+        let request = authenticated(
+            SetUserRoleRequest {
+                user_id,
+                role,
+                role_name: String::new(),
+            },
+            actor,
+        );
         expect_error(client.set_user_role(request).await, code, reason);
     }
-    let page =
-        |page_size, role| ListUsersRequest { page_size, role, ..ListUsersRequest::default() };
+    let page = |page_size, role| ListUsersRequest {
+        page_size,
+        role,
+        ..ListUsersRequest::default()
+    };
     for (actor, message, code, reason) in [
-        ("nonsense", page(201, Some(0)), Code::Unauthenticated, "TOKEN_INVALID"),
-        (&*ann.token, page(201, Some(0)), Code::PermissionDenied, "ROLE_INSUFFICIENT"),
-        (&*admin.token, page(201, Some(0)), Code::InvalidArgument, "REQUEST_INVALID"),
-        (&*admin.token, page(-1, None), Code::InvalidArgument, "REQUEST_INVALID"),
-        (&*admin.token, page(200, Some(0)), Code::InvalidArgument, "ROLE_INVALID"),
-        (&*admin.token, page(200, Some(77)), Code::InvalidArgument, "ROLE_INVALID"),
+        (
+            "nonsense",
+            page(201, Some(0)),
+            Code::Unauthenticated,
+            "TOKEN_INVALID",
+        ),
+        (
+            &*ann.token,
+            page(201, Some(0)),
+            Code::PermissionDenied,
+            "ROLE_INSUFFICIENT",
+        ),
+        (
+            &*admin.token,
+            page(201, Some(0)),
+            Code::InvalidArgument,
+            "REQUEST_INVALID",
+        ),
+        (
+            &*admin.token,
+            page(-1, None),
+            Code::InvalidArgument,
+            "REQUEST_INVALID",
+        ),
+        (
+            &*admin.token,
+            page(200, Some(0)),
+            Code::InvalidArgument,
+            "ROLE_INVALID",
+        ),
+        (
+            &*admin.token,
+            page(200, Some(77)),
+            Code::InvalidArgument,
+            "ROLE_INVALID",
+        ),
     ] {
-        expect_error(client.list_users(authenticated(message, actor)).await, code, reason);
+        expect_error(
+            client.list_users(authenticated(message, actor)).await,
+            code,
+            reason,
+        );
     }
 }

@@ -12,7 +12,10 @@ use tonic_health::pb::{
 use tonic_reflection::pb::{v1, v1alpha};
 
 for_all_deployments!(serving_process_is_live_and_ready);
-for_two_deployments!(grpc_health_reports_serving, reflection_lists_the_service_in_v1_and_v1alpha);
+for_two_deployments!(
+    grpc_health_reports_serving,
+    reflection_lists_the_service_in_v1_and_v1alpha
+);
 for_one_deployment!(reflection_describes_the_details_of_errors);
 
 const SERVICE: &str = "rolegate.auth.v1.AuthService";
@@ -31,9 +34,10 @@ async fn serving_process_is_live_and_ready(setup: TestSetup) {
 async fn health_checks_write_no_sqlite_file() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     // The start reads by the clock, which is therefore written, and creates a user, whose row is sealed.
-    for rows in
-        ["SELECT 1 FROM clock WHERE latest > 0", "SELECT 1 FROM audit_seal WHERE revision > 0"]
-    {
+    for rows in [
+        "SELECT 1 FROM clock WHERE latest > 0",
+        "SELECT 1 FROM audit_seal WHERE revision > 0",
+    ] {
         eventually(rows, async || {
             let written = app.database.count_rows(rows).await;
             (written == 1).then_some(())
@@ -41,7 +45,10 @@ async fn health_checks_write_no_sqlite_file() {
         .await;
     }
     let connect = async |url: String| SqliteConnection::connect(&url).await.expect("opened");
-    let mut files = [connect(app.database.url()).await, connect(app.database.posts_url()).await];
+    let mut files = [
+        connect(app.database.url()).await,
+        connect(app.database.posts_url()).await,
+    ];
     // It changes with each commit of another connection.
     let versions = async |files: &mut [SqliteConnection; 2]| {
         let [users, posts] = files
@@ -69,9 +76,15 @@ async fn health_checks_write_no_sqlite_file() {
     assert_eq!(versions(&mut files).await, before);
     app.user("ann").await;
     let after = versions(&mut files).await;
-    assert!(after[0] != before[0] && after[1] == before[1], "{before:?} {after:?}");
+    assert!(
+        after[0] != before[0] && after[1] == before[1],
+        "{before:?} {after:?}"
+    );
     let clocks = "SELECT count(*) FROM sqlite_master WHERE name = 'clock'";
-    let of_posts: i64 = sqlx::query_scalar(clocks).fetch_one(&mut files[1]).await.expect("read");
+    let of_posts: i64 = sqlx::query_scalar(clocks)
+        .fetch_one(&mut files[1])
+        .await
+        .expect("read");
     assert_eq!(of_posts, 0, "posts-service needs no clock");
 }
 
@@ -80,14 +93,27 @@ async fn grpc_health_reports_serving(setup: TestSetup) {
     let client = HealthClient::new(grpc::channel(&app.auth().address("grpc")).await);
     for service in ["", SERVICE] {
         eventually("serving", async || {
-            let request = HealthCheckRequest { service: service.to_owned() };
-            let response = client.clone().check(request).await.expect("a response").into_inner();
+            let request = HealthCheckRequest {
+                service: service.to_owned(),
+            };
+            let response = client
+                .clone()
+                .check(request)
+                .await
+                .expect("a response")
+                .into_inner();
             (response.status() == ServingStatus::Serving).then_some(())
         })
         .await;
     }
-    let unknown = HealthCheckRequest { service: "unknown".to_owned() };
-    let refusal = client.clone().check(unknown).await.expect_err("it is unknown");
+    let unknown = HealthCheckRequest {
+        service: "unknown".to_owned(),
+    };
+    let refusal = client
+        .clone()
+        .check(unknown)
+        .await
+        .expect_err("it is unknown");
     assert_eq!(refusal.code(), tonic::Code::NotFound);
 }
 
@@ -127,7 +153,10 @@ async fn reflection_lists_the_service_in_v1_and_v1alpha(setup: TestSetup) {
     let app = setup.start().await;
     for services in [listed!(v1, app), listed!(v1alpha, app)] {
         assert!(services.iter().any(|name| name == SERVICE), "{services:?}");
-        assert!(services.iter().any(|name| name == "grpc.health.v1.Health"), "{services:?}");
+        assert!(
+            services.iter().any(|name| name == "grpc.health.v1.Health"),
+            "{services:?}"
+        );
     }
 }
 
@@ -151,7 +180,10 @@ async fn reflection_describes_the_details_of_errors(setup: TestSetup) {
                 .await;
             let response = stream.expect("a response").into_inner().message().await;
             let response = response.expect("a message").expect("one").message_response;
-            assert!(matches!(response, Some(FileDescriptorResponse(_))), "{name}: {response:?}");
+            assert!(
+                matches!(response, Some(FileDescriptorResponse(_))),
+                "{name}: {response:?}"
+            );
         }
     }
 }

@@ -6,8 +6,16 @@ use e2e::{Store, TestSetup, raw_http::exchange};
 async fn missing_repeated_or_malformed_host_is_a_bad_request() {
     const DETAIL: &str = "Host header is missing, repeated or malformed.";
     let app = TestSetup::all_in_one(Store::Sqlite).start().await;
-    for base in [app.bearer.base(), app.basic.base(), &app.auth().address("ops")] {
-        let path = if base == app.auth().address("ops") { "/livez" } else { "/public" };
+    for base in [
+        app.bearer.base(),
+        app.basic.base(),
+        &app.auth().address("ops"),
+    ] {
+        let path = if base == app.auth().address("ops") {
+            "/livez"
+        } else {
+            "/public"
+        };
         for (version, hosts, status) in [
             ("1.1", "Host: a\r\n", 200),
             ("1.0", "", 200),

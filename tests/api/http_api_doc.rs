@@ -33,13 +33,19 @@ fn page() -> String {
 
 /// Lines that begin with `# ` are output, and end an example.
 fn examples(page: &str) -> Vec<Example> {
-    let blocks = page.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let blocks = page
+        .split("```sh\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next());
     let mut examples = vec![Example::default()];
     for line in blocks.flat_map(str::lines) {
         let is_next = examples.last().is_some_and(|it| !it.shown.is_empty());
         match line.strip_prefix("# ") {
             None if is_next => {
-                examples.push(Example { commands: format!("{line}\n"), ..Example::default() });
+                examples.push(Example {
+                    commands: format!("{line}\n"),
+                    ..Example::default()
+                });
             }
             output => {
                 let example = examples.last_mut().expect("never empty");
@@ -57,20 +63,31 @@ fn examples(page: &str) -> Vec<Example> {
 async fn run(examples: &[Example], app: &TestApp) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("data")).expect("a folder");
-    fs::write(folder.path().join("data/initial-admin-password"), ADMIN_PASSWORD).expect("a file");
-    let commands = examples.iter().map(|it| format!("{}printf '\\036'\n", it.commands));
+    fs::write(
+        folder.path().join("data/initial-admin-password"),
+        ADMIN_PASSWORD,
+    )
+    .expect("a file");
+    let commands = examples
+        .iter()
+        .map(|it| format!("{}printf '\\036'\n", it.commands));
     let mut script = OATHTOOL.to_owned() + &commands.collect::<String>();
     for (documented, listener) in [("8000", "bearer"), ("8001", "basic"), ("8002", "forward")] {
         let address = app.gateway().address(listener);
         script = script.replace(&format!("http://127.0.0.1:{documented}"), &address);
     }
     let mut bash = Command::new("bash");
-    bash.env_remove("TOKEN").env("NO_PROXY", "*").current_dir(folder.path());
+    bash.env_remove("TOKEN")
+        .env("NO_PROXY", "*")
+        .current_dir(folder.path());
     let output = bash.args(["-c", &script]).output().await.expect("bash");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.is_empty(), "{errors}");
     let printed = String::from_utf8(output.stdout).expect("text");
-    printed.split_terminator('\x1e').map(|text| text.lines().collect()).collect()
+    printed
+        .split_terminator('\x1e')
+        .map(|text| text.lines().collect())
+        .collect()
 }
 
 /// Body and status of the output of `api` and `basic`.
@@ -93,15 +110,28 @@ fn request<'a>(function: &str, commands: &'a str) -> Option<Request<'a>> {
     let mut words = request.split_whitespace();
     let method = words.next()?;
     let path = words.next()?.trim_matches('\'').split('?').next()?;
-    Some(Request { method, path, roles })
+    Some(Request {
+        method,
+        path,
+        roles,
+    })
 }
 
 /// The roles that the document names: those in the description of 403.
 fn documented_roles(operation: &Value) -> String {
-    let refusal = operation["responses"]["403"]["description"].as_str().unwrap_or_default();
+    let refusal = operation["responses"]["403"]["description"]
+        .as_str()
+        .unwrap_or_default();
     let is_named = |role: &&str| refusal.contains(&format!("`{role}`"));
-    let named: Vec<_> = ["user", "author", "admin"].into_iter().filter(is_named).collect();
-    let no_key = if refusal.contains("an API key") { ", no API key" } else { "" };
+    let named: Vec<_> = ["user", "author", "admin"]
+        .into_iter()
+        .filter(is_named)
+        .collect();
+    let no_key = if refusal.contains("an API key") {
+        ", no API key"
+    } else {
+        ""
+    };
     match (operation.get("security"), &named[..]) {
         (None, _) => "public".to_owned(),
         (_, [] | ["user", ..]) => format!("any user{no_key}"),
@@ -126,11 +156,18 @@ async fn check_operations(function: &str, examples: &[Example], api: &Api) {
         undocumented.extend(methods.map(|method| (template.as_str(), method.as_str())));
     }
     for example in examples {
-        let Some(Request { method, path, roles }) = request(function, &example.commands) else {
+        let Some(Request {
+            method,
+            path,
+            roles,
+        }) = request(function, &example.commands)
+        else {
             continue;
         };
         let method = method.to_lowercase();
-        let operation = undocumented.iter().find(|it| it.1 == method && matches(it.0, path));
+        let operation = undocumented
+            .iter()
+            .find(|it| it.1 == method && matches(it.0, path));
         let operation = *operation.unwrap_or_else(|| panic!("{method} {path}: unknown, or twice"));
         undocumented.remove(&operation);
         let operation = &document["paths"][operation.0][operation.1];
@@ -139,13 +176,23 @@ async fn check_operations(function: &str, examples: &[Example], api: &Api) {
         assert!(status.starts_with('2'), "{method} {path}: {status}");
         let schema = &operation["responses"][status]["content"]["application/json"]["schema"];
         let [all, required] = fields(&document, schema);
-        let shown: Vec<_> =
-            body.as_object().expect("an object").keys().map(String::as_str).collect();
-        assert!(shown.iter().all(|name| all.contains(name)), "{method} {path}: {shown:?}, {all:?}");
+        let shown: Vec<_> = body
+            .as_object()
+            .expect("an object")
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert!(
+            shown.iter().all(|name| all.contains(name)),
+            "{method} {path}: {shown:?}, {all:?}"
+        );
         let is_complete = required.iter().all(|name| shown.contains(name));
         assert!(is_complete, "{method} {path}: {shown:?}, {required:?}");
     }
-    assert!(undocumented.is_empty(), "no example of {function}: {undocumented:?}");
+    assert!(
+        undocumented.is_empty(),
+        "no example of {function}: {undocumented:?}"
+    );
 }
 
 async fn every_endpoint_has_an_example_that_works(setup: TestSetup) {

@@ -35,13 +35,24 @@ async fn endpoints(app: &TestApp) -> [Endpoint; 4] {
     let user = &["username", "password"];
     let register = |api: &Api, good| {
         let (api, method) = (api.clone(), Method::POST);
-        Endpoint { api, method, path: "/register", fields: user, good }
+        Endpoint {
+            api,
+            method,
+            path: "/register",
+            fields: user,
+            good,
+        }
     };
     let good = r#"{"username":"admin","password":"the password of the admin"}"#;
     [
         register(&app.bearer, r#"{"username":"ann","password":"pw"}"#),
         register(&app.basic, r#"{"username":"bob","password":"pw"}"#),
-        Endpoint { api: app.bearer.clone(), path: "/login", good, ..register(&app.bearer, "") },
+        Endpoint {
+            api: app.bearer.clone(),
+            path: "/login",
+            good,
+            ..register(&app.bearer, "")
+        },
         Endpoint {
             api: admin,
             method: Method::PUT,
@@ -55,7 +66,10 @@ async fn endpoints(app: &TestApp) -> [Endpoint; 4] {
 impl Endpoint {
     async fn send(&self, content_type: &str, body: impl Into<Vec<u8>>) -> TestResponse {
         let body = body.into();
-        let shown = String::from_utf8_lossy(&body).chars().take(200).collect::<String>();
+        let shown = String::from_utf8_lossy(&body)
+            .chars()
+            .take(200)
+            .collect::<String>();
         let request = self.api.request(self.method.clone(), self.path);
         let request = request.header(CONTENT_TYPE, content_type).body(body);
         let mut response = self.api.send(request).await;
@@ -131,18 +145,32 @@ async fn json_other_than_an_object_of_strings_is_rejected(setup: TestSetup) {
         }
         let good: serde_json::Value = serde_json::from_str(endpoint.good).expect("JSON");
         for field in endpoint.fields {
-            for value in
-                [json!(null), json!(7), json!(1.5), json!(true), json!([]), json!(["a"]), json!({})]
-            {
+            for value in [
+                json!(null),
+                json!(7),
+                json!(1.5),
+                json!(true),
+                json!([]),
+                json!(["a"]),
+                json!({}),
+            ] {
                 let mut body = good.clone();
                 body[field] = value;
-                endpoint.send(JSON, body.to_string()).await.expect_error(400);
+                endpoint
+                    .send(JSON, body.to_string())
+                    .await
+                    .expect_error(400);
             }
             let mut body = good.clone();
             body.as_object_mut().expect("an object").remove(*field);
-            endpoint.send(JSON, body.to_string()).await.expect_error(400);
+            endpoint
+                .send(JSON, body.to_string())
+                .await
+                .expect_error(400);
             // Parsers disagree on which of two equal fields counts.
-            let twice = endpoint.good.replacen('{', &format!("{{\"{field}\":\"x\","), 1);
+            let twice = endpoint
+                .good
+                .replacen('{', &format!("{{\"{field}\":\"x\","), 1);
             endpoint.send(JSON, twice).await.expect_error(400);
         }
     }
@@ -153,15 +181,54 @@ async fn nul_in_a_string_is_handled_like_any_other_character(setup: TestSetup) {
     let app = setup.start().await;
     let admin = app.bearer.with_token(&app.admin().await.token);
     let escaped = [
-        (&app.bearer, Method::POST, "/register", r#"{"username":"a\u0000","password":"pw"}"#, 400),
-        (&app.bearer, Method::POST, "/register", r#"{"username":"a","password":"p\u0000"}"#, 400),
-        (&app.basic, Method::POST, "/register", r#"{"username":"\u0000","password":"pw"}"#, 400),
-        (&app.bearer, Method::POST, "/login", r#"{"username":"admin\u0000","password":"p"}"#, 401),
-        (&app.bearer, Method::POST, "/login", r#"{"username":"admin","password":"\u0000"}"#, 401),
-        (&admin, Method::PUT, "/users/1/role", r#"{"role":"admin\u0000"}"#, 400),
+        (
+            &app.bearer,
+            Method::POST,
+            "/register",
+            r#"{"username":"a\u0000","password":"pw"}"#,
+            400,
+        ),
+        (
+            &app.bearer,
+            Method::POST,
+            "/register",
+            r#"{"username":"a","password":"p\u0000"}"#,
+            400,
+        ),
+        (
+            &app.basic,
+            Method::POST,
+            "/register",
+            r#"{"username":"\u0000","password":"pw"}"#,
+            400,
+        ),
+        (
+            &app.bearer,
+            Method::POST,
+            "/login",
+            r#"{"username":"admin\u0000","password":"p"}"#,
+            401,
+        ),
+        (
+            &app.bearer,
+            Method::POST,
+            "/login",
+            r#"{"username":"admin","password":"\u0000"}"#,
+            401,
+        ),
+        (
+            &admin,
+            Method::PUT,
+            "/users/1/role",
+            r#"{"role":"admin\u0000"}"#,
+            400,
+        ),
     ];
     for (api, method, path, body, status) in escaped {
-        let request = api.request(method, path).header(CONTENT_TYPE, JSON).body(body);
+        let request = api
+            .request(method, path)
+            .header(CONTENT_TYPE, JSON)
+            .body(body);
         api.send(request).await.expect_error(status);
     }
 }
@@ -179,7 +246,10 @@ async fn other_content_type_is_rejected(setup: TestSetup) {
             "json",
             "",
         ] {
-            endpoint.send(content_type, endpoint.good).await.expect_error(415);
+            endpoint
+                .send(content_type, endpoint.good)
+                .await
+                .expect_error(415);
         }
     }
     assert_eq!(app.database.count_users().await, 1, "only the admin");
@@ -187,7 +257,11 @@ async fn other_content_type_is_rejected(setup: TestSetup) {
 
 async fn content_type_variants_of_json_are_accepted(setup: TestSetup) {
     let app = setup.start().await;
-    for endpoint in endpoints(&app).await.into_iter().filter(|one| one.path != "/register") {
+    for endpoint in endpoints(&app)
+        .await
+        .into_iter()
+        .filter(|one| one.path != "/register")
+    {
         for content_type in [
             "application/json; charset=utf-8",
             "Application/JSON",
@@ -205,20 +279,40 @@ async fn client_that_sends_5_megabytes_receives_413(setup: TestSetup) {
         endpoint.send(JSON, huge.clone()).await.expect_error(413);
         let mut just_too_large = endpoint.good.to_owned();
         just_too_large += &" ".repeat(64 * 1024 + 1 - just_too_large.len());
-        endpoint.send(JSON, just_too_large.clone()).await.expect_error(413);
-        endpoint.send(JSON, &just_too_large[..64 * 1024]).await.expect(200);
+        endpoint
+            .send(JSON, just_too_large.clone())
+            .await
+            .expect_error(413);
+        endpoint
+            .send(JSON, &just_too_large[..64 * 1024])
+            .await
+            .expect(200);
     }
     // A client that does not announce the length, and one that reads only after it has sent all.
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x1_0000));
     let chunked = format!("{}0\r\n\r\n", chunk.repeat(80));
     let length = format!("Content-Length: {}", huge.len());
     for (headers, body) in [
-        ([b"Content-Type: application/json".as_slice(), b"Transfer-Encoding: chunked"], &chunked),
-        ([b"Content-Type: application/json".as_slice(), length.as_bytes()], &huge),
+        (
+            [
+                b"Content-Type: application/json".as_slice(),
+                b"Transfer-Encoding: chunked",
+            ],
+            &chunked,
+        ),
+        (
+            [
+                b"Content-Type: application/json".as_slice(),
+                length.as_bytes(),
+            ],
+            &huge,
+        ),
     ] {
         let request = raw_http::request("POST /register", &headers, body.as_bytes());
         for api in [&app.bearer, &app.basic] {
-            raw_http::exchange(api.base(), &request).await.expect_error(413);
+            raw_http::exchange(api.base(), &request)
+                .await
+                .expect_error(413);
         }
     }
 }
@@ -226,7 +320,9 @@ async fn client_that_sends_5_megabytes_receives_413(setup: TestSetup) {
 async fn unknown_fields_are_ignored(setup: TestSetup) {
     let app = setup.start().await;
     for endpoint in endpoints(&app).await {
-        let body = endpoint.good.replacen('{', r#"{"x":[{"y":null}],"":"","exp":1e999999,"#, 1);
+        let body = endpoint
+            .good
+            .replacen('{', r#"{"x":[{"y":null}],"":"","exp":1e999999,"#, 1);
         endpoint.send(JSON, body).await.expect(200);
     }
 }

@@ -24,34 +24,47 @@ async fn admin_api(app: &TestApp) -> Api {
 
 async fn list(api: &Api, query: &[(&str, &str)]) -> TestResponse {
     let url = Url::parse_with_params("http://x/users", query).expect("a URL");
-    api.get(&format!("/users?{}", url.query().unwrap_or_default())).await
+    api.get(&format!("/users?{}", url.query().unwrap_or_default()))
+        .await
 }
 
 async fn names(api: &Api, query: &[(&str, &str)]) -> Vec<String> {
     let response = list(api, query).await;
     let body = response.expect(200).json();
-    let users = body["users"].as_array().unwrap_or_else(|| panic!("no users: {response}"));
-    users.iter().map(|user| user["username"].as_str().expect("a name").to_owned()).collect()
+    let users = body["users"]
+        .as_array()
+        .unwrap_or_else(|| panic!("no users: {response}"));
+    users
+        .iter()
+        .map(|user| user["username"].as_str().expect("a name").to_owned())
+        .collect()
 }
 
 async fn users_are_listed_by_id_with_name_and_role_only(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
     let admin_id = app.admin().await.id;
-    let (bob, ann) = (app.user("bob").await, app.user_with_role("ann", "author").await);
+    let (bob, ann) = (
+        app.user("bob").await,
+        app.user_with_role("ann", "author").await,
+    );
     let users = json!([
         { "id": admin_id, "username": "admin", "role": "admin", "disabled": false },
         { "id": bob.id, "username": "bob", "role": "user", "disabled": false },
         { "id": ann.id, "username": "ann", "role": "author", "disabled": false },
     ]);
-    api.get("/users").await.expect_json(200, &json!({ "users": users, "next": null }));
+    api.get("/users")
+        .await
+        .expect_json(200, &json!({ "users": users, "next": null }));
 }
 
 async fn pages_have_no_gaps_and_no_overlap(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
     for index in 0..54 {
-        app.try_register(&format!("user {index:02}"), "pw").await.expect(200);
+        app.try_register(&format!("user {index:02}"), "pw")
+            .await
+            .expect(200);
     }
     assert_eq!(names(&api, &[]).await.len(), 50, "the default");
     assert_eq!(names(&api, &[("limit", "200")]).await.len(), 55);
@@ -66,8 +79,16 @@ async fn pages_have_no_gaps_and_no_overlap(setup: TestSetup) {
             if page["next"] == Value::Null {
                 break;
             }
-            assert_eq!(users.len().to_string(), limit, "a page that is not the last is full");
-            assert_eq!(page["next"].as_i64(), seen.last().copied(), "the last id of the page");
+            assert_eq!(
+                users.len().to_string(),
+                limit,
+                "a page that is not the last is full"
+            );
+            assert_eq!(
+                page["next"].as_i64(),
+                seen.last().copied(),
+                "the last id of the page"
+            );
             after = Some(page["next"].to_string());
         }
         assert_eq!(seen.len(), 55, "limit {limit}");
@@ -80,7 +101,9 @@ async fn pages_have_no_gaps_and_no_overlap(setup: TestSetup) {
 async fn username_prefix_is_matched_literally(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
-    for name in ["ann", "anna", "Ann", "a%", "a_b", "a\\b", "a'b", "an", "änne", "*a"] {
+    for name in [
+        "ann", "anna", "Ann", "a%", "a_b", "a\\b", "a'b", "an", "änne", "*a",
+    ] {
         app.try_register(name, "pw").await.expect(200);
     }
     for (prefix, wanted) in [
@@ -97,7 +120,11 @@ async fn username_prefix_is_matched_literally(setup: TestSetup) {
         ("' OR 1=1;--", &[]),
         ("stranger", &[]),
     ] {
-        assert_eq!(names(&api, &[("username", prefix)]).await, wanted, "{prefix:?}");
+        assert_eq!(
+            names(&api, &[("username", prefix)]).await,
+            wanted,
+            "{prefix:?}"
+        );
     }
     assert_eq!(names(&api, &[("username", "")]).await.len(), 11);
     list(&api, &[("username", "a\0")]).await.expect_error(400);
@@ -112,9 +139,14 @@ async fn role_filters(setup: TestSetup) {
     assert_eq!(names(&api, &[("role", "user")]).await, ["ann"]);
     assert_eq!(names(&api, &[("role", "author")]).await, ["bob", "bea"]);
     assert_eq!(names(&api, &[("role", "admin")]).await, ["admin"]);
-    assert_eq!(names(&api, &[("role", "author"), ("username", "be")]).await, ["bea"]);
+    assert_eq!(
+        names(&api, &[("role", "author"), ("username", "be")]).await,
+        ["bea"]
+    );
     for role in ["nonsense", "Admin", "0", "unspecified"] {
-        list(&api, &[("role", role)]).await.expect_detail(400, "Invalid role.");
+        list(&api, &[("role", role)])
+            .await
+            .expect_detail(400, "Invalid role.");
     }
 }
 
@@ -134,7 +166,9 @@ async fn out_of_range_parameters_are_rejected(setup: TestSetup) {
     ] {
         list(&api, &[(name, value)]).await.expect_error(400);
     }
-    list(&api, &[("limit", "1"), ("limit", "2")]).await.expect_error(400);
+    list(&api, &[("limit", "1"), ("limit", "2")])
+        .await
+        .expect_error(400);
     let unknown = list(&api, &[("limit", "1"), ("page", "2")]).await;
     unknown.expect_detail(400, "Query parameter \"page\" is not known.");
 }
@@ -142,7 +176,15 @@ async fn out_of_range_parameters_are_rejected(setup: TestSetup) {
 async fn search_finds_what_contains_the_text_whatever_its_case(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
-    for name in ["Ärger", "bärbel", "100%", "a_b", "[x]", "back\\slash", "joe*"] {
+    for name in [
+        "Ärger",
+        "bärbel",
+        "100%",
+        "a_b",
+        "[x]",
+        "back\\slash",
+        "joe*",
+    ] {
         app.try_register(name, "pw").await.expect(200);
     }
     for (text, wanted) in [
@@ -161,12 +203,19 @@ async fn search_finds_what_contains_the_text_whatever_its_case(setup: TestSetup)
         assert_eq!(names(&api, &[("search", text)]).await, wanted, "{text:?}");
     }
     assert_eq!(names(&api, &[("search", "")]).await.len(), 8);
-    let page = list(&api, &[("search", "B"), ("limit", "1")]).await.expect(200).json();
+    let page = list(&api, &[("search", "B"), ("limit", "1")])
+        .await
+        .expect(200)
+        .json();
     assert_eq!(page["users"][0]["username"], "bärbel");
     let next = page["next"].to_string();
     let rest = names(&api, &[("search", "B"), ("after", &next)]).await;
     assert_eq!(rest, ["a_b", "back\\slash"]);
-    let prefixed = names(&api, &[("search", "B"), ("username", "a"), ("role", "user")]).await;
+    let prefixed = names(
+        &api,
+        &[("search", "B"), ("username", "a"), ("role", "user")],
+    )
+    .await;
     assert_eq!(prefixed, ["a_b"]);
     for text in ["a\0", "\u{7f}", &"x".repeat(256)] {
         list(&api, &[("search", text)]).await.expect_error(400);
@@ -178,13 +227,23 @@ async fn disabled_users_are_listed_apart(setup: TestSetup) {
     let api = admin_api(&app).await;
     let (ann, _) = (app.user("ann").await, app.user("bob").await);
     let disable = api.request(Method::PATCH, &format!("/users/{}", ann.id));
-    api.send(disable.json(&json!({ "disabled": true }))).await.expect(200);
+    api.send(disable.json(&json!({ "disabled": true })))
+        .await
+        .expect(200);
     assert_eq!(names(&api, &[("disabled", "true")]).await, ["ann"]);
-    assert_eq!(names(&api, &[("disabled", "false")]).await, ["admin", "bob"]);
-    assert_eq!(names(&api, &[("disabled", "true"), ("search", "B")]).await, [""; 0]);
+    assert_eq!(
+        names(&api, &[("disabled", "false")]).await,
+        ["admin", "bob"]
+    );
+    assert_eq!(
+        names(&api, &[("disabled", "true"), ("search", "B")]).await,
+        [""; 0]
+    );
     for value in ["", "1", "TRUE", "null"] {
         let detail = "Query parameter \"disabled\" must be true or false.";
-        list(&api, &[("disabled", value)]).await.expect_detail(400, detail);
+        list(&api, &[("disabled", value)])
+            .await
+            .expect_detail(400, detail);
     }
 }
 
@@ -192,7 +251,11 @@ async fn times_are_listed_on_request(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
     app.try_register("ann", "pw").await.expect(200);
-    app.basic.with_basic("ann", "pw").get("/protected").await.expect(200);
+    app.basic
+        .with_basic("ann", "pw")
+        .get("/protected")
+        .await
+        .expect(200);
     let ann = async || {
         let query = [("username", "ann"), ("include", "times")];
         list(&api, &query).await.expect(200).json()["users"][0].clone()
@@ -203,7 +266,10 @@ async fn times_are_listed_on_request(setup: TestSetup) {
     let is_time = |text: &str| text.starts_with("20") && text.len() == 24 && text.contains(".000Z");
     assert!(is_time(created_at), "{created_at}");
     let login = json!({ "username": "ann", "password": "pw" });
-    app.bearer.send(app.bearer.request(Method::POST, "/login").json(&login)).await.expect(200);
+    app.bearer
+        .send(app.bearer.request(Method::POST, "/login").json(&login))
+        .await
+        .expect(200);
     let after = ann().await;
     let last = after["last_sign_in_at"].as_str().expect("a time");
     assert!(last >= created_at && is_time(last), "{last}");
@@ -214,6 +280,8 @@ async fn times_are_listed_on_request(setup: TestSetup) {
     assert_eq!(body, json!({ "users": [plain], "next": null }));
     for value in ["", "all", "times,roles"] {
         let detail = "Query parameter \"include\" must be times.";
-        list(&api, &[("include", value)]).await.expect_detail(400, detail);
+        list(&api, &[("include", value)])
+            .await
+            .expect_detail(400, detail);
     }
 }

@@ -8,8 +8,12 @@ for_postgres_deployments!(every_page_is_read_through_an_index);
 const USERS: i64 = 200_000;
 
 async fn connect(app: &TestApp) -> PgConnection {
-    let TestDatabase::Postgres(database) = &app.database else { panic!("planned on PostgreSQL") };
-    PgConnection::connect(database.url().as_str()).await.expect("connected")
+    let TestDatabase::Postgres(database) = &app.database else {
+        panic!("planned on PostgreSQL")
+    };
+    PgConnection::connect(database.url().as_str())
+        .await
+        .expect("connected")
 }
 
 /// The statement of auth-service for this page, as PostgreSQL received it. A connection shows only its
@@ -20,10 +24,14 @@ async fn statement(connection: &mut PgConnection, admin: &Api, query: &str) -> S
         AND query_start >= $1::timestamptz"#;
     for _ in 0..100 {
         let now = "SELECT clock_timestamp()::text";
-        let before: String =
-            sqlx::query_scalar(now).fetch_one(&mut *connection).await.expect("now");
+        let before: String = sqlx::query_scalar(now)
+            .fetch_one(&mut *connection)
+            .await
+            .expect("now");
         admin.get(&format!("/users?{query}")).await.expect(200);
-        let find = sqlx::query_scalar(find).bind(before).fetch_optional(&mut *connection);
+        let find = sqlx::query_scalar(find)
+            .bind(before)
+            .fetch_optional(&mut *connection);
         if let Some(statement) = find.await.expect("read") {
             return statement;
         }
@@ -40,15 +48,24 @@ async fn plan_of(
     values: &str,
 ) -> String {
     let prepare = format!("SET plan_cache_mode = {mode}; PREPARE page({types}) AS {statement}");
-    sqlx::raw_sql(AssertSqlSafe(prepare)).execute(&mut *connection).await.expect("prepared");
+    sqlx::raw_sql(AssertSqlSafe(prepare))
+        .execute(&mut *connection)
+        .await
+        .expect("prepared");
     let explain = format!("EXPLAIN (COSTS OFF) EXECUTE page({values})");
     let rows: Vec<(String,)> = sqlx::query_as(AssertSqlSafe(explain))
         .persistent(false)
         .fetch_all(&mut *connection)
         .await
         .expect("explained");
-    sqlx::raw_sql("DEALLOCATE page").execute(connection).await.expect("forgotten");
-    rows.into_iter().map(|(line,)| line).collect::<Vec<_>>().join("\n")
+    sqlx::raw_sql("DEALLOCATE page")
+        .execute(connection)
+        .await
+        .expect("forgotten");
+    rows.into_iter()
+        .map(|(line,)| line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 async fn every_page_is_read_through_an_index(plan: TestSetup) {
@@ -57,14 +74,33 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
     let fill = r#"INSERT INTO "user" (username, password, role)
         SELECT 'user ' || n, '-', CASE WHEN n % 1000 = 0 THEN 'author' ELSE 'user' END
         FROM generate_series(1, $1) AS n"#;
-    sqlx::query(fill).bind(USERS).execute(&mut connection).await.expect("filled");
-    sqlx::query(r#"VACUUM (ANALYZE) "user""#).execute(&mut connection).await.expect("analyzed");
+    sqlx::query(fill)
+        .bind(USERS)
+        .execute(&mut connection)
+        .await
+        .expect("filled");
+    sqlx::query(r#"VACUUM (ANALYZE) "user""#)
+        .execute(&mut connection)
+        .await
+        .expect("analyzed");
     let admin = app.bearer.with_token(&app.admin().await.token);
 
     for (query, types, values, index, condition) in [
         ("limit=50", "bigint, bigint", "0, 51", "user_pkey", "(id > "),
-        ("limit=50&after=100000", "bigint, bigint", "100000, 51", "user_pkey", "(id > "),
-        ("limit=200&after=199900", "bigint, bigint", "199900, 201", "user_pkey", "(id > "),
+        (
+            "limit=50&after=100000",
+            "bigint, bigint",
+            "100000, 51",
+            "user_pkey",
+            "(id > ",
+        ),
+        (
+            "limit=200&after=199900",
+            "bigint, bigint",
+            "199900, 201",
+            "user_pkey",
+            "(id > ",
+        ),
         (
             "role=author&after=100000",
             "bigint, text, bigint",
@@ -72,7 +108,13 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
             "user_role_id_idx",
             "(role = ",
         ),
-        ("role=admin", "bigint, text, bigint", "0, 'admin', 51", "user_role_id_idx", "(role = "),
+        (
+            "role=admin",
+            "bigint, text, bigint",
+            "0, 'admin', 51",
+            "user_role_id_idx",
+            "(role = ",
+        ),
     ] {
         let statement = statement(&mut connection, &admin, query).await;
         // With a role only the custom plan is checked: a generic one assumes that a third of all users
@@ -81,7 +123,10 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
         for mode in &modes[..if query.contains("role") { 1 } else { 2 }] {
             let plan = plan_of(&mut connection, mode, &statement, types, values).await;
             let by_index = plan.contains(&format!("Index Scan using {index}"));
-            assert!(by_index && plan.contains(condition), "{query}, {mode}\n{plan}");
+            assert!(
+                by_index && plan.contains(condition),
+                "{query}, {mode}\n{plan}"
+            );
             for expensive in ["Seq Scan", "Sort", "Filter"] {
                 assert!(!plan.contains(expensive), "{query}, {mode}\n{plan}");
             }
@@ -89,15 +134,30 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
     }
     // A prefix is a range of names, not a scan with a pattern.
     let prefix = statement(&mut connection, &admin, "username=user%2012345").await;
-    let (types, values) = ("bigint, text, text, bigint", "0, 'user 12345', 'user 12346', 51");
+    let (types, values) = (
+        "bigint, text, text, bigint",
+        "0, 'user 12345', 'user 12346', 51",
+    );
     let plan = plan_of(&mut connection, "force_custom_plan", &prefix, types, values).await;
-    assert!(plan.contains("user_username_key") && !plan.contains("Seq Scan"), "{plan}");
+    assert!(
+        plan.contains("user_username_key") && !plan.contains("Seq Scan"),
+        "{plan}"
+    );
     // A step of a search, which fills the page. The next one is refused while it runs.
     let search = statement(&mut connection, &admin, "search=USER%2019").await;
-    let (types, values) = ("bigint, bigint, text, bigint", "0, 50000, '[Uu][Ss][Ee][Rr] 19', 51");
+    let (types, values) = (
+        "bigint, bigint, text, bigint",
+        "0, 50000, '[Uu][Ss][Ee][Rr] 19', 51",
+    );
     let plan = plan_of(&mut connection, "force_custom_plan", &search, types, values).await;
-    assert!(plan.contains("Index Scan using user_pkey") && plan.contains("(id <= "), "{plan}");
-    assert!(!plan.contains("Seq Scan") && !plan.contains("Sort"), "{plan}");
+    assert!(
+        plan.contains("Index Scan using user_pkey") && plan.contains("(id <= "),
+        "{plan}"
+    );
+    assert!(
+        !plan.contains("Seq Scan") && !plan.contains("Sort"),
+        "{plan}"
+    );
     let searches = [(); 8].map(|()| admin.get("/users?search=nowhere"));
     let answers = futures_util::future::join_all(searches).await;
     let (found, refused): (Vec<_>, Vec<_>) =

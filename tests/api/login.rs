@@ -21,8 +21,17 @@ async fn correct_password_gets_a_token_with_four_claims(setup: TestSetup) {
     let after = token::now();
     let claims = token::claims(&ann.token);
     let exp = claims["exp"].as_u64().expect("exp is a whole number");
-    assert!((before + 1800..=after + 1800).contains(&exp), "{exp} is not in 30 minutes");
-    let id = app.database.user("ann").await.expect("stored").id.to_string();
+    assert!(
+        (before + 1800..=after + 1800).contains(&exp),
+        "{exp} is not in 30 minutes"
+    );
+    let id = app
+        .database
+        .user("ann")
+        .await
+        .expect("stored")
+        .id
+        .to_string();
     let wanted = json!({ "sub": id, "username": "ann", "role": "user", "exp": exp });
     assert_eq!(claims, wanted, "exactly these");
     assert_eq!(token::header(&ann.token)["alg"], "HS256");
@@ -58,7 +67,11 @@ async fn impossible_credentials_get_the_same_response(setup: TestSetup) {
         ("stranger", &*long_password),
     ] {
         let response = app.try_log_in(name, password).await;
-        assert_eq!(response.comparable(), wrong.comparable(), "{name:?} {password:?}");
+        assert_eq!(
+            response.comparable(),
+            wrong.comparable(),
+            "{name:?} {password:?}"
+        );
     }
 }
 
@@ -69,7 +82,11 @@ async fn new_login_carries_the_new_role(setup: TestSetup) {
     let body = again.expect(200).json();
     let token = body["access_token"].as_str().expect("a token");
     assert_eq!(token::claims(token)["role"], "author");
-    assert_eq!(token::claims(&ann.token)["role"], Value::from("user"), "the old one says the old");
+    assert_eq!(
+        token::claims(&ann.token)["role"],
+        Value::from("user"),
+        "the old one says the old"
+    );
 }
 
 async fn successful_login_rehashes_a_hash_of_another_cost(setup: TestSetup) {
@@ -99,18 +116,24 @@ async fn unknown_name_takes_the_work_of_stored_hashes_after_the_cost_was_lowered
     let ops = Api::at(&app.auth().address("ops"));
     let hashed = async || {
         let metrics = ops.get("/metrics").await.body;
-        let sum =
-            metrics.lines().find_map(|it| it.strip_prefix("rolegate_hashing_run_seconds_sum "));
+        let sum = metrics
+            .lines()
+            .find_map(|it| it.strip_prefix("rolegate_hashing_run_seconds_sum "));
         sum.expect("the metric").parse::<f64>().expect("seconds")
     };
     let mut lone = f64::MAX;
     for number in 0..5 {
         let before = hashed().await;
-        app.try_register(&format!("user {number}"), "password").await.expect(200);
+        app.try_register(&format!("user {number}"), "password")
+            .await
+            .expect(200);
         lone = lone.min(hashed().await - before);
     }
     let before = hashed().await;
     app.try_log_in("stranger", "wrong").await.expect(401);
     let refused = hashed().await - before;
-    assert!(refused > 4.0 * lone, "{refused} s for a refusal, {lone} s for a hash of the new cost");
+    assert!(
+        refused > 4.0 * lone,
+        "{refused} s for a refusal, {lone} s for a hash of the new cost"
+    );
 }

@@ -33,7 +33,9 @@ async fn logout_ends_every_token_of_the_user_and_a_login_after_it_is_good(setup:
     // Of several devices, mostly issued in the second of the next logout.
     let mut issued = vec![ann.token.clone()];
     for _ in 0..3 {
-        let other = TestUser::log_in(&app.bearer, "ann", &ann.password).await.token;
+        let other = TestUser::log_in(&app.bearer, "ann", &ann.password)
+            .await
+            .token;
         log_out(&app, &other).await.expect_message("Logged out.");
         issued.push(other);
         for token in &issued {
@@ -42,12 +44,26 @@ async fn logout_ends_every_token_of_the_user_and_a_login_after_it_is_good(setup:
             refused.expect_header("www-authenticate", Some("Bearer error=\"invalid_token\""));
             log_out(&app, token).await.expect_detail(401, ENDED);
         }
-        let new = TestUser::log_in(&app.bearer, "ann", &ann.password).await.token;
-        app.bearer.with_token(&new).get("/profile").await.expect(200);
+        let new = TestUser::log_in(&app.bearer, "ann", &ann.password)
+            .await
+            .token;
+        app.bearer
+            .with_token(&new)
+            .get("/profile")
+            .await
+            .expect(200);
         issued.push(new);
     }
-    app.bearer.with_token(&admin.token).get("/admin").await.expect(200);
-    app.basic.with_basic("ann", &ann.password).get("/protected").await.expect(200);
+    app.bearer
+        .with_token(&admin.token)
+        .get("/admin")
+        .await
+        .expect(200);
+    app.basic
+        .with_basic("ann", &ann.password)
+        .get("/protected")
+        .await
+        .expect(200);
 }
 
 fn authorize(token: &str) -> AuthorizeRequest {
@@ -62,7 +78,13 @@ fn authorize(token: &str) -> AuthorizeRequest {
 
 async fn log_in(client: &mut AuthServiceClient<Channel>, user: &TestUser) -> String {
     let (username, password) = (user.username.clone(), user.password.clone());
-    let login = client.login(LoginRequest { username, password, otp: None }).await;
+    let login = client
+        .login(LoginRequest {
+            username,
+            password,
+            otp: None,
+        })
+        .await;
     login.expect("logged in").into_inner().access_token
 }
 
@@ -80,14 +102,20 @@ async fn logout_holds_on_every_replica_from_the_acknowledgement_on(setup: TestSe
             replica.authorize(authorize(&old)).await.expect("good");
         }
         let request = authenticated(RevokeTokensRequest::default(), &old);
-        replicas[round / 2 % 2].revoke_tokens(request).await.expect("logged out");
+        replicas[round / 2 % 2]
+            .revoke_tokens(request)
+            .await
+            .expect("logged out");
         for replica in &mut replicas {
             let refused = replica.authorize(authorize(&old)).await;
             grpc::expect_error(refused, tonic::Code::Unauthenticated, "TOKEN_INVALID");
         }
         let new = log_in(&mut replicas[round % 2], &ann).await;
         for replica in &mut replicas {
-            replica.authorize(authorize(&new)).await.expect("good at once, on every replica");
+            replica
+                .authorize(authorize(&new))
+                .await
+                .expect("good at once, on every replica");
         }
     }
 }
@@ -108,7 +136,11 @@ async fn many_logouts_by_one_token_do_not_keep_the_user_out(setup: TestSetup) {
     }
     assert_eq!(ended, 1);
     let new = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
-    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&new.token)
+        .get("/profile")
+        .await
+        .expect(200);
 }
 
 async fn many_revocations_by_an_admin_do_not_keep_the_user_out(setup: TestSetup) {
@@ -120,13 +152,27 @@ async fn many_revocations_by_an_admin_do_not_keep_the_user_out(setup: TestSetup)
     // More than seconds pass, by more than what is accepted of other clocks.
     let mut revoked = 0;
     while revoked < 120 + token::now() - started {
-        api.send(api.request(Method::DELETE, &path)).await.expect(200);
+        api.send(api.request(Method::DELETE, &path))
+            .await
+            .expect(200);
         revoked += 1;
     }
-    app.bearer.with_token(&ann.token).get("/profile").await.expect_detail(401, ENDED);
+    app.bearer
+        .with_token(&ann.token)
+        .get("/profile")
+        .await
+        .expect_detail(401, ENDED);
     let new = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
-    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
-    app.bearer.with_token(&ann.token).get("/profile").await.expect_detail(401, ENDED);
+    app.bearer
+        .with_token(&new.token)
+        .get("/profile")
+        .await
+        .expect(200);
+    app.bearer
+        .with_token(&ann.token)
+        .get("/profile")
+        .await
+        .expect_detail(401, ENDED);
 }
 
 async fn admin_ends_the_tokens_of_another_user(setup: TestSetup) {
@@ -134,17 +180,42 @@ async fn admin_ends_the_tokens_of_another_user(setup: TestSetup) {
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let end = async |actor: &TestUser, id: &str| {
         let api = app.bearer.with_token(&actor.token);
-        api.send(api.request(Method::DELETE, &format!("/users/{id}/tokens"))).await
+        api.send(api.request(Method::DELETE, &format!("/users/{id}/tokens")))
+            .await
     };
-    end(&ann, "1").await.expect_detail(403, "Insufficient privileges.");
-    end(&admin, "999999").await.expect_detail(404, "User not found.");
+    end(&ann, "1")
+        .await
+        .expect_detail(403, "Insufficient privileges.");
+    end(&admin, "999999")
+        .await
+        .expect_detail(404, "User not found.");
     let detail = "Path parameter \"user_id\" must be an integer.";
     end(&admin, "x").await.expect_detail(400, detail);
-    end(&admin, &ann.id.to_string()).await.expect_message("Tokens revoked.");
-    app.bearer.with_token(&ann.token).get("/profile").await.expect_detail(401, ENDED);
+    end(&admin, &ann.id.to_string())
+        .await
+        .expect_message("Tokens revoked.");
+    app.bearer
+        .with_token(&ann.token)
+        .get("/profile")
+        .await
+        .expect_detail(401, ENDED);
     let new = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
-    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
-    app.bearer.with_token(&admin.token).get("/admin").await.expect(200);
-    end(&admin, &admin.id.to_string()).await.expect_message("Tokens revoked.");
-    app.bearer.with_token(&admin.token).get("/admin").await.expect_detail(401, ENDED);
+    app.bearer
+        .with_token(&new.token)
+        .get("/profile")
+        .await
+        .expect(200);
+    app.bearer
+        .with_token(&admin.token)
+        .get("/admin")
+        .await
+        .expect(200);
+    end(&admin, &admin.id.to_string())
+        .await
+        .expect_message("Tokens revoked.");
+    app.bearer
+        .with_token(&admin.token)
+        .get("/admin")
+        .await
+        .expect_detail(401, ENDED);
 }

@@ -22,10 +22,19 @@ async fn me_is_the_stored_user_and_the_kind_and_end_of_the_credential(setup: Tes
     let (bound, _) = create_key(&by_token, &ends).await;
     let exp = token::claims(&ann.token)["exp"].as_u64().expect("a time");
     let all = [
-        (&ann.token, json!({ "kind": "access_token", "expires_at": time(exp) })),
-        (&session, json!({ "kind": "session", "expires_at": made["expires_at"] })),
+        (
+            &ann.token,
+            json!({ "kind": "access_token", "expires_at": time(exp) }),
+        ),
+        (
+            &session,
+            json!({ "kind": "session", "expires_at": made["expires_at"] }),
+        ),
         (&endless, json!({ "kind": "api_key", "expires_at": null })),
-        (&bound, json!({ "kind": "api_key", "expires_at": "2099-01-01T00:00:00.000Z" })),
+        (
+            &bound,
+            json!({ "kind": "api_key", "expires_at": "2099-01-01T00:00:00.000Z" }),
+        ),
     ];
     for role in ["user", "author", "admin"] {
         app.set_role(&admin, &ann, role).await.expect(200);
@@ -37,7 +46,11 @@ async fn me_is_the_stored_user_and_the_kind_and_end_of_the_credential(setup: Tes
                 "role": acts_as,
                 "credential": described,
             });
-            app.bearer.with_token(credential).get("/me").await.expect_json(200, &expected);
+            app.bearer
+                .with_token(credential)
+                .get("/me")
+                .await
+                .expect_json(200, &expected);
         }
     }
 }
@@ -53,9 +66,25 @@ async fn me_needs_a_good_credential(setup: TestSetup) {
         refused.expect_detail(401, "Invalid or expired token.");
         refused.expect_header("www-authenticate", Some("Bearer error=\"invalid_token\""));
     }
-    app.bearer.with_basic("ann", &ann.password).get("/me").await.expect(401);
-    app.basic.with_basic("ann", &ann.password).get("/me").await.expect_detail(404, "Not Found");
-    app.bearer.with_token(&ann.token).post("/me", &json!({})).await.expect(405);
+    app.bearer
+        .with_basic("ann", &ann.password)
+        .get("/me")
+        .await
+        .expect(401);
+    app.basic
+        .with_basic("ann", &ann.password)
+        .get("/me")
+        .await
+        .expect_detail(404, "Not Found");
+    app.bearer
+        .with_token(&ann.token)
+        .post("/me", &json!({}))
+        .await
+        .expect(405);
     app.database.delete("ann").await;
-    app.bearer.with_token(&ann.token).get("/me").await.expect_detail(401, "User not found.");
+    app.bearer
+        .with_token(&ann.token)
+        .get("/me")
+        .await
+        .expect_detail(401, "User not found.");
 }

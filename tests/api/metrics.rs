@@ -21,26 +21,48 @@ const DEMANDED: &str = "PROMTOOL";
 
 pub(crate) async fn scrape(process: &Process) -> String {
     let response = Api::at(&process.address("ops")).get("/metrics").await;
-    let content_type = response.expect(200).header("content-type").unwrap_or_default();
-    assert!(content_type.starts_with("text/plain; version=0.0.4"), "{response}");
+    let content_type = response
+        .expect(200)
+        .header("content-type")
+        .unwrap_or_default();
+    assert!(
+        content_type.starts_with("text/plain; version=0.0.4"),
+        "{response}"
+    );
     response.body
 }
 
 /// The value of a series, written as in the exposition format.
 #[track_caller]
 pub(crate) fn value(metrics: &str, series: &str) -> f64 {
-    let line = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("no {series} in\n{metrics}")).parse().expect("a number")
+    let line = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {series} in\n{metrics}"))
+        .parse()
+        .expect("a number")
 }
 
 /// Sends requests that every metric counts.
 async fn use_everything(app: &TestApp) {
     let ann = app.user("ann").await;
     app.try_log_in("ann", "wrong").await.expect(401);
-    app.bearer.with_token(&ann.token).get("/profile").await.expect(200);
-    app.bearer.with_token(&ann.token).get("/admin").await.expect(403);
+    app.bearer
+        .with_token(&ann.token)
+        .get("/profile")
+        .await
+        .expect(200);
+    app.bearer
+        .with_token(&ann.token)
+        .get("/admin")
+        .await
+        .expect(403);
     for _ in 0..2 {
-        app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
+        app.basic
+            .with_basic("admin", ADMIN_PASSWORD)
+            .get("/protected")
+            .await
+            .expect(200);
     }
 }
 
@@ -56,12 +78,18 @@ async fn requests_and_logins_are_counted(setup: TestSetup) {
     let auth = scrape(app.auth()).await;
     for (series, expected) in [
         (r#"rolegate_logins_total{method="login",outcome="OK"}"#, 1.0),
-        (r#"rolegate_logins_total{method="login",outcome="CREDENTIALS_INVALID"}"#, 1.0),
+        (
+            r#"rolegate_logins_total{method="login",outcome="CREDENTIALS_INVALID"}"#,
+            1.0,
+        ),
         (r#"rolegate_logins_total{method="basic",outcome="OK"}"#, 2.0),
         ("rolegate_basic_cache_hits_total", 1.0),
         ("rolegate_tokens_issued_total", 1.0),
         (r#"rolegate_authorizations_total{outcome="OK"}"#, 1.0),
-        (r#"rolegate_authorizations_total{outcome="ROLE_INSUFFICIENT"}"#, 1.0),
+        (
+            r#"rolegate_authorizations_total{outcome="ROLE_INSUFFICIENT"}"#,
+            1.0,
+        ),
         (r#"rolegate_limit_refusals_total{limit="login"}"#, 0.0),
         (
             r#"rolegate_grpc_requests_total{code="OK",method="Register",service="rolegate.auth.v1.AuthService"}"#,
@@ -74,18 +102,28 @@ async fn requests_and_logins_are_counted(setup: TestSetup) {
         );
     }
     // Seed, registration, two logins, one Basic check.
-    assert!(value(&auth, "rolegate_hashing_wait_seconds_count") > 3.9, "{auth}");
+    assert!(
+        value(&auth, "rolegate_hashing_wait_seconds_count") > 3.9,
+        "{auth}"
+    );
     // A lane is released shortly after the response.
     let (busy, lanes) = ("rolegate_hashing_busy_lanes", "rolegate_hashing_lanes");
     assert!(value(&auth, busy) <= value(&auth, lanes), "{auth}");
-    assert!(value(&auth, "rolegate_hashing_queued_jobs") < 0.1, "a job waits: {auth}");
+    assert!(
+        value(&auth, "rolegate_hashing_queued_jobs") < 0.1,
+        "a job waits: {auth}"
+    );
     expect_pool(&auth, "users");
 }
 
 /// The pool of this store is open and within its limit.
 #[track_caller]
 fn expect_pool(metrics: &str, store: &str) {
-    let pool = if metrics.contains(r#"pool="main""#) { "main" } else { "readers" };
+    let pool = if metrics.contains(r#"pool="main""#) {
+        "main"
+    } else {
+        "readers"
+    };
     let of = format!(r#"pool="{pool}""#);
     let limit = format!("rolegate_store_connections_limit{{{of},store=\"{store}\"}}");
     let limit = value(metrics, &limit);
@@ -103,7 +141,11 @@ async fn post_operations_are_counted(setup: TestSetup) {
     let api = app.bearer.with_token(&admin.token);
     let body = serde_json::json!({ "title": "title", "content": "content" });
     let post = api.post("/posts", &body).await;
-    let path = post.expect(201).header("location").expect("a location").to_owned();
+    let path = post
+        .expect(201)
+        .header("location")
+        .expect("a location")
+        .to_owned();
     app.bearer.get(&path).await.expect(200);
     app.bearer.get("/posts").await.expect(200);
 
@@ -112,14 +154,24 @@ async fn post_operations_are_counted(setup: TestSetup) {
     // The gateway authorizes before it reads the body, posts-service before it writes.
     let decisions = "rolegate_client_batch_size_decisions_count";
     let posts = scrape(app.posts()).await;
-    let expected = if app.processes().count() == 1 { 2.0 } else { 1.0 };
+    let expected = if app.processes().count() == 1 {
+        2.0
+    } else {
+        1.0
+    };
     for metrics in [&front, &posts] {
-        assert!((value(metrics, decisions) - expected).abs() < 0.1, "{metrics}");
+        assert!(
+            (value(metrics, decisions) - expected).abs() < 0.1,
+            "{metrics}"
+        );
     }
     // One post and one page.
     let names = value(&posts, "rolegate_client_batch_size_usernames_count");
     assert!((names - 2.0).abs() < 0.1, "{posts}");
-    let reads = value(&posts, r#"rolegate_read_batch_size_keys_count{key="id",store="posts"}"#);
+    let reads = value(
+        &posts,
+        r#"rolegate_read_batch_size_keys_count{key="id",store="posts"}"#,
+    );
     assert!((reads - 1.0).abs() < 0.1, "{posts}");
     expect_pool(&posts, "posts");
 }
@@ -146,7 +198,9 @@ async fn no_label_holds_client_input(setup: TestSetup) {
     raw.ready().await.expect("connected");
     let path = tonic::codegen::http::uri::PathAndQuery::from_static("/planted.Service/Planted");
     let codec = tonic_prost::ProstCodec::<(), ()>::default();
-    raw.unary(tonic::Request::new(()), path, codec).await.expect_err("it is not served");
+    raw.unary(tonic::Request::new(()), path, codec)
+        .await
+        .expect_err("it is not served");
     for process in app.processes() {
         let metrics = scrape(process).await;
         for planted in ["planted", "Planted", "PLANTED", "987654321", "ann"] {
@@ -155,8 +209,11 @@ async fn no_label_holds_client_input(setup: TestSetup) {
         }
     }
     let front = scrape(app.gateway()).await;
-    for label in [r#"route="unmatched""#, r#"method="_OTHER""#, r#"route="/users/{user_id}/role""#]
-    {
+    for label in [
+        r#"route="unmatched""#,
+        r#"method="_OTHER""#,
+        r#"route="/users/{user_id}/role""#,
+    ] {
         assert!(front.contains(label), "{label} in {front}");
     }
     let auth = scrape(app.auth()).await;
@@ -167,8 +224,12 @@ async fn no_label_holds_client_input(setup: TestSetup) {
 
 /// The names of metric families.
 fn families(metrics: &str) -> BTreeSet<String> {
-    let types = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE "));
-    types.filter_map(|line| line.split(' ').next().map(str::to_owned)).collect()
+    let types = metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE "));
+    types
+        .filter_map(|line| line.split(' ').next().map(str::to_owned))
+        .collect()
 }
 
 #[tokio::test]
@@ -181,7 +242,10 @@ async fn dashboard_shows_exactly_the_exported_metrics() {
     let text = fs::read_to_string(&file).expect("the dashboard");
     let dashboard: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let panels = dashboard["panels"].as_array().expect("panels");
-    let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();
+    let targets = panels
+        .iter()
+        .filter_map(|panel| panel["targets"].as_array())
+        .flatten();
     let shown: BTreeSet<String> = targets
         .filter_map(|target| target["expr"].as_str())
         .flat_map(|expression| {
@@ -200,10 +264,21 @@ async fn dashboard_shows_exactly_the_exported_metrics() {
 /// Every metric of ours is named and no other is; of the standard process metrics, some may be.
 fn expect_all_named(named: &BTreeSet<String>, exported: &BTreeSet<String>, place: &str) {
     let ours = |names: &BTreeSet<String>| -> BTreeSet<String> {
-        names.iter().filter(|name| name.starts_with("rolegate_")).cloned().collect()
+        names
+            .iter()
+            .filter(|name| name.starts_with("rolegate_"))
+            .cloned()
+            .collect()
     };
-    assert_eq!(ours(named), ours(exported), "left: in {place}, right: exported");
-    assert!(named.is_subset(exported), "{place} has {named:?}, exported are {exported:?}");
+    assert_eq!(
+        ours(named),
+        ours(exported),
+        "left: in {place}, right: exported"
+    );
+    assert!(
+        named.is_subset(exported),
+        "{place} has {named:?}, exported are {exported:?}"
+    );
 }
 
 /// The metrics of this program in `docs/metrics.md`.
@@ -214,9 +289,15 @@ fn documented(program: &str) -> BTreeSet<String> {
         let title = section.lines().next().unwrap_or_default();
         title == "Every program" || title.split(" and ").any(|name| name == program)
     });
-    let rows = sections.flat_map(str::lines).filter_map(|line| line.strip_prefix("| `"));
-    let names = rows.filter_map(|row| row.split(" |").next()).flat_map(|cell| cell.split("`, `"));
-    names.map(|name| name.trim_end_matches('`').to_owned()).collect()
+    let rows = sections
+        .flat_map(str::lines)
+        .filter_map(|line| line.strip_prefix("| `"));
+    let names = rows
+        .filter_map(|row| row.split(" |").next())
+        .flat_map(|cell| cell.split("`, `"));
+    names
+        .map(|name| name.trim_end_matches('`').to_owned())
+        .collect()
 }
 
 #[tokio::test]
@@ -224,9 +305,11 @@ async fn documentation_lists_the_metrics_of_each_program() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     use_everything(&app).await;
     app.bearer.get("/posts").await.expect(200);
-    for (program, process) in
-        [("gateway", app.gateway()), ("auth-service", app.auth()), ("posts-service", app.posts())]
-    {
+    for (program, process) in [
+        ("gateway", app.gateway()),
+        ("auth-service", app.auth()),
+        ("posts-service", app.posts()),
+    ] {
         let exported = families(&scrape(process).await);
         expect_all_named(
             &documented(program),
@@ -257,7 +340,10 @@ async fn promtool_accepts_the_metrics() {
             Ok(promtool) => promtool,
             Err(error) => {
                 let is_demanded = std::env::var_os(DEMANDED).is_some();
-                assert!(!is_demanded, "{DEMANDED} demands promtool (Debian: prometheus): {error}");
+                assert!(
+                    !is_demanded,
+                    "{DEMANDED} demands promtool (Debian: prometheus): {error}"
+                );
                 return not_checked(&error);
             }
         };
@@ -267,6 +353,9 @@ async fn promtool_accepts_the_metrics() {
         let output = promtool.wait_with_output().expect("promtool ends");
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
-        assert!(output.status.success() && said.is_empty(), "promtool: {said}\n{metrics}");
+        assert!(
+            output.status.success() && said.is_empty(),
+            "promtool: {said}\n{metrics}"
+        );
     }
 }

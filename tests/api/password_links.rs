@@ -21,18 +21,27 @@ const WRONG_PASSWORD: &str = "Invalid username or password.";
 
 /// Asks for a link for the user with this id.
 pub(crate) async fn try_link(api: &Api, id: i64) -> TestResponse {
-    api.send(api.request(Method::POST, &format!("/users/{id}/password-link"))).await
+    api.send(api.request(Method::POST, &format!("/users/{id}/password-link")))
+        .await
 }
 
 /// The token in the `url` of a link that begins with this.
 #[track_caller]
 pub(crate) fn token_in(link: &Value, start: &str) -> String {
     let url = link["url"].as_str().expect("a URL");
-    let token = url.strip_prefix(start).and_then(|rest| rest.strip_prefix("/set-password#"));
-    let token = token.unwrap_or_else(|| panic!("{url} is not of {start:?}")).to_owned();
+    let token = url
+        .strip_prefix(start)
+        .and_then(|rest| rest.strip_prefix("/set-password#"));
+    let token = token
+        .unwrap_or_else(|| panic!("{url} is not of {start:?}"))
+        .to_owned();
     assert!(token.starts_with("rgl_") && token.len() == 47, "{url}");
     let end = humantime::parse_rfc3339(link["expires_at"].as_str().expect("a time"));
-    let end = end.expect("RFC 3339").duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+    let end = end
+        .expect("RFC 3339")
+        .duration_since(UNIX_EPOCH)
+        .expect("after 1970")
+        .as_secs();
     let left = end - token::now();
     assert!((86_100..=86_410).contains(&left), "{left} seconds are left");
     token
@@ -42,12 +51,20 @@ pub(crate) fn token_in(link: &Value, start: &str) -> String {
 pub(crate) async fn new_link(app: &TestApp, admin: &TestUser, id: i64) -> String {
     let made = try_link(&app.bearer.with_token(&admin.token), id).await;
     let link = made.expect(201).json();
-    assert_eq!(link.as_object().map(serde_json::Map::len), Some(2), "{made}");
+    assert_eq!(
+        link.as_object().map(serde_json::Map::len),
+        Some(2),
+        "{made}"
+    );
     token_in(&link, "")
 }
 
 pub(crate) async fn redeem(api: &Api, token: &str, password: &str) -> TestResponse {
-    api.put("/password", &json!({ "token": token, "password": password })).await
+    api.put(
+        "/password",
+        &json!({ "token": token, "password": password }),
+    )
+    .await
 }
 
 #[track_caller]
@@ -58,7 +75,11 @@ fn expect_invalid(response: &TestResponse) {
 
 async fn a_user_chooses_a_password_by_a_link_that_is_good_once(setup: TestSetup) {
     let app = setup.start().await;
-    let (admin, ann, bob) = (app.admin().await, app.user("ann").await, app.user("bob").await);
+    let (admin, ann, bob) = (
+        app.admin().await,
+        app.user("ann").await,
+        app.user("bob").await,
+    );
     let key = app.bearer.with_token(&ann.key(&app.bearer).await.token);
     let (session, _) = sign_in(&app, &ann).await;
     let basic = app.basic.with_basic("ann", &ann.password);
@@ -67,23 +88,48 @@ async fn a_user_chooses_a_password_by_a_link_that_is_good_once(setup: TestSetup)
     let token = new_link(&app, &admin, ann.id).await;
     // Nothing has changed yet, and the token of a link is no credential.
     app.try_log_in("ann", &ann.password).await.expect(200);
-    app.bearer.with_token(&token).get("/profile").await.expect_detail(401, ENDED);
+    app.bearer
+        .with_token(&token)
+        .get("/profile")
+        .await
+        .expect_detail(401, ENDED);
 
-    redeem(&app.bearer, &token, "chosen by ann").await.expect_message(DONE);
+    redeem(&app.bearer, &token, "chosen by ann")
+        .await
+        .expect_message(DONE);
     for password in ["again", "chosen by ann"] {
         expect_invalid(&redeem(&app.bearer, &token, password).await);
     }
     for ended in [&app.bearer.with_token(&ann.token), &session] {
         ended.get("/profile").await.expect_detail(401, ENDED);
     }
-    basic.get("/protected").await.expect_detail(401, WRONG_PASSWORD);
-    app.try_log_in("ann", &ann.password).await.expect_detail(401, WRONG_PASSWORD);
+    basic
+        .get("/protected")
+        .await
+        .expect_detail(401, WRONG_PASSWORD);
+    app.try_log_in("ann", &ann.password)
+        .await
+        .expect_detail(401, WRONG_PASSWORD);
     key.get("/profile").await.expect(200);
-    app.basic.with_basic("ann", "chosen by ann").get("/protected").await.expect(200);
+    app.basic
+        .with_basic("ann", "chosen by ann")
+        .get("/protected")
+        .await
+        .expect(200);
     let new = TestUser::log_in(&app.bearer, "ann", "chosen by ann").await;
-    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&new.token)
+        .get("/profile")
+        .await
+        .expect(200);
     for other in [&admin, &bob] {
-        app.bearer.with_token(&other.token).get("/profile").await.expect(200);
-        app.try_log_in(&other.username, &other.password).await.expect(200);
+        app.bearer
+            .with_token(&other.token)
+            .get("/profile")
+            .await
+            .expect(200);
+        app.try_log_in(&other.username, &other.password)
+            .await
+            .expect(200);
     }
 }

@@ -22,11 +22,22 @@ async fn slow_password_change_revokes_tokens_issued_meanwhile() {
         sleep(Duration::from_millis(20)).await;
     }
     let old = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
-    app.bearer.with_token(&old.token).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&old.token)
+        .get("/profile")
+        .await
+        .expect(200);
     locked.unlock().await;
-    change.await.expect("answered").expect_message("Password updated successfully.");
+    change
+        .await
+        .expect("answered")
+        .expect_message("Password updated successfully.");
     let response = app.bearer.with_token(&old.token).get("/profile").await;
     response.expect_detail(401, "Invalid or expired token.");
     let new = TestUser::log_in(&app.bearer, "ann", "new password").await;
-    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&new.token)
+        .get("/profile")
+        .await
+        .expect(200);
 }

@@ -8,7 +8,10 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-for_all_deployments!(author_creates_reads_updates_and_deletes_a_post, demoted_author_cannot_write);
+for_all_deployments!(
+    author_creates_reads_updates_and_deletes_a_post,
+    demoted_author_cannot_write
+);
 for_two_deployments!(
     author_changes_own_posts_and_admin_changes_all,
     posts_of_a_deleted_user_stay_without_author_name,
@@ -36,7 +39,10 @@ fn draft(title: &str, content: &str) -> Value {
 async fn write(api: &Api, title: &str) -> (String, Value) {
     let response = api.post("/posts", &draft(title, "content")).await;
     let post = response.expect(201).json();
-    (response.header("location").expect("a location").to_owned(), post)
+    (
+        response.header("location").expect("a location").to_owned(),
+        post,
+    )
 }
 
 async fn delete(api: &Api, path: &str) -> TestResponse {
@@ -48,17 +54,22 @@ fn is_time(value: &Value) -> bool {
     let form = "dddd-dd-ddTdd:dd:dd.dddZ";
     value.as_str().is_some_and(|text| {
         text.len() == form.len()
-            && text.chars().zip(form.chars()).all(|(have, want)| match want {
-                'd' => have.is_ascii_digit(),
-                want => have == want,
-            })
+            && text
+                .chars()
+                .zip(form.chars())
+                .all(|(have, want)| match want {
+                    'd' => have.is_ascii_digit(),
+                    want => have == want,
+                })
     })
 }
 
 pub(crate) async fn author_creates_reads_updates_and_deletes_a_post(setup: TestSetup) {
     let app = setup.start().await;
     let (ann, api) = author(&app, "ann").await;
-    let response = api.post("/posts", &draft("A title", "Line one\n\tline two")).await;
+    let response = api
+        .post("/posts", &draft("A title", "Line one\n\tline two"))
+        .await;
     let post = response.expect(201).json();
     let id = post["id"].as_i64().expect("an id");
     assert!(id >= 1);
@@ -78,7 +89,10 @@ pub(crate) async fn author_creates_reads_updates_and_deletes_a_post(setup: TestS
     let response = api.put(&path, &draft("Another", "text")).await;
     let changed = response.expect(200).json();
     assert!(is_time(&changed["updated_at"]), "{changed}");
-    assert!(changed["updated_at"].as_str() > post["updated_at"].as_str(), "{changed}");
+    assert!(
+        changed["updated_at"].as_str() > post["updated_at"].as_str(),
+        "{changed}"
+    );
     let expected = json!({
         "id": id, "title": "Another", "content": "text", "author_id": ann.id, "author": "ann",
         "created_at": post["created_at"], "updated_at": changed["updated_at"],
@@ -86,11 +100,24 @@ pub(crate) async fn author_creates_reads_updates_and_deletes_a_post(setup: TestS
     response.expect_json(200, &expected);
     app.bearer.get(&path).await.expect_json(200, &expected);
 
-    delete(&api, &path).await.expect_message("Post deleted successfully.");
-    app.bearer.get(&path).await.expect_detail(404, "Post not found.");
-    delete(&api, &path).await.expect_detail(404, "Post not found.");
-    api.put(&path, &draft("t", "c")).await.expect_detail(404, "Post not found.");
-    assert_ne!(write(&api, "the next").await.0, path, "ids are not given out twice");
+    delete(&api, &path)
+        .await
+        .expect_message("Post deleted successfully.");
+    app.bearer
+        .get(&path)
+        .await
+        .expect_detail(404, "Post not found.");
+    delete(&api, &path)
+        .await
+        .expect_detail(404, "Post not found.");
+    api.put(&path, &draft("t", "c"))
+        .await
+        .expect_detail(404, "Post not found.");
+    assert_ne!(
+        write(&api, "the next").await.0,
+        path,
+        "ids are not given out twice"
+    );
 }
 
 async fn reading_ignores_credentials(setup: TestSetup) {
@@ -110,16 +137,31 @@ async fn author_changes_own_posts_and_admin_changes_all(setup: TestSetup) {
     let ((_, ann), (_, bob)) = (author(&app, "ann").await, author(&app, "bob").await);
     let admin = app.bearer.with_token(&app.admin().await.token);
     let (path, post) = write(&ann, "of ann").await;
-    bob.put(&path, &draft("t", "c")).await.expect_detail(403, "Insufficient privileges.");
-    delete(&bob, &path).await.expect_detail(403, "Insufficient privileges.");
+    bob.put(&path, &draft("t", "c"))
+        .await
+        .expect_detail(403, "Insufficient privileges.");
+    delete(&bob, &path)
+        .await
+        .expect_detail(403, "Insufficient privileges.");
     app.bearer.get(&path).await.expect_json(200, &post);
 
-    let changed = admin.put(&path, &draft("by the admin", "c")).await.expect(200).json();
-    assert_eq!((&changed["author"], &changed["author_id"]), (&json!("ann"), &post["author_id"]));
+    let changed = admin
+        .put(&path, &draft("by the admin", "c"))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&changed["author"], &changed["author_id"]),
+        (&json!("ann"), &post["author_id"])
+    );
     ann.put(&path, &draft("by ann", "c")).await.expect(200);
-    delete(&admin, &path).await.expect_message("Post deleted successfully.");
+    delete(&admin, &path)
+        .await
+        .expect_message("Post deleted successfully.");
     let (of_admin, _) = write(&admin, "of the admin").await;
-    ann.put(&of_admin, &draft("t", "c")).await.expect_detail(403, "Insufficient privileges.");
+    ann.put(&of_admin, &draft("t", "c"))
+        .await
+        .expect_detail(403, "Insufficient privileges.");
 }
 
 async fn demoted_author_cannot_write(setup: TestSetup) {
@@ -146,12 +188,20 @@ async fn posts_of_a_deleted_user_stay_without_author_name(setup: TestSetup) {
     app.database.delete("ann").await;
     post["author"] = Value::Null;
     app.bearer.get(&path).await.expect_json(200, &post);
-    let by_ann = app.bearer.get(&format!("/posts?author_id={}", ann.id)).await;
+    let by_ann = app
+        .bearer
+        .get(&format!("/posts?author_id={}", ann.id))
+        .await;
     by_ann.expect_json(200, &json!({ "posts": [post], "next": null }));
-    delete(&api, &path).await.expect_detail(401, "User not found.");
+    delete(&api, &path)
+        .await
+        .expect_detail(401, "User not found.");
     let admin = app.bearer.with_token(&app.admin().await.token);
     let changed = admin.put(&path, &draft("t", "c")).await.expect(200).json();
-    assert_eq!((&changed["author"], changed["author_id"].as_i64()), (&Value::Null, Some(ann.id)));
+    assert_eq!(
+        (&changed["author"], changed["author_id"].as_i64()),
+        (&Value::Null, Some(ann.id))
+    );
 }
 
 async fn checks_run_in_the_documented_order(setup: TestSetup) {
@@ -160,20 +210,40 @@ async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let user = app.bearer.with_token(&app.user("some user").await.token);
     let (path, _) = write(&ann, "title").await;
     let broken = async |api: &Api, path: &str| {
-        let request = api.request(Method::PUT, path).header("content-type", "application/json");
+        let request = api
+            .request(Method::PUT, path)
+            .header("content-type", "application/json");
         api.send(request.body("{")).await
     };
     let (anonymous, invalid) = (&app.bearer, draft("", ""));
-    broken(anonymous, "/posts/x").await.expect_detail(401, "Not authenticated.");
-    broken(&user, "/posts/x").await.expect_detail(403, "Insufficient privileges.");
-    broken(&bob, "/posts/999").await.expect_detail(400, "Request body is not valid JSON.");
-    broken(&bob, &path).await.expect_detail(400, "Request body is not valid JSON.");
+    broken(anonymous, "/posts/x")
+        .await
+        .expect_detail(401, "Not authenticated.");
+    broken(&user, "/posts/x")
+        .await
+        .expect_detail(403, "Insufficient privileges.");
+    broken(&bob, "/posts/999")
+        .await
+        .expect_detail(400, "Request body is not valid JSON.");
+    broken(&bob, &path)
+        .await
+        .expect_detail(400, "Request body is not valid JSON.");
     let no_field = "Field \"content\" is required and must be a string.";
-    bob.put("/posts/999", &json!({ "title": "" })).await.expect_detail(400, no_field);
-    bob.put(&path, &json!({ "title": "", "content": 1 })).await.expect_detail(400, no_field);
-    bob.put("/posts/999", &invalid).await.expect_detail(404, "Post not found.");
-    bob.put(&path, &invalid).await.expect_detail(403, "Insufficient privileges.");
-    ann.put(&path, &invalid).await.expect_detail(400, "Title must have 1 to 200 characters.");
+    bob.put("/posts/999", &json!({ "title": "" }))
+        .await
+        .expect_detail(400, no_field);
+    bob.put(&path, &json!({ "title": "", "content": 1 }))
+        .await
+        .expect_detail(400, no_field);
+    bob.put("/posts/999", &invalid)
+        .await
+        .expect_detail(404, "Post not found.");
+    bob.put(&path, &invalid)
+        .await
+        .expect_detail(403, "Insufficient privileges.");
+    ann.put(&path, &invalid)
+        .await
+        .expect_detail(400, "Title must have 1 to 200 characters.");
 }
 
 async fn invalid_post_is_rejected_and_changes_nothing(setup: TestSetup) {
@@ -199,17 +269,32 @@ async fn invalid_post_is_rejected_and_changes_nothing(setup: TestSetup) {
         ("t", &far_too_long, content_length),
         ("t", "a\0b", "Content must not contain NUL."),
     ] {
-        api.post("/posts", &draft(title, content)).await.expect_detail(400, detail);
-        api.put(&path, &draft(title, content)).await.expect_detail(400, detail);
+        api.post("/posts", &draft(title, content))
+            .await
+            .expect_detail(400, detail);
+        api.put(&path, &draft(title, content))
+            .await
+            .expect_detail(400, detail);
     }
-    for body in [json!([]), json!("x"), json!({}), json!({ "title": 1, "content": "c" })] {
+    for body in [
+        json!([]),
+        json!("x"),
+        json!({}),
+        json!({ "title": 1, "content": "c" }),
+    ] {
         api.post("/posts", &body).await.expect_error(400);
         api.put(&path, &body).await.expect_error(400);
     }
     let list = json!({ "posts": [post], "next": null });
     app.bearer.get("/posts").await.expect_json(200, &list);
-    for title in ["'; DROP TABLE post; --", "%_\\", "<script>", " a ", "👩‍👩‍👧", "می\u{200c}خواهم"]
-    {
+    for title in [
+        "'; DROP TABLE post; --",
+        "%_\\",
+        "<script>",
+        " a ",
+        "👩‍👩‍👧",
+        "می\u{200c}خواهم",
+    ] {
         let (path, post) = write(&api, title).await;
         assert_eq!(post["title"], title);
         app.bearer.get(&path).await.expect_json(200, &post);
@@ -220,18 +305,25 @@ async fn longest_post_is_accepted_in_any_escaping(setup: TestSetup) {
     let app = setup.start().await;
     let (_, api) = author(&app, "ann").await;
     let send = async |body: String| {
-        let request =
-            api.request(Method::POST, "/posts").header("content-type", "application/json");
+        let request = api
+            .request(Method::POST, "/posts")
+            .header("content-type", "application/json");
         api.send(request.body(body)).await
     };
     let crab = r"\ud83e\udd80";
-    let body = format!(r#"{{"title":"{}","content":"{}"}}"#, crab.repeat(200), crab.repeat(50_000));
+    let body = format!(
+        r#"{{"title":"{}","content":"{}"}}"#,
+        crab.repeat(200),
+        crab.repeat(50_000)
+    );
     let post = send(body).await.expect(201).json();
     assert_eq!(post["content"], "🦀".repeat(50_000));
     let response = app.bearer.get(&format!("/posts/{}", post["id"])).await;
     response.expect_json(200, &post);
     let body = format!(r#"{{"title":"t","content":"{}"}}"#, "x".repeat(1024 * 1024));
-    send(body).await.expect_detail(413, "Request body too large.");
+    send(body)
+        .await
+        .expect_detail(413, "Request body too large.");
 }
 
 async fn id_must_be_an_integer(setup: TestSetup) {
@@ -243,13 +335,19 @@ async fn id_must_be_an_integer(setup: TestSetup) {
         let path = format!("/posts/{id}");
         api.get(&path).await.expect_detail(400, not_an_integer);
         delete(&api, &path).await.expect_detail(400, not_an_integer);
-        api.put(&path, &draft("t", "c")).await.expect_detail(400, not_an_integer);
+        api.put(&path, &draft("t", "c"))
+            .await
+            .expect_detail(400, not_an_integer);
     }
     for id in ["0", "-1", "999999", "9223372036854775808", &"9".repeat(40)] {
         let path = format!("/posts/{id}");
         api.get(&path).await.expect_detail(404, "Post not found.");
-        delete(&api, &path).await.expect_detail(404, "Post not found.");
-        api.put(&path, &draft("t", "c")).await.expect_detail(404, "Post not found.");
+        delete(&api, &path)
+            .await
+            .expect_detail(404, "Post not found.");
+        api.put(&path, &draft("t", "c"))
+            .await
+            .expect_detail(404, "Post not found.");
     }
     app.bearer.get(&path).await.expect_json(200, &post);
 }
@@ -259,9 +357,12 @@ async fn updated_at_increases_with_every_change(setup: TestSetup) {
     let (_, api) = author(&app, "ann").await;
     let (path, post) = write(&api, "title").await;
     let titles: Vec<String> = (0..16).map(|number| format!("title {number}")).collect();
-    let changes = titles
-        .iter()
-        .map(async |title| api.put(&path, &draft(title, "content")).await.expect(200).json());
+    let changes = titles.iter().map(async |title| {
+        api.put(&path, &draft(title, "content"))
+            .await
+            .expect(200)
+            .json()
+    });
     let mut changes = join_all(changes).await;
     changes.sort_by_key(|change| change["updated_at"].to_string());
     let times: Vec<&str> = [&post]

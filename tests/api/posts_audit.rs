@@ -57,9 +57,18 @@ async fn every_change_of_a_post_is_logged(setup: TestSetup) {
     let last_id = last.expect(201).json()["id"].clone();
 
     let mut lines = audit(app.posts(), POSTS, 5).await;
-    for (line, response) in lines.iter_mut().zip([&created, &changed, &by_admin, &deleted, &last]) {
-        let id = line.as_object_mut().and_then(|line| line.remove("request_id"));
-        assert_eq!(id, response.header("x-request-id").map(Into::into), "{line}");
+    for (line, response) in lines
+        .iter_mut()
+        .zip([&created, &changed, &by_admin, &deleted, &last])
+    {
+        let id = line
+            .as_object_mut()
+            .and_then(|line| line.remove("request_id"));
+        assert_eq!(
+            id,
+            response.header("x-request-id").map(Into::into),
+            "{line}"
+        );
     }
     let by_ann = |event: &str| {
         json!({
@@ -86,9 +95,15 @@ async fn every_change_of_a_post_is_logged(setup: TestSetup) {
 }
 
 async fn denials_name_the_roles_that_may_write_posts(setup: TestSetup) {
-    let app = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off").start().await;
-    let (ann, bob) =
-        (app.user_with_role("ann", "author").await, app.user_with_role("bob", "author").await);
+    let app = setup
+        .with("LOG_FORMAT", "json")
+        .with("RUST_LOG", "off")
+        .start()
+        .await;
+    let (ann, bob) = (
+        app.user_with_role("ann", "author").await,
+        app.user_with_role("bob", "author").await,
+    );
     let user = app.user("some user").await;
     let [as_ann, as_bob, as_user] =
         [&ann, &bob, &user].map(|user| app.bearer.with_token(&user.token));
@@ -99,20 +114,42 @@ async fn denials_name_the_roles_that_may_write_posts(setup: TestSetup) {
     delete(&as_bob, &path).await.expect(403);
     let lines = audit(app.gateway(), "access_denied", 3).await;
     let fields = ["actor_id", "method", "route", "required_roles"];
-    let denied: Vec<_> = lines.iter().map(|line| fields.map(|field| line[field].clone())).collect();
+    let denied: Vec<_> = lines
+        .iter()
+        .map(|line| fields.map(|field| line[field].clone()))
+        .collect();
     let expected = [
-        [json!(user.id), json!("POST"), json!("/posts"), json!("author,admin")],
-        [json!(bob.id), json!("PUT"), json!("/posts/{id}"), json!("owner,admin")],
-        [json!(bob.id), json!("DELETE"), json!("/posts/{id}"), json!("owner,admin")],
+        [
+            json!(user.id),
+            json!("POST"),
+            json!("/posts"),
+            json!("author,admin"),
+        ],
+        [
+            json!(bob.id),
+            json!("PUT"),
+            json!("/posts/{id}"),
+            json!("owner,admin"),
+        ],
+        [
+            json!(bob.id),
+            json!("DELETE"),
+            json!("/posts/{id}"),
+            json!("owner,admin"),
+        ],
     ];
     assert_eq!(denied, expected);
 }
 
 async fn logged_address_is_the_client_s(setup: TestSetup) {
-    let setup = setup.with("LOG_FORMAT", "json").with("TRUSTED_PROXIES", "127.0.0.1/32");
+    let setup = setup
+        .with("LOG_FORMAT", "json")
+        .with("TRUSTED_PROXIES", "127.0.0.1/32");
     let app = setup.start().await;
     let api = app.bearer.with_token(&app.admin().await.token);
-    let request = api.request(Method::POST, "/posts").header("x-forwarded-for", "192.0.2.7");
+    let request = api
+        .request(Method::POST, "/posts")
+        .header("x-forwarded-for", "192.0.2.7");
     api.send(request.json(&draft("title"))).await.expect(201);
     let is_it = |line: &str| {
         line.contains(r#""event":"post_created""#)
@@ -137,7 +174,11 @@ async fn no_log_line_contains_post_content(setup: TestSetup) {
         api.put(&path, &body).await.expect(200);
         delete(&api, &path).await.expect(200);
 
-        let events = if format == "json" { r#""event":"post_"# } else { r#"event="post_"# };
+        let events = if format == "json" {
+            r#""event":"post_"#
+        } else {
+            r#"event="post_"#
+        };
         let log = eventually("the audit", async || {
             let log = app.posts().stderr();
             (log.matches(events).count() >= 3).then_some(log)
@@ -160,12 +201,23 @@ async fn write_of_a_cancelled_call_is_still_logged(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
     let mut client = PostServiceClient::new(grpc::channel(&app.posts_address()).await);
-    let request = CreatePostRequest { title: "title".to_owned(), content: "content".to_owned() };
+    let request = CreatePostRequest {
+        title: "title".to_owned(),
+        content: "content".to_owned(),
+    };
     let request = authenticated(request, &ann.token);
     let call = async move { client.create_post(request).await };
     let (database, table) = (&app.database, "posts.post");
     cancel_while_writing(database, table, app.posts(), "CreatePost", call).await;
     let line = audit(app.posts(), POSTS, 1).await.remove(0);
-    let post = app.bearer.get(&format!("/posts/{}", line["post_id"])).await.expect(200).json();
-    assert_eq!((&post["author_id"], &line["author_id"]), (&json!(ann.id), &json!(ann.id)));
+    let post = app
+        .bearer
+        .get(&format!("/posts/{}", line["post_id"]))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&post["author_id"], &line["author_id"]),
+        (&json!(ann.id), &json!(ann.id))
+    );
 }

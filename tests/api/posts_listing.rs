@@ -16,20 +16,31 @@ async fn author(app: &TestApp, name: &str) -> (i64, Api) {
 }
 
 async fn write(api: &Api, title: &str, content: &str) -> i64 {
-    let response = api.post("/posts", &json!({ "title": title, "content": content })).await;
+    let response = api
+        .post("/posts", &json!({ "title": title, "content": content }))
+        .await;
     response.expect(201).json()["id"].as_i64().expect("an id")
 }
 
 fn ids(page: &Value) -> Vec<i64> {
-    let posts = page["posts"].as_array().unwrap_or_else(|| panic!("no posts: {page}"));
-    posts.iter().map(|post| post["id"].as_i64().expect("an id")).collect()
+    let posts = page["posts"]
+        .as_array()
+        .unwrap_or_else(|| panic!("no posts: {page}"));
+    posts
+        .iter()
+        .map(|post| post["id"].as_i64().expect("an id"))
+        .collect()
 }
 
 /// The ids on every page of this query.
 async fn pages(api: &Api, query: &str) -> Vec<Vec<i64>> {
     let (mut pages, mut after) = (Vec::new(), String::new());
     loop {
-        let page = api.get(&format!("/posts?{query}{after}")).await.expect(200).json();
+        let page = api
+            .get(&format!("/posts?{query}{after}"))
+            .await
+            .expect(200)
+            .json();
         pages.push(ids(&page));
         let last = pages.last().and_then(|page| page.last());
         match &page["next"] {
@@ -43,7 +54,10 @@ async fn pages(api: &Api, query: &str) -> Vec<Vec<i64>> {
 async fn pages_have_no_gaps_and_no_overlap(setup: TestSetup) {
     let app = setup.start().await;
     let (_, ann) = author(&app, "ann").await;
-    app.bearer.get("/posts").await.expect_json(200, &json!({ "posts": [], "next": null }));
+    app.bearer
+        .get("/posts")
+        .await
+        .expect_json(200, &json!({ "posts": [], "next": null }));
     let mut all = Vec::new();
     for number in 0..52 {
         all.push(write(&ann, &format!("title {number}"), "c").await);
@@ -71,18 +85,37 @@ async fn author_filters(setup: TestSetup) {
     let ((ann, by_ann), (bob, by_bob)) = (author(&app, "ann").await, author(&app, "bob").await);
     let mut written = (Vec::new(), Vec::new());
     for number in 0..5 {
-        written.0.push(write(&by_ann, &format!("title {number}"), "c").await);
-        written.1.push(write(&by_bob, &format!("title {number}"), "c").await);
+        written
+            .0
+            .push(write(&by_ann, &format!("title {number}"), "c").await);
+        written
+            .1
+            .push(write(&by_bob, &format!("title {number}"), "c").await);
     }
     for limit in [1, 2, 5, 200] {
         let query = format!("limit={limit}&author_id={ann}");
-        assert_eq!(pages(&app.bearer, &query).await.concat(), written.0, "{query}");
+        assert_eq!(
+            pages(&app.bearer, &query).await.concat(),
+            written.0,
+            "{query}"
+        );
         let query = format!("limit={limit}&author_id={bob}");
-        assert_eq!(pages(&app.bearer, &query).await.concat(), written.1, "{query}");
+        assert_eq!(
+            pages(&app.bearer, &query).await.concat(),
+            written.1,
+            "{query}"
+        );
     }
     let mixed = app.bearer.get("/posts").await.expect(200).json();
-    let names = mixed["posts"].as_array().expect("posts").iter().map(|post| &post["author"]);
-    assert_eq!(names.collect::<Vec<_>>()[..3], [&json!("ann"), &json!("bob"), &json!("ann")]);
+    let names = mixed["posts"]
+        .as_array()
+        .expect("posts")
+        .iter()
+        .map(|post| &post["author"]);
+    assert_eq!(
+        names.collect::<Vec<_>>()[..3],
+        [&json!("ann"), &json!("bob"), &json!("ann")]
+    );
     for unknown in ["0", "999999", "9223372036854775807"] {
         let page = app.bearer.get(&format!("/posts?author_id={unknown}")).await;
         page.expect_json(200, &json!({ "posts": [], "next": null }));
@@ -117,10 +150,16 @@ async fn out_of_range_parameters_are_rejected(setup: TestSetup) {
             assert!(detail.contains(&format!("\"{name}\"")), "{detail}");
         }
         let twice = app.bearer.get(&format!("/posts?{name}=1&{name}=1")).await;
-        twice.expect_detail(400, &format!("Query parameter \"{name}\" is given more than once."));
+        twice.expect_detail(
+            400,
+            &format!("Query parameter \"{name}\" is given more than once."),
+        );
     }
     for limit in ["0", "201"] {
-        app.bearer.get(&format!("/posts?limit={limit}")).await.expect_error(400);
+        app.bearer
+            .get(&format!("/posts?limit={limit}"))
+            .await
+            .expect_error(400);
     }
     let unknown = app.bearer.get("/posts?limit=1&page=2").await;
     unknown.expect_detail(400, "Query parameter \"page\" is not known.");

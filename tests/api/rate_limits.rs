@@ -37,7 +37,11 @@ async fn correct_password_is_limited_after_too_many_failures(setup: TestSetup) {
     expect_too_many(&app.try_log_in("admin", ADMIN_PASSWORD).await);
     // Other users and tokens are not affected.
     app.try_log_in("ann", &ann.password).await.expect(200);
-    app.bearer.with_token(&ann.token).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&ann.token)
+        .get("/profile")
+        .await
+        .expect(200);
     let basic = |password: &str| app.basic.with_basic("ann", password);
     for _ in 0..3 {
         basic("wrong").get("/protected").await.expect(401);
@@ -48,7 +52,9 @@ async fn correct_password_is_limited_after_too_many_failures(setup: TestSetup) {
 async fn failures_on_many_usernames_are_limited_per_address(setup: TestSetup) {
     let app = with_limit(setup, "1").start().await;
     for index in 0..15 {
-        app.try_log_in(&format!("user {index}"), "password1").await.expect(401);
+        app.try_log_in(&format!("user {index}"), "password1")
+            .await
+            .expect(401);
     }
     expect_too_many(&app.try_log_in("user 15", "password1").await);
 }
@@ -73,7 +79,10 @@ async fn concurrent_failures_count_like_sequential_ones(setup: TestSetup) {
         }
     }
     assert_eq!(tried, 3);
-    let seen = [("hashed", tried), ("over the limit of three", tried.saturating_sub(3))];
+    let seen = [
+        ("hashed", tried),
+        ("over the limit of three", tried.saturating_sub(3)),
+    ];
     proof("guessing", &[("guesses at once", GUESSES)], &seen);
 }
 
@@ -81,7 +90,11 @@ async fn successful_logins_do_not_count(setup: TestSetup) {
     let app = with_limit(setup, "2").start().await;
     for _ in 0..5 {
         app.try_log_in("admin", ADMIN_PASSWORD).await.expect(200);
-        let response = app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await;
+        let response = app
+            .basic
+            .with_basic("admin", ADMIN_PASSWORD)
+            .get("/protected")
+            .await;
         response.expect(200);
     }
     app.try_log_in("admin", "wrong").await.expect(401);
@@ -100,7 +113,10 @@ async fn refusals_are_counted_and_logged_in_one_line_a_second(setup: TestSetup) 
     for _ in 0..OF_BASIC {
         expect_too_many(&basic.get("/protected").await);
     }
-    let metrics = Api::at(&app.gateway().address("ops")).get("/metrics").await.body;
+    let metrics = Api::at(&app.gateway().address("ops"))
+        .get("/metrics")
+        .await
+        .body;
     for (route, count) in [("/login", LOGINS), ("/protected", OF_BASIC)] {
         let series = "rolegate_http_refusals_total{reason=\"TOO_MANY_ATTEMPTS\"";
         let series = format!("{series},route=\"{route}\"}} {count}\n");
@@ -108,16 +124,34 @@ async fn refusals_are_counted_and_logged_in_one_line_a_second(setup: TestSetup) 
     }
     let reported = |log: &str, route: &str| -> u32 {
         let before = format!("{route} TOO_MANY_ATTEMPTS ");
-        let after = log.split(&before).skip(1).map(|rest| rest.split([',', '"']).next());
-        after.map(|count| count.and_then(|it| it.parse::<u32>().ok()).expect("a count")).sum()
+        let after = log
+            .split(&before)
+            .skip(1)
+            .map(|rest| rest.split([',', '"']).next());
+        after
+            .map(|count| {
+                count
+                    .and_then(|it| it.parse::<u32>().ok())
+                    .expect("a count")
+            })
+            .sum()
     };
     let log = eventually("all refusals in the log", async || {
         let log = app.gateway().stderr();
         (reported(&log, "/protected") >= OF_BASIC).then_some(log)
     })
     .await;
-    assert_eq!([reported(&log, "/login"), reported(&log, "/protected")], [LOGINS, OF_BASIC]);
-    let lines = log.lines().filter(|line| line.contains("refused in the last second")).count();
+    assert_eq!(
+        [reported(&log, "/login"), reported(&log, "/protected")],
+        [LOGINS, OF_BASIC]
+    );
+    let lines = log
+        .lines()
+        .filter(|line| line.contains("refused in the last second"))
+        .count();
     let seconds = started.elapsed().as_secs();
-    assert!(lines as u64 <= seconds + 2, "{lines} lines in {seconds} seconds: {log}");
+    assert!(
+        lines as u64 <= seconds + 2,
+        "{lines} lines in {seconds} seconds: {log}"
+    );
 }

@@ -25,13 +25,20 @@ async fn new_user_has_the_role_user(setup: TestSetup) {
     let app = setup.start().await;
     let response = app.try_register("ann", "a password").await;
     response.expect_message("User registered successfully.");
-    assert_eq!(app.database.user("ann").await.expect("she is stored").role, "user");
+    assert_eq!(
+        app.database.user("ann").await.expect("she is stored").role,
+        "user"
+    );
 }
 
 async fn taken_username_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     app.try_register("ann", "a password").await.expect(200);
-    for (name, password) in [("ann", "a password"), ("ann", "another password"), ("admin", "x")] {
+    for (name, password) in [
+        ("ann", "a password"),
+        ("ann", "another password"),
+        ("admin", "x"),
+    ] {
         let response = app.try_register(name, password).await;
         response.expect_detail(400, "Username already exists.");
     }
@@ -41,18 +48,30 @@ async fn taken_username_is_rejected(setup: TestSetup) {
 
 async fn role_in_the_body_has_no_effect(setup: TestSetup) {
     let app = setup.start().await;
-    let roles = [json!("admin"), json!("author"), json!("nonsense"), json!(7), json!(null)];
+    let roles = [
+        json!("admin"),
+        json!("author"),
+        json!("nonsense"),
+        json!(7),
+        json!(null),
+    ];
     for (index, role) in roles.into_iter().enumerate() {
         let name = format!("climber {index}");
         let body = json!({ "username": name, "password": "pw", "role": role, "id": 1, "x": {} });
         app.bearer.post("/register", &body).await.expect(200);
-        assert_eq!(app.database.user(&name).await.expect("stored").role, "user", "{body}");
+        assert_eq!(
+            app.database.user(&name).await.expect("stored").role,
+            "user",
+            "{body}"
+        );
     }
 }
 
 async fn usernames_are_compared_byte_for_byte(setup: TestSetup) {
     let app = setup.start().await;
-    for name in ["ann", "Ann", "ANN", "änn", "ann ann", "ａnn", "Admin", "аdmin"] {
+    for name in [
+        "ann", "Ann", "ANN", "änn", "ann ann", "ａnn", "Admin", "аdmin",
+    ] {
         app.try_register(name, "pw").await.expect(200);
     }
     app.try_log_in("aNN", "pw").await.expect(401);
@@ -64,12 +83,21 @@ async fn unusual_usernames_are_stored_unchanged(setup: TestSetup) {
     let longest = "x".repeat(255);
     let longest_of_two_bytes = format!("{}x", "é".repeat(127));
     let emoji = "👩‍👩‍👧 family";
-    for name in
-        ["x", "日本語", "Robert'); DROP TABLE \"user\";--", "%_\\", "{\"a\"}", emoji, "<b>&amp;"]
-    {
+    for name in [
+        "x",
+        "日本語",
+        "Robert'); DROP TABLE \"user\";--",
+        "%_\\",
+        "{\"a\"}",
+        emoji,
+        "<b>&amp;",
+    ] {
         let user = app.user(name).await;
         let profile = app.bearer.with_token(&user.token).get("/profile").await;
-        profile.expect_json(200, &json!({ "message": format!("Welcome {name}!"), "role": "user" }));
+        profile.expect_json(
+            200,
+            &json!({ "message": format!("Welcome {name}!"), "role": "user" }),
+        );
         assert_eq!(token::claims(&user.token)["username"], name);
     }
     for name in [longest, longest_of_two_bytes] {
@@ -81,10 +109,18 @@ async fn invalid_username_is_rejected_with_the_rule(setup: TestSetup) {
     let app = setup.start().await;
     let (too_long, too_many_bytes) = ("x".repeat(256), "é".repeat(128));
     let lengths = ["", &*too_long, &*too_many_bytes];
-    let controls = ["a\0b", "\0", "a\u{1}", "a\u{7f}b", "a\u{85}b", "a\tb", "a\nb", "a\u{9f}"];
+    let controls = [
+        "a\0b", "\0", "a\u{1}", "a\u{7f}b", "a\u{85}b", "a\tb", "a\nb", "a\u{9f}",
+    ];
     let spaces = [" a", "a ", "\u{a0}a", "a\u{3000}", " ", "\u{2003}a"];
     let colons = [":", "a:b", "a:"];
-    let invisible = ["admin\u{200b}", "\u{feff}admin", "ad\u{ad}min", "\u{202e}nimda", "a\u{fe0f}"];
+    let invisible = [
+        "admin\u{200b}",
+        "\u{feff}admin",
+        "ad\u{ad}min",
+        "\u{202e}nimda",
+        "a\u{fe0f}",
+    ];
     let (separator, unassigned) = ("a\u{2028}b", "a\u{378}");
     let invisible = [&invisible[..], &[separator, unassigned]].concat();
     let decomposed = ["e\u{301}", "\u{212b}", "\u{1100}\u{1161}"];
@@ -110,7 +146,11 @@ async fn name_that_is_older_than_the_rule_on_invisible_characters_stays_usable(s
     let old = "ann\u{200b}";
     app.database.rename("ann", old).await;
     let now = TestUser::log_in(&app.bearer, old, &ann.password).await;
-    app.basic.with_basic(old, &ann.password).get("/protected").await.expect(200);
+    app.basic
+        .with_basic(old, &ann.password)
+        .get("/protected")
+        .await
+        .expect(200);
     let change = json!({ "current_password": ann.password, "new_password": "new" });
     let api = app.bearer.with_token(&now.token);
     api.put("/profile/password", &change).await.expect(200);
@@ -125,7 +165,10 @@ async fn name_that_is_older_than_the_rule_on_invisible_characters_stays_usable(s
 async fn password_must_have_1_to_72_bytes(setup: TestSetup) {
     let app = setup.start().await;
     let (longest, of_three_bytes) = ("p".repeat(72), "€".repeat(24));
-    for (index, good) in ["p", &longest, &of_three_bytes, "\n\t", ":"].into_iter().enumerate() {
+    for (index, good) in ["p", &longest, &of_three_bytes, "\n\t", ":"]
+        .into_iter()
+        .enumerate()
+    {
         let name = format!("good {index}");
         app.try_register(&name, good).await.expect(200);
         app.try_log_in(&name, good).await.expect(200);
@@ -133,7 +176,14 @@ async fn password_must_have_1_to_72_bytes(setup: TestSetup) {
         app.try_log_in(&name, &format!("{good}x")).await.expect(401);
     }
     let (too_long, too_many_bytes) = ("p".repeat(73), "€".repeat(25));
-    for bad in ["", "\0", "pass\0word", "password\0", &too_long, &too_many_bytes] {
+    for bad in [
+        "",
+        "\0",
+        "pass\0word",
+        "password\0",
+        &too_long,
+        &too_many_bytes,
+    ] {
         let detail = app.try_register("bad", bad).await.expect_error(400);
         assert!(detail.contains("Password"), "{detail}");
         assert!(bad.is_empty() || !detail.contains(bad), "{detail}");
@@ -156,7 +206,9 @@ async fn password_is_used_exactly_as_sent(setup: TestSetup) {
 async fn only_the_bcrypt_hash_is_stored(setup: TestSetup) {
     let app = setup.start().await;
     for name in ["ann", "bob"] {
-        app.try_register(name, "the same password").await.expect(200);
+        app.try_register(name, "the same password")
+            .await
+            .expect(200);
     }
     let ann = app.database.user("ann").await.expect("stored").password;
     let bob = app.database.user("bob").await.expect("stored").password;
@@ -194,13 +246,17 @@ async fn one_of_64_concurrent_registrations_of_a_username_succeeds(setup: TestSe
 async fn name_admin_stays_taken_after_its_user_is_deleted(setup: TestSetup) {
     let app = setup.start().await;
     let boss = app.user_with_role("boss", "admin").await;
-    app.database.execute(r#"DELETE FROM "user" WHERE username = 'admin'"#).await;
+    app.database
+        .execute(r#"DELETE FROM "user" WHERE username = 'admin'"#)
+        .await;
     let squatter = json!({ "username": "admin", "password": "a password" });
     for (api, path) in [
         (&app.bearer, "/register"),
         (&app.basic, "/register"),
         (&app.bearer.with_token(&boss.token), "/users"),
     ] {
-        api.post(path, &squatter).await.expect_detail(400, "Username already exists.");
+        api.post(path, &squatter)
+            .await
+            .expect_detail(400, "Username already exists.");
     }
 }

@@ -32,11 +32,15 @@ pub(crate) async fn new_role_takes_effect_at_once_with_the_old_token(setup: Test
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     for _ in 0..20 {
-        author_endpoint(&app, &ann).await.expect_detail(403, "Insufficient privileges.");
+        author_endpoint(&app, &ann)
+            .await
+            .expect_detail(403, "Insufficient privileges.");
         profile_says(&app, &ann, "user").await;
         let response = app.set_role(&admin, &ann, "author").await;
         response.expect_message("User role updated successfully.");
-        author_endpoint(&app, &ann).await.expect_message("Welcome Author!");
+        author_endpoint(&app, &ann)
+            .await
+            .expect_message("Welcome Author!");
         profile_says(&app, &ann, "author").await;
         app.set_role(&admin, &ann, "user").await.expect(200);
     }
@@ -46,9 +50,13 @@ async fn role_changed_by_sql_takes_effect_at_once_with_the_old_token(setup: Test
     let app = setup.start().await;
     let ann = app.user("ann").await;
     for _ in 0..10 {
-        author_endpoint(&app, &ann).await.expect_detail(403, "Insufficient privileges.");
+        author_endpoint(&app, &ann)
+            .await
+            .expect_detail(403, "Insufficient privileges.");
         app.database.set_role("ann", "admin").await;
-        author_endpoint(&app, &ann).await.expect_message("Welcome Author!");
+        author_endpoint(&app, &ann)
+            .await
+            .expect_message("Welcome Author!");
         let admin = app.bearer.with_token(&ann.token).get("/admin").await;
         admin.expect_message("Welcome Admin!");
         profile_says(&app, &ann, "admin").await;
@@ -66,12 +74,20 @@ async fn user_deleted_by_sql_is_not_found(setup: TestSetup) {
         response.expect_detail(401, "User not found.");
         response.expect_header("www-authenticate", Some("Bearer error=\"invalid_token\""));
     }
-    app.set_role(&ann, &admin, "user").await.expect_detail(401, "User not found.");
-    app.set_role(&admin, &ann, "user").await.expect_detail(404, "User not found.");
+    app.set_role(&ann, &admin, "user")
+        .await
+        .expect_detail(401, "User not found.");
+    app.set_role(&admin, &ann, "user")
+        .await
+        .expect_detail(404, "User not found.");
     // A new user of that name does not inherit the token.
     let successor = app.user("ann").await;
     assert_ne!(successor.id, ann.id, "ids are never given out twice");
-    app.bearer.with_token(&ann.token).get("/profile").await.expect(401);
+    app.bearer
+        .with_token(&ann.token)
+        .get("/profile")
+        .await
+        .expect(401);
 }
 
 pub(crate) async fn any_role_can_be_changed_to_any_role(setup: TestSetup) {
@@ -92,7 +108,9 @@ async fn admin_can_demote_themselves_with_immediate_effect(setup: TestSetup) {
     let admin = app.admin().await;
     app.user_with_role("ann", "admin").await;
     app.set_role(&admin, &admin, "author").await.expect(200);
-    app.set_role(&admin, &admin, "admin").await.expect_detail(403, "Insufficient privileges.");
+    app.set_role(&admin, &admin, "admin")
+        .await
+        .expect_detail(403, "Insufficient privileges.");
     profile_says(&app, &admin, "author").await;
 }
 
@@ -112,7 +130,9 @@ async fn unknown_role_is_rejected(setup: TestSetup) {
         "\0",
         "ädmin",
     ] {
-        app.set_role(&admin, &ann, role).await.expect_detail(400, "Invalid role.");
+        app.set_role(&admin, &ann, role)
+            .await
+            .expect_detail(400, "Invalid role.");
     }
     profile_says(&app, &ann, "user").await;
 }
@@ -126,26 +146,44 @@ async fn checks_run_in_the_documented_order(setup: TestSetup) {
     let huge = "x".repeat(100 * 1024);
     let put = async |token: Option<&str>, path: &str, content_type: &str, body: &str| {
         let api = token.map_or_else(|| app.bearer.clone(), |token| app.bearer.with_token(token));
-        let request = api.request(Method::PUT, path).header(CONTENT_TYPE, content_type);
+        let request = api
+            .request(Method::PUT, path)
+            .header(CONTENT_TYPE, content_type);
         api.send(request.body(body.to_owned())).await
     };
     let (json, text) = ("application/json", "text/plain");
     let wrong_role = r#"{"role":"nonsense"}"#;
 
-    put(None, unknown, text, &huge).await.expect_detail(401, "Not authenticated.");
-    put(Some("bad"), unknown, text, &huge).await.expect_detail(401, "Invalid or expired token.");
+    put(None, unknown, text, &huge)
+        .await
+        .expect_detail(401, "Not authenticated.");
+    put(Some("bad"), unknown, text, &huge)
+        .await
+        .expect_detail(401, "Invalid or expired token.");
     let response = put(Some(&ann.token), unknown, text, &huge).await;
     response.expect_detail(403, "Insufficient privileges.");
     let actor = Some(admin.token.as_str());
     put(actor, unknown, text, &huge).await.expect_error(413);
     put(actor, unknown, text, "{").await.expect_error(415);
     put(actor, unknown, json, "{").await.expect_error(400);
-    put(actor, unknown, json, r#"{"role":7}"#).await.expect_error(400);
-    put(actor, unknown, json, wrong_role).await.expect_detail(404, "User not found.");
-    put(actor, &known, json, wrong_role).await.expect_detail(400, "Invalid role.");
-    put(actor, &known, json, r#"{"role":"author"}"#).await.expect(200);
+    put(actor, unknown, json, r#"{"role":7}"#)
+        .await
+        .expect_error(400);
+    put(actor, unknown, json, wrong_role)
+        .await
+        .expect_detail(404, "User not found.");
+    put(actor, &known, json, wrong_role)
+        .await
+        .expect_detail(400, "Invalid role.");
+    put(actor, &known, json, r#"{"role":"author"}"#)
+        .await
+        .expect(200);
 
     put(None, "/users/x/role", json, "{").await.expect(401);
-    put(Some(&ann.token), "/users/x/role", json, "{").await.expect(403);
-    put(actor, "/users/x/role", json, wrong_role).await.expect_error(400);
+    put(Some(&ann.token), "/users/x/role", json, "{")
+        .await
+        .expect(403);
+    put(actor, "/users/x/role", json, wrong_role)
+        .await
+        .expect_error(400);
 }

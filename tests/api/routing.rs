@@ -58,7 +58,10 @@ async fn wrong_method_gets_405_with_the_allowed_methods(setup: TestSetup) {
         let response = api.send(api.request(wrong, path)).await;
         response.expect_detail(405, "Method Not Allowed");
         let allowed = response.header("allow").unwrap_or_default();
-        assert!(allowed.split(',').any(|method| method.trim() == right), "{response}");
+        assert!(
+            allowed.split(',').any(|method| method.trim() == right),
+            "{response}"
+        );
     }
 }
 
@@ -79,7 +82,11 @@ async fn each_variant_serves_its_own_endpoints_only(setup: TestSetup) {
     let login = app.basic.request(Method::POST, "/login");
     app.basic.send(login).await.expect_detail(404, "Not Found");
     // The same path, with the scheme of the other variant.
-    let basic = app.bearer.with_basic("admin", ADMIN_PASSWORD).get("/protected").await;
+    let basic = app
+        .bearer
+        .with_basic("admin", ADMIN_PASSWORD)
+        .get("/protected")
+        .await;
     basic.expect_detail(401, "Not authenticated.");
     let token = app.admin().await.token;
     let bearer = app.basic.with_token(&token).get("/protected").await;

@@ -46,7 +46,11 @@ pub(crate) async fn two_replicas(setup: TestSetup) -> (TestApp, Process, [Api; 2
 #[track_caller]
 fn expect_no_entry(response: &TestResponse, detail: &str) {
     response.expect_detail(401, detail);
-    let reason = if detail == REQUIRED { "OTP_REQUIRED" } else { "OTP_INVALID" };
+    let reason = if detail == REQUIRED {
+        "OTP_REQUIRED"
+    } else {
+        "OTP_INVALID"
+    };
     response.expect_header("rolegate-reason", Some(reason));
 }
 
@@ -57,7 +61,11 @@ async fn confirm(api: &Api, otp: &str) -> TestResponse {
 
 /// Sends `{"otp": …}` to turn it off.
 async fn turn_off(api: &Api, otp: &str) -> TestResponse {
-    api.send(api.request(reqwest::Method::DELETE, PATH).json(&json!({ "otp": otp }))).await
+    api.send(
+        api.request(reqwest::Method::DELETE, PATH)
+            .json(&json!({ "otp": otp })),
+    )
+    .await
 }
 
 fn state(is_on: bool, recovery_codes: usize) -> Value {
@@ -91,16 +99,26 @@ async fn a_second_factor_asks_for_a_code_once_it_was_confirmed_by_one(setup: Tes
 
     // Begun, it asks for nothing, and what is sent has no effect.
     own.get(PATH).await.expect_json(200, &state(false, 0));
-    app.try_log_in(&ann.username, &ann.password).await.expect(200);
+    app.try_log_in(&ann.username, &ann.password)
+        .await
+        .expect(200);
     for otp in ["", "nonsense", &factor.code(), &factor.recovery_codes[0]] {
         ann.try_code(&app.bearer, otp).await.expect(200);
         try_session(&app.bearer, &ann, otp).await.expect(201);
     }
-    app.basic.with_basic(&ann.username, &ann.password).get("/protected").await.expect(200);
+    app.basic
+        .with_basic(&ann.username, &ann.password)
+        .get("/protected")
+        .await
+        .expect(200);
     let refused = confirm(&own, &factor.totp.wrong()).await;
-    refused.expect_detail(400, INCORRECT).expect_header("rolegate-reason", Some("OTP_WRONG"));
+    refused
+        .expect_detail(400, INCORRECT)
+        .expect_header("rolegate-reason", Some("OTP_WRONG"));
     // A recovery code proves no phone.
-    confirm(&own, &factor.recovery_codes[0]).await.expect_detail(400, INCORRECT);
+    confirm(&own, &factor.recovery_codes[0])
+        .await
+        .expect_detail(400, INCORRECT);
     confirm(&own, &factor.code()).await.expect_message(ON);
 
     own.get(PATH).await.expect_detail(401, ENDED);
@@ -134,14 +152,20 @@ async fn older_tokens_and_sessions_end_and_api_keys_stay(setup: TestSetup) {
     let (session, _) = sign_in(&app, &ann).await;
     let other = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
     // By a session, which ends too.
-    let begun = session.post(PATH, &json!({ "current_password": ann.password })).await;
+    let begun = session
+        .post(PATH, &json!({ "current_password": ann.password }))
+        .await;
     let factor = e2e::SecondFactor::of(&begun);
     confirm(&session, &factor.code()).await.expect_message(ON);
     let by_tokens = [&ann, &other].map(|user| app.bearer.with_token(&user.token));
     for ended in by_tokens.iter().chain([&session]) {
         ended.get("/profile").await.expect_detail(401, ENDED);
     }
-    app.bearer.with_token(&bob.token).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&bob.token)
+        .get("/profile")
+        .await
+        .expect(200);
     app.try_log_in("bob", &bob.password).await.expect(200);
 
     // A key goes on, shows the state and changes nothing of it.
@@ -150,7 +174,8 @@ async fn older_tokens_and_sessions_end_and_api_keys_stay(setup: TestSetup) {
     app.database.forget_codes().await;
     let otp = factor.code();
     for refused in [
-        key.post(PATH, &json!({ "current_password": ann.password })).await,
+        key.post(PATH, &json!({ "current_password": ann.password }))
+            .await,
         confirm(&key, &otp).await,
         turn_off(&key, &otp).await,
     ] {
@@ -166,13 +191,25 @@ async fn a_second_beginning_replaces_the_first(setup: TestSetup) {
     let second = ann.begin_second_factor(&app.bearer).await;
     assert_ne!(first.secret, second.secret);
     let own = app.bearer.with_token(&ann.token);
-    confirm(&own, &first.code()).await.expect_detail(400, INCORRECT);
+    confirm(&own, &first.code())
+        .await
+        .expect_detail(400, INCORRECT);
     confirm(&own, &second.code()).await.expect_message(ON);
-    expect_no_entry(&ann.try_code(&app.bearer, &first.next_code()).await, INVALID);
-    expect_no_entry(&ann.try_code(&app.bearer, &first.recovery_codes[0]).await, INVALID);
-    ann.log_in_with_code(&app.bearer, &second.recovery_codes[0]).await;
+    expect_no_entry(
+        &ann.try_code(&app.bearer, &first.next_code()).await,
+        INVALID,
+    );
+    expect_no_entry(
+        &ann.try_code(&app.bearer, &first.recovery_codes[0]).await,
+        INVALID,
+    );
+    ann.log_in_with_code(&app.bearer, &second.recovery_codes[0])
+        .await;
     ann.log_in_with_code(&app.bearer, &second.next_code()).await;
-    assert_eq!(app.database.count_rows("SELECT 1 FROM recovery_code").await, 9);
+    assert_eq!(
+        app.database.count_rows("SELECT 1 FROM recovery_code").await,
+        9
+    );
 }
 
 async fn what_a_wrong_password_says_does_not_depend_on_a_second_factor(setup: TestSetup) {
@@ -193,7 +230,11 @@ async fn what_a_wrong_password_says_does_not_depend_on_a_second_factor(setup: Te
         for username in ["ann", "bob", "stranger"] {
             for otp in [None, Some(&*good), Some("000000"), Some("nonsense")] {
                 let response = ask(username, otp).await;
-                assert_eq!(response.comparable(), expected.comparable(), "{username} {otp:?}");
+                assert_eq!(
+                    response.comparable(),
+                    expected.comparable(),
+                    "{username} {otp:?}"
+                );
             }
         }
     }

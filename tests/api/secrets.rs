@@ -21,10 +21,16 @@ async fn no_secret_is_in_json_logs_spans_or_metrics(setup: TestSetup) {
         .with("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url());
     let (secrets, metrics) = nothing_secret_is_printed(setup).await;
     let spans = collector.spans();
-    assert!(spans.iter().any(|span| span.name == "POST /login"), "{spans:#?}");
+    assert!(
+        spans.iter().any(|span| span.name == "POST /login"),
+        "{spans:#?}"
+    );
     let exported = format!("{spans:?}{metrics}");
     for secret in &secrets {
-        assert!(!exported.contains(secret), "{secret} is in a span or a metric: {exported}");
+        assert!(
+            !exported.contains(secret),
+            "{secret} is in a span or a metric: {exported}"
+        );
     }
 }
 
@@ -34,7 +40,11 @@ async fn nothing_secret_is_printed(setup: TestSetup) -> (Vec<String>, String) {
     let mut secrets = exercise_all(&app).await;
     let mut metrics = String::new();
     for process in app.processes() {
-        metrics += &Api::at(&process.address("ops")).get("/metrics").await.expect(200).body;
+        metrics += &Api::at(&process.address("ops"))
+            .get("/metrics")
+            .await
+            .expect(200)
+            .body;
     }
     for name in ["admin", "ann"] {
         secrets.push(app.database.user(name).await.expect("stored").password);
@@ -48,12 +58,21 @@ async fn nothing_secret_is_printed(setup: TestSetup) -> (Vec<String>, String) {
         let printed = exit.stdout + &exit.stderr;
         assert!(printed.contains("INFO"), "nothing was logged: {printed}");
         for secret in &secrets {
-            let lines: Vec<_> = printed.lines().filter(|line| line.contains(secret)).collect();
+            let lines: Vec<_> = printed
+                .lines()
+                .filter(|line| line.contains(secret))
+                .collect();
             assert!(lines.is_empty(), "{secret} was printed: {lines:#?}");
         }
         // No parts either, such as a token without its signature.
-        assert!(!printed.contains("eyJ"), "part of a token was printed: {printed}");
-        assert!(!printed.contains("$2b$"), "part of a hash was printed: {printed}");
+        assert!(
+            !printed.contains("eyJ"),
+            "part of a token was printed: {printed}"
+        );
+        assert!(
+            !printed.contains("$2b$"),
+            "part of a hash was printed: {printed}"
+        );
     }
     drop(database);
     (secrets, metrics)

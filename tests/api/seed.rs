@@ -13,7 +13,10 @@ for_two_deployments!(
 async fn admin_is_seeded_once_with_the_configured_password(setup: TestSetup) {
     let app = setup.start().await;
     assert_eq!(app.database.count_users().await, 1);
-    assert_eq!(app.database.user("admin").await.expect("seeded").role, "admin");
+    assert_eq!(
+        app.database.user("admin").await.expect("seeded").role,
+        "admin"
+    );
     let admin = app.admin().await;
     let response = app.bearer.with_token(&admin.token).get("/admin").await;
     response.expect_message("Welcome Admin!");
@@ -25,10 +28,13 @@ async fn restart_does_not_change_the_admin(setup: TestSetup) {
     app.database.set_role("admin", "user").await;
     let before = app.database.user("admin").await;
     app.kill_auth().await;
-    app.start_auth(Some(("DEFAULT_ADMIN_PASSWORD", "another password"))).await;
+    app.start_auth(Some(("DEFAULT_ADMIN_PASSWORD", "another password")))
+        .await;
     assert_eq!(app.database.user("admin").await, before);
     assert_eq!(app.database.count_users().await, 1);
-    app.try_log_in("admin", "another password").await.expect(401);
+    app.try_log_in("admin", "another password")
+        .await
+        .expect(401);
     app.try_log_in("admin", ADMIN_PASSWORD).await.expect(200);
 }
 
@@ -42,22 +48,42 @@ async fn start_warns_if_and_only_if_no_admin_is_enabled(setup: TestSetup) {
         (&[&["create", "ann", "--role", "admin"]], false),
         (&[&["disable", "ann"]], true),
         // The first of two admins is disabled.
-        (&[&["set-role", "admin", "admin"], &["disable", "admin"], &["enable", "ann"]], false),
+        (
+            &[
+                &["set-role", "admin", "admin"],
+                &["disable", "admin"],
+                &["enable", "ann"],
+            ],
+            false,
+        ),
         (&[&["delete", "ann"]], true),
         // This start creates it again.
         (&[&["delete", "admin"]], false),
     ] {
         for command in commands {
             let arguments = [&["user"], *command].concat();
-            let exit =
-                Process::run(program, &arguments, &settings, folder.path(), "planted password");
+            let exit = Process::run(
+                program,
+                &arguments,
+                &settings,
+                folder.path(),
+                "planted password",
+            );
             let exit = exit.await;
             assert_eq!(exit.code, Some(0), "{exit:?}");
         }
-        let process = Process::start(program, &settings, folder.path()).ready().await;
+        let process = Process::start(program, &settings, folder.path())
+            .ready()
+            .await;
         process.terminate();
         let log = process.exit().await.stderr;
-        let warned = log.lines().filter(|line| line.contains("no enabled user has the role admin"));
-        assert_eq!(warned.count(), usize::from(warns), "after {commands:?}\n{log}");
+        let warned = log
+            .lines()
+            .filter(|line| line.contains("no enabled user has the role admin"));
+        assert_eq!(
+            warned.count(),
+            usize::from(warns),
+            "after {commands:?}\n{log}"
+        );
     }
 }

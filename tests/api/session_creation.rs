@@ -21,7 +21,9 @@ async fn wrong_credentials_get_the_response_of_a_login(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     app.user("bob").await;
-    app.database.execute(r#"UPDATE "user" SET disabled = TRUE WHERE username = 'bob'"#).await;
+    app.database
+        .execute(r#"UPDATE "user" SET disabled = TRUE WHERE username = 'bob'"#)
+        .await;
     let (long_name, long_password) = ("x".repeat(256), "x".repeat(73));
     for (username, password) in [
         ("ann", "wrong"),
@@ -62,21 +64,40 @@ async fn bad_bodies_get_the_responses_of_a_login(setup: TestSetup) {
         (json, format!("{good}x")),
         (json, good.replace(":\"", ":\"\\ud800")),
         (json, "[".repeat(60_000)),
-        (json, good.replacen('{', &format!("{{\"x\":\"{}\",", "x".repeat(100 * 1024)), 1)),
+        (
+            json,
+            good.replacen('{', &format!("{{\"x\":\"{}\",", "x".repeat(100 * 1024)), 1),
+        ),
         ("text/plain", good.clone()),
-        ("application/x-www-form-urlencoded", "username=admin&password=a".to_owned()),
+        (
+            "application/x-www-form-urlencoded",
+            "username=admin&password=a".to_owned(),
+        ),
     ] {
         let send = async |path: &str| {
-            let request = app.bearer.request(Method::POST, path).header(CONTENT_TYPE, content_type);
+            let request = app
+                .bearer
+                .request(Method::POST, path)
+                .header(CONTENT_TYPE, content_type);
             app.bearer.send(request.body(body.clone())).await
         };
         let (login, session) = (send("/login").await, send("/sessions").await);
         login.expect_error(login.status);
-        assert_eq!(session.comparable(), login.comparable(), "{content_type} {body:.100}");
+        assert_eq!(
+            session.comparable(),
+            login.comparable(),
+            "{content_type} {body:.100}"
+        );
     }
     for path in ["/login", "/sessions"] {
-        app.bearer.get(path).await.expect_detail(405, "Method Not Allowed");
-        app.basic.post(path, &json!({})).await.expect_detail(404, "Not Found");
+        app.bearer
+            .get(path)
+            .await
+            .expect_detail(405, "Method Not Allowed");
+        app.basic
+            .post(path, &json!({}))
+            .await
+            .expect_detail(404, "Not Found");
     }
 }
 
@@ -87,17 +108,41 @@ async fn bad_names_are_refused_before_the_password_is_checked(setup: TestSetup) 
         (json!(7), "Field \"name\" must be a string."),
         (json!(["a"]), "Field \"name\" must be a string."),
         (json!(""), "Session name must have 1 to 100 characters."),
-        (json!("é".repeat(101)), "Session name must have 1 to 100 characters."),
-        (json!("a\u{0}"), "Session name must not contain control characters."),
-        (json!("a\u{85}b"), "Session name must not contain control characters."),
-        (json!(" a"), "Session name must not begin or end with white space."),
-        (json!("a\u{a0}"), "Session name must not begin or end with white space."),
-        (json!("a\u{202e}"), "Session name must not contain invisible or unassigned characters."),
+        (
+            json!("é".repeat(101)),
+            "Session name must have 1 to 100 characters.",
+        ),
+        (
+            json!("a\u{0}"),
+            "Session name must not contain control characters.",
+        ),
+        (
+            json!("a\u{85}b"),
+            "Session name must not contain control characters.",
+        ),
+        (
+            json!(" a"),
+            "Session name must not begin or end with white space.",
+        ),
+        (
+            json!("a\u{a0}"),
+            "Session name must not begin or end with white space.",
+        ),
+        (
+            json!("a\u{202e}"),
+            "Session name must not contain invisible or unassigned characters.",
+        ),
     ] {
         let body = json!({ "username": "admin", "password": "wrong", "name": name });
         let refused = app.bearer.post("/sessions", &body).await;
-        let reason = if name.is_string() { "SESSION_INVALID" } else { "FIELD_INVALID" };
-        refused.expect_detail(400, detail).expect_header("rolegate-reason", Some(reason));
+        let reason = if name.is_string() {
+            "SESSION_INVALID"
+        } else {
+            "FIELD_INVALID"
+        };
+        refused
+            .expect_detail(400, detail)
+            .expect_header("rolegate-reason", Some(reason));
     }
     assert_eq!(app.database.count_rows("SELECT 1 FROM api_key").await, 0);
     // None of them was a guess.
@@ -106,7 +151,10 @@ async fn bad_names_are_refused_before_the_password_is_checked(setup: TestSetup) 
         let (token, _) = of_creation(&app.bearer.post("/sessions", &body).await);
         let sessions = app.bearer.with_token(&token).get("/profile/sessions").await;
         let sessions = sessions.expect(200).json()["sessions"].as_array().cloned();
-        assert_eq!(sessions.expect("sessions").last().expect("one")["name"], name);
+        assert_eq!(
+            sessions.expect("sessions").last().expect("one")["name"],
+            name
+        );
     }
 }
 
@@ -116,12 +164,18 @@ async fn the_user_agent_is_kept_in_bounds(setup: TestSetup) {
     for (sent, kept) in [
         (&b""[..], json!(null)),
         (b"curl/8.0", json!("curl/8.0")),
-        (b"<script>alert(1)</script>", json!("<script>alert(1)</script>")),
+        (
+            b"<script>alert(1)</script>",
+            json!("<script>alert(1)</script>"),
+        ),
         (b"\tb\t", json!("b")),
         (b"a\tb", json!("ab")),
         (&[b'x'; 300], json!("x".repeat(256))),
         ("é".repeat(200).as_bytes(), json!("é".repeat(128))),
-        (format!("{}👍👍", "x".repeat(253)).as_bytes(), json!("x".repeat(253))),
+        (
+            format!("{}👍👍", "x".repeat(253)).as_bytes(),
+            json!("x".repeat(253)),
+        ),
         (b"a\xff\xfeb", json!("a\u{fffd}\u{fffd}b")),
     ] {
         let request = app.bearer.request(Method::POST, "/sessions").json(&body);
@@ -129,16 +183,25 @@ async fn the_user_agent_is_kept_in_bounds(setup: TestSetup) {
             of_creation(&app.bearer.send(request.header("user-agent", sent)).await);
         let sessions = app.bearer.with_token(&token).get("/profile/sessions").await;
         let sessions = sessions.expect(200).json()["sessions"].as_array().cloned();
-        let listed = sessions.expect("sessions").into_iter().find(|it| it["id"] == session["id"]);
-        assert_eq!(listed.expect("it is listed")["user_agent"], kept, "{sent:?}");
+        let listed = sessions
+            .expect("sessions")
+            .into_iter()
+            .find(|it| it["id"] == session["id"]);
+        assert_eq!(
+            listed.expect("it is listed")["user_agent"],
+            kept,
+            "{sent:?}"
+        );
     }
 }
 
 async fn the_longest_body_beside_a_user_agent_gets_the_response_of_a_login(setup: TestSetup) {
     let app = setup.start().await;
     let body = json!({ "username": "x".repeat(65_450), "password": "wrong" });
-    for agent in [&b"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101"[..], &[0xff; 4_000]]
-    {
+    for agent in [
+        &b"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101"[..],
+        &[0xff; 4_000],
+    ] {
         let mut responses = Vec::new();
         for path in ["/login", "/sessions"] {
             let request = app.bearer.request(Method::POST, path).json(&body);
@@ -158,7 +221,9 @@ async fn guesses_count_for_sessions_and_logins_together(setup: TestSetup) {
     let right = json!({ "username": "admin", "password": ADMIN_PASSWORD });
     for path in ["/sessions", "/login"] {
         let refused = app.bearer.post(path, &right).await;
-        refused.expect_detail(429, "Too many attempts, try again later.").expect_retry_after();
+        refused
+            .expect_detail(429, "Too many attempts, try again later.")
+            .expect_retry_after();
     }
 }
 
@@ -168,7 +233,9 @@ async fn of_more_than_a_hundred_sessions_the_idlest_makes_room_also_when_many_ar
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let (first, _) = create_session(&app.bearer, "ann", &ann.password).await;
-    app.database.execute("UPDATE api_key SET created_at = created_at - 60").await;
+    app.database
+        .execute("UPDATE api_key SET created_at = created_at - 60")
+        .await;
     let lanes = (0..8).map(|_| {
         let (bearer, password) = (app.bearer.clone(), ann.password.clone());
         tokio::spawn(async move {
@@ -189,6 +256,10 @@ async fn of_more_than_a_hundred_sessions_the_idlest_makes_room_also_when_many_ar
         good += usize::from(response.status == 200);
     }
     assert_eq!((made.len(), good), (104, 100));
-    app.bearer.with_token(&first).get("/profile").await.expect(401);
+    app.bearer
+        .with_token(&first)
+        .get("/profile")
+        .await
+        .expect(401);
     assert_eq!(app.database.count_rows("SELECT 1 FROM api_key").await, 100);
 }

@@ -29,12 +29,18 @@ async fn no_session_of_an_old_password_outlives_its_change(setup: TestSetup) {
         let new = format!("password {round}");
         let change = async {
             let set = json!({ "password": new });
-            as_admin.put(&format!("/users/{}/password", ann.id), &set).await.expect(200);
+            as_admin
+                .put(&format!("/users/{}/password", ann.id), &set)
+                .await
+                .expect(200);
         };
         let (one, (), two, three) = join!(make(), change, make(), make());
         for response in [one, two, three] {
             if response.status == 201 {
-                let token = response.json()["token"].as_str().expect("a token").to_owned();
+                let token = response.json()["token"]
+                    .as_str()
+                    .expect("a token")
+                    .to_owned();
                 let late = app.bearer.with_token(&token).get("/profile").await;
                 late.expect_detail(401, ENDED);
                 before += 1;
@@ -45,9 +51,18 @@ async fn no_session_of_an_old_password_outlives_its_change(setup: TestSetup) {
         }
         ann.password = new;
         let (token, session) = create_session(&app.bearer, "ann", &ann.password).await;
-        let sessions = app.bearer.with_token(&token).get("/profile/sessions").await.json();
-        let ids: Vec<_> =
-            sessions["sessions"].as_array().into_iter().flatten().map(|it| &it["id"]).collect();
+        let sessions = app
+            .bearer
+            .with_token(&token)
+            .get("/profile/sessions")
+            .await
+            .json();
+        let ids: Vec<_> = sessions["sessions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|it| &it["id"])
+            .collect();
         assert_eq!(ids, [&session["id"]]);
     }
     assert_eq!(before + after, 3 * ROUNDS);
@@ -61,11 +76,18 @@ async fn a_session_makes_keys_before_its_logout_and_never_after(setup: TestSetup
         let (token, _) = create_session(&app.bearer, "ann", &ann.password).await;
         let api = app.bearer.with_token(&token);
         let key = async |lane: u8| {
-            api.post("/profile/keys", &json!({ "name": format!("{round} {lane}") })).await
+            api.post(
+                "/profile/keys",
+                &json!({ "name": format!("{round} {lane}") }),
+            )
+            .await
         };
         let log_out = async || api.send(api.request(Method::POST, "/logout")).await;
         let (one, ended, two, again) = join!(key(1), log_out(), key(2), log_out());
-        assert!(ended.status == 200 || again.status == 200, "{ended} {again}");
+        assert!(
+            ended.status == 200 || again.status == 200,
+            "{ended} {again}"
+        );
         for response in [one, two] {
             match response.status {
                 201 => made += 1,
@@ -75,7 +97,13 @@ async fn a_session_makes_keys_before_its_logout_and_never_after(setup: TestSetup
         key(3).await.expect_detail(401, ENDED);
     }
     // Each that was made is there, and no other.
-    let keys = app.bearer.with_token(&ann.token).get("/profile/keys").await.expect(200).json();
+    let keys = app
+        .bearer
+        .with_token(&ann.token)
+        .get("/profile/keys")
+        .await
+        .expect(200)
+        .json();
     assert_eq!(keys["keys"].as_array().map(Vec::len), Some(made));
 }
 
@@ -84,7 +112,8 @@ async fn of_two_sessions_that_end_each_other_at_once_neither_gets_an_error(setup
     let ann = app.user("ann").await;
     let end_others = async |token: &str| -> TestResponse {
         let api = app.bearer.with_token(token);
-        api.send(api.request(Method::DELETE, "/profile/sessions")).await
+        api.send(api.request(Method::DELETE, "/profile/sessions"))
+            .await
     };
     for _ in 0..ROUNDS {
         let make = async || create_session(&app.bearer, "ann", &ann.password).await.0;
@@ -97,8 +126,15 @@ async fn of_two_sessions_that_end_each_other_at_once_neither_gets_an_error(setup
                 _ => _ = response.expect_detail(401, ENDED),
             }
         }
-        assert!(by_one.status == 200 || by_two.status == 200, "{by_one} {by_two}");
-        app.bearer.with_token(&other).get("/profile").await.expect_detail(401, ENDED);
+        assert!(
+            by_one.status == 200 || by_two.status == 200,
+            "{by_one} {by_two}"
+        );
+        app.bearer
+            .with_token(&other)
+            .get("/profile")
+            .await
+            .expect_detail(401, ENDED);
     }
 }
 
@@ -117,7 +153,10 @@ async fn sessions_that_are_made_used_and_ended_at_once_never_get_an_error(setup:
                 if made.status == 401 {
                     continue;
                 }
-                let token = made.expect(201).json()["token"].as_str().expect("one").to_owned();
+                let token = made.expect(201).json()["token"]
+                    .as_str()
+                    .expect("one")
+                    .to_owned();
                 let api = bearer.with_token(&token);
                 api.get("/me").await;
                 let password =
@@ -127,7 +166,10 @@ async fn sessions_that_are_made_used_and_ended_at_once_never_get_an_error(setup:
                 let delete = |path: &str| as_admin.request(Method::DELETE, path);
                 let response = match (lane + round) % 6 {
                     0 => api.send(api.request(Method::POST, "/logout")).await,
-                    1 => api.send(api.request(Method::DELETE, "/profile/sessions")).await,
+                    1 => {
+                        api.send(api.request(Method::DELETE, "/profile/sessions"))
+                            .await
+                    }
                     2 => api.put("/profile/password", &password).await,
                     3 => as_admin.put(&format!("{of_ann}/password"), &set).await,
                     4 => as_admin.send(delete(&format!("{of_ann}/sessions"))).await,

@@ -30,18 +30,25 @@ pub(crate) const HTTPS: [(&str, &str); 2] =
     [("host", "auth.example.org"), ("x-forwarded-proto", "https")];
 
 pub(crate) fn form_of(username: &str, password: &str, back: &str) -> String {
-    let fields = [("username", username), ("password", password), ("return", back)];
+    let fields = [
+        ("username", username),
+        ("password", password),
+        ("return", back),
+    ];
     let mut form = reqwest::Url::parse("http://form").expect("a URL");
     form.query_pairs_mut().extend_pairs(fields);
     form.query().expect("fields").to_owned()
 }
 
 pub(crate) async fn get(api: &Api, path: &str, headers: &[(&str, &str)]) -> TestResponse {
-    api.send(with(api.request(Method::GET, path), headers)).await
+    api.send(with(api.request(Method::GET, path), headers))
+        .await
 }
 
 fn with(request: RequestBuilder, headers: &[(&str, &str)]) -> RequestBuilder {
-    headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
+    headers.iter().fold(request, |request, (name, value)| {
+        request.header(*name, *value)
+    })
 }
 
 /// Sends a form as a page of ours does, with more headers.
@@ -51,7 +58,9 @@ pub(crate) async fn submit(
     form: &str,
     headers: &[(&str, &str)],
 ) -> TestResponse {
-    let request = api.request(Method::POST, path).header(CONTENT_TYPE, FORM_TYPE);
+    let request = api
+        .request(Method::POST, path)
+        .header(CONTENT_TYPE, FORM_TYPE);
     api.send(with(request.body(form.to_owned()), headers)).await
 }
 
@@ -62,7 +71,10 @@ pub(crate) fn cookie_of(response: &TestResponse) -> String {
     let set = response.expect(303).headers.get_all("set-cookie").iter();
     let cookies = set.map(|it| it.to_str().expect("visible ASCII").split(';').next());
     let cookies: Vec<_> = cookies.map(Option::unwrap_or_default).collect();
-    let values: Vec<_> = cookies.iter().filter_map(|it| Some(it.split_once('=')?.1)).collect();
+    let values: Vec<_> = cookies
+        .iter()
+        .filter_map(|it| Some(it.split_once('=')?.1))
+        .collect();
     match (&cookies[..], &values[..]) {
         ([cookie], [_]) => (*cookie).to_owned(),
         ([console, _], [first, second]) if first == second && console.contains("-console=") => {
@@ -73,61 +85,115 @@ pub(crate) fn cookie_of(response: &TestResponse) -> String {
 }
 
 async fn sign_in(api: &Api, username: &str, password: &str, back: &str) -> String {
-    cookie_of(&submit(api, "/sign-in", &form_of(username, password, back), &[OWN_PAGE]).await)
+    cookie_of(
+        &submit(
+            api,
+            "/sign-in",
+            &form_of(username, password, back),
+            &[OWN_PAGE],
+        )
+        .await,
+    )
 }
 
 async fn a_person_signs_in_uses_the_console_and_signs_out(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let page = app.bearer.get("/sign-in?return=/console/%23/posts").await;
-    page.expect(200).expect_header("content-type", Some("text/html; charset=utf-8"));
+    page.expect(200)
+        .expect_header("content-type", Some("text/html; charset=utf-8"));
     page.expect_header("cache-control", Some("no-store"));
-    assert!(page.body.contains(r#"name="return" value="/console/#/posts""#), "{page}");
+    assert!(
+        page.body
+            .contains(r#"name="return" value="/console/#/posts""#),
+        "{page}"
+    );
     let form = form_of("ann", &ann.password, "/console/#/posts");
     let agent = ("user-agent", "Mozilla/5.0");
     let signed_in = submit(&app.bearer, "/sign-in", &form, &[OWN_PAGE, agent]).await;
     signed_in.expect_header("location", Some("/console/#/posts"));
     signed_in.expect_header("cache-control", Some("no-store"));
     let cookie = cookie_of(&signed_in);
-    let session = cookie.strip_prefix("rolegate-console=rgs_").expect("a session of the console");
+    let session = cookie
+        .strip_prefix("rolegate-console=rgs_")
+        .expect("a session of the console");
     assert_eq!(session.len(), 43);
     let set = signed_in.header("set-cookie").expect("a cookie");
-    assert!(set.ends_with("; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax"), "{set}");
+    assert!(
+        set.ends_with("; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax"),
+        "{set}"
+    );
 
     let with_cookie = [OWN_PAGE, ("cookie", cookie.as_str())];
-    let me = get(&app.bearer, "/me", &with_cookie).await.expect(200).json();
-    assert_eq!((&me["username"], &me["credential"]["kind"]), (&json!("ann"), &json!("session")));
-    let listed = get(&app.bearer, "/profile/sessions", &with_cookie).await.expect(200).json();
+    let me = get(&app.bearer, "/me", &with_cookie)
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(
+        (&me["username"], &me["credential"]["kind"]),
+        (&json!("ann"), &json!("session"))
+    );
+    let listed = get(&app.bearer, "/profile/sessions", &with_cookie)
+        .await
+        .expect(200)
+        .json();
     let listed = &listed["sessions"][0];
-    assert_eq!((&listed["user_agent"], &listed["current"]), (&json!("Mozilla/5.0"), &json!(true)));
+    assert_eq!(
+        (&listed["user_agent"], &listed["current"]),
+        (&json!("Mozilla/5.0"), &json!(true))
+    );
     // Changes too, as any client that sends a token.
     let post = json!({ "title": "from the console", "content": "text" });
     let request = app.bearer.request(Method::POST, "/posts").json(&post);
-    let request = request.header("cookie", &cookie).header(OWN_PAGE.0, OWN_PAGE.1);
-    app.bearer.send(request).await.expect_detail(403, "Insufficient privileges.");
+    let request = request
+        .header("cookie", &cookie)
+        .header(OWN_PAGE.0, OWN_PAGE.1);
+    app.bearer
+        .send(request)
+        .await
+        .expect_detail(403, "Insufficient privileges.");
 
     // Opening the page ends nothing.
-    get(&app.bearer, "/sign-out", &with_cookie).await.expect(200);
+    get(&app.bearer, "/sign-out", &with_cookie)
+        .await
+        .expect(200);
     get(&app.bearer, "/me", &with_cookie).await.expect(200);
     let signed_out = submit(&app.bearer, "/sign-out", "return=/a", &with_cookie).await;
-    signed_out.expect(303).expect_header("location", Some("/sign-in?return=%2Fa"));
+    signed_out
+        .expect(303)
+        .expect_header("location", Some("/sign-in?return=%2Fa"));
     let removed = signed_out.headers.get_all("set-cookie").iter();
     let is_removal = |it: &reqwest::header::HeaderValue| {
-        it.to_str().is_ok_and(|it| it.contains("=; Path=/; Max-Age=0"))
+        it.to_str()
+            .is_ok_and(|it| it.contains("=; Path=/; Max-Age=0"))
     };
-    assert_eq!(removed.filter(|it| is_removal(it)).count(), 2, "{signed_out}");
+    assert_eq!(
+        removed.filter(|it| is_removal(it)).count(),
+        2,
+        "{signed_out}"
+    );
     // A copy of it is worth nothing.
     let ended = get(&app.bearer, "/me", &with_cookie).await;
     ended.expect_detail(401, "Invalid or expired token.");
     let token = format!("rgs_{session}");
-    app.bearer.with_token(&token).get("/me").await.expect_detail(401, "Invalid or expired token.");
-    submit(&app.bearer, "/sign-out", "", &with_cookie).await.expect(303);
+    app.bearer
+        .with_token(&token)
+        .get("/me")
+        .await
+        .expect_detail(401, "Invalid or expired token.");
+    submit(&app.bearer, "/sign-out", "", &with_cookie)
+        .await
+        .expect(303);
 }
 
 async fn hashes(app: &TestApp) -> f64 {
-    let metrics = Api::at(&app.auth().address("ops")).get("/metrics").await.body;
-    let count =
-        metrics.lines().find_map(|it| it.strip_prefix("rolegate_hashing_run_seconds_count "));
+    let metrics = Api::at(&app.auth().address("ops"))
+        .get("/metrics")
+        .await
+        .body;
+    let count = metrics
+        .lines()
+        .find_map(|it| it.strip_prefix("rolegate_hashing_run_seconds_count "));
     count.and_then(|it| it.parse().ok()).expect("a count")
 }
 
@@ -139,14 +205,22 @@ async fn a_wrong_password_costs_a_hash_and_counts_as_an_attempt(setup: TestSetup
         for (password, back) in [("wrong", "/a"), ("", "")] {
             let form = form_of(username, password, back);
             let refused = submit(&app.bearer, "/sign-in", &form, &[OWN_PAGE]).await;
-            refused.expect(401).expect_header("rolegate-reason", Some("CREDENTIALS_INVALID"));
+            refused
+                .expect(401)
+                .expect_header("rolegate-reason", Some("CREDENTIALS_INVALID"));
             let alert = r#"role="alert">Invalid username or password.</p>"#;
             assert!(refused.body.contains(alert), "{refused}");
-            assert!(refused.body.contains(&format!(r#"value="{username}""#)), "{refused}");
+            assert!(
+                refused.body.contains(&format!(r#"value="{username}""#)),
+                "{refused}"
+            );
             refused.expect_header("set-cookie", None);
         }
     }
-    assert!((hashes(&app).await - before - 4.0).abs() < 0.1, "a hash for each");
+    assert!(
+        (hashes(&app).await - before - 4.0).abs() < 0.1,
+        "a hash for each"
+    );
     for _ in 0..2 {
         app.try_log_in("ann", "wrong").await.expect(401);
     }
@@ -154,7 +228,10 @@ async fn a_wrong_password_costs_a_hash_and_counts_as_an_attempt(setup: TestSetup
     let form = form_of("ann", "password of ann", "");
     let refused = submit(&app.bearer, "/sign-in", &form, &[OWN_PAGE]).await;
     refused.expect(429).expect_retry_after();
-    assert!(refused.body.contains("Too many attempts, try again later."), "{refused}");
+    assert!(
+        refused.body.contains("Too many attempts, try again later."),
+        "{refused}"
+    );
     assert_eq!(app.database.count_rows("SELECT 1 FROM api_key").await, 0);
 }
 
@@ -168,9 +245,18 @@ async fn a_cookie_that_was_sent_before_is_never_the_one_after(setup: TestSetup) 
         let form = form_of("ann", &ann.password, "/a");
         let headers = [OWN_PAGE, ("cookie", before.as_str())];
         let after = cookie_of(&submit(&app.bearer, "/sign-in", &form, &headers).await);
-        assert!(after.starts_with("rolegate=rgs_") && after != *before, "{after}");
+        assert!(
+            after.starts_with("rolegate=rgs_") && after != *before,
+            "{after}"
+        );
         let token = after.trim_start_matches("rolegate=");
-        let me = app.bearer.with_token(token).get("/me").await.expect(200).json();
+        let me = app
+            .bearer
+            .with_token(token)
+            .get("/me")
+            .await
+            .expect(200)
+            .json();
         assert_eq!(me["username"], "ann");
     }
     // It was that of the same browser, which has no use for it.
@@ -201,7 +287,9 @@ async fn no_other_page_makes_its_visitors_guess_or_signs_them_in_or_out(setup: T
             ("/sign-out", String::new()),
         ] {
             let refused = submit(&app.bearer, path, &form, &headers).await;
-            refused.expect_detail(403, "Cross-site request.").expect_header("set-cookie", None);
+            refused
+                .expect_detail(403, "Cross-site request.")
+                .expect_header("set-cookie", None);
             refused.expect_header("rolegate-reason", Some("CROSS_SITE"));
         }
     }
@@ -209,14 +297,21 @@ async fn no_other_page_makes_its_visitors_guess_or_signs_them_in_or_out(setup: T
     get(&app.bearer, "/me", &with_cookie).await.expect(200);
     // None of them was a guess. A browser without Fetch Metadata says the origin only.
     let form = form_of("admin", ADMIN_PASSWORD, "");
-    submit(&app.bearer, "/sign-in", &form, &[("origin", &own)]).await.expect(303);
+    submit(&app.bearer, "/sign-in", &form, &[("origin", &own)])
+        .await
+        .expect(303);
 }
 
 async fn malformed_forms_are_refused_before_the_password_is_checked(setup: TestSetup) {
     let app = setup.with("LOGIN_FAILURE_LIMIT", "1").start().await;
     let send = async |path: &str, content_type: &str, body: String| {
-        let request = app.bearer.request(Method::POST, path).header(CONTENT_TYPE, content_type);
-        app.bearer.send(request.header(OWN_PAGE.0, OWN_PAGE.1).body(body)).await
+        let request = app
+            .bearer
+            .request(Method::POST, path)
+            .header(CONTENT_TYPE, content_type);
+        app.bearer
+            .send(request.header(OWN_PAGE.0, OWN_PAGE.1).body(body))
+            .await
     };
     let wrong = form_of("admin", "wrong", "/a");
     for (content_type, body, status) in [
@@ -226,24 +321,45 @@ async fn malformed_forms_are_refused_before_the_password_is_checked(setup: TestS
         (FORM_TYPE, format!("{wrong}&password=a"), 400),
         (FORM_TYPE, format!("{wrong}&return=/"), 400),
         (FORM_TYPE, format!("{wrong}&x=%ff"), 400),
-        (FORM_TYPE, format!("{wrong}&x={}", "x".repeat(64 * 1024)), 413),
+        (
+            FORM_TYPE,
+            format!("{wrong}&x={}", "x".repeat(64 * 1024)),
+            413,
+        ),
         ("text/plain", wrong.clone(), 415),
         ("multipart/form-data; boundary=a", wrong.clone(), 415),
-        ("application/json", json!({ "username": "admin", "password": "wrong" }).to_string(), 415),
+        (
+            "application/json",
+            json!({ "username": "admin", "password": "wrong" }).to_string(),
+            415,
+        ),
     ] {
-        send("/sign-in", content_type, body).await.expect_error(status);
+        send("/sign-in", content_type, body)
+            .await
+            .expect_error(status);
     }
     for (content_type, body, status) in [
         (FORM_TYPE, "return=/a&return=/a".to_owned(), 400),
         (FORM_TYPE, "x".repeat(65 * 1024), 413),
         ("text/plain", String::new(), 415),
     ] {
-        send("/sign-out", content_type, body).await.expect_error(status);
+        send("/sign-out", content_type, body)
+            .await
+            .expect_error(status);
     }
     for path in ["/sign-in", "/sign-out"] {
-        app.bearer.get(&format!("{path}?return=/a&return=/b")).await.expect_error(400);
-        app.bearer.get(&format!("{path}?return=%ff")).await.expect_error(400);
-        app.bearer.put(path, &json!({})).await.expect_detail(405, "Method Not Allowed");
+        app.bearer
+            .get(&format!("{path}?return=/a&return=/b"))
+            .await
+            .expect_error(400);
+        app.bearer
+            .get(&format!("{path}?return=%ff"))
+            .await
+            .expect_error(400);
+        app.bearer
+            .put(path, &json!({}))
+            .await
+            .expect_detail(405, "Method Not Allowed");
         app.basic.get(path).await.expect_detail(404, "Not Found");
     }
     sign_in(&app.bearer, "admin", ADMIN_PASSWORD, "/a").await;
@@ -276,20 +392,38 @@ async fn a_return_address_is_followed_only_to_known_origins(setup: TestSetup) {
     ] {
         let form = form_of("admin", ADMIN_PASSWORD, back);
         let response = submit(&app.bearer, "/sign-in", &form, &[OWN_PAGE]).await;
-        response.expect(303).expect_header("location", Some(location));
+        response
+            .expect(303)
+            .expect_header("location", Some(location));
         response.expect_header("x-injected", None);
     }
-    let page = app.bearer.get("/sign-in?return=https://a.example.net/x").await;
+    let page = app
+        .bearer
+        .get("/sign-in?return=https://a.example.net/x")
+        .await;
     let policy = page.header("content-security-policy").expect("a policy");
-    assert!(policy.contains("form-action 'self' https://a.example.net;"), "{policy}");
+    assert!(
+        policy.contains("form-action 'self' https://a.example.net;"),
+        "{policy}"
+    );
 }
 
 async fn sign_in_can_be_off(setup: TestSetup) {
     let app = setup.with("SIGN_IN", "off").start().await;
     let unknown = app.bearer.get("/nowhere").await;
     unknown.expect_detail(404, "Not Found");
-    for path in ["/sign-in", "/sign-in/base.css", "/sign-out", "/console/", "/console"] {
-        assert_eq!(app.bearer.get(path).await.comparable(), unknown.comparable(), "{path}");
+    for path in [
+        "/sign-in",
+        "/sign-in/base.css",
+        "/sign-out",
+        "/console/",
+        "/console",
+    ] {
+        assert_eq!(
+            app.bearer.get(path).await.comparable(),
+            unknown.comparable(),
+            "{path}"
+        );
     }
     let form = form_of("admin", ADMIN_PASSWORD, "");
     for path in ["/sign-in", "/sign-out"] {
@@ -301,14 +435,20 @@ async fn sign_in_can_be_off(setup: TestSetup) {
     let response = get(&app.bearer, "/me", &[OWN_PAGE, ("cookie", &cookie)]).await;
     response.expect_detail(401, "Not authenticated.");
     let notice = app.gateway().stdout();
-    assert!(notice.contains("Console: off, because SIGN_IN is off"), "{notice}");
+    assert!(
+        notice.contains("Console: off, because SIGN_IN is off"),
+        "{notice}"
+    );
     let docs = app.bearer.get("/docs/").await;
     assert!(!docs.expect(200).body.contains("/console/"), "{docs}");
 }
 
 async fn return_addresses_and_forms_are_in_no_log_and_no_metric(setup: TestSetup) {
     let app = setup.with("RUST_LOG", "trace").start().await;
-    app.bearer.get("/sign-in?return=/planted-address-4d1c").await.expect(200);
+    app.bearer
+        .get("/sign-in?return=/planted-address-4d1c")
+        .await
+        .expect(200);
     for password in ["planted-wrong-9e02", ADMIN_PASSWORD] {
         let form = form_of("admin", password, "/planted-address-4d1c");
         submit(&app.bearer, "/sign-in", &form, &[OWN_PAGE]).await;
@@ -316,18 +456,33 @@ async fn return_addresses_and_forms_are_in_no_log_and_no_metric(setup: TestSetup
     let cookie = sign_in(&app.bearer, "admin", ADMIN_PASSWORD, "/console/").await;
     let with_cookie = [OWN_PAGE, ("cookie", cookie.as_str())];
     get(&app.bearer, "/me", &with_cookie).await.expect(200);
-    submit(&app.bearer, "/sign-out", "return=/planted-address-4d1c", &with_cookie)
+    submit(
+        &app.bearer,
+        "/sign-out",
+        "return=/planted-address-4d1c",
+        &with_cookie,
+    )
+    .await
+    .expect(303);
+    let metrics = Api::at(&app.gateway().address("ops"))
+        .get("/metrics")
         .await
-        .expect(303);
-    let metrics = Api::at(&app.gateway().address("ops")).get("/metrics").await.body;
+        .body;
     assert!(metrics.contains("route=\"/sign-in\""), "{metrics}");
     let (processes, _database) = app.into_processes();
     for process in processes {
         process.terminate();
         let exit = process.exit().await;
         let printed = exit.stdout + &exit.stderr + &metrics;
-        for secret in ["planted-", ADMIN_PASSWORD, cookie.trim_start_matches("rolegate-console=")] {
-            let lines: Vec<_> = printed.lines().filter(|line| line.contains(secret)).collect();
+        for secret in [
+            "planted-",
+            ADMIN_PASSWORD,
+            cookie.trim_start_matches("rolegate-console="),
+        ] {
+            let lines: Vec<_> = printed
+                .lines()
+                .filter(|line| line.contains(secret))
+                .collect();
             assert!(lines.is_empty(), "{secret}: {lines:#?}");
         }
     }
@@ -341,12 +496,20 @@ async fn an_outage_is_shown_on_the_page_and_keeps_the_cookies(setup: TestSetup) 
     let form = form_of("admin", ADMIN_PASSWORD, "");
     for (path, form) in [("/sign-in", form.as_str()), ("/sign-out", "")] {
         let response = submit(&app.bearer, path, form, &with_cookie).await;
-        response.expect(503).expect_retry_after().expect_header("set-cookie", None);
+        response
+            .expect(503)
+            .expect_retry_after()
+            .expect_header("set-cookie", None);
         response.expect_header("rolegate-reason", Some("UPSTREAM_UNAVAILABLE"));
-        assert!(response.body.contains("Service temporarily unavailable."), "{response}");
+        assert!(
+            response.body.contains("Service temporarily unavailable."),
+            "{response}"
+        );
     }
     app.start_auth(None).await;
     get(&app.bearer, "/me", &with_cookie).await.expect(200);
-    submit(&app.bearer, "/sign-out", "", &with_cookie).await.expect(303);
+    submit(&app.bearer, "/sign-out", "", &with_cookie)
+        .await
+        .expect(303);
     get(&app.bearer, "/me", &with_cookie).await.expect(401);
 }

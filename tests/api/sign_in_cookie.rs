@@ -56,21 +56,29 @@ async fn a_session_in_a_cookie_is_read_live(setup: TestSetup) {
         for roles in ["*", role, "user,author,admin"] {
             proxies.ask_for(roles, &browser).await.expect_passed(role);
         }
-        let others: Vec<_> =
-            ["user", "author", "admin"].into_iter().filter(|it| *it != role).collect();
+        let others: Vec<_> = ["user", "author", "admin"]
+            .into_iter()
+            .filter(|it| *it != role)
+            .collect();
         let denied = proxies.ask_for(&others.join(","), &browser).await;
         denied.expect_refused(403, "ROLE_INSUFFICIENT");
     }
     let ended = async |session: &str| {
         let program = proxies.ask(&Browser::get().cookie(session)).await;
         program.expect_refused(401, "TOKEN_INVALID");
-        proxies.ask(&Browser::navigation().cookie(session)).await.expect_led(DOMAIN_PAGE);
+        proxies
+            .ask(&Browser::navigation().cookie(session))
+            .await
+            .expect_led(DOMAIN_PAGE);
     };
     sign_out(&app, &session).await;
     ended(&session).await;
     let good = async || {
         let session = new_session(&app, &ann, true).await;
-        proxies.ask(&Browser::get().cookie(&session)).await.expect_passed("user");
+        proxies
+            .ask(&Browser::get().cookie(&session))
+            .await
+            .expect_passed("user");
         session
     };
     // A logout everywhere, an admin, and the user's other sessions end it too.
@@ -78,30 +86,52 @@ async fn a_session_in_a_cookie_is_read_live(setup: TestSetup) {
     app.bearer.with_token(&ann.token).log_out().await;
     ended(&session).await;
     let session = good().await;
-    as_admin.delete(&format!("/users/{}/sessions", ann.id)).await.expect(200);
+    as_admin
+        .delete(&format!("/users/{}/sessions", ann.id))
+        .await
+        .expect(200);
     ended(&session).await;
     let session = good().await;
     let (page, made) = create_session(&app.bearer, "ann", &ann.password).await;
     let own = app.bearer.with_token(&page);
     let listed = own.get("/profile/sessions").await.expect(200).json()["sessions"].clone();
-    assert_eq!((listed[0]["current"].clone(), &listed[1]["id"]), (json!(false), &made["id"]));
-    own.delete(&format!("/profile/sessions/{}", listed[0]["id"])).await.expect(200);
+    assert_eq!(
+        (listed[0]["current"].clone(), &listed[1]["id"]),
+        (json!(false), &made["id"])
+    );
+    own.delete(&format!("/profile/sessions/{}", listed[0]["id"]))
+        .await
+        .expect(200);
     ended(&session).await;
     for disabled in [true, false] {
-        let session = if disabled { good().await } else { session.clone() };
+        let session = if disabled {
+            good().await
+        } else {
+            session.clone()
+        };
         let body = json!({ "disabled": disabled });
-        let update = as_admin.request(Method::PATCH, &format!("/users/{}", ann.id)).json(&body);
+        let update = as_admin
+            .request(Method::PATCH, &format!("/users/{}", ann.id))
+            .json(&body);
         app.bearer.send(update).await.expect(200);
         ended(&session).await;
     }
     let session = good().await;
-    as_admin.delete(&format!("/users/{}", ann.id)).await.expect(200);
+    as_admin
+        .delete(&format!("/users/{}", ann.id))
+        .await
+        .expect(200);
     ended(&session).await;
 }
 
 async fn a_cookie_holds_one_session_and_nothing_else(setup: TestSetup) {
     let (app, proxies, ann, session) = start(setup).await;
-    let key = create_key(&app.bearer.with_token(&ann.token), &json!({ "name": "export" })).await.0;
+    let key = create_key(
+        &app.bearer.with_token(&ann.token),
+        &json!({ "name": "export" }),
+    )
+    .await
+    .0;
     let domain = new_session(&app, &ann, true).await;
     let own = format!("__Host-rolegate={session}");
     for cookie in ["", "a=b; ", "a=\"x; ", ";; ", "__Host-rolegatex=a; "] {
@@ -110,7 +140,10 @@ async fn a_cookie_holds_one_session_and_nothing_else(setup: TestSetup) {
             proxies.ask(&browser).await.expect_passed("user");
         }
     }
-    let several = Browser::get().with("cookie", "a=b").cookie(&session).with("cookie", "c=d");
+    let several = Browser::get()
+        .with("cookie", "a=b")
+        .cookie(&session)
+        .with("cookie", "c=d");
     proxies.ask(&several).await.expect_passed("user");
     let long = format!("{session}{}", "A".repeat(8_000));
     for (value, reason) in [
@@ -129,7 +162,10 @@ async fn a_cookie_holds_one_session_and_nothing_else(setup: TestSetup) {
         let cookie = format!("__Host-rolegate={value}");
         let program = proxies.ask(&Browser::get().with("cookie", &cookie)).await;
         program.expect_refused(401, reason);
-        proxies.ask(&Browser::navigation().with("cookie", &cookie)).await.expect_led(PAGE);
+        proxies
+            .ask(&Browser::navigation().with("cookie", &cookie))
+            .await
+            .expect_led(PAGE);
     }
     for name in [
         "__host-rolegate",
@@ -143,12 +179,22 @@ async fn a_cookie_holds_one_session_and_nothing_else(setup: TestSetup) {
         other.expect_refused(401, "NOT_AUTHENTICATED");
     }
     // Tossed by a sibling domain: who set which?
-    for other in [&*own, "__Host-rolegate=", "__Host-rolegate", "__Host-rolegate=rgs_evil"] {
+    for other in [
+        &*own,
+        "__Host-rolegate=",
+        "__Host-rolegate",
+        "__Host-rolegate=rgs_evil",
+    ] {
         for (one, two) in [(&*own, other), (other, &*own)] {
             let in_one = Browser::navigation().with("cookie", &format!("{one}; a=b; {two}"));
-            let in_two = Browser::navigation().with("cookie", one).with("cookie", two);
+            let in_two = Browser::navigation()
+                .with("cookie", one)
+                .with("cookie", two);
             for browser in [in_one, in_two] {
-                proxies.ask(&browser).await.expect_refused(401, "NOT_AUTHENTICATED");
+                proxies
+                    .ask(&browser)
+                    .await
+                    .expect_refused(401, "NOT_AUTHENTICATED");
             }
         }
     }
@@ -160,7 +206,10 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
         Browser::navigation(),
         Browser::navigation().with("accept", "application/json"),
         Browser::get().with("accept", "text/html,application/xhtml+xml"),
-        Browser { method: "POST", ..Browser::navigation() },
+        Browser {
+            method: "POST",
+            ..Browser::navigation()
+        },
     ] {
         proxies.ask(&browser).await.expect_led(PAGE);
         proxies.ask_for("admin", &browser).await.expect_led(PAGE);
@@ -169,22 +218,40 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
         Browser::get(),
         Browser::get().with("accept", "*/*"),
         Browser::get().with("accept", "application/json"),
-        Browser::get().with("sec-fetch-mode", "cors").with("accept", "text/html"),
+        Browser::get()
+            .with("sec-fetch-mode", "cors")
+            .with("accept", "text/html"),
         Browser::get().with("sec-fetch-mode", "same-origin"),
         Browser::navigation().with("sec-fetch-mode", "navigate"),
         // The page itself, which the proxy should have passed.
-        Browser { path: "/sign-in", ..Browser::navigation() },
-        Browser { path: "/sign-in?return=%2F", ..Browser::navigation() },
+        Browser {
+            path: "/sign-in",
+            ..Browser::navigation()
+        },
+        Browser {
+            path: "/sign-in?return=%2F",
+            ..Browser::navigation()
+        },
     ] {
         let answer = proxies.ask(&browser).await;
         answer.expect_refused(401, "NOT_AUTHENTICATED");
-        let modes = browser.headers.iter().filter(|(name, _)| *name == "sec-fetch-mode");
+        let modes = browser
+            .headers
+            .iter()
+            .filter(|(name, _)| *name == "sec-fetch-mode");
         let modes: Vec<_> = modes.map(|(_, mode)| mode).collect();
         let is_of_page = !modes.is_empty() && modes != ["navigate"];
-        let expected = if is_of_page { &["Bearer"][..] } else { &["Bearer", "Basic"] };
+        let expected = if is_of_page {
+            &["Bearer"][..]
+        } else {
+            &["Bearer", "Basic"]
+        };
         assert_eq!(answer.challenges, expected, "{browser:?}");
     }
-    let hostile = Browser { path: "//evil.example/?a=b&return=c", ..Browser::navigation() };
+    let hostile = Browser {
+        path: "//evil.example/?a=b&return=c",
+        ..Browser::navigation()
+    };
     let page = "/sign-in?return=%2F%2Fevil.example%2F%3Fa%3Db%26return%3Dc";
     proxies.ask(&hostile).await.expect_led(page);
 }
@@ -193,10 +260,18 @@ async fn credentials_beside_a_cookie_count_as_without_it(setup: TestSetup) {
     let (app, proxies, _, session) = start(setup).await;
     let admin = app.admin().await;
     let with = |authorization: &str| {
-        let browser = Browser { method: "POST", ..Browser::navigation() };
-        browser.with("authorization", authorization).cookie(&session)
+        let browser = Browser {
+            method: "POST",
+            ..Browser::navigation()
+        };
+        browser
+            .with("authorization", authorization)
+            .cookie(&session)
     };
-    proxies.ask(&with(&format!("Bearer {}", admin.token))).await.expect_passed("admin");
+    proxies
+        .ask(&with(&format!("Bearer {}", admin.token)))
+        .await
+        .expect_passed("admin");
     for (authorization, reason) in [
         ("Bearer bad", "TOKEN_INVALID"),
         ("Basic YW5uOng=", "CREDENTIALS_INVALID"),
@@ -204,10 +279,16 @@ async fn credentials_beside_a_cookie_count_as_without_it(setup: TestSetup) {
         ("Bearer", "NOT_AUTHENTICATED"),
         ("", "NOT_AUTHENTICATED"),
     ] {
-        proxies.ask(&with(authorization)).await.expect_refused(401, reason);
+        proxies
+            .ask(&with(authorization))
+            .await
+            .expect_refused(401, reason);
     }
     let twice = with("Bearer bad").with("authorization", &format!("Bearer {}", admin.token));
-    proxies.ask(&twice).await.expect_refused(401, "NOT_AUTHENTICATED");
+    proxies
+        .ask(&twice)
+        .await
+        .expect_refused(401, "NOT_AUTHENTICATED");
 }
 
 async fn without_the_page_cookies_and_navigations_are_nothing(setup: TestSetup) {
@@ -217,7 +298,10 @@ async fn without_the_page_cookies_and_navigations_are_nothing(setup: TestSetup) 
     for browser in [
         Browser::navigation(),
         Browser::navigation().cookie(&session),
-        Browser { method: "POST", ..Browser::navigation().cookie(&session) },
+        Browser {
+            method: "POST",
+            ..Browser::navigation().cookie(&session)
+        },
         Browser::navigation().cookie(&session).cookie(&session),
     ] {
         assert_eq!(proxies.ask(&browser).await, nobody);
@@ -227,27 +311,39 @@ async fn without_the_page_cookies_and_navigations_are_nothing(setup: TestSetup) 
 }
 
 async fn denials_name_the_session_or_the_user_in_the_audit_log(setup: TestSetup) {
-    let setup = for_domain(setup).with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let setup = for_domain(setup)
+        .with("LOG_FORMAT", "json")
+        .with("RUST_LOG", "off");
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let session = new_session(&app, &ann, true).await;
     let proxies = Proxies::of(&app).await;
     for _ in 0..3 {
-        let denied = proxies.ask_for("admin", &Browser::get().cookie(&session)).await;
+        let denied = proxies
+            .ask_for("admin", &Browser::get().cookie(&session))
+            .await;
         denied.expect_refused(403, "ROLE_INSUFFICIENT");
     }
     let of_gateway = audit(app.gateway(), "access_denied", 1).await;
-    let line = of_gateway.iter().find(|line| line["route"] == "/authorize").expect("a line");
+    let line = of_gateway
+        .iter()
+        .find(|line| line["route"] == "/authorize")
+        .expect("a line");
     assert_eq!(
         (&line["session"], &line["required_roles"]),
         (&json!(session[..8]), &json!("admin"))
     );
     let line = eventually("the line of auth-service", async || {
         let lines = audit(app.auth(), "access_denied", 1).await;
-        lines.into_iter().find(|line| line["route"] == "app.example.org/reports")
+        lines
+            .into_iter()
+            .find(|line| line["route"] == "app.example.org/reports")
     });
     let line = line.await;
-    assert_eq!((&line["actor_id"], &line["actor"]), (&json!(ann.id), &json!("ann")));
+    assert_eq!(
+        (&line["actor_id"], &line["actor"]),
+        (&json!(ann.id), &json!("ann"))
+    );
     for process in app.processes() {
         assert!(!process.stderr().contains(&session), "{}", process.stderr());
     }
@@ -258,8 +354,11 @@ async fn an_outage_leads_nobody_to_the_page(setup: TestSetup) {
     app.kill_auth().await;
     let request = proxies.forward.request(Method::GET, "/authorize");
     let request = request.header("cookie", format!("__Host-rolegate={session}"));
-    let request = request.header("x-forwarded-method", "GET").header("sec-fetch-mode", "navigate");
+    let request = request
+        .header("x-forwarded-method", "GET")
+        .header("sec-fetch-mode", "navigate");
     let down: TestResponse = proxies.forward.send(request).await;
-    down.expect_detail(503, "Service temporarily unavailable.").expect_retry_after();
+    down.expect_detail(503, "Service temporarily unavailable.")
+        .expect_retry_after();
     down.expect_header("location", None);
 }

@@ -8,7 +8,9 @@ use tokio::{
 };
 
 async fn connect(base: &str) -> TcpStream {
-    TcpStream::connect(base.trim_start_matches("http://")).await.expect("it accepts")
+    TcpStream::connect(base.trim_start_matches("http://"))
+        .await
+        .expect("it accepts")
 }
 
 #[tokio::test]
@@ -16,7 +18,9 @@ async fn incomplete_request_head_times_out_after_10_seconds() {
     let app = TestSetup::all_in_one(Store::Sqlite).start().await;
     let started = Instant::now();
     let mut slow = connect(app.bearer.base()).await;
-    slow.write_all(b"GET /public HTTP/1.1\r\nHost: slow\r\nX-Half:").await.expect("sent");
+    slow.write_all(b"GET /public HTTP/1.1\r\nHost: slow\r\nX-Half:")
+        .await
+        .expect("sent");
     // A byte every half second does not extend the timeout.
     let trickle = async {
         let mut received = Vec::new();

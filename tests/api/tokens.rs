@@ -34,9 +34,13 @@ async fn expect_refused(app: &TestApp, token: &str) {
         api.get("/users/1").await,
         api.send(api.request(Method::DELETE, "/users/1")).await,
         api.put("/users/1/role", &json!({ "role": "user" })).await,
-        api.put("/users/1/password", &json!({ "password": "new" })).await,
-        api.put("/profile/password", &json!({ "current_password": "a", "new_password": "b" }))
+        api.put("/users/1/password", &json!({ "password": "new" }))
             .await,
+        api.put(
+            "/profile/password",
+            &json!({ "current_password": "a", "new_password": "b" }),
+        )
+        .await,
     ] {
         let mut response = response;
         response.request = format!("{} with {:.300}", response.request, token);
@@ -71,7 +75,11 @@ async fn token_without_kid_signed_with_our_secret_is_accepted(setup: TestSetup) 
     let response = app.bearer.with_token(&minted).get("/admin").await;
     response.expect_message("Welcome Admin!");
     let without_typ = token::signed(&json!({ "alg": "HS256" }), &claims, SECRET);
-    app.bearer.with_token(&without_typ).get("/admin").await.expect(200);
+    app.bearer
+        .with_token(&without_typ)
+        .get("/admin")
+        .await
+        .expect(200);
 }
 
 async fn role_claim_has_no_effect(setup: TestSetup) {
@@ -81,7 +89,9 @@ async fn role_claim_has_no_effect(setup: TestSetup) {
     let claims = with(claims, "username", json!("admin"));
     let minted = token::signed(&token::plain_header(), &claims, SECRET);
     let api = app.bearer.with_token(&minted);
-    api.get("/admin").await.expect_detail(403, "Insufficient privileges.");
+    api.get("/admin")
+        .await
+        .expect_detail(403, "Insufficient privileges.");
     let profile = json!({ "message": "Welcome ann!", "role": "user" });
     api.get("/profile").await.expect_json(200, &profile);
 }
@@ -98,20 +108,35 @@ async fn other_secrets_and_algorithms_are_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let claims = admin_claims(&app).await;
     let payload = claims.to_string();
-    expect_refused(&app, &token::signed(&token::plain_header(), &claims, "another secret")).await;
+    expect_refused(
+        &app,
+        &token::signed(&token::plain_header(), &claims, "another secret"),
+    )
+    .await;
     expect_refused(&app, &token::signed(&token::plain_header(), &claims, "")).await;
     for (name, algorithm) in [("HS384", Algorithm::Hs384), ("HS512", Algorithm::Hs512)] {
         let header = json!({ "typ": "JWT", "alg": name }).to_string();
-        expect_refused(&app, &token::signed_text(&header, &payload, SECRET, algorithm)).await;
+        expect_refused(
+            &app,
+            &token::signed_text(&header, &payload, SECRET, algorithm),
+        )
+        .await;
     }
     // The signature is valid for HS256; only `alg` differs.
-    for name in ["none", "None", "NONE", "", "hs256", "HS384", "HS512", "RS256", "ES256", "EdDSA"] {
+    for name in [
+        "none", "None", "NONE", "", "hs256", "HS384", "HS512", "RS256", "ES256", "EdDSA",
+    ] {
         let signed = token::signed(&json!({ "typ": "JWT", "alg": name }), &claims, SECRET);
         let unsigned = &signed[..=signed.rfind('.').expect("a signature")];
         expect_refused(&app, &signed).await;
         expect_refused(&app, unsigned).await;
     }
-    for header in [json!({}), json!({ "typ": "JWT" }), json!({ "alg": null }), json!(["HS256"])] {
+    for header in [
+        json!({}),
+        json!({ "typ": "JWT" }),
+        json!({ "alg": null }),
+        json!(["HS256"]),
+    ] {
         expect_refused(&app, &token::signed(&header, &claims, SECRET)).await;
     }
 }
@@ -126,7 +151,11 @@ async fn unknown_kid_and_crit_are_rejected(setup: TestSetup) {
         with(token::plain_header(), "crit", json!(["exp"])),
         with(token::plain_header(), "crit", json!(["b64"])),
         with(token::plain_header(), "crit", json!([])),
-        with(with(token::plain_header(), "b64", json!(false)), "crit", json!(["b64"])),
+        with(
+            with(token::plain_header(), "b64", json!(false)),
+            "crit",
+            json!(["b64"]),
+        ),
     ] {
         expect_refused(&app, &token::signed(&header, &claims, SECRET)).await;
     }
@@ -157,12 +186,24 @@ async fn sub_other_than_a_canonical_id_is_rejected(setup: TestSetup) {
     ] {
         expect_claims_refused(&app, &with(claims.clone(), "sub", json!(sub))).await;
     }
-    for sub in [json!(id), json!(null), json!([id.to_string()]), json!({}), json!(true)] {
+    for sub in [
+        json!(id),
+        json!(null),
+        json!([id.to_string()]),
+        json!({}),
+        json!(true),
+    ] {
         expect_claims_refused(&app, &with(claims.clone(), "sub", sub)).await;
     }
     expect_claims_refused(&app, &without(claims.clone(), "sub")).await;
     // Integers, but of no user.
-    for sub in ["0", "-1", "999999999", "9223372036854775807", &"9".repeat(30)] {
+    for sub in [
+        "0",
+        "-1",
+        "999999999",
+        "9223372036854775807",
+        &"9".repeat(30),
+    ] {
         let claims = with(claims.clone(), "sub", json!(sub));
         let minted = token::signed(&token::plain_header(), &claims, SECRET);
         let response = app.bearer.with_token(&minted).get("/profile").await;
@@ -174,7 +215,14 @@ async fn exp_other_than_an_integer_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let claims = admin_claims(&app).await;
     let later = (token::now() + 60).to_string();
-    for exp in [json!(later), json!(null), json!(-1), json!(true), json!([4e9]), json!({})] {
+    for exp in [
+        json!(later),
+        json!(null),
+        json!(-1),
+        json!(true),
+        json!([4e9]),
+        json!({}),
+    ] {
         expect_claims_refused(&app, &with(claims.clone(), "exp", exp)).await;
     }
     expect_claims_refused(&app, &without(claims.clone(), "exp")).await;
@@ -191,7 +239,11 @@ async fn malformed_token_is_rejected(setup: TestSetup) {
     let app = setup.start().await;
     let claims = admin_claims(&app).await;
     let good = token::signed(&token::plain_header(), &claims, SECRET);
-    app.bearer.with_token(&good).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&good)
+        .get("/profile")
+        .await
+        .expect(200);
     let header = token::plain_header().to_string();
     let hs256 =
         |header: &str, payload: &str| token::signed_text(header, payload, SECRET, Algorithm::Hs256);
@@ -242,7 +294,11 @@ async fn tampered_token_is_rejected(setup: TestSetup) {
     let admin_payload = admin.token.split('.').nth(1).expect("a payload");
     expect_refused(&app, &format!("{header}.{admin_payload}.{signature}")).await;
     let claims = with(token::claims(&ann.token), "role", json!("admin")).to_string();
-    expect_refused(&app, &format!("{header}.{}.{signature}", token::encoded(&claims))).await;
+    expect_refused(
+        &app,
+        &format!("{header}.{}.{signature}", token::encoded(&claims)),
+    )
+    .await;
     let other = |byte: char| if byte == 'A' { 'B' } else { 'A' };
     for place in 0..signature.len() {
         let changed: String = signature
@@ -250,8 +306,11 @@ async fn tampered_token_is_rejected(setup: TestSetup) {
             .enumerate()
             .map(|(index, byte)| if index == place { other(byte) } else { byte })
             .collect();
-        let response =
-            app.bearer.with_token(&format!("{header}.{payload}.{changed}")).get("/profile").await;
+        let response = app
+            .bearer
+            .with_token(&format!("{header}.{payload}.{changed}"))
+            .get("/profile")
+            .await;
         response.expect_detail(401, "Invalid or expired token.");
     }
 }

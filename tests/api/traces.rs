@@ -26,9 +26,15 @@ async fn traced(setup: TestSetup) -> (TestApp, Collector) {
 
 /// The span with this name and this parent, in the trace of the parent.
 async fn child(collector: &Collector, name: &str, parent: &CollectedSpan) -> CollectedSpan {
-    let what = format!("a span {name} below {parent:?}, not {:?}", collector.spans());
-    let found =
-        collector.span(&what, |span| span.name == name && span.parent_id == parent.span_id).await;
+    let what = format!(
+        "a span {name} below {parent:?}, not {:?}",
+        collector.spans()
+    );
+    let found = collector
+        .span(&what, |span| {
+            span.name == name && span.parent_id == parent.span_id
+        })
+        .await;
     assert_eq!(found.trace_id, parent.trace_id);
     found
 }
@@ -36,7 +42,11 @@ async fn child(collector: &Collector, name: &str, parent: &CollectedSpan) -> Col
 fn expect(span: &CollectedSpan, attributes: &[(&str, &str)]) {
     let expected: BTreeMap<&str, &str> = attributes.iter().copied().collect();
     for (name, value) in expected {
-        assert_eq!(span.attributes.get(name).map(String::as_str), Some(value), "{name}: {span:?}");
+        assert_eq!(
+            span.attributes.get(name).map(String::as_str),
+            Some(value),
+            "{name}: {span:?}"
+        );
     }
 }
 
@@ -47,9 +57,15 @@ async fn authorization_is_one_trace_from_http_to_the_query(setup: TestSetup) {
     let (app, collector) = traced(setup).await;
     let admin = app.admin().await;
     let response = app.bearer.with_token(&admin.token).get("/admin").await;
-    let id = response.expect(200).header("x-request-id").expect("an id").to_owned();
+    let id = response
+        .expect(200)
+        .header("x-request-id")
+        .expect("an id")
+        .to_owned();
 
-    let root = collector.span("the request", |span| span.name == "GET /admin").await;
+    let root = collector
+        .span("the request", |span| span.name == "GET /admin")
+        .await;
     assert_eq!(root.parent_id, "", "it has a parent: {root:?}");
     expect(
         &root,
@@ -65,12 +81,19 @@ async fn authorization_is_one_trace_from_http_to_the_query(setup: TestSetup) {
     let call = child(&collector, &name, &root).await;
     let served = child(&collector, &name, &call).await;
     for span in [&call, &served] {
-        let rpc = [("rpc.system", "grpc"), ("rpc.service", AUTH), ("rpc.method", "Authorize")];
+        let rpc = [
+            ("rpc.system", "grpc"),
+            ("rpc.service", AUTH),
+            ("rpc.method", "Authorize"),
+        ];
         expect(span, &rpc);
         expect(span, &[("rpc.grpc.status_code", "0")]);
     }
     let query = child(&collector, "SELECT user", &served).await;
-    expect(&query, &[("db.system.name", system), ("db.operation.name", "SELECT")]);
+    expect(
+        &query,
+        &[("db.system.name", system), ("db.operation.name", "SELECT")],
+    );
     expect(&query, &[("db.collection.name", "user")]);
     let spans = [&root, &call, &served, &query];
     let services = spans.map(|span| span.service.as_str());
@@ -90,7 +113,9 @@ async fn login_shows_its_wait_its_hash_and_its_statements(setup: TestSetup) {
     let (app, collector) = traced(setup).await;
     let admin = app.admin().await;
     let name = format!("{AUTH}/Login");
-    let root = collector.span("the request", |span| span.name == "POST /login").await;
+    let root = collector
+        .span("the request", |span| span.name == "POST /login")
+        .await;
     let served = child(&collector, &name, &child(&collector, &name, &root).await).await;
     for phase in ["password wait", "password hash", "SELECT user"] {
         child(&collector, phase, &served).await;
@@ -102,24 +127,43 @@ async fn login_shows_its_wait_its_hash_and_its_statements(setup: TestSetup) {
     let root = collector.span("the request", is_request).await;
     let served = child(&collector, &name, &child(&collector, &name, &root).await).await;
     let write = child(&collector, "UPDATE user", &served).await;
-    expect(&write, &[("db.operation.name", "UPDATE"), ("db.collection.name", "user")]);
+    expect(
+        &write,
+        &[
+            ("db.operation.name", "UPDATE"),
+            ("db.collection.name", "user"),
+        ],
+    );
     let post = serde_json::json!({ "title": "Title", "content": "Content." });
-    app.bearer.with_token(&admin.token).post("/posts", &post).await.expect(201);
-    collector.span("the insert", |span| span.name.starts_with("INSERT ")).await;
+    app.bearer
+        .with_token(&admin.token)
+        .post("/posts", &post)
+        .await
+        .expect(201);
+    collector
+        .span("the insert", |span| span.name.starts_with("INSERT "))
+        .await;
 }
 
 async fn login_is_one_trace_without_credentials(setup: TestSetup) {
     let (app, collector) = traced(setup).await;
     app.try_log_in("ann", "planted-password").await.expect(401);
-    let root = collector.span("the request", |span| span.name == "POST /login").await;
+    let root = collector
+        .span("the request", |span| span.name == "POST /login")
+        .await;
     let name = format!("{AUTH}/Login");
     let call = child(&collector, &name, &root).await;
     let served = child(&collector, &name, &call).await;
     expect(&served, &[("rpc.grpc.status_code", "16")]);
     assert!(!served.is_error, "a refusal is a response: {served:?}");
     assert!(call.is_error, "to the caller it is an error: {call:?}");
-    app.bearer.get("/no/such/planted-password").await.expect(404);
-    collector.span("the other request", |span| span.name == "GET").await;
+    app.bearer
+        .get("/no/such/planted-password")
+        .await
+        .expect(404);
+    collector
+        .span("the other request", |span| span.name == "GET")
+        .await;
     let all = format!("{:?}", collector.spans());
     assert!(!all.contains("planted") && !all.contains("ann\""), "{all}");
 }
@@ -130,11 +174,19 @@ async fn traceparent_is_followed_only_from_a_trusted_proxy(setup: TestSetup) {
         let (app, collector) = traced(setup.clone().with("TRUSTED_PROXIES", proxies)).await;
         let request = app.bearer.request(reqwest::Method::GET, "/public");
         let traceparent = format!("00-{trace_id}-00f067aa0ba902b7-01");
-        let request = request.header("traceparent", traceparent).header("tracestate", "a=1,b=2");
+        let request = request
+            .header("traceparent", traceparent)
+            .header("tracestate", "a=1,b=2");
         app.bearer.send(request).await.expect(200);
-        let root = collector.span("the request", |span| span.name == "GET /public").await;
+        let root = collector
+            .span("the request", |span| span.name == "GET /public")
+            .await;
         assert_eq!(root.trace_id == trace_id, is_followed, "{root:?}");
-        assert_eq!(root.parent_id == "00f067aa0ba902b7", is_followed, "{root:?}");
+        assert_eq!(
+            root.parent_id == "00f067aa0ba902b7",
+            is_followed,
+            "{root:?}"
+        );
         assert_eq!(root.trace_state == "a=1,b=2", is_followed, "{root:?}");
     }
 }
@@ -162,11 +214,19 @@ async fn pending_spans_are_exported_at_shutdown_and_a_hanging_collector_does_not
             durations.push(started.elapsed());
         }
     }
-    let [healthy, hanging] = durations[..] else { panic!("one process each") };
+    let [healthy, hanging] = durations[..] else {
+        panic!("one process each")
+    };
     // The exporter itself would wait 10 seconds.
-    assert!(hanging < healthy * 4 + Duration::from_secs(8), "{hanging:?}, {healthy:?} without");
+    assert!(
+        hanging < healthy * 4 + Duration::from_secs(8),
+        "{hanging:?}, {healthy:?} without"
+    );
     let spans = collector.spans();
-    let one = spans.iter().find(|span| span.name == "GET /public").expect("exported at shutdown");
+    let one = spans
+        .iter()
+        .find(|span| span.name == "GET /public")
+        .expect("exported at shutdown");
     assert_eq!(one.service, "another-name");
 }
 

@@ -13,16 +13,25 @@ async fn id_other_than_an_integer_is_a_bad_request(setup: TestSetup) {
     for id in ["abc", "1.5", "%00", "%D9%A1", "-", "%ff", "1%2F2"] {
         let path = format!("/users/{id}");
         admin.get(&path).await.expect_error(400);
-        admin.send(admin.request(Method::DELETE, &path)).await.expect_error(400);
+        admin
+            .send(admin.request(Method::DELETE, &path))
+            .await
+            .expect_error(400);
         let path = format!("/users/{id}/password");
-        admin.put(&path, &json!({ "password": "new" })).await.expect_error(400);
+        admin
+            .put(&path, &json!({ "password": "new" }))
+            .await
+            .expect_error(400);
     }
     for id in [
         "abc", "1.5", "1e3", "0x1", "%20", "1%20", "%00", "1%00", "%D9%A1", "null", "-", "1,2",
         "%ff",
     ] {
         let path = format!("/users/{id}/role");
-        admin.put(&path, &json!({ "role": "author" })).await.expect_error(400);
+        admin
+            .put(&path, &json!({ "role": "author" }))
+            .await
+            .expect_error(400);
     }
 }
 
@@ -47,7 +56,10 @@ async fn unknown_id_is_not_found(setup: TestSetup) {
         let path = format!("/users/{id}");
         admin.get(&path).await.expect_detail(404, "User not found.");
         let delete = admin.request(Method::DELETE, &path);
-        admin.send(delete).await.expect_detail(404, "User not found.");
+        admin
+            .send(delete)
+            .await
+            .expect_detail(404, "User not found.");
         let path = format!("/users/{id}/password");
         for password in ["new", ""] {
             let response = admin.put(&path, &json!({ "password": password })).await;

@@ -14,7 +14,10 @@ fn client(app: &TestApp) -> AuthClient {
 }
 
 async fn names(client: &AuthClient, ids: &[i64]) -> HashMap<i64, String> {
-    client.get_usernames(ids, CallContext::default()).await.expect("names")
+    client
+        .get_usernames(ids, CallContext::default())
+        .await
+        .expect("names")
 }
 
 async fn any_number_of_ids_can_be_looked_up_and_unknown_ids_are_left_out(setup: TestSetup) {
@@ -24,12 +27,19 @@ async fn any_number_of_ids_can_be_looked_up_and_unknown_ids_are_left_out(setup: 
     let (of_admin, of_ann) = ((admin.id, "admin".to_owned()), (ann.id, "ann".to_owned()));
     let both = HashMap::from([of_admin, of_ann.clone()]);
     // More than one batch, with users in the first and in the last.
-    let many: Vec<i64> = [ann.id].into_iter().chain(1_000..2_000).chain([admin.id]).collect();
+    let many: Vec<i64> = [ann.id]
+        .into_iter()
+        .chain(1_000..2_000)
+        .chain([admin.id])
+        .collect();
     for (asked, named) in [
         (&[][..], HashMap::new()),
         (&[ann.id], HashMap::from([of_ann])),
         (&[-1], HashMap::new()),
-        (&[ann.id, i64::MAX, ann.id, admin.id, i64::MIN], both.clone()),
+        (
+            &[ann.id, i64::MAX, ann.id, admin.id, i64::MIN],
+            both.clone(),
+        ),
         (&many, both),
     ] {
         assert_eq!(names(&client, asked).await, named, "{} ids", asked.len());

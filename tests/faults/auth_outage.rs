@@ -24,10 +24,15 @@ async fn ask_everything(app: &TestApp, admin: &TestUser) -> Vec<TestResponse> {
         bearer.get("/author").await,
         bearer.get("/admin").await,
         bearer.get("/users").await,
-        bearer.put("/users/1/role", &json!({ "role": "user" })).await,
+        bearer
+            .put("/users/1/role", &json!({ "role": "user" }))
+            .await,
         app.bearer.with_token("nonsense").get("/profile").await,
         basic.get("/protected").await,
-        app.basic.with_basic("admin", "wrong").get("/protected").await,
+        app.basic
+            .with_basic("admin", "wrong")
+            .get("/protected")
+            .await,
     ]
 }
 
@@ -40,7 +45,10 @@ async fn expect_outage(app: &TestApp, admin: &TestUser) {
     app.bearer.get("/").await.expect(200);
     app.basic.get("/public").await.expect(200);
     // Without credentials no decision is needed.
-    app.bearer.get("/profile").await.expect_detail(401, "Not authenticated.");
+    app.bearer
+        .get("/profile")
+        .await
+        .expect_detail(401, "Not authenticated.");
 }
 
 async fn protected_routes_return_503_without_auth_service(setup: TestSetup) {
@@ -84,7 +92,11 @@ async fn unresponsive_auth_service_is_504_after_the_timeout(setup: TestSetup) {
     let started = Instant::now();
     let response = app.bearer.with_token(&admin.token).get("/admin").await;
     response.expect_detail(504, "Upstream timed out.");
-    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_mins(1),
+        "{:?}",
+        started.elapsed()
+    );
     app.auth_proxy().open();
     eventually("the gateway to find auth-service", async || {
         let response = app.bearer.with_token(&admin.token).get("/admin").await;

@@ -25,13 +25,18 @@ async fn expect_rejected(
     folder: &Path,
     variable: &str,
 ) -> String {
-    let exit = Process::start(program, settings, folder).ready_or_ended().await;
+    let exit = Process::start(program, settings, folder)
+        .ready_or_ended()
+        .await;
     let exit = exit.unwrap_or_else(|| panic!("{program:?} started with {settings:?}"));
     let what = format!("{} with {settings:?} said\n{}", program.name(), exit.stderr);
     assert_eq!(exit.code, Some(64), "{what}");
     assert_eq!(exit.stdout, "", "nothing listens: {what}");
     assert_eq!(exit.stderr.lines().count(), 1, "one line: {what}");
-    assert!(exit.stderr.starts_with(&format!("{variable}: ")), "not {variable}: {what}");
+    assert!(
+        exit.stderr.starts_with(&format!("{variable}: ")),
+        "not {variable}: {what}"
+    );
     for secret in [SIGNING_SECRET, ADMIN_PASSWORD, "hunter2"] {
         assert!(!exit.stderr.contains(secret), "a secret is shown: {what}");
     }
@@ -104,7 +109,9 @@ async fn every_setting_has_a_case() {
         for setting in settings {
             // Every secret is tested as a value and as a file.
             let value = setting.strip_suffix("_FILE").unwrap_or(setting);
-            let has_case = [setting, value].iter().any(|it| cases.contains(&format!("\"{it}\"")));
+            let has_case = [setting, value]
+                .iter()
+                .any(|it| cases.contains(&format!("\"{it}\"")));
             assert!(has_case, "{setting} of {program:?} has no case");
         }
     }

@@ -57,21 +57,31 @@ async fn gateway_answers_every_case_as_clients_in_other_languages_must() {
         ["bearer", "forward"].map(|listener| Api::at(&gateway.address(listener)));
     for case in table["cases"].as_array().expect("cases") {
         let name = case["name"].as_str().expect("a name");
-        let user = stage.user(case["token"].as_str().expect("a kind of token")).await;
+        let user = stage
+            .user(case["token"].as_str().expect("a kind of token"))
+            .await;
         let roles = case["roles"].as_array().expect("roles").iter();
         let roles: Vec<_> = roles.map(|role| role.as_str().expect("a name")).collect();
         let (api, path) = match route(&roles) {
             Some(route) => (&bearer, route.to_owned()),
-            None => (&forward_auth, format!("/authorize?roles={}", roles.join(","))),
+            None => (
+                &forward_auth,
+                format!("/authorize?roles={}", roles.join(",")),
+            ),
         };
-        let form = case.get("authorization").cloned().unwrap_or_else(|| json!("Bearer {token}"));
+        let form = case
+            .get("authorization")
+            .cloned()
+            .unwrap_or_else(|| json!("Bearer {token}"));
         let api = match form.as_str() {
             Some(form) => api.with_authorization(form.replace("{token}", &user.token).as_bytes()),
             None => api.clone(),
         };
         for step in case["steps"].as_array().expect("steps") {
             for given in step["given"].as_array().into_iter().flatten() {
-                stage.bring_about(given.as_str().expect("text"), &user).await;
+                stage
+                    .bring_about(given.as_str().expect("text"), &user)
+                    .await;
             }
             let expect = step["expect"].as_str().expect("outcomes");
             let is_expected =

@@ -41,7 +41,10 @@ impl Machine {
         let file = folder.path().join("clock").display().to_string();
         settings.extend(
             [
-                ("LD_PRELOAD", library.expect("this test needs libfaketime: install faketime")),
+                (
+                    "LD_PRELOAD",
+                    library.expect("this test needs libfaketime: install faketime"),
+                ),
                 ("FAKETIME_TIMESTAMP_FILE", &file),
                 ("FAKETIME_NO_CACHE", "1"),
                 ("DONT_FAKE_MONOTONIC", "1"),
@@ -65,7 +68,9 @@ impl Machine {
 
     async fn start(&self) -> Process {
         let program = Program::FastHashRolegate;
-        Process::start(program, &self.settings, self.folder.path()).ready().await
+        Process::start(program, &self.settings, self.folder.path())
+            .ready()
+            .await
     }
 
     /// Waits until the program reads a clock that is this many seconds ahead, as its log shows.
@@ -76,8 +81,14 @@ impl Machine {
             let log = process.stderr();
             let line: Value = serde_json::from_str(log.lines().last()?).ok()?;
             let time = humantime::parse_rfc3339(line["timestamp"].as_str()?).expect("a time");
-            let shown = time.duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
-            (shown.cast_signed() - now().cast_signed() - ahead).abs().le(&3).then_some(())
+            let shown = time
+                .duration_since(UNIX_EPOCH)
+                .expect("after 1970")
+                .as_secs();
+            (shown.cast_signed() - now().cast_signed() - ahead)
+                .abs()
+                .le(&3)
+                .then_some(())
         })
         .await;
     }
@@ -93,7 +104,9 @@ async fn log_in(process: &Process) -> TestUser {
 
 async fn log_out(process: &Process, token: &str) {
     let api = bearer(process).with_token(token);
-    api.send(api.request(Method::POST, "/logout")).await.expect(200);
+    api.send(api.request(Method::POST, "/logout"))
+        .await
+        .expect(200);
 }
 
 async fn expect_good(process: &Process, token: &str) {
@@ -110,7 +123,11 @@ async fn expect_ended(process: &Process, tokens: &[String]) {
 
 fn prove_answer(answer: &TestResponse, right: u16) {
     let wrong = usize::from(answer.status != right);
-    proof("clocks", &[("decisions about credentials", 1)], &[("wrong answers", wrong)]);
+    proof(
+        "clocks",
+        &[("decisions about credentials", 1)],
+        &[("wrong answers", wrong)],
+    );
 }
 
 /// Asserts that the token ends half an hour from now.
@@ -160,7 +177,9 @@ async fn replicas_an_hour_ahead_and_an_hour_behind_agree() {
     for replica in &replicas {
         expect_good(replica, &key).await;
     }
-    database.execute("UPDATE api_key SET expires_at = floor(date_part('epoch', now()))").await;
+    database
+        .execute("UPDATE api_key SET expires_at = floor(date_part('epoch', now()))")
+        .await;
     for replica in &replicas {
         expect_ended(replica, std::slice::from_ref(&key)).await;
     }
@@ -170,7 +189,12 @@ async fn replicas_an_hour_ahead_and_an_hour_behind_agree() {
 }
 
 async fn a_step_of_the_clock_of_the_machine_changes_nothing(store: Store) {
-    for (clock, ahead) in [("+300", 300), ("-300", -300), ("+86400", 86_400), ("-86400", -86_400)] {
+    for (clock, ahead) in [
+        ("+300", 300),
+        ("-300", -300),
+        ("+86400", 86_400),
+        ("-86400", -86_400),
+    ] {
         let database = TestDatabase::create(store).await;
         let machine = Machine::new(&database, store, "+0");
         let mut process = machine.start().await;
@@ -218,8 +242,14 @@ async fn an_operator_repairs_a_lockout_and_revives_nothing(store: Store) {
     database.revoke_tokens_of_ann_ten_minutes_ahead().await;
     let body = json!({ "username": "ann", "password": PASSWORD });
     let refused = bearer(&process).post("/login", &body).await;
-    refused.expect_detail(503, "The clock is behind the time of the user's last revocation.");
-    let wait: u64 = refused.header("retry-after").and_then(|it| it.parse().ok()).expect("a number");
+    refused.expect_detail(
+        503,
+        "The clock is behind the time of the user's last revocation.",
+    );
+    let wait: u64 = refused
+        .header("retry-after")
+        .and_then(|it| it.parse().ok())
+        .expect("a number");
     assert!((500..=600).contains(&wait), "{wait}");
     process
         .logs("the refused login", |line| {
@@ -234,7 +264,12 @@ async fn an_operator_repairs_a_lockout_and_revives_nothing(store: Store) {
         "",
     );
     let found = found.await;
-    assert!(found.stdout.contains("behind the last revocation of 1 user(s)"), "{found:?}");
+    assert!(
+        found
+            .stdout
+            .contains("behind the last revocation of 1 user(s)"),
+        "{found:?}"
+    );
 
     // Of that clock: issued after the time that an ordinary revocation stores now.
     let mut between = claims_of(ann.id);
@@ -293,6 +328,8 @@ async fn a_revocation_holds_after_a_failover_to_a_clock_two_seconds_behind() {
     }
     // That the clock of the test counts at all.
     let ann = log_in(&process).await;
-    database.execute("UPDATE fake.step SET seconds = 1900").await;
+    database
+        .execute("UPDATE fake.step SET seconds = 1900")
+        .await;
     expect_ended(&process, &[ann.token]).await;
 }

@@ -22,7 +22,11 @@ const FILES: &str = "-n 64";
 
 /// A gRPC listener accepts no more than it serves; the others fit in the backlog of the kernel.
 async fn idle_clients(process: &Process, listener: &str) -> Vec<TcpStream> {
-    let count = if ["bearer", "basic"].contains(&listener) { 150 } else { 100 };
+    let count = if ["bearer", "basic"].contains(&listener) {
+        150
+    } else {
+        100
+    };
     let mut clients = Vec::new();
     for _ in 0..count {
         let client = TcpStream::connect(process.socket_address(listener)).await;
@@ -39,18 +43,24 @@ async fn expect_ready(process: &Process) {
 }
 
 async fn soon<T>(what: &str, done: impl Future<Output = T>) -> T {
-    timeout(SOON, done).await.unwrap_or_else(|_| panic!("no {what} within {SOON:?}"))
+    timeout(SOON, done)
+        .await
+        .unwrap_or_else(|_| panic!("no {what} within {SOON:?}"))
 }
 
 async fn start(program: Program, settings: &BTreeMap<String, String>, folder: &Path) -> Process {
-    let process =
-        Process::start_with_open_files(program, &[], FILES, settings, folder).ready().await;
+    let process = Process::start_with_open_files(program, &[], FILES, settings, folder)
+        .ready()
+        .await;
     process.wait_for_readiness(200).await;
     process
 }
 
 async fn rolegate_works_when_clients_take_every_file_descriptor(store: Store) {
-    let (database, folder) = (TestDatabase::create(store).await, tempfile::tempdir().expect("one"));
+    let (database, folder) = (
+        TestDatabase::create(store).await,
+        tempfile::tempdir().expect("one"),
+    );
     let setup = TestSetup::all_in_one(store);
     let settings = setup.auth_settings(&database.url());
     let process = start(setup.auth_program(), &settings, folder.path()).await;
@@ -62,16 +72,24 @@ async fn rolegate_works_when_clients_take_every_file_descriptor(store: Store) {
     let bearer = Api::at(&process.address("bearer"));
     let login = json!({ "username": "admin", "password": ADMIN_PASSWORD });
     let response = soon("newcomer", bearer.post("/login", &login)).await;
-    let token = response.expect(200).json()["access_token"].as_str().expect("a token").to_owned();
+    let token = response.expect(200).json()["access_token"]
+        .as_str()
+        .expect("a token")
+        .to_owned();
     let bearer = bearer.with_token(&token);
     let post = json!({ "title": "Title", "content": "Content." });
-    soon("write", bearer.post("/posts", &post)).await.expect(201);
+    soon("write", bearer.post("/posts", &post))
+        .await
+        .expect(201);
 }
 
 #[tokio::test]
 async fn services_are_live_when_clients_take_every_file_descriptor() {
     let database = TestDatabase::create(Store::Postgres).await;
-    let (setup, folder) = (TestSetup::split(Store::Postgres), tempfile::tempdir().expect("one"));
+    let (setup, folder) = (
+        TestSetup::split(Store::Postgres),
+        tempfile::tempdir().expect("one"),
+    );
     let settings = setup.auth_settings(&database.url());
     let auth = start(setup.auth_program(), &settings, folder.path()).await;
     let grpc = auth.socket_address("grpc");
@@ -90,7 +108,9 @@ async fn services_are_live_when_clients_take_every_file_descriptor() {
 
 async fn connect_from(source: &str, target: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().expect("a socket");
-    socket.bind(SocketAddr::new(source.parse().expect("an address"), 0)).expect("bound");
+    socket
+        .bind(SocketAddr::new(source.parse().expect("an address"), 0))
+        .expect("bound");
     socket.connect(target).await.expect("connected")
 }
 
@@ -116,8 +136,13 @@ async fn an_address_at_its_limit_is_refused_and_others_and_proxies_are_served() 
         .with("TRUSTED_PROXIES", proxy)
         .gateway_settings(nowhere, None);
     let folder = tempfile::tempdir().expect("a folder");
-    let gateway = Process::start(Program::Gateway, &settings, folder.path()).ready().await;
-    let (bearer, basic) = (gateway.socket_address("bearer"), gateway.socket_address("basic"));
+    let gateway = Process::start(Program::Gateway, &settings, folder.path())
+        .ready()
+        .await;
+    let (bearer, basic) = (
+        gateway.socket_address("bearer"),
+        gateway.socket_address("basic"),
+    );
     let mut clients = Vec::new();
     for target in [bearer, basic, bearer] {
         let mut client = connect_from(stranger, target).await;
@@ -125,7 +150,10 @@ async fn an_address_at_its_limit_is_refused_and_others_and_proxies_are_served() 
         clients.push(client);
     }
     for target in [bearer, basic] {
-        assert!(!is_served(&mut connect_from(stranger, target).await).await, "a fourth");
+        assert!(
+            !is_served(&mut connect_from(stranger, target).await).await,
+            "a fourth"
+        );
         assert!(is_served(&mut connect_from(other, target).await).await);
     }
     for _ in 0..5 {
@@ -139,7 +167,9 @@ async fn an_address_at_its_limit_is_refused_and_others_and_proxies_are_served() 
     gateway.logs("the limit", says_so).await;
     clients.remove(0);
     eventually("room for another", async || {
-        is_served(&mut connect_from(stranger, bearer).await).await.then_some(())
+        is_served(&mut connect_from(stranger, bearer).await)
+            .await
+            .then_some(())
     })
     .await;
 }

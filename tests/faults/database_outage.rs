@@ -23,7 +23,9 @@ async fn statuses(app: &TestApp, token: &str) -> Vec<u16> {
         bearer.get("/profile").await,
         bearer.get("/admin").await,
         bearer.get("/users").await,
-        bearer.put("/users/1/role", &json!({ "role": "admin" })).await,
+        bearer
+            .put("/users/1/role", &json!({ "role": "admin" }))
+            .await,
         app.try_log_in("admin", e2e::ADMIN_PASSWORD).await,
         app.try_log_in("admin", "wrong").await,
         app.bearer.post("/register", &new).await,
@@ -77,7 +79,11 @@ async fn unresponsive_database_is_an_outage_after_the_timeout(setup: TestSetup) 
     let started = Instant::now();
     let response = app.bearer.with_token(&admin.token).get("/admin").await;
     assert!([503, 504].contains(&response.status), "{response}");
-    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_mins(1),
+        "{:?}",
+        started.elapsed()
+    );
     let ops = Api::at(&app.auth().address("ops"));
     ops.get("/livez").await.expect(200);
     app.auth().wait_for_readiness(503).await;
@@ -103,7 +109,10 @@ async fn locked_table_is_unready_when_requests_fail_and_not_before(setup: TestSe
         is_unready.then(|| locked.elapsed())
     });
     let (unready, answer) = tokio::join!(unready, asked);
-    assert!(unready >= Duration::from_secs(3), "a moment's lock makes no replica unready");
+    assert!(
+        unready >= Duration::from_secs(3),
+        "a moment's lock makes no replica unready"
+    );
     answer.expect_detail(503, "Service temporarily unavailable.");
     lock.unlock().await;
     app.auth().wait_for_readiness(200).await;
@@ -117,8 +126,10 @@ async fn outage_is_a_line_and_then_a_count_a_second(setup: TestSetup) {
     app.database_proxy().cut();
     let (began, mut failed) = (Instant::now(), 0);
     while began.elapsed() < Duration::from_secs(3) {
-        for response in [bearer.get("/profile").await, app.try_register("new", "open sesame").await]
-        {
+        for response in [
+            bearer.get("/profile").await,
+            app.try_register("new", "open sesame").await,
+        ] {
             failed += u32::from(response.status == 503);
         }
     }
@@ -132,7 +143,10 @@ async fn outage_is_a_line_and_then_a_count_a_second(setup: TestSetup) {
         let lines = log.lines().filter(|line| line.contains(" failed")).count();
         // Both logs are one in rolegate; two routes begin a series, each for up to three causes.
         let seconds = began.elapsed().as_secs();
-        assert!(lines as u64 <= 10 + 2 * seconds, "{lines} lines of {failed} requests:\n{log}");
+        assert!(
+            lines as u64 <= 10 + 2 * seconds,
+            "{lines} lines of {failed} requests:\n{log}"
+        );
     }
 }
 
@@ -165,5 +179,8 @@ async fn dead_connections_do_not_block_new_ones(setup: TestSetup) {
     bearer.get("/admin").await.expect(200);
     // As fast as before, on this machine; waiting for dead connections would take seconds.
     let recovered = started.elapsed();
-    assert!(recovered < healthy * 10 + Duration::from_secs(2), "{recovered:?}, before {healthy:?}");
+    assert!(
+        recovered < healthy * 10 + Duration::from_secs(2),
+        "{recovered:?}, before {healthy:?}"
+    );
 }

@@ -26,7 +26,9 @@ where
 {
     let url = cluster.url_by(ADDRESS, "sslmode=disable");
     let mut connection = PgConnection::connect(&url).await.expect("connected");
-    let asked = sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(&mut connection).await;
+    let asked = sqlx::query_scalar(AssertSqlSafe(sql.to_owned()))
+        .fetch_all(&mut connection)
+        .await;
     asked.expect("answered")
 }
 
@@ -49,9 +51,10 @@ async fn sslmode_decides_about_encryption() {
         ("localhost", &verifying("verify-ca", &authority), true),
         (ADDRESS, &verifying("verify-full", &authority), true),
     ] {
-        for (program, name) in
-            [(FastHashAuthService, "auth-service"), (PostsService, "posts-service")]
-        {
+        for (program, name) in [
+            (FastHashAuthService, "auth-service"),
+            (PostsService, "posts-service"),
+        ] {
             let settings = settings(program, &cluster.url_by(host, parameters));
             let process = Process::start(program, &settings, &folder).ready().await;
             let sql = format!(
@@ -63,7 +66,10 @@ async fn sslmode_decides_about_encryption() {
                 Some(ask::<bool>(&cluster, &sql).await).filter(|all| !all.is_empty())
             })
             .await;
-            assert!(encrypted.iter().all(|&it| it == is_encrypted), "{name} with {parameters}");
+            assert!(
+                encrypted.iter().all(|&it| it == is_encrypted),
+                "{name} with {parameters}"
+            );
             drop(process);
         }
     }
@@ -78,15 +84,29 @@ async fn expect_rejected(program: Program, setting: &str, url: &str, why: &str) 
         settings.insert("RUST_LOG".to_owned(), "warn".to_owned());
     }
     settings.insert(setting.to_owned(), url.to_owned());
-    let exit = Process::start(program, &settings, folder.path()).exit().await;
-    assert_eq!((exit.code, exit.stdout.as_str()), (Some(64), ""), "{url}: {exit:?}");
+    let exit = Process::start(program, &settings, folder.path())
+        .exit()
+        .await;
+    assert_eq!(
+        (exit.code, exit.stdout.as_str()),
+        (Some(64), ""),
+        "{url}: {exit:?}"
+    );
     let is_one_line = exit.stderr.lines().count() == 1;
-    let starts = exit.stderr.starts_with(&format!("{setting}: PostgreSQL at "));
-    assert!(is_one_line && starts && exit.stderr.contains(why), "{url}: {exit:?}");
+    let starts = exit
+        .stderr
+        .starts_with(&format!("{setting}: PostgreSQL at "));
+    assert!(
+        is_one_line && starts && exit.stderr.contains(why),
+        "{url}: {exit:?}"
+    );
     if program == FastHashAuthService {
         let doctor = doctor(&settings, folder.path()).await;
         let said = format!("FAILED database  {}", exit.stderr);
-        assert!(doctor.stdout.contains(&said), "{doctor:?} does not say {said}");
+        assert!(
+            doctor.stdout.contains(&said),
+            "{doctor:?} does not say {said}"
+        );
     }
 }
 
@@ -106,11 +126,27 @@ async fn unverifiable_server_certificate_is_rejected_at_start() {
     let own = authority.issue("postgres", &[ADDRESS], Validity::Current);
     let cluster = OwnCluster::start(Some(&own));
     for (host, parameters, why) in [
-        (ADDRESS, &*verifying("verify-full", &other), "invalid peer certificate: "),
-        (ADDRESS, &*verifying("verify-ca", &other), "invalid peer certificate: "),
+        (
+            ADDRESS,
+            &*verifying("verify-full", &other),
+            "invalid peer certificate: ",
+        ),
+        (
+            ADDRESS,
+            &*verifying("verify-ca", &other),
+            "invalid peer certificate: ",
+        ),
         // Verified against public CAs.
-        (ADDRESS, "sslmode=verify-full", "invalid peer certificate: UnknownIssuer"),
-        ("localhost", &*verifying("verify-full", &authority), "not valid for name \"localhost\""),
+        (
+            ADDRESS,
+            "sslmode=verify-full",
+            "invalid peer certificate: UnknownIssuer",
+        ),
+        (
+            "localhost",
+            &*verifying("verify-full", &authority),
+            "not valid for name \"localhost\"",
+        ),
     ] {
         for (program, setting) in KEEPERS {
             expect_rejected(program, setting, &cluster.url_by(host, parameters), why).await;
@@ -130,7 +166,9 @@ async fn server_without_tls_is_rejected_where_sslmode_requires_it() {
     }
     for parameters in ["", "sslmode=prefer"] {
         let settings = settings(FastHashAuthService, &cluster.url_by(ADDRESS, parameters));
-        Process::start(FastHashAuthService, &settings, &std::env::temp_dir()).ready().await;
+        Process::start(FastHashAuthService, &settings, &std::env::temp_dir())
+            .ready()
+            .await;
     }
 }
 

@@ -117,11 +117,20 @@ async fn end(
         Way::LogoutByAccessToken => return own.log_out().await,
         Way::Deletion => own.delete(&format!("/profile/sessions/{session}")).await,
         Way::DeletionByAnotherSession => by_other.delete("/profile/sessions").await,
-        Way::DeletionByAdmin => admin.delete(&format!("/users/{id}/sessions/{session}")).await,
+        Way::DeletionByAdmin => {
+            admin
+                .delete(&format!("/users/{id}/sessions/{session}"))
+                .await
+        }
         Way::DeletionOfAllByAdmin => admin.delete(&format!("/users/{id}/sessions")).await,
         Way::NewPassword => by_other.put("/profile/password", &new).await,
         Way::NewPasswordByAdmin => {
-            admin.put(&format!("/users/{id}/password"), &json!({ "password": "new" })).await
+            admin
+                .put(
+                    &format!("/users/{id}/password"),
+                    &json!({ "password": "new" }),
+                )
+                .await
         }
         Way::Revocation => admin.delete(&format!("/users/{id}/tokens")).await,
         Way::Disabling => {
@@ -135,5 +144,8 @@ async fn end(
 
 async fn set_disabled(admin: &Api, id: i64, disabled: bool) {
     let request = admin.request(Method::PATCH, &format!("/users/{id}"));
-    admin.send(request.json(&json!({ "disabled": disabled }))).await.expect(200);
+    admin
+        .send(request.json(&json!({ "disabled": disabled })))
+        .await
+        .expect(200);
 }

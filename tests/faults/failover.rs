@@ -48,7 +48,12 @@ impl Servers {
         let url = url_of(&[&hosts[0], &hosts[1]], "");
         let app = setup.with("DATABASE_URL", &url).start().await;
         let admin = app.admin().await;
-        Self { primary, standby, app, admin }
+        Self {
+            primary,
+            standby,
+            app,
+            admin,
+        }
     }
 
     /// A new author that the standby knows.
@@ -65,7 +70,9 @@ impl Servers {
 
     /// Promotes the standby, and returns how long it takes until there are decisions.
     async fn promote(&self, user: &TestUser) -> Duration {
-        self.standby.execute("postgres", "SELECT pg_promote()").await;
+        self.standby
+            .execute("postgres", "SELECT pg_promote()")
+            .await;
         outage(&self.app.bearer.with_token(&user.token), "/author").await
     }
 
@@ -87,7 +94,11 @@ impl Servers {
             }
         }
         assert!(outdated.is_empty(), "{outdated:#?}");
-        proof("failover", &[("reads after a change", READS)], &[("outdated", outdated.len())]);
+        proof(
+            "failover",
+            &[("reads after a change", READS)],
+            &[("outdated", outdated.len())],
+        );
     }
 }
 
@@ -105,7 +116,10 @@ async fn decisions_resume_when_a_standby_is_promoted(setup: TestSetup) {
     let user = servers.author("writer").await;
     servers.primary.stop();
     let bearer = servers.app.bearer.with_token(&user.token);
-    bearer.get("/author").await.expect_detail(503, "Service temporarily unavailable.");
+    bearer
+        .get("/author")
+        .await
+        .expect_detail(503, "Service temporarily unavailable.");
     let outage = servers.promote(&user).await;
     assert!(outage < MAX_OUTAGE, "{outage:?}");
     prove_outage(outage);
@@ -132,9 +146,17 @@ async fn old_primary_that_returns_answers_no_request() {
     let proxy = TcpProxy::to(standby.address());
     let hosts = [primary.address().to_string(), proxy.address().to_string()];
     let url = url_of(&[&hosts[0], &hosts[1]], "");
-    let app = TestSetup::split(Store::Postgres).with("DATABASE_URL", &url).start().await;
+    let app = TestSetup::split(Store::Postgres)
+        .with("DATABASE_URL", &url)
+        .start()
+        .await;
     let admin = app.admin().await;
-    let servers = Servers { primary, standby, app, admin };
+    let servers = Servers {
+        primary,
+        standby,
+        app,
+        admin,
+    };
     let user = servers.author("writer").await;
     servers.primary.freeze();
     servers.promote(&user).await;
@@ -149,7 +171,11 @@ async fn old_primary_that_returns_answers_no_request() {
         answered += usize::from(response.status == 200);
         assert!([503, 504].contains(&response.status), "{response}");
     }
-    proof("failover", &[("reads of an old primary", OLD_READS)], &[("outdated", answered)]);
+    proof(
+        "failover",
+        &[("reads of an old primary", OLD_READS)],
+        &[("outdated", answered)],
+    );
     servers.app.auth().wait_for_readiness(503).await;
 }
 
@@ -167,9 +193,14 @@ impl Quorum {
     async fn start(setup: TestSetup) -> Self {
         let primary = OwnCluster::start_synchronous().await;
         let (successor, follower) = (primary.start_standby(), primary.start_standby());
-        let hosts = [primary.address().to_string(), successor.address().to_string()];
+        let hosts = [
+            primary.address().to_string(),
+            successor.address().to_string(),
+        ];
         let url = url_of(&[&hosts[0], &hosts[1]], "");
-        let setup = setup.with("DATABASE_URL", &url).with("DATABASE_READS", "quorum");
+        let setup = setup
+            .with("DATABASE_URL", &url)
+            .with("DATABASE_READS", "quorum");
         let app = setup.start().await;
         let admin = app.admin().await;
         let of_successor = format!(
@@ -181,7 +212,13 @@ impl Quorum {
             (successor.standbys().await == 1).then_some(())
         })
         .await;
-        Self { primary, successor, _follower: follower, app, admin }
+        Self {
+            primary,
+            successor,
+            _follower: follower,
+            app,
+            admin,
+        }
     }
 }
 
@@ -192,15 +229,27 @@ async fn acknowledged_sessions_and_ends_of_sessions_hold_after_a_failover_with_q
     let bearer = quorum.app.bearer.clone();
     let sessions = EndedSessions::of_each_way(&bearer, &quorum.admin).await;
     quorum.primary.stop();
-    quorum.successor.execute("postgres", "SELECT pg_promote()").await;
+    quorum
+        .successor
+        .execute("postgres", "SELECT pg_promote()")
+        .await;
     let outage = outage(&bearer.with_token(&quorum.admin.token), "/admin").await;
     prove_outage(outage);
     let [checked, wrong] = sessions.expect(&bearer).await;
-    proof("failover", &[("acknowledged sessions and ends", checked)], &[("lost", wrong)]);
+    proof(
+        "failover",
+        &[("acknowledged sessions and ends", checked)],
+        &[("lost", wrong)],
+    );
 }
 
 async fn quorum_decisions_resume_while_the_old_primary_answers_no_commit(setup: TestSetup) {
-    let Quorum { successor, app, admin, .. } = &Quorum::start(setup).await;
+    let Quorum {
+        successor,
+        app,
+        admin,
+        ..
+    } = &Quorum::start(setup).await;
     let api = app.bearer.with_token(&admin.token);
     api.get("/admin").await.expect(200);
     // The old primary lives and answers everything but commits.
@@ -246,15 +295,25 @@ async fn tls_parameters_apply_to_each_host() {
     let authority = Authority::new();
     let own = authority.issue("postgres", &["127.0.0.1"], Validity::Current);
     let cluster = OwnCluster::start(Some(&own));
-    let (good, bad) =
-        (cluster.address().to_string(), format!("localhost:{}", cluster.address().port()));
-    let parameters = format!("&sslmode=verify-full&sslrootcert={}", authority.file().display());
+    let (good, bad) = (
+        cluster.address().to_string(),
+        format!("localhost:{}", cluster.address().port()),
+    );
+    let parameters = format!(
+        "&sslmode=verify-full&sslrootcert={}",
+        authority.file().display()
+    );
     // Nothing listens on port 1, and the certificate is not for localhost.
     for hosts in [&["127.0.0.1:1", &*good][..], &[&bad, &good], &[&good, &bad]] {
         let ended = start_with(&url_of(hosts, &parameters)).await;
         assert!(ended.is_none(), "{hosts:?}: {ended:?}");
     }
-    let ended = start_with(&url_of(&[&bad, &bad], &parameters)).await.expect("no host fits");
+    let ended = start_with(&url_of(&[&bad, &bad], &parameters))
+        .await
+        .expect("no host fits");
     let says = format!("DATABASE_URL: PostgreSQL at {bad},{bad}/postgres does not offer the TLS");
-    assert!(ended.code == Some(64) && ended.stderr.starts_with(&says), "{ended:?}");
+    assert!(
+        ended.code == Some(64) && ended.stderr.starts_with(&says),
+        "{ended:?}"
+    );
 }

@@ -25,7 +25,10 @@ for_sqlite_deployments!(
 );
 
 fn certificates(file: &Path) -> Vec<CertificateDer<'static>> {
-    CertificateDer::pem_file_iter(file).expect("PEM").map(|it| it.expect("valid")).collect()
+    CertificateDer::pem_file_iter(file)
+        .expect("PEM")
+        .map(|it| it.expect("valid"))
+        .collect()
 }
 
 /// A proxy that trusts this CA file and presents this certificate.
@@ -40,7 +43,9 @@ fn proxy(ca: &Path, identity: Option<&Certificate>) -> TlsConnector {
         None => builder.with_no_client_auth(),
         Some(Certificate { certificate, key }) => {
             let key = PrivateKeyDer::from_pem_file(key).expect("a key");
-            builder.with_client_auth_cert(certificates(certificate), key).expect("they match")
+            builder
+                .with_client_auth_cert(certificates(certificate), key)
+                .expect("they match")
         }
     };
     Arc::new(config).into()
@@ -50,11 +55,16 @@ fn setup(setup: TestSetup, certified: &Certified) -> TestSetup {
     setup
         .with_file("FORWARD_AUTH_TLS_CERT_FILE", &certified.own.certificate)
         .with_file("FORWARD_AUTH_TLS_KEY_FILE", &certified.own.key)
-        .with_file("FORWARD_AUTH_TLS_CLIENT_CA_FILE", &certified.authority.file())
+        .with_file(
+            "FORWARD_AUTH_TLS_CLIENT_CA_FILE",
+            &certified.authority.file(),
+        )
 }
 
 async fn connect(app: &TestApp) -> TcpStream {
-    TcpStream::connect(app.gateway().socket_address("forward")).await.expect("open")
+    TcpStream::connect(app.gateway().socket_address("forward"))
+        .await
+        .expect("open")
 }
 
 /// What the port answers to a request of this token; in TLS 1.3 only that proves that it let the proxy in.
@@ -88,10 +98,22 @@ async fn only_a_proxy_with_a_valid_certificate_gets_decisions(other: TestSetup) 
     let _silent = [connect(&app).await, connect(&app).await];
     for (client, identity, problem) in [
         ("no certificate", None, "peer sent no certificates"),
-        ("another authority", Some(&stranger), "invalid peer certificate: BadSignature"),
-        ("too old", Some(&expired), "invalid peer certificate: Expired"),
+        (
+            "another authority",
+            Some(&stranger),
+            "invalid peer certificate: BadSignature",
+        ),
+        (
+            "too old",
+            Some(&expired),
+            "invalid peer certificate: Expired",
+        ),
     ] {
-        assert_eq!(ask(&app, &proxy(&ca, identity), &token).await, "", "{client}");
+        assert_eq!(
+            ask(&app, &proxy(&ca, identity), &token).await,
+            "",
+            "{client}"
+        );
         expect_once(app.gateway(), "refused a connection", problem).await;
     }
     let plain = exchange(connect(&app).await, &token).await;
@@ -100,7 +122,11 @@ async fn only_a_proxy_with_a_valid_certificate_gets_decisions(other: TestSetup) 
     let good = proxy(&ca, Some(&certified.caller));
     let answer = ask(&app, &good, &token).await;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("rolegate-role: admin"));
-    assert!(ask(&app, &good, "nonsense").await.starts_with("HTTP/1.1 401 "));
+    assert!(
+        ask(&app, &good, "nonsense")
+            .await
+            .starts_with("HTTP/1.1 401 ")
+    );
 }
 
 async fn new_certificates_are_used_after_sighup_and_bad_ones_change_nothing(other: TestSetup) {
@@ -111,17 +137,28 @@ async fn new_certificates_are_used_after_sighup_and_bad_ones_change_nothing(othe
     let of_old_ca = proxy(&certified.authority.file(), Some(&certified.caller));
     let of_new_ca = proxy(&elsewhere.file(), Some(&certified.caller));
     assert!(ask(&app, &of_old_ca, &token).await.contains(" 200 "));
-    certified.own.replace_with(&elsewhere.issue("new", &["localhost"], Validity::Current));
+    certified
+        .own
+        .replace_with(&elsewhere.issue("new", &["localhost"], Validity::Current));
     app.gateway().reload();
     eventually("the new certificate", async || {
-        ask(&app, &of_new_ca, &token).await.contains(" 200 ").then_some(())
+        ask(&app, &of_new_ca, &token)
+            .await
+            .contains(" 200 ")
+            .then_some(())
     })
     .await;
-    assert_eq!(ask(&app, &of_old_ca, &token).await, "", "the old certificate is still used");
+    assert_eq!(
+        ask(&app, &of_old_ca, &token).await,
+        "",
+        "the old certificate is still used"
+    );
 
     std::fs::write(&certified.own.certificate, "no certificate").expect("written");
     app.gateway().reload();
     let kept = "cannot reload the certificates of FORWARD_AUTH_TLS_CERT_FILE=";
-    app.gateway().logs("that it stays", |line| line.contains(kept)).await;
+    app.gateway()
+        .logs("that it stays", |line| line.contains(kept))
+        .await;
     assert!(ask(&app, &of_new_ca, &token).await.contains(" 200 "));
 }

@@ -28,15 +28,21 @@ impl TwoReplicas {
         let bearer = Api::at(&gateway.address("bearer"));
         let admin = TestUser::log_in(&bearer, "admin", ADMIN_PASSWORD).await;
         let admin = bearer.with_token(&admin.token);
-        Self { replicas, _gateway: gateway, admin }
+        Self {
+            replicas,
+            _gateway: gateway,
+            admin,
+        }
     }
 
     /// Waits until a replica answers more decisions.
     async fn wait_for_decisions(&self, replica: usize) {
         let decisions = || answered_calls(&self.replicas.auths[replica], "Authorize");
         let before = decisions().await;
-        eventually("decisions of a replica", async || (decisions().await > before).then_some(()))
-            .await;
+        eventually("decisions of a replica", async || {
+            (decisions().await > before).then_some(())
+        })
+        .await;
     }
 }
 
@@ -51,8 +57,10 @@ struct Clients {
 impl Clients {
     fn start(admin: &Api) -> Self {
         let stop = Arc::<AtomicBool>::default();
-        let (answered, longest) =
-            (Arc::<AtomicUsize>::default(), Arc::<Mutex<Duration>>::default());
+        let (answered, longest) = (
+            Arc::<AtomicUsize>::default(),
+            Arc::<Mutex<Duration>>::default(),
+        );
         let client = |_| {
             let (stop, answered, longest) = (stop.clone(), answered.clone(), longest.clone());
             let admin = admin.clone();
@@ -67,7 +75,12 @@ impl Clients {
             })
         };
         let tasks = (0..16).map(client).collect();
-        Self { stop, answered, longest, tasks }
+        Self {
+            stop,
+            answered,
+            longest,
+            tasks,
+        }
     }
 
     async fn wait_for_responses(&self, count: usize) {
@@ -107,7 +120,10 @@ async fn no_decision_fails_or_waits_while_one_of_two_replicas_is_frozen() {
     clients.stop().await;
     let longest = clients.take_longest();
     // Leaves room for pauses that this machine makes by itself.
-    assert!(longest <= MAX_DURATION + 2 * usual, "{longest:?}; before the freeze {usual:?}");
+    assert!(
+        longest <= MAX_DURATION + 2 * usual,
+        "{longest:?}; before the freeze {usual:?}"
+    );
     deployment.replicas.auths[0].thaw();
     let mut clients = Clients::start(&deployment.admin);
     deployment.wait_for_decisions(0).await;

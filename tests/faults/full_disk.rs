@@ -6,7 +6,11 @@ use serde_json::json;
 const CAUSE: &str = "database or disk is full";
 
 async fn register(api: &Api, name: &str) -> e2e::TestResponse {
-    api.post("/register", &json!({ "username": name, "password": "open sesame" })).await
+    api.post(
+        "/register",
+        &json!({ "username": name, "password": "open sesame" }),
+    )
+    .await
 }
 
 #[tokio::test]
@@ -20,7 +24,10 @@ async fn writes_fail_while_the_disk_is_full_and_succeed_afterwards() {
     let (process, disk) =
         Process::start_on_small_disk(setup.auth_program(), &settings, folder.path());
     let process = process.ready().await;
-    let (api, ops) = (Api::at(&process.address("bearer")), Api::at(&process.address("ops")));
+    let (api, ops) = (
+        Api::at(&process.address("bearer")),
+        Api::at(&process.address("ops")),
+    );
     let admin = TestUser::log_in(&api, "admin", ADMIN_PASSWORD).await;
     let admin_api = api.with_token(&admin.token);
     let post = json!({ "title": "Title", "content": "Content." });
@@ -31,8 +38,14 @@ async fn writes_fail_while_the_disk_is_full_and_succeed_afterwards() {
     disk.fill();
     for name in ["ann", "bob", "ann"] {
         let refused = register(&api, name).await;
-        refused.expect_detail(503, "Service is temporarily read-only.").expect_retry_after();
-        admin_api.post("/posts", &post).await.expect(503).expect_retry_after();
+        refused
+            .expect_detail(503, "Service is temporarily read-only.")
+            .expect_retry_after();
+        admin_api
+            .post("/posts", &post)
+            .await
+            .expect(503)
+            .expect_retry_after();
         admin_api.get("/admin").await.expect(200);
         api.get("/posts").await.expect(200);
     }
@@ -49,7 +62,9 @@ async fn writes_fail_while_the_disk_is_full_and_succeed_afterwards() {
     assert_eq!(writable(&ops).await, [0, 0]);
     for file in ["users.db", "posts.db"] {
         let log = process.stderr();
-        let lines = log.lines().filter(|line| line.contains(CAUSE) && line.contains(file));
+        let lines = log
+            .lines()
+            .filter(|line| line.contains(CAUSE) && line.contains(file));
         assert_eq!(lines.count(), 1, "{file} in\n{log}");
     }
 
@@ -57,9 +72,14 @@ async fn writes_fail_while_the_disk_is_full_and_succeed_afterwards() {
         register(&api, &format!("user{number}")).await.expect(503);
     }
     let count = "failed=\"/register 503 STORE_READ_ONLY ";
-    process.logs("the refused writes, counted", |line| line.contains(count)).await;
+    process
+        .logs("the refused writes, counted", |line| line.contains(count))
+        .await;
     let log = process.stderr();
-    let lines = log.lines().filter(|line| line.contains("request failed")).count();
+    let lines = log
+        .lines()
+        .filter(|line| line.contains("request failed"))
+        .count();
     assert!(lines < 20, "a line for the first of a series: {log}");
 
     disk.free();
@@ -76,7 +96,12 @@ async fn writes_fail_while_the_disk_is_full_and_succeed_afterwards() {
         (ops.get("/readyz").await.expect(200).body == "ready\n").then_some(())
     })
     .await;
-    assert_eq!(api.get("/posts").await.json()["posts"].as_array().map(Vec::len), Some(4));
+    assert_eq!(
+        api.get("/posts").await.json()["posts"]
+            .as_array()
+            .map(Vec::len),
+        Some(4)
+    );
 }
 
 /// Whether the stores of users and posts take writes, by the metric.
@@ -85,6 +110,8 @@ async fn writable(ops: &Api) -> [u8; 2] {
     ["users", "posts"].map(|store| {
         let series = format!("rolegate_store_writable{{store=\"{store}\"}} ");
         let value = metrics.lines().find_map(|line| line.strip_prefix(&series));
-        value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{series}: {metrics}"))
+        value
+            .and_then(|value| value.parse().ok())
+            .unwrap_or_else(|| panic!("{series}: {metrics}"))
     })
 }

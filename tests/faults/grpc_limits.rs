@@ -32,8 +32,15 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 fn authorize(token: String) -> AuthorizeRequest {
-    let requirement = Some(authorize_request::Requirement::AnyAuthenticated(AnyAuthenticated {}));
-    AuthorizeRequest { access_token: token, requirement, client_address: None, from_cookie: false }
+    let requirement = Some(authorize_request::Requirement::AnyAuthenticated(
+        AnyAuthenticated {},
+    ));
+    AuthorizeRequest {
+        access_token: token,
+        requirement,
+        client_address: None,
+        from_cookie: false,
+    }
 }
 
 #[tokio::test]
@@ -45,7 +52,10 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
         assert_eq!(outcome.expect_err("no token").code(), code, "{size} bytes");
     }
     // The longest lists of roles: built-in ones have numbers too.
-    let roles = AllowedRoles { roles: vec![1, 2, 3], role_names: vec!["r".repeat(32); 35] };
+    let roles = AllowedRoles {
+        roles: vec![1, 2, 3],
+        role_names: vec!["r".repeat(32); 35],
+    };
     let roles = Some(authorize_request::Requirement::Roles(roles));
     let client_address = Some("2001:db8:1234:1234:1234:1234:1234:1234".to_owned());
     for (size, code) in [(4_096, None), (5_000, Some(Code::OutOfRange))] {
@@ -57,8 +67,14 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
             from_cookie: false,
         };
         let items = vec![item; 256];
-        let outcome = client.batch_authorize(BatchAuthorizeRequest { items }).await;
-        assert_eq!(outcome.err().map(|status| status.code()), code, "{size} bytes");
+        let outcome = client
+            .batch_authorize(BatchAuthorizeRequest { items })
+            .await;
+        assert_eq!(
+            outcome.err().map(|status| status.code()),
+            code,
+            "{size} bytes"
+        );
     }
     // The longest credentials that are remembered.
     for (size, code) in [(1_024, None), (5_000, Some(Code::OutOfRange))] {
@@ -68,22 +84,54 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
             role_names: vec!["r".repeat(32); 35],
             client_address: client_address.clone(),
         };
-        let batch = BatchVerifyCredentialsRequest { items: vec![item; 256] };
+        let batch = BatchVerifyCredentialsRequest {
+            items: vec![item; 256],
+        };
         let outcome = client.batch_verify_credentials(batch).await;
-        assert_eq!(outcome.err().map(|status| status.code()), code, "{size} bytes");
+        assert_eq!(
+            outcome.err().map(|status| status.code()),
+            code,
+            "{size} bytes"
+        );
     }
     let mut posts = PostServiceClient::new(channel(&app.posts_address()).await);
     // A byte for each id.
     for (size, code) in [(67_500, Code::InvalidArgument), (67_600, Code::OutOfRange)] {
-        let outcome = posts.batch_get_posts(BatchGetPostsRequest { post_ids: vec![1; size] }).await;
-        assert_eq!(outcome.expect_err("too many ids").code(), code, "{size} bytes");
+        let outcome = posts
+            .batch_get_posts(BatchGetPostsRequest {
+                post_ids: vec![1; size],
+            })
+            .await;
+        assert_eq!(
+            outcome.expect_err("too many ids").code(),
+            code,
+            "{size} bytes"
+        );
     }
-    for (size, code) in [(1_400_000, Code::Unauthenticated), (1_500_000, Code::OutOfRange)] {
+    for (size, code) in [
+        (1_400_000, Code::Unauthenticated),
+        (1_500_000, Code::OutOfRange),
+    ] {
         let (title, content) = ("title".to_owned(), "x".repeat(size));
-        let post = CreatePostRequest { title: title.clone(), content: content.clone() };
-        assert_eq!(posts.create_post(post).await.expect_err("no token").code(), code, "{size}");
-        let post = UpdatePostRequest { post_id: 1, title, content };
-        assert_eq!(posts.update_post(post).await.expect_err("no token").code(), code, "{size}");
+        let post = CreatePostRequest {
+            title: title.clone(),
+            content: content.clone(),
+        };
+        assert_eq!(
+            posts.create_post(post).await.expect_err("no token").code(),
+            code,
+            "{size}"
+        );
+        let post = UpdatePostRequest {
+            post_id: 1,
+            title,
+            content,
+        };
+        assert_eq!(
+            posts.update_post(post).await.expect_err("no token").code(),
+            code,
+            "{size}"
+        );
     }
 }
 
@@ -93,23 +141,38 @@ async fn a_message_to_health_or_reflection_has_66_kib_and_one_of_envoy_1400() {
     let channel = channel(&app.auth().address("grpc")).await;
     let mut health = HealthClient::new(channel.clone());
     for (size, code) in [(65_000, Code::NotFound), (67_600, Code::OutOfRange)] {
-        let request = HealthCheckRequest { service: "x".repeat(size) };
+        let request = HealthCheckRequest {
+            service: "x".repeat(size),
+        };
         let refused = health.check(request).await.expect_err("no such service");
         assert_eq!(refused.code(), code, "{size} bytes");
         let mut reflection = ServerReflectionClient::new(channel.clone());
         let message_request = Some(MessageRequest::FileContainingSymbol("x".repeat(size)));
-        let request = ServerReflectionRequest { host: String::new(), message_request };
-        let answers = reflection.server_reflection_info(tokio_stream::once(request)).await;
+        let request = ServerReflectionRequest {
+            host: String::new(),
+            message_request,
+        };
+        let answers = reflection
+            .server_reflection_info(tokio_stream::once(request))
+            .await;
         let answer = answers.expect("a stream").into_inner().message().await;
         // tonic-reflection has no answer to a message that it cannot read.
         let expected = Some(code).filter(|code| *code == Code::NotFound);
-        assert_eq!(answer.err().map(|status| status.code()), expected, "{size} bytes");
+        assert_eq!(
+            answer.err().map(|status| status.code()),
+            expected,
+            "{size} bytes"
+        );
     }
     let envoy = ext_authz::client(&app.auth().address("grpc")).await;
     for (size, code) in [(1_400_000, None), (1_500_000, Some(Code::OutOfRange))] {
         let check = ext_authz::check(Some("*"), Some(&"x".repeat(size)));
         let outcome = envoy.clone().check(check).await;
-        assert_eq!(outcome.err().map(|status| status.code()), code, "{size} bytes");
+        assert_eq!(
+            outcome.err().map(|status| status.code()),
+            code,
+            "{size} bytes"
+        );
     }
 }
 
@@ -130,8 +193,9 @@ async fn begin(sender: &SendRequest<Bytes>, bytes: usize) -> ResponseFuture {
     let request = http::Request::post("http://x/rolegate.auth.v1.AuthService/Authorize")
         .header("content-type", "application/grpc")
         .header("te", "trailers");
-    let (response, mut body) =
-        sender.send_request(request.body(()).expect("a request"), false).expect("sent");
+    let (response, mut body) = sender
+        .send_request(request.body(()).expect("a request"), false)
+        .expect("sent");
     let announced = u32::try_from(bytes + 1).expect("small").to_be_bytes();
     let message = [&[0][..], &announced, &vec![b'x'; bytes]].concat();
     body.send_data(message.into(), false).expect("queued");
@@ -176,7 +240,11 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 /// after 30 seconds, because its pings are not answered.
 async fn is_calmed(mut stream: TcpStream) -> bool {
     let mut received = Vec::new();
-    let _ = within_bounds("the end of the connection", stream.read_to_end(&mut received)).await;
+    let _ = within_bounds(
+        "the end of the connection",
+        stream.read_to_end(&mut received),
+    )
+    .await;
     let mut frames = &received[..];
     while let [a, b, c, kind, _, _, _, _, _, rest @ ..] = frames {
         let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
@@ -227,7 +295,11 @@ async fn streams_that_the_server_must_reset_end_the_connection() {
 async fn floods_of_control_frames_disturb_no_other_connection() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     let address = app.auth().socket_address("grpc");
-    for flood in [frame(6, 0, 0, &[0; 8]), SETTINGS.to_vec(), frame(2, 0, 1, &[0, 0, 0, 0, 1])] {
+    for flood in [
+        frame(6, 0, 0, &[0; 8]),
+        SETTINGS.to_vec(),
+        frame(2, 0, 1, &[0, 0, 0, 0, 1]),
+    ] {
         let stream = TcpStream::connect(address).await.expect("connected");
         let (_unread, mut stream) = stream.into_split();
         let bytes = flood.repeat(10_000);

@@ -28,18 +28,26 @@ async fn only_a_valid_client_certificate_gets_past_the_handshake(setup: TestSetu
         assert!(address.starts_with("https://"), "{address}");
         for (client, tls) in [
             ("a client without certificate", Some(authority.client(None))),
-            ("a client of another authority", Some(authority.client(Some(&stranger)))),
-            ("a client with an expired certificate", Some(authority.client(Some(&expired)))),
+            (
+                "a client of another authority",
+                Some(authority.client(Some(&stranger))),
+            ),
+            (
+                "a client with an expired certificate",
+                Some(authority.client(Some(&expired))),
+            ),
         ] {
             port.expect_nothing(&address, tls, client).await;
         }
         let unencrypted = address.replace("https", "http");
-        port.expect_nothing(&unencrypted, None, "a client without TLS").await;
+        port.expect_nothing(&unencrypted, None, "a client without TLS")
+            .await;
         let socket = address.trim_start_matches("https://");
         let mut garbage = TcpStream::connect(socket).await.expect("open");
         garbage.write_all(&[0xff; 4096]).await.expect("sent");
         let _ = within_bounds("the end", garbage.read_to_end(&mut Vec::new())).await;
-        port.expect_everything(&address, Some(certified.good_client())).await;
+        port.expect_everything(&address, Some(certified.good_client()))
+            .await;
         let log = port.process(&app).stderr();
         assert!(!log.contains("panicked"), "{log}");
     }
@@ -52,14 +60,21 @@ async fn silent_connections_do_not_block_others() {
     let address = app.auth().socket_address("grpc");
     let mut silent = Vec::new();
     for _ in 0..200 {
-        silent.push(TcpStream::connect(address).await.expect("the kernel answers"));
+        silent.push(
+            TcpStream::connect(address)
+                .await
+                .expect("the kernel answers"),
+        );
     }
     let url = app.auth().address("grpc");
     let good = Port::Auth.expect_everything(&url, Some(certified.good_client()));
     within_bounds("a good client", good).await;
     // They have not timed out before: a closed one would be at its end.
     let is_open = |stream: &TcpStream| stream.try_read(&mut [0]).is_err();
-    assert!(silent.iter().any(is_open), "the good client waited for the silent ones");
+    assert!(
+        silent.iter().any(is_open),
+        "the good client waited for the silent ones"
+    );
 }
 
 #[tokio::test]
@@ -70,7 +85,8 @@ async fn tls_client_at_a_plaintext_port_fails_cleanly() {
         let address = port.address(&app);
         let encrypted = address.replace("http", "https");
         let tls = Some(certified.good_client());
-        port.expect_nothing(&encrypted, tls, "a client with TLS").await;
+        port.expect_nothing(&encrypted, tls, "a client with TLS")
+            .await;
         port.expect_everything(&address, None).await;
     }
 }
@@ -106,9 +122,15 @@ async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
     ] {
         let certified = Certified::new();
         let elsewhere = Authority::new();
-        let signer = if other { &elsewhere } else { &certified.authority };
+        let signer = if other {
+            &elsewhere
+        } else {
+            &certified.authority
+        };
         let wrong = signer.issue("wrong", hosts, valid);
-        let good = certified.authority.issue("good", &["127.0.0.1"], Validity::Current);
+        let good = certified
+            .authority
+            .issue("good", &["127.0.0.1"], Validity::Current);
         certified.own.replace_with(&wrong);
         let app = certified.of(TestSetup::split(Store::Sqlite)).start().await;
         let response = app.try_log_in("admin", ADMIN_PASSWORD).await;
@@ -120,7 +142,9 @@ async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
         // Repaired without a restart.
         certified.own.replace_with(&good);
         app.auth().reload();
-        app.auth().logs(why, |line| line.contains("reloaded the certificates")).await;
+        app.auth()
+            .logs(why, |line| line.contains("reloaded the certificates"))
+            .await;
         eventually("auth-service to be trusted", async || {
             let response = app.try_log_in("admin", ADMIN_PASSWORD).await;
             (response.status == 200).then_some(())
@@ -133,13 +157,17 @@ async fn gateway_rejects_an_auth_service_without_a_valid_certificate() {
 async fn unreadable_certificates_change_nothing() {
     let certified = Certified::new();
     let app = certified.of(TestSetup::split(Store::Sqlite)).start().await;
-    let other = certified.authority.issue("other", &["127.0.0.1"], Validity::Current);
+    let other = certified
+        .authority
+        .issue("other", &["127.0.0.1"], Validity::Current);
     std::fs::copy(&other.key, &certified.own.key).expect("copied");
     std::fs::write(&certified.caller.certificate, "no certificate").expect("written");
     for process in app.processes() {
         process.reload();
         process
-            .logs("that they stay", |line| line.contains("cannot reload the certificates"))
+            .logs("that they stay", |line| {
+                line.contains("cannot reload the certificates")
+            })
             .await;
     }
     let log = app.auth().stderr() + &app.gateway().stderr();
@@ -164,14 +192,27 @@ async fn unreadable_certificates_change_nothing() {
 
 /// Fails to log in four times for one client address, then once for another.
 async fn last_reason(app: &TestApp, tls: ClientTlsConfig) -> String {
-    let channel = channel(&app.auth().address("grpc"), Some(tls)).await.expect("connected");
+    let channel = channel(&app.auth().address("grpc"), Some(tls))
+        .await
+        .expect("connected");
     let mut client = AuthServiceClient::new(channel);
     let mut reason = String::new();
-    for end_user in ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"] {
+    for end_user in [
+        "192.0.2.1",
+        "192.0.2.1",
+        "192.0.2.1",
+        "192.0.2.1",
+        "192.0.2.2",
+    ] {
         let mut request = Request::new(login_request("wrong"));
-        request.metadata_mut().insert("x-client-address", end_user.parse().expect("text"));
+        request
+            .metadata_mut()
+            .insert("x-client-address", end_user.parse().expect("text"));
         let status = client.login(request).await.expect_err("a wrong password");
-        reason = status.get_details_error_info().expect("a refusal of ours").reason;
+        reason = status
+            .get_details_error_info()
+            .expect("a refusal of ours")
+            .reason;
     }
     reason
 }
@@ -184,7 +225,10 @@ async fn verified_client_certificate_makes_a_caller_trusted() {
         setup.with("TRUSTED_GATEWAYS", "192.0.2.0/24")
     };
     let app = certified.of(setup()).start().await;
-    assert_eq!(last_reason(&app, certified.good_client()).await, "CREDENTIALS_INVALID");
+    assert_eq!(
+        last_reason(&app, certified.good_client()).await,
+        "CREDENTIALS_INVALID"
+    );
 
     let own = &certified.own;
     let one_sided = setup()
@@ -194,7 +238,10 @@ async fn verified_client_certificate_makes_a_caller_trusted() {
     let app = one_sided.start().await;
     app.admin().await;
     // A client certificate that is not verified proves nothing.
-    assert_eq!(last_reason(&app, certified.good_client()).await, "TOO_MANY_ATTEMPTS");
+    assert_eq!(
+        last_reason(&app, certified.good_client()).await,
+        "TOO_MANY_ATTEMPTS"
+    );
 }
 
 #[tokio::test]
@@ -202,7 +249,10 @@ async fn plaintext_on_a_public_address_is_warned_about() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let warns = |log: &str| log.matches("gRPC is not encrypted here").count();
-    for setup in [TestSetup::all_in_one(Store::Sqlite), TestSetup::split(Store::Sqlite)] {
+    for setup in [
+        TestSetup::all_in_one(Store::Sqlite),
+        TestSetup::split(Store::Sqlite),
+    ] {
         let start = async |setup: &TestSetup| {
             let settings = setup.auth_settings(&database.url());
             let process = Process::start(setup.auth_program(), &settings, folder.path());
@@ -214,7 +264,11 @@ async fn plaintext_on_a_public_address_is_warned_about() {
         };
         let open = setup.clone().with("AUTH_LISTEN_ADDR", "0.0.0.0:0");
         let (process, _) = start(&open).await;
-        process.logs("a warning", |line| warns(line) == 1 && line.contains("WARN")).await;
+        process
+            .logs("a warning", |line| {
+                warns(line) == 1 && line.contains("WARN")
+            })
+            .await;
         assert_eq!(warns(&process.stderr()), 1);
 
         let (process, address) = start(&setup).await;
@@ -222,7 +276,9 @@ async fn plaintext_on_a_public_address_is_warned_about() {
         assert_eq!(warns(&process.stderr()), 0, "on loopback");
         let certified = Certified::new();
         let (process, address) = start(&certified.of(open)).await;
-        Port::Auth.expect_everything(&address, Some(certified.good_client())).await;
+        Port::Auth
+            .expect_everything(&address, Some(certified.good_client()))
+            .await;
         assert_eq!(warns(&process.stderr()), 0, "encrypted");
     }
 }

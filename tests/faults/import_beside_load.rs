@@ -52,7 +52,11 @@ async fn half_done(app: &TestApp) -> HalfDone {
         }
     })
     .await;
-    HalfDone { import, held, folder }
+    HalfDone {
+        import,
+        held,
+        folder,
+    }
 }
 
 /// Clients that decide, log in and register until they are stopped.
@@ -79,8 +83,14 @@ impl Load {
                     let register = json!({ "username": name, "password": "pw" });
                     let response = match client % 3 {
                         0 => api.with_token(&author.token).get("/author").await,
-                        1 => api.send(api.request(Method::POST, "/login").json(&log_in)).await,
-                        _ => api.send(api.request(Method::POST, "/register").json(&register)).await,
+                        1 => {
+                            api.send(api.request(Method::POST, "/login").json(&log_in))
+                                .await
+                        }
+                        _ => {
+                            api.send(api.request(Method::POST, "/register").json(&register))
+                                .await
+                        }
                     };
                     failed += usize::from(response.status != 200);
                     answered.fetch_add(1, Relaxed);
@@ -91,7 +101,11 @@ impl Load {
                 failed
             });
         }
-        Self { clients, answered, is_over }
+        Self {
+            clients,
+            answered,
+            is_over,
+        }
     }
 
     /// Waits for 20 more answers of each kind.
@@ -99,15 +113,19 @@ impl Load {
         let before = self.answered.each_ref().map(|count| count.load(Relaxed));
         eventually("answers beside the import", async || {
             let mut counts = self.answered.iter().zip(before);
-            counts.all(|(count, before)| count.load(Relaxed) >= before + 20).then_some(())
+            counts
+                .all(|(count, before)| count.load(Relaxed) >= before + 20)
+                .then_some(())
         })
         .await;
     }
 
     async fn stop(self) {
         self.is_over.store(true, Relaxed);
-        let failed: usize =
-            within_bounds("the clients", self.clients.join_all()).await.iter().sum();
+        let failed: usize = within_bounds("the clients", self.clients.join_all())
+            .await
+            .iter()
+            .sum();
         assert_eq!(failed, 0, "requests failed beside the import");
     }
 }
@@ -118,7 +136,11 @@ async fn requests_go_on_beside_an_import_and_names_of_its_file_are_refused() {
     let author = app.user_with_role("ann", "author").await;
     let load = Load::start(&app, &author);
     load.go_on().await;
-    let HalfDone { import, held, folder: _folder } = half_done(&app).await;
+    let HalfDone {
+        import,
+        held,
+        folder: _folder,
+    } = half_done(&app).await;
     load.go_on().await;
     let name = imported(7);
     // It waits for the import as long as for any statement, and delays no other. The server ends it (503) as
@@ -129,17 +151,28 @@ async fn requests_go_on_beside_an_import_and_names_of_its_file_are_refused() {
         _ => refused.expect_detail(504, "Upstream timed out."),
     };
     load.go_on().await;
-    assert!(app.database.user(&name).await.is_none(), "it is not committed");
+    assert!(
+        app.database.user(&name).await.is_none(),
+        "it is not committed"
+    );
     held.release().await;
     let import = import.exit().await;
-    app.try_register(&name, "pw").await.expect_detail(400, "Username already exists.");
+    app.try_register(&name, "pw")
+        .await
+        .expect_detail(400, "Username already exists.");
     let counts = format!("{USERS} imported, 0 skipped because they exist, 0 bad lines.\n");
-    assert_eq!((import.code, &*import.stdout), (Some(0), &*counts), "{import:?}");
+    assert_eq!(
+        (import.code, &*import.stdout),
+        (Some(0), &*counts),
+        "{import:?}"
+    );
     load.go_on().await;
     load.stop().await;
     app.try_log_in(&name, "pw").await.expect(401);
     app.try_log_in(&name, PASSWORD).await.expect(200);
-    app.try_log_in(&imported(USERS - 1), PASSWORD).await.expect(200);
+    app.try_log_in(&imported(USERS - 1), PASSWORD)
+        .await
+        .expect(200);
 }
 
 #[tokio::test]
@@ -147,7 +180,11 @@ async fn import_that_is_killed_in_the_middle_leaves_no_user_and_no_lock() {
     let app = TestSetup::split(Store::Postgres).start().await;
     let author = app.user_with_role("ann", "author").await;
     let load = Load::start(&app, &author);
-    let HalfDone { mut import, held, folder } = half_done(&app).await;
+    let HalfDone {
+        mut import,
+        held,
+        folder,
+    } = half_done(&app).await;
     load.go_on().await;
     import.kill().await;
     held.release().await;
@@ -165,8 +202,14 @@ async fn import_that_is_killed_in_the_middle_leaves_no_user_and_no_lock() {
     let settings = BTreeMap::from([("DATABASE_URL".to_owned(), app.database.url())]);
     let arguments = ["user", "import", "--skip-existing", "users.jsonl"];
     let program = Program::FastHashAuthService;
-    let again = Process::start_with(program, &arguments, &settings, folder.path()).exit().await;
+    let again = Process::start_with(program, &arguments, &settings, folder.path())
+        .exit()
+        .await;
     let rest = USERS - 1;
     let counts = format!("{rest} imported, 1 skipped because they exist, 0 bad lines.\n");
-    assert_eq!((again.code, &*again.stdout), (Some(0), &*counts), "{again:?}");
+    assert_eq!(
+        (again.code, &*again.stdout),
+        (Some(0), &*counts),
+        "{again:?}"
+    );
 }

@@ -51,7 +51,10 @@ impl KeyFiles {
     fn of(&self, setup: TestSetup) -> TestSetup {
         setup
             .with("SIGNING_SECRET_FILE", &self.signing().display().to_string())
-            .with("SIGNING_SECRETS_ACCEPTED_FILE", &self.accepted().display().to_string())
+            .with(
+                "SIGNING_SECRETS_ACCEPTED_FILE",
+                &self.accepted().display().to_string(),
+            )
     }
 }
 
@@ -62,8 +65,10 @@ fn write(path: &Path, text: &str) {
 }
 
 async fn has_logged(process: &Process, text: &str, times: usize) {
-    eventually(text, async || (process.stderr().matches(text).count() >= times).then_some(()))
-        .await;
+    eventually(text, async || {
+        (process.stderr().matches(text).count() >= times).then_some(())
+    })
+    .await;
 }
 
 /// An auth-service with its own key files, and a gateway that calls only this one, so that tests know
@@ -81,11 +86,20 @@ impl Replica {
         let setup = files.of(TestSetup::split(Store::Postgres));
         let folder = files.0.path();
         let settings = setup.auth_settings(&database.url());
-        let auth = Process::start(setup.auth_program(), &settings, folder).ready().await;
+        let auth = Process::start(setup.auth_program(), &settings, folder)
+            .ready()
+            .await;
         let settings = setup.gateway_settings(auth.socket_address("grpc"), None);
-        let gateway = Process::start(Program::Gateway, &settings, folder).ready().await;
+        let gateway = Process::start(Program::Gateway, &settings, folder)
+            .ready()
+            .await;
         let api = Api::at(&gateway.address("bearer"));
-        Self { files, auth, _gateway: gateway, api }
+        Self {
+            files,
+            auth,
+            _gateway: gateway,
+            api,
+        }
     }
 
     async fn read_again(&self, times: usize) {
@@ -94,12 +108,17 @@ impl Replica {
     }
 
     async fn token(&self) -> String {
-        TestUser::log_in(&self.api, "admin", ADMIN_PASSWORD).await.token
+        TestUser::log_in(&self.api, "admin", ADMIN_PASSWORD)
+            .await
+            .token
     }
 }
 
 fn key_id(token: &str) -> String {
-    token::header(token)["kid"].as_str().expect("tokens name their key").to_owned()
+    token::header(token)["kid"]
+        .as_str()
+        .expect("tokens name their key")
+        .to_owned()
 }
 
 /// Clients that log in at one replica and use the token at each, in a loop.
@@ -129,12 +148,20 @@ impl Clients {
                 }
             }));
         }
-        Self { stop, rounds, asking }
+        Self {
+            stop,
+            rounds,
+            asking,
+        }
     }
 
     /// Waits until each client has started and finished a round.
     async fn go_round(&self) {
-        let before: Vec<u32> = self.rounds.iter().map(|count| count.load(Relaxed)).collect();
+        let before: Vec<u32> = self
+            .rounds
+            .iter()
+            .map(|count| count.load(Relaxed))
+            .collect();
         eventually("a round of every client", async || {
             let failed = self.asking.iter().any(JoinHandle::is_finished);
             let mut counts = self.rounds.iter().zip(&before);
@@ -148,7 +175,9 @@ impl Clients {
     async fn all_were_answered(self) {
         self.stop.store(true, Relaxed);
         for asking in self.asking {
-            asking.await.expect("every request was answered with success");
+            asking
+                .await
+                .expect("every request was answered with success");
         }
     }
 }
@@ -156,9 +185,16 @@ impl Clients {
 #[tokio::test]
 async fn rotation_over_two_replicas_fails_no_request_and_revokes_old_tokens() {
     let database = TestDatabase::create(Store::Postgres).await;
-    let replicas = [Replica::start(&database).await, Replica::start(&database).await];
+    let replicas = [
+        Replica::start(&database).await,
+        Replica::start(&database).await,
+    ];
     let old = replicas[0].token().await;
-    assert_eq!(key_id(&old), key_id(&replicas[1].token().await), "replicas agree on names");
+    assert_eq!(
+        key_id(&old),
+        key_id(&replicas[1].token().await),
+        "replicas agree on names"
+    );
     let clients = Clients::of(&replicas);
     clients.go_round().await;
 
@@ -178,9 +214,18 @@ async fn rotation_over_two_replicas_fails_no_request_and_revokes_old_tokens() {
     assert_ne!(key_id(&new[0]), key_id(&old));
     for replica in &replicas {
         for token in [&old, &new[0], &new[1]] {
-            replica.api.with_token(token).get("/profile").await.expect(200);
+            replica
+                .api
+                .with_token(token)
+                .get("/profile")
+                .await
+                .expect(200);
         }
-        assert!(!replica.auth.stderr().contains("WARN"), "{}", replica.auth.stderr());
+        assert!(
+            !replica.auth.stderr().contains("WARN"),
+            "{}",
+            replica.auth.stderr()
+        );
     }
     // In place of the thirty minutes until the last old token expires: no client has one.
     clients.go_round().await;
@@ -195,7 +240,12 @@ async fn rotation_over_two_replicas_fails_no_request_and_revokes_old_tokens() {
         let refused = replica.api.with_token(&old).get("/profile").await;
         refused.expect_detail(401, "Invalid or expired token.");
         for token in &new {
-            replica.api.with_token(token).get("/profile").await.expect(200);
+            replica
+                .api
+                .with_token(token)
+                .get("/profile")
+                .await
+                .expect(200);
         }
     }
 }
@@ -219,7 +269,11 @@ async fn unreadable_keys_change_nothing(setup: TestSetup) {
         spoil();
         auth.reload();
         has_logged(auth, STAY, times).await;
-        app.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+        app.bearer
+            .with_token(&admin.token)
+            .get("/profile")
+            .await
+            .expect(200);
         assert_eq!(key_id(&app.admin().await.token), id, "the old key signs");
     }
     let log = auth.stderr();
@@ -245,7 +299,11 @@ async fn unreadable_keys_change_nothing(setup: TestSetup) {
     let refused = app.bearer.with_token(&admin.token).get("/profile").await;
     refused.expect_detail(401, "Invalid or expired token.");
     let admin = app.admin().await;
-    app.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&admin.token)
+        .get("/profile")
+        .await
+        .expect(200);
 }
 
 #[tokio::test]
@@ -254,10 +312,19 @@ async fn sighup_without_key_files_is_logged_and_changes_nothing() {
     for process in app.processes() {
         process.reload();
     }
-    has_logged(app.auth(), "cannot reload the keys of access tokens: no file", 1).await;
+    has_logged(
+        app.auth(),
+        "cannot reload the keys of access tokens: no file",
+        1,
+    )
+    .await;
     has_logged(app.gateway(), "SIGHUP", 1).await;
     let admin = app.admin().await;
-    app.bearer.with_token(&admin.token).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&admin.token)
+        .get("/profile")
+        .await
+        .expect(200);
 }
 
 #[tokio::test]
@@ -267,7 +334,9 @@ async fn rolegate_reloads_its_generated_secret() {
     let setup = TestSetup::all_in_one(Store::Sqlite);
     let mut settings = setup.auth_settings(&database.url());
     settings.remove("SIGNING_SECRET");
-    let process = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
+    let process = Process::start(setup.auth_program(), &settings, folder.path())
+        .ready()
+        .await;
     let api = Api::at(&process.address("bearer"));
     let old = TestUser::log_in(&api, "admin", ADMIN_PASSWORD).await.token;
     write(&folder.path().join("data/signing-secret"), NEXT_SECRET);

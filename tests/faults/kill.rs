@@ -42,7 +42,9 @@ async fn acknowledged_logout_survives(setup: TestSetup) {
     let mut app = setup.start().await;
     let ann = app.user("ann").await;
     let api = app.bearer.with_token(&ann.token);
-    api.send(api.request(Method::POST, "/logout")).await.expect(200);
+    api.send(api.request(Method::POST, "/logout"))
+        .await
+        .expect(200);
     app.kill_auth().await;
     app.start_auth(None).await;
     let refused = app.bearer.with_token(&ann.token).get("/profile").await;
@@ -55,30 +57,44 @@ async fn acknowledged_revocation_by_an_admin_survives(setup: TestSetup) {
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let api = app.bearer.with_token(&admin.token);
     let path = format!("/users/{}/tokens", ann.id);
-    api.send(api.request(Method::DELETE, &path)).await.expect(200);
+    api.send(api.request(Method::DELETE, &path))
+        .await
+        .expect(200);
     app.kill_auth().await;
     app.start_auth(None).await;
     let refused = app.bearer.with_token(&ann.token).get("/profile").await;
     refused.expect_detail(401, "Invalid or expired token.");
-    app.bearer.with_token(&admin.token).get("/admin").await.expect(200);
+    app.bearer
+        .with_token(&admin.token)
+        .get("/admin")
+        .await
+        .expect(200);
 }
 
 async fn acknowledged_changes_of_api_keys_survive(setup: TestSetup) {
     let mut app = setup.start().await;
     let ann = app.user("ann").await;
     let own = app.bearer.with_token(&ann.token);
-    let made = own.post("/profile/keys", &json!({ "name": "export" })).await.expect(201).json();
+    let made = own
+        .post("/profile/keys", &json!({ "name": "export" }))
+        .await
+        .expect(201)
+        .json();
     app.kill_auth().await;
     app.start_auth(None).await;
     let api = app.bearer.with_token(made["key"].as_str().expect("a key"));
     api.get("/profile").await.expect(200);
     let own = app.bearer.with_token(&ann.token);
     let path = format!("/profile/keys/{}", made["id"]);
-    own.send(own.request(Method::DELETE, &path)).await.expect(200);
+    own.send(own.request(Method::DELETE, &path))
+        .await
+        .expect(200);
     app.kill_auth().await;
     app.start_auth(None).await;
     let api = app.bearer.with_token(made["key"].as_str().expect("a key"));
-    api.get("/profile").await.expect_detail(401, "Invalid or expired token.");
+    api.get("/profile")
+        .await
+        .expect_detail(401, "Invalid or expired token.");
 }
 
 async fn acknowledged_registrations_survive_a_kill_under_load(setup: TestSetup) {
@@ -123,7 +139,11 @@ async fn acknowledged_registrations_survive_a_kill_under_load(setup: TestSetup) 
         }
     }
     assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
-    proof("kill", &[("kills", 1), ("acknowledged changes", names.len())], &[("lost", lost.len())]);
+    proof(
+        "kill",
+        &[("kills", 1), ("acknowledged changes", names.len())],
+        &[("lost", lost.len())],
+    );
 }
 
 async fn clients_continue_after_the_gateway_was_killed(setup: TestSetup) {
@@ -132,6 +152,10 @@ async fn clients_continue_after_the_gateway_was_killed(setup: TestSetup) {
     app.restart_gateway().await;
     let response = app.bearer.with_token(&ann.token).get("/author").await;
     response.expect_message("Welcome Author!");
-    let response = app.basic.with_basic("ann", &ann.password).get("/protected").await;
+    let response = app
+        .basic
+        .with_basic("ann", &ann.password)
+        .get("/protected")
+        .await;
     response.expect_message("Welcome ann!");
 }

@@ -40,7 +40,10 @@ impl Flood {
                 }
             });
         }
-        Self { _clients: clients, refused }
+        Self {
+            _clients: clients,
+            refused,
+        }
     }
 
     fn refused(&self) -> u32 {
@@ -50,7 +53,9 @@ impl Flood {
 
 async fn log_in(api: &Api, from: &str, username: &str, password: &str) -> u16 {
     let body = json!({ "username": username, "password": password });
-    api.send_from(from, api.request(Method::POST, "/login").json(&body)).await.status
+    api.send_from(from, api.request(Method::POST, "/login").json(&body))
+        .await
+        .status
 }
 
 async fn a_flood_from_one_address_refuses_no_login_from_another_and_logs_little(setup: TestSetup) {
@@ -64,9 +69,18 @@ async fn a_flood_from_one_address_refuses_no_login_from_another_and_logs_little(
     for _ in 0..24 {
         assert_eq!(log_in(&app.bearer, HOME, "ann", &ann.password).await, 200);
     }
-    eventually("more refusals", async || (flood.refused() > 300).then_some(())).await;
+    eventually("more refusals", async || {
+        (flood.refused() > 300).then_some(())
+    })
+    .await;
     let log = app.gateway().stderr();
-    let lines: Vec<_> = log.lines().filter(|line| line.contains("refused in the last")).collect();
-    assert!(!lines.is_empty() && lines.iter().all(|line| line.contains("/login ")), "{log}");
+    let lines: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("refused in the last"))
+        .collect();
+    assert!(
+        !lines.is_empty() && lines.iter().all(|line| line.contains("/login ")),
+        "{log}"
+    );
     assert!(log.lines().count() < 150, "a line for each refusal: {log}");
 }

@@ -25,19 +25,29 @@ const READ_ONLY: &str = "Service is temporarily read-only.";
 
 async fn execute(server: &mut PgConnection, statements: &[&'static str]) {
     for &sql in statements {
-        sqlx::raw_sql(sql).execute(&mut *server).await.expect("executed");
+        sqlx::raw_sql(sql)
+            .execute(&mut *server)
+            .await
+            .expect("executed");
     }
 }
 
 async fn connections(server: &mut PgConnection) -> i64 {
     let sql = "SELECT count(*) FROM pg_stat_activity
         WHERE application_name = 'rolegate auth-service'";
-    sqlx::query_scalar(sql).fetch_one(server).await.expect("counted")
+    sqlx::query_scalar(sql)
+        .fetch_one(server)
+        .await
+        .expect("counted")
 }
 
 async fn exists(server: &mut PgConnection, username: &str) -> bool {
     let sql = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = $1)"#;
-    sqlx::query_scalar(sql).bind(username).fetch_one(server).await.expect("a boolean")
+    sqlx::query_scalar(sql)
+        .bind(username)
+        .fetch_one(server)
+        .await
+        .expect("a boolean")
 }
 
 /// Registers users until `stop`; their names, the statuses and the details.
@@ -47,7 +57,10 @@ async fn write_until(api: Api, writer: usize, stop: Arc<AtomicBool>) -> Vec<(Str
         let name = format!("user-{writer}-{}", responses.len());
         let user = json!({ "username": name, "password": "open sesame" });
         let response = api.post("/register", &user).await;
-        let detail = response.json()["detail"].as_str().unwrap_or_default().to_owned();
+        let detail = response.json()["detail"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         responses.push((name, response.status, detail));
         // Ordinary clients wait after a refusal.
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -59,16 +72,28 @@ async fn write_until(api: Api, writer: usize, stop: Arc<AtomicBool>) -> Vec<(Str
 async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
     let cluster = OwnCluster::start(None);
     let url = cluster.url_by("127.0.0.1", "options=-c%20synchronous_commit%3Don");
-    let mut server = PgConnection::connect(&cluster.url_by("127.0.0.1", "")).await.expect("there");
+    let mut server = PgConnection::connect(&cluster.url_by("127.0.0.1", ""))
+        .await
+        .expect("there");
     let setup = TestSetup::all_in_one(Store::Postgres);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let process = Process::start(setup.auth_program(), &setup.auth_settings(&url), folder.path());
+    let process = Process::start(
+        setup.auth_program(),
+        &setup.auth_settings(&url),
+        folder.path(),
+    );
     let process = process.ready().await;
-    let (api, ops) = (Api::at(&process.address("bearer")), Api::at(&process.address("ops")));
+    let (api, ops) = (
+        Api::at(&process.address("bearer")),
+        Api::at(&process.address("ops")),
+    );
     let admin = TestUser::log_in(&api, "admin", ADMIN_PASSWORD).await;
     let admin_api = api.with_token(&admin.token);
 
-    let lose = ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()"];
+    let lose = [
+        "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
+        "SELECT pg_reload_conf()",
+    ];
     execute(&mut server, &lose).await;
     let post = json!({ "title": "A title", "content": "Content." });
     eventually("a post whose commit has no answer", async || {
@@ -94,9 +119,15 @@ async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
     }
     let started = Instant::now();
     let role = json!({ "role": "author" });
-    let refused = admin_api.put(&format!("/users/{}/role", admin.id), &role).await;
+    let refused = admin_api
+        .put(&format!("/users/{}/role", admin.id), &role)
+        .await;
     refused.expect_detail(503, READ_ONLY).expect_retry_after();
-    assert!(started.elapsed() < STATEMENT_TIMEOUT, "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < STATEMENT_TIMEOUT,
+        "{:?}",
+        started.elapsed()
+    );
     let readiness = ops.get("/readyz").await;
     assert!(readiness.expect(200).body.contains("commit"), "{readiness}");
     stop.store(true, Ordering::Relaxed);
@@ -104,12 +135,21 @@ async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
     let log = process.stderr();
     for change in ["registered", "post_created"] {
         let is_event = |line: &str| line.contains("outcome_unknown") && line.contains(change);
-        assert!(log.lines().any(is_event), "no audit event of {change}, which may be made: {log}");
+        assert!(
+            log.lines().any(is_event),
+            "no audit event of {change}, which may be made: {log}"
+        );
     }
-    let lines = log.lines().filter(|line| line.contains("no answer to a commit")).count();
+    let lines = log
+        .lines()
+        .filter(|line| line.contains("no answer to a commit"))
+        .count();
     assert_eq!(lines, 2, "one for users, one for posts: {log}");
 
-    let find = ["ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()"];
+    let find = [
+        "ALTER SYSTEM RESET synchronous_standby_names",
+        "SELECT pg_reload_conf()",
+    ];
     execute(&mut server, &find).await;
     eventually("writes to succeed", async || {
         let user = json!({ "username": "last", "password": "open sesame" });
@@ -123,8 +163,10 @@ async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
     })
     .await;
     let (mut unknown, mut refused, mut wrong) = (0, 0, Vec::new());
-    let tried =
-        [("changes without a standby", responses.len()), ("decisions meanwhile", decisions)];
+    let tried = [
+        ("changes without a standby", responses.len()),
+        ("decisions meanwhile", decisions),
+    ];
     for (name, status, detail) in responses {
         let is_stored = exists(&mut server, &name).await;
         match (status, detail.as_str()) {
@@ -140,7 +182,10 @@ async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(unknown > 0, "a commit that was answered 504 has happened nevertheless");
+    assert!(
+        unknown > 0,
+        "a commit that was answered 504 has happened nevertheless"
+    );
     proof(
         "unanswered-commits",
         &tried,
@@ -155,16 +200,26 @@ async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
 
 #[tokio::test]
 async fn write_whose_connection_is_dead_frees_its_place() {
-    let mut app = TestSetup::split(Store::Postgres).with_database_proxy().start().await;
+    let mut app = TestSetup::split(Store::Postgres)
+        .with_database_proxy()
+        .start()
+        .await;
     let admin = app.admin().await;
     let api = app.bearer.with_token(&admin.token);
     // Its connection is used again, because it was in use a moment ago.
     api.get("/admin").await.expect(200);
     // Another session that looks like ours, as of a replica that migrates.
     let busy: PgConnectOptions = app.database.url().parse().expect("a URL");
-    let mut busy = busy.application_name("rolegate auth-service").connect().await.expect("there");
+    let mut busy = busy
+        .application_name("rolegate auth-service")
+        .connect()
+        .await
+        .expect("there");
     let busy = tokio::spawn(async move {
-        sqlx::query("SELECT pg_sleep(600)").execute(&mut busy).await.map(drop)
+        sqlx::query("SELECT pg_sleep(600)")
+            .execute(&mut busy)
+            .await
+            .map(drop)
     });
     app.database_proxy().freeze_connections();
     let user = json!({ "username": "ann", "password": "open sesame" });
@@ -190,14 +245,22 @@ async fn a_change_whose_connection_breaks_during_the_commit_is_audited_as_unknow
     let url = format!(
         "postgres://postgres@127.0.0.1:{port}/postgres?options=-c%20synchronous_commit%3Don"
     );
-    let app = TestSetup::split(Store::Postgres).with("DATABASE_URL", &url).start().await;
-    let lose = ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()"];
+    let app = TestSetup::split(Store::Postgres)
+        .with("DATABASE_URL", &url)
+        .start()
+        .await;
+    let lose = [
+        "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
+        "SELECT pg_reload_conf()",
+    ];
     for sql in lose {
         cluster.execute("postgres", sql).await;
     }
     let cut = async {
-        eventually("the commit to wait", async || cluster.has_waiting_commit().await.then_some(()))
-            .await;
+        eventually("the commit to wait", async || {
+            cluster.has_waiting_commit().await.then_some(())
+        })
+        .await;
         proxy.cut();
     };
     // The server reads its settings some time after it is told to; a commit before that is answered.

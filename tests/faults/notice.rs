@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 
 async fn notice(program: Program, settings: &BTreeMap<String, String>) -> String {
     let folder = tempfile::tempdir().expect("a folder");
-    Process::start(program, settings, folder.path()).ready().await.stdout()
+    Process::start(program, settings, folder.path())
+        .ready()
+        .await
+        .stdout()
 }
 
 #[tokio::test]
@@ -15,14 +18,30 @@ async fn notice_says_where_the_documents_are_whether_posts_are_on_and_how_to_sto
     let setup = TestSetup::split(Store::Sqlite);
     let off = notice(Program::Gateway, &setup.gateway_settings(nowhere, None)).await;
     assert!(off.contains("/docs and http://127.0.0.1:"), "{off}");
-    assert!(off.contains("Console: http://127.0.0.1:") && off.contains("/console/\n"), "{off}");
-    assert!(off.contains("Posts: off, because POSTS_SERVICE_URL is not set"), "{off}");
+    assert!(
+        off.contains("Console: http://127.0.0.1:") && off.contains("/console/\n"),
+        "{off}"
+    );
+    assert!(
+        off.contains("Posts: off, because POSTS_SERVICE_URL is not set"),
+        "{off}"
+    );
     assert!(off.ends_with("Ctrl-C stops\n"), "{off}");
     let setup = setup.with("API_DOCS", "off").with("CONSOLE", "off");
-    let on = notice(Program::Gateway, &setup.gateway_settings(nowhere, Some(nowhere))).await;
-    assert!(on.contains("Documentation: off, because API_DOCS is off"), "{on}");
+    let on = notice(
+        Program::Gateway,
+        &setup.gateway_settings(nowhere, Some(nowhere)),
+    )
+    .await;
+    assert!(
+        on.contains("Documentation: off, because API_DOCS is off"),
+        "{on}"
+    );
     assert!(on.contains("Console: off, because CONSOLE is off"), "{on}");
-    assert!(on.contains("Posts: on, posts-service at http://127.0.0.1:1"), "{on}");
+    assert!(
+        on.contains("Posts: on, posts-service at http://127.0.0.1:1"),
+        "{on}"
+    );
 }
 
 #[tokio::test]
@@ -33,7 +52,10 @@ async fn notice_is_one_json_object_where_the_log_is_json() {
     let whole = TestSetup::all_in_one(Store::Sqlite).with("LOG_FORMAT", "json");
     for (program, settings) in [
         (Program::AuthService, split.auth_settings(&database.url())),
-        (Program::PostsService, split.posts_settings(&database.posts_url(), nowhere)),
+        (
+            Program::PostsService,
+            split.posts_settings(&database.posts_url(), nowhere),
+        ),
         (Program::Gateway, split.gateway_settings(nowhere, None)),
         (whole.auth_program(), whole.auth_settings(&database.url())),
     ] {
@@ -43,6 +65,11 @@ async fn notice_is_one_json_object_where_the_log_is_json() {
             let url = notice["listeners"][listener].as_str().expect(&text);
             assert!(url.starts_with("http://127.0.0.1:"), "{text}");
         }
-        assert!(notice["message"].as_str().is_some_and(|it| it.starts_with("Rolegate ")), "{text}");
+        assert!(
+            notice["message"]
+                .as_str()
+                .is_some_and(|it| it.starts_with("Rolegate ")),
+            "{text}"
+        );
     }
 }

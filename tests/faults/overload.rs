@@ -15,7 +15,9 @@ for_postgres_deployments!(request_rejected_for_overload_costs_no_query);
 /// One hash at a time, each of a second or two.
 async fn with_slow_hashes(setup: TestSetup) -> TestSetup {
     let setup = setup.with("BCRYPT_THREADS", "1").with("BCRYPT_LANES", "1");
-    let setup = setup.with("LOGIN_FAILURE_LIMIT", "3").with("REGISTRATION_LIMIT", "1");
+    let setup = setup
+        .with("LOGIN_FAILURE_LIMIT", "3")
+        .with("REGISTRATION_LIMIT", "1");
     setup.with_hash_time(Duration::from_secs(1)).await
 }
 
@@ -32,7 +34,11 @@ impl FullEngine {
             logins.spawn(async move { api.post("/login", &body).await });
             // Rejections come at once.
             let response = tokio::time::timeout(Duration::from_millis(50), logins.join_next());
-            let response = response.await.ok().flatten().map(|login| login.expect("a response"));
+            let response = response
+                .await
+                .ok()
+                .flatten()
+                .map(|login| login.expect("a response"));
             if let Some(response) = response.filter(|response| response.status == 503) {
                 expect_busy(&response);
                 return Self(logins);
@@ -74,15 +80,21 @@ async fn overload_is_503_and_does_not_count_as_an_attempt(setup: TestSetup) {
         let app = setup.clone().start().await;
         let mut engine = FullEngine::fill(&app).await;
         // More than the limits of failures and registrations.
-        let responses = join_all((0..5).map(|_| hash_passwords(&app))).await.concat();
+        let responses = join_all((0..5).map(|_| hash_passwords(&app)))
+            .await
+            .concat();
         if !engine.is_still_full() {
             return None;
         }
         responses.iter().for_each(expect_busy);
         // Cancelled logins leave the engine at once.
         drop(engine);
-        until_served(async || app.try_log_in("admin", ADMIN_PASSWORD).await).await.expect(200);
-        until_served(async || app.try_register("ann", "sesame").await).await.expect(200);
+        until_served(async || app.try_log_in("admin", ADMIN_PASSWORD).await)
+            .await
+            .expect(200);
+        until_served(async || app.try_register("ann", "sesame").await)
+            .await
+            .expect(200);
         Some(())
     })
     .await;

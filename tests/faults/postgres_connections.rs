@@ -27,13 +27,17 @@ async fn open(database: &TestDatabase) -> Pool {
 
 async fn execute(connections: &Pool, sql: &'static str) {
     let statement = sqlx::query(sql);
-    let done = connections.run(|connection| Box::pin(statement.execute(connection))).await;
+    let done = connections
+        .run(|connection| Box::pin(statement.execute(connection)))
+        .await;
     done.expect("executed");
 }
 
 async fn backend(connections: &Pool) -> Result<i32, StoreError> {
     let pid = sqlx::query_scalar("SELECT pg_backend_pid()");
-    connections.run(|connection| Box::pin(pid.fetch_one(connection))).await
+    connections
+        .run(|connection| Box::pin(pid.fetch_one(connection)))
+        .await
 }
 
 #[tokio::test]
@@ -50,9 +54,13 @@ async fn write_after_a_cancelled_transaction_is_committed() {
         assert!(poll!(&mut abandoned).is_pending());
     }
     execute(&connections, "INSERT INTO t VALUES (1)").await;
-    let mut other = PgConnection::connect(&database.url()).await.expect("connected");
-    let seen: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM t").fetch_one(&mut other).await.expect("counted");
+    let mut other = PgConnection::connect(&database.url())
+        .await
+        .expect("connected");
+    let seen: i64 = sqlx::query_scalar("SELECT count(*) FROM t")
+        .fetch_one(&mut other)
+        .await
+        .expect("counted");
     assert_eq!(seen, 1, "the insert was acknowledged");
     connections.close().await;
 }
@@ -81,7 +89,10 @@ async fn waiter_gets_the_first_connection_returned() {
         (begun, holding)
     });
     let (begun, holders): (Vec<_>, Vec<_>) = holders.unzip();
-    join_all(begun).await.into_iter().for_each(|began| began.expect("a connection for each"));
+    join_all(begun)
+        .await
+        .into_iter()
+        .for_each(|began| began.expect("a connection for each"));
 
     let mut waits = pin!(backend(&connections));
     assert!(poll!(&mut waits).is_pending());
@@ -94,7 +105,10 @@ async fn waiter_gets_the_first_connection_returned() {
         holder.await.expect("ended").expect("held to its end");
     }
     connections.close().await;
-    assert!(matches!(backend(&connections).await, Err(StoreError::Unavailable(_))));
+    assert!(matches!(
+        backend(&connections).await,
+        Err(StoreError::Unavailable(_))
+    ));
 }
 
 #[tokio::test]
@@ -103,7 +117,9 @@ async fn failed_statement_keeps_its_connection_and_a_cancelled_one_does_not() {
     let connections = open(&database).await;
     let first = backend(&connections).await.expect("a number");
     let refused = sqlx::query("SELECT 1 / 0");
-    let refused = connections.run(|connection| Box::pin(refused.execute(connection))).await;
+    let refused = connections
+        .run(|connection| Box::pin(refused.execute(connection)))
+        .await;
     assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
     assert_eq!(backend(&connections).await.expect("a number"), first);
     {

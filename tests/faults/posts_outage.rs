@@ -18,8 +18,14 @@ async fn with_a_post(setup: TestSetup) -> (TestApp, String, Api) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
     let api = app.bearer.with_token(&ann.token);
-    let response = api.post("/posts", &json!({ "title": "t", "content": "c" })).await;
-    let path = response.expect(201).header("location").expect("a location").to_owned();
+    let response = api
+        .post("/posts", &json!({ "title": "t", "content": "c" }))
+        .await;
+    let path = response
+        .expect(201)
+        .header("location")
+        .expect("a location")
+        .to_owned();
     (app, path, api)
 }
 
@@ -56,7 +62,10 @@ async fn only_posts_return_503_without_posts_service(setup: TestSetup) {
     expect_outage(&ask_everything(&api, &path).await);
     // Authentication does not need posts-service.
     let draft = json!({ "title": "t", "content": "c" });
-    app.bearer.post("/posts", &draft).await.expect_detail(401, "Not authenticated.");
+    app.bearer
+        .post("/posts", &draft)
+        .await
+        .expect_detail(401, "Not authenticated.");
     api.get("/profile").await.expect(200);
     api.get("/author").await.expect(200);
     let ops = Api::at(&app.gateway().address("ops"));
@@ -95,11 +104,16 @@ async fn readiness_of_posts_service_follows_its_store() {
 async fn eight_posts_services_start_at_once_on_an_empty_database(store: Store) {
     let setup = TestSetup::split(store);
     let (database, folder) = (TestDatabase::create(store).await, std::env::temp_dir());
-    let auth = Process::start(setup.auth_program(), &setup.auth_settings(&database.url()), &folder);
+    let auth = Process::start(
+        setup.auth_program(),
+        &setup.auth_settings(&database.url()),
+        &folder,
+    );
     let nowhere = "127.0.0.1:1".parse().expect("an address");
     let settings = setup.posts_settings(&database.posts_url(), nowhere);
-    let starting: Vec<_> =
-        (0..8).map(|_| Process::start(Program::PostsService, &settings, &folder)).collect();
+    let starting: Vec<_> = (0..8)
+        .map(|_| Process::start(Program::PostsService, &settings, &folder))
+        .collect();
     auth.ready().await;
     for process in starting {
         let process = process.ready().await;

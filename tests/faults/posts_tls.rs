@@ -15,18 +15,27 @@ fn setup(certified: &Certified, posts: &Certificate) -> TestSetup {
 }
 
 fn posts_certificate(certified: &Certified) -> Certificate {
-    certified.authority.issue("posts-service", &["127.0.0.1"], Validity::Current)
+    certified
+        .authority
+        .issue("posts-service", &["127.0.0.1"], Validity::Current)
 }
 
 async fn only_posts_are_out(app: &TestApp, why: &str) {
     let response = app.bearer.get("/posts").await;
     assert_eq!(response.status, 503, "{why}: {response}");
     response.expect_detail(503, "Service temporarily unavailable.");
-    assert_eq!(app.try_log_in("admin", ADMIN_PASSWORD).await.status, 200, "{why}");
+    assert_eq!(
+        app.try_log_in("admin", ADMIN_PASSWORD).await.status,
+        200,
+        "{why}"
+    );
 }
 
 async fn posts_are_back(app: &TestApp, why: &str) {
-    eventually(why, async || (app.bearer.get("/posts").await.status == 200).then_some(())).await;
+    eventually(why, async || {
+        (app.bearer.get("/posts").await.status == 200).then_some(())
+    })
+    .await;
 }
 
 fn is_complaint(line: &str) -> bool {
@@ -36,14 +45,30 @@ fn is_complaint(line: &str) -> bool {
 #[tokio::test]
 async fn gateway_rejects_a_posts_service_without_a_valid_certificate() {
     for (why, other, hosts, valid) in [
-        ("another authority", true, &["127.0.0.1"][..], Validity::Current),
-        ("another name", false, &["posts.example", "127.0.0.2"], Validity::Current),
+        (
+            "another authority",
+            true,
+            &["127.0.0.1"][..],
+            Validity::Current,
+        ),
+        (
+            "another name",
+            false,
+            &["posts.example", "127.0.0.2"],
+            Validity::Current,
+        ),
         ("too old", false, &["127.0.0.1"], Validity::Expired),
     ] {
         let certified = Certified::new();
         let (own, elsewhere) = (posts_certificate(&certified), Authority::new());
-        let good = certified.authority.issue("good", &["127.0.0.1"], Validity::Current);
-        let signer = if other { &elsewhere } else { &certified.authority };
+        let good = certified
+            .authority
+            .issue("good", &["127.0.0.1"], Validity::Current);
+        let signer = if other {
+            &elsewhere
+        } else {
+            &certified.authority
+        };
         own.replace_with(&signer.issue("wrong", hosts, valid));
         let app = setup(&certified, &own).start().await;
         only_posts_are_out(&app, why).await;
@@ -52,7 +77,9 @@ async fn gateway_rejects_a_posts_service_without_a_valid_certificate() {
         // Repaired without a restart.
         own.replace_with(&good);
         app.posts().reload();
-        app.posts().logs(why, |line| line.contains("reloaded the certificates")).await;
+        app.posts()
+            .logs(why, |line| line.contains("reloaded the certificates"))
+            .await;
         posts_are_back(&app, why).await;
     }
 }
@@ -61,11 +88,19 @@ async fn gateway_rejects_a_posts_service_without_a_valid_certificate() {
 async fn gateway_without_a_valid_certificate_gets_no_posts() {
     for (why, other, valid) in [
         ("a client of another authority", true, Validity::Current),
-        ("a client with an expired certificate", false, Validity::Expired),
+        (
+            "a client with an expired certificate",
+            false,
+            Validity::Expired,
+        ),
     ] {
         let certified = Certified::new();
         let elsewhere = Authority::new();
-        let signer = if other { &elsewhere } else { &certified.authority };
+        let signer = if other {
+            &elsewhere
+        } else {
+            &certified.authority
+        };
         let shown = signer.issue("shown", &[], valid);
         let setup = setup(&certified, &posts_certificate(&certified))
             .with_file("POSTS_CLIENT_TLS_CERT_FILE", &shown.certificate)
@@ -80,7 +115,9 @@ async fn gateway_without_a_valid_certificate_gets_no_posts() {
     }
     let certified = Certified::new();
     let setup = setup(&certified, &posts_certificate(&certified));
-    let setup = setup.without("POSTS_CLIENT_TLS_CERT_FILE").without("POSTS_CLIENT_TLS_KEY_FILE");
+    let setup = setup
+        .without("POSTS_CLIENT_TLS_CERT_FILE")
+        .without("POSTS_CLIENT_TLS_KEY_FILE");
     let app = setup.start().await;
     only_posts_are_out(&app, "no certificate").await;
     app.gateway().logs("no certificate", is_complaint).await;
@@ -93,10 +130,19 @@ async fn plaintext_and_tls_do_not_connect() {
     let files = |prefix: &str, names: [&str; 3]| names.map(|name| format!("{prefix}_{name}_FILE"));
     let of_caller = files("POSTS_CLIENT_TLS", ["CA", "CERT", "KEY"]);
     let of_service = files("POSTS_TLS", ["CLIENT_CA", "CERT", "KEY"]);
-    for (why, missing) in [("a plain gateway", &of_caller), ("a plain service", &of_service)] {
-        let setup = missing.iter().fold(encrypted.clone(), |setup, name| setup.without(name));
+    for (why, missing) in [
+        ("a plain gateway", &of_caller),
+        ("a plain service", &of_service),
+    ] {
+        let setup = missing
+            .iter()
+            .fold(encrypted.clone(), |setup, name| setup.without(name));
         let app = setup.start().await;
         only_posts_are_out(&app, why).await;
-        assert!(!app.posts().stderr().contains("panicked"), "{}", app.posts().stderr());
+        assert!(
+            !app.posts().stderr().contains("panicked"),
+            "{}",
+            app.posts().stderr()
+        );
     }
 }

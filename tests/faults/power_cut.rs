@@ -13,8 +13,13 @@ fn build(folder: &Path) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("faults/power_cut/synced.c");
     let library = folder.join("synced.so");
     let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]);
-    assert!(compiler.status().is_ok_and(|status| status.success()), "this test needs a C compiler");
+    compiler
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source]);
+    assert!(
+        compiler.status().is_ok_and(|status| status.success()),
+        "this test needs a C compiler"
+    );
     library
 }
 
@@ -22,7 +27,9 @@ async fn start(setup: &TestSetup, folder: &Path) -> Process {
     let url = |name: &str| format!("sqlite://{}", folder.join(name).display());
     let setup = setup.clone().with("POSTS_DATABASE_URL", &url("posts.db"));
     let settings = setup.auth_settings(&url("users.db"));
-    Process::start(setup.auth_program(), &settings, folder).ready().await
+    Process::start(setup.auth_program(), &settings, folder)
+        .ready()
+        .await
 }
 
 #[tokio::test]
@@ -35,7 +42,9 @@ async fn sessions_and_their_ends_survive_a_power_cut_on_sqlite() {
     }
     let setup = TestSetup::all_in_one(Store::Sqlite);
     let on_disk = setup.clone().with_file("LD_PRELOAD", &build(&path));
-    let on_disk = on_disk.with_file("SYNCED_FROM", &disk).with_file("SYNCED_TO", &synced);
+    let on_disk = on_disk
+        .with_file("SYNCED_FROM", &disk)
+        .with_file("SYNCED_TO", &synced);
     let mut process = start(&on_disk, &disk).await;
     let bearer = Api::at(&process.address("bearer"));
     let admin = TestUser::log_in(&bearer, "admin", ADMIN_PASSWORD).await;
@@ -44,7 +53,11 @@ async fn sessions_and_their_ends_survive_a_power_cut_on_sqlite() {
     // All that was not synced is gone.
     let process = start(&setup, &synced).await;
     let [checked, wrong] = sessions.expect(&Api::at(&process.address("bearer"))).await;
-    proof("power", &[("power cuts", 1), ("sessions and ends", checked)], &[("lost", wrong)]);
+    proof(
+        "power",
+        &[("power cuts", 1), ("sessions and ends", checked)],
+        &[("lost", wrong)],
+    );
 }
 
 /// Of the server, whose buffers are lost.

@@ -22,7 +22,11 @@ for_postgres_deployments!(
 async fn start(setup: TestSetup, reads: &str) -> (OwnCluster, OwnCluster, TestApp) {
     let primary = OwnCluster::start_synchronous().await;
     let standby = primary.start_standby();
-    let app = setup.on_server(primary.url()).with("DATABASE_READS", reads).start().await;
+    let app = setup
+        .on_server(primary.url())
+        .with("DATABASE_READS", reads)
+        .start()
+        .await;
     (primary, standby, app)
 }
 
@@ -86,7 +90,11 @@ async fn decisions_stop_without_the_standby_and_resume_with_it(setup: TestSetup)
     responses.retain(|response| ![503, 504].contains(&response.status));
     assert!(responses.is_empty(), "{responses:#?}");
     let tried = [("requests without a standby", asked)];
-    proof("quorum", &tried, &[("answered without it", responses.len())]);
+    proof(
+        "quorum",
+        &tried,
+        &[("answered without it", responses.len())],
+    );
     app.auth().wait_for_readiness(503).await;
     standby.thaw();
     for api in &apis {
@@ -143,9 +151,14 @@ async fn batch_of_tokens_keys_and_sessions_takes_two_statements(setup: TestSetup
             from_cookie: false,
         };
         let items = credentials.iter().map(item).collect();
-        let batch = auth.batch_authorize(BatchAuthorizeRequest { items }).await.expect("decided");
+        let batch = auth
+            .batch_authorize(BatchAuthorizeRequest { items })
+            .await
+            .expect("decided");
         let outcomes = batch.into_inner().outcomes.into_iter();
-        outcomes.map(|outcome| outcome.outcome.expect("one")).collect::<Vec<_>>()
+        outcomes
+            .map(|outcome| outcome.outcome.expect("one"))
+            .collect::<Vec<_>>()
     };
     for (credentials, statements) in [(&tokens, 1), (&opaque, 1), (&all, 2)] {
         // A statement that the standby acknowledges is a transaction with an id; another read is none.
@@ -190,14 +203,25 @@ async fn deleted_key_and_session_are_refused_at_once(setup: TestSetup) {
 async fn expect_rejected(program: Program, setup: &TestSetup, url: &str, why: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = setup.clone().with("RUST_LOG", "warn").auth_settings(url);
-    let exit = Process::start(program, &settings, folder.path()).exit().await;
-    let Exit { code, stdout, stderr } = &exit;
+    let exit = Process::start(program, &settings, folder.path())
+        .exit()
+        .await;
+    let Exit {
+        code,
+        stdout,
+        stderr,
+    } = &exit;
     let is_one_line = stderr.starts_with("DATABASE_READS: ") && stderr.lines().count() == 1;
     assert!(is_one_line && stderr.contains(why), "{exit:?}");
     assert_eq!((*code, stdout.as_str()), (Some(64), ""), "{exit:?}");
     if program == Program::FastHashAuthService {
         let doctor = Process::run(program, &["doctor"], &settings, folder.path(), "").await;
-        assert!(doctor.stdout.contains(&format!("FAILED database  {stderr}")), "{doctor:?}");
+        assert!(
+            doctor
+                .stdout
+                .contains(&format!("FAILED database  {stderr}")),
+            "{doctor:?}"
+        );
     }
 }
 
@@ -207,13 +231,22 @@ async fn quorum_that_cannot_be_is_rejected_at_start() {
     cluster.set("synchronous_standby_names", "").await;
     let url = cluster.url();
     for (program, setup) in [
-        (Program::FastHashAuthService, TestSetup::split(Store::Postgres)),
+        (
+            Program::FastHashAuthService,
+            TestSetup::split(Store::Postgres),
+        ),
         (Program::Rolegate, TestSetup::all_in_one(Store::Postgres)),
     ] {
         let setup = setup.with("DATABASE_READS", "quorum");
         let why = "quorum requires synchronous_standby_names on the server";
         expect_rejected(program, &setup, url.as_str(), why).await;
-        expect_rejected(program, &setup, "sqlite://users.db", "quorum requires PostgreSQL").await;
+        expect_rejected(
+            program,
+            &setup,
+            "sqlite://users.db",
+            "quorum requires PostgreSQL",
+        )
+        .await;
     }
     cluster.set("synchronous_standby_names", "standby").await;
     cluster.set("synchronous_commit", "local").await;

@@ -31,17 +31,32 @@ impl Sessions {
         let (used, unused) = (ann.session(&bearer).await, ann.session(&bearer).await);
         let new = bob.session(&bearer).await;
         let users = [ann, bob];
-        let sessions = Self { bearer, users, used, unused, new };
+        let sessions = Self {
+            bearer,
+            users,
+            used,
+            unused,
+            new,
+        };
         sessions.use_once().await;
         sessions
     }
 
     async fn use_once(&self) {
-        self.bearer.with_token(&self.used.token).get("/profile").await.expect(200);
+        self.bearer
+            .with_token(&self.used.token)
+            .get("/profile")
+            .await
+            .expect(200);
     }
 
     async fn create(&self) -> TestResponse {
-        let [_, TestUser { username, password, .. }] = &self.users;
+        let [
+            _,
+            TestUser {
+                username, password, ..
+            },
+        ] = &self.users;
         let body = json!({ "username": username, "password": password });
         self.bearer.post("/sessions", &body).await
     }
@@ -51,25 +66,40 @@ impl Sessions {
         for _ in 0..10 {
             self.use_once().await;
             self.expect_idled_out(is_aged).await;
-            self.create().await.expect_detail(503, READ_ONLY).expect_retry_after();
+            self.create()
+                .await
+                .expect_detail(503, READ_ONLY)
+                .expect_retry_after();
         }
         self.expect_listed(1..=1 + attempts).await;
         // Its end cannot be stored, so nobody is told that it has ended.
         let own = self.bearer.with_token(&self.new.token);
-        own.send(own.request(Method::POST, "/logout")).await.expect_detail(503, READ_ONLY);
+        own.send(own.request(Method::POST, "/logout"))
+            .await
+            .expect_detail(503, READ_ONLY);
         own.get("/profile").await.expect(200);
     }
 
     /// The session that was not used since it idled out ends all the same.
     async fn expect_idled_out(&self, is_aged: bool) {
-        let unused = self.bearer.with_token(&self.unused.token).get("/profile").await;
+        let unused = self
+            .bearer
+            .with_token(&self.unused.token)
+            .get("/profile")
+            .await;
         assert_eq!(unused.status, if is_aged { 401 } else { 200 }, "{unused}");
     }
 
     /// Asserts how many sessions bob has.
     async fn expect_listed(&self, counts: RangeInclusive<usize>) {
-        let list = self.bearer.with_token(&self.users[1].token).get("/profile/sessions").await;
-        let sessions = list.expect(200).json()["sessions"].as_array().map_or(0, Vec::len);
+        let list = self
+            .bearer
+            .with_token(&self.users[1].token)
+            .get("/profile/sessions")
+            .await;
+        let sessions = list.expect(200).json()["sessions"]
+            .as_array()
+            .map_or(0, Vec::len);
         assert!(counts.contains(&sessions), "{counts:?}: {list}");
     }
 
@@ -99,7 +129,9 @@ async fn session_in_use_is_good_while_the_disk_is_full() {
     let folder = file.parent().expect("a folder");
     let setup = TestSetup::all_in_one(Store::Sqlite);
     let settings = setup.auth_settings("sqlite://users.db");
-    let process = Process::start(setup.auth_program(), &settings, folder).ready().await;
+    let process = Process::start(setup.auth_program(), &settings, folder)
+        .ready()
+        .await;
     let mut sessions = Sessions::start(Api::at(&process.address("bearer"))).await;
     process.terminate();
     process.exit().await;
@@ -118,7 +150,11 @@ async fn session_in_use_is_good_while_commits_wait_for_a_lost_standby() {
     let url = cluster.url_by("127.0.0.1", "options=-c%20synchronous_commit%3Don");
     let setup = TestSetup::all_in_one(Store::Postgres);
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let process = Process::start(setup.auth_program(), &setup.auth_settings(&url), folder.path());
+    let process = Process::start(
+        setup.auth_program(),
+        &setup.auth_settings(&url),
+        folder.path(),
+    );
     let process = process.ready().await;
     let sessions = Sessions::start(Api::at(&process.address("bearer"))).await;
     cluster.execute("postgres", AGE).await;

@@ -34,10 +34,14 @@ impl Stage {
         fs::create_dir(folder.path().join("users")).expect("created");
         let setup = TestSetup::all_in_one(Store::Sqlite);
         let settings = setup.auth_settings("sqlite://users/users.db");
-        let process = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
+        let process = Process::start(setup.auth_program(), &settings, folder.path())
+            .ready()
+            .await;
         process.wait_for_readiness(200).await;
         let bearer = Api::at(&process.address("bearer"));
-        let token = TestUser::log_in(&bearer, "admin", ADMIN_PASSWORD).await.token;
+        let token = TestUser::log_in(&bearer, "admin", ADMIN_PASSWORD)
+            .await
+            .token;
         let (sender, answers) = mpsc::unbounded_channel();
         let mut clients = JoinSet::new();
         for client in 0..4 {
@@ -48,11 +52,22 @@ impl Stage {
                     let asked = Instant::now();
                     let body = json!({ "username": name, "password": "open sesame" });
                     let status = bearer.post("/register", &body).await.status;
-                    let _ = sender.send(Answer { name, asked, status });
+                    let _ = sender.send(Answer {
+                        name,
+                        asked,
+                        status,
+                    });
                 }
             });
         }
-        let mut stage = Self { folder, process, bearer, token, clients, answers };
+        let mut stage = Self {
+            folder,
+            process,
+            bearer,
+            token,
+            clients,
+            answers,
+        };
         for _ in 0..20 {
             assert_eq!(stage.answers.recv().await.expect("an answer").status, 200);
         }
@@ -126,7 +141,12 @@ async fn nothing_is_acknowledged_once_the_file_or_its_folder_is_deleted() {
             fs::remove_file(stage.at("users.db")).expect("removed");
         }
         let removed = Instant::now();
-        stage.expect_outage("users/users.db", "put it back, or stop this program, restore").await;
+        stage
+            .expect_outage(
+                "users/users.db",
+                "put it back, or stop this program, restore",
+            )
+            .await;
         stage.answers_if_none_after(removed).await;
         stage.stop().await;
     }
@@ -135,14 +155,22 @@ async fn nothing_is_acknowledged_once_the_file_or_its_folder_is_deleted() {
 #[tokio::test]
 async fn no_post_is_acknowledged_once_the_file_of_posts_is_deleted() {
     let app = TestSetup::split(Store::Sqlite).start().await;
-    let author = app.bearer.with_token(&app.user_with_role("ann", "author").await.token);
+    let author = app
+        .bearer
+        .with_token(&app.user_with_role("ann", "author").await.token);
     let post = json!({ "title": "a title", "content": "some content" });
     author.post("/posts", &post).await.expect(201);
     fs::remove_file(app.database.posts_file()).expect("removed");
     app.posts().wait_for_readiness(503).await;
-    author.post("/posts", &post).await.expect_detail(503, "Service temporarily unavailable.");
+    author
+        .post("/posts", &post)
+        .await
+        .expect_detail(503, "Service temporarily unavailable.");
     let log = app.posts().stderr();
-    assert!(log.contains("posts.db was deleted or replaced while it was open"), "{log}");
+    assert!(
+        log.contains("posts.db was deleted or replaced while it was open"),
+        "{log}"
+    );
 }
 
 #[tokio::test]
@@ -151,20 +179,34 @@ async fn nothing_is_acknowledged_once_the_file_is_replaced_and_the_new_one_keeps
     let (file, copy) = (stage.at("users.db"), stage.at("copy.db"));
     let url = format!("sqlite://{}", file.display());
     let mut other = SqliteConnection::connect(&url).await.expect("opened");
-    sqlx::raw_sql("PRAGMA wal_checkpoint").execute(&mut other).await.expect("copied the log");
+    sqlx::raw_sql("PRAGMA wal_checkpoint")
+        .execute(&mut other)
+        .await
+        .expect("copied the log");
     other.close().await.expect("closed");
     fs::copy(&file, &copy).expect("copied");
     fs::rename(&copy, &file).expect("replaced");
     let replaced = Instant::now();
-    stage.expect_outage("users/users.db", "put it back, or stop this program, restore").await;
+    stage
+        .expect_outage(
+            "users/users.db",
+            "put it back, or stop this program, restore",
+        )
+        .await;
     stage.answers_if_none_after(replaced).await;
     fs::remove_file(stage.at("users.db-wal")).expect("removed");
     fs::remove_file(stage.at("users.db-shm")).expect("removed");
     let mut other = SqliteConnection::connect(&url).await.expect("opened");
     let sql = r#"INSERT INTO "user" (username, password, role) VALUES ('new', '', 'user')"#;
-    sqlx::raw_sql(sql).execute(&mut other).await.expect("inserted");
+    sqlx::raw_sql(sql)
+        .execute(&mut other)
+        .await
+        .expect("inserted");
     let folder = stage.stop().await;
-    assert!(folder.path().join("users/users.db-wal").exists(), "the log of another program");
+    assert!(
+        folder.path().join("users/users.db-wal").exists(),
+        "the log of another program"
+    );
     other.close().await.expect("closed");
     assert!(usernames(&file).await.contains("new"));
 }
@@ -174,7 +216,12 @@ async fn everything_acknowledged_is_in_a_file_that_was_away_for_a_while() {
     let mut stage = Stage::start().await;
     let (file, away) = (stage.at("users.db"), stage.at("away.db"));
     fs::rename(&file, &away).expect("moved");
-    stage.expect_outage("users/users.db", "put it back, or stop this program, restore").await;
+    stage
+        .expect_outage(
+            "users/users.db",
+            "put it back, or stop this program, restore",
+        )
+        .await;
     fs::rename(&away, &file).expect("moved back");
     stage.process.wait_for_readiness(200).await;
     TestUser::register(&stage.bearer, "afterwards").await;
@@ -193,7 +240,9 @@ async fn everything_acknowledged_is_in_the_file_after_a_stop_without_its_log_or_
         let name = format!("users.db{suffix}");
         fs::remove_file(stage.at(&name)).expect("removed");
         let removed = Instant::now();
-        stage.expect_outage(&name, "stop this program, which moves the log into").await;
+        stage
+            .expect_outage(&name, "stop this program, which moves the log into")
+            .await;
         let answers = stage.answers_if_none_after(removed).await;
         let folder = stage.stop().await;
         let stored = usernames(&folder.path().join("users/users.db")).await;

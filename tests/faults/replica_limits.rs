@@ -5,8 +5,9 @@ use serde_json::json;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const LIMIT: usize = 5;
-const NAMES: [&str; 12] =
-    ["ada", "ben", "cleo", "dan", "eve", "finn", "gil", "hal", "ivy", "jo", "kim", "leo"];
+const NAMES: [&str; 12] = [
+    "ada", "ben", "cleo", "dan", "eve", "finn", "gil", "hal", "ivy", "jo", "kim", "leo",
+];
 
 struct Deployment {
     replicas: Replicas,
@@ -36,9 +37,13 @@ impl Deployment {
         let created = AtomicU32::new(0);
         eventually("logins at every auth-service", async || {
             let number = created.fetch_add(1, Ordering::Relaxed);
-            self.register(gateway, &format!("extra {gateway} {number}")).await;
+            self.register(gateway, &format!("extra {gateway} {number}"))
+                .await;
             let now = self.logins().await;
-            now.iter().zip(&before).all(|(now, before)| now > before).then_some(())
+            now.iter()
+                .zip(&before)
+                .all(|(now, before)| now > before)
+                .then_some(())
         })
         .await;
     }
@@ -75,11 +80,21 @@ async fn limit_of_a_name_is_exact_over_three_replicas_and_two_gateways() {
         for guess in 0..LIMIT + 3 {
             let basic = Api::at(&deployment.gateways[guess % 2].address("basic"));
             answers.push(match guess % 3 {
-                0 => basic.with_basic(name, "wrong").get("/protected").await.status,
+                0 => {
+                    basic
+                        .with_basic(name, "wrong")
+                        .get("/protected")
+                        .await
+                        .status
+                }
                 _ => deployment.guess(guess, name).await,
             });
         }
-        assert_eq!(answers, [[401; LIMIT].as_slice(), &[429; 3]].concat(), "{name}");
+        assert_eq!(
+            answers,
+            [[401; LIMIT].as_slice(), &[429; 3]].concat(),
+            "{name}"
+        );
     }
 }
 
@@ -109,8 +124,14 @@ async fn losing_a_replica_moves_only_its_own_names() {
             assert_eq!(deployment.guess(0, name).await, 401, "{name}");
         }
         let after = deployment.logins().await;
-        let answered = after.iter().zip(&before).map(|(after, before)| after - before);
-        let home = answered.collect::<Vec<_>>().iter().position(|count| *count == LIMIT as u64);
+        let answered = after
+            .iter()
+            .zip(&before)
+            .map(|(after, before)| after - before);
+        let home = answered
+            .collect::<Vec<_>>()
+            .iter()
+            .position(|count| *count == LIMIT as u64);
         homes.push(home.unwrap_or_else(|| panic!("{name} has no home: {before:?} {after:?}")));
     }
     let lost = homes[0];
@@ -122,6 +143,10 @@ async fn losing_a_replica_moves_only_its_own_names() {
     .await;
     for (name, home) in NAMES.into_iter().zip(&homes).skip(1) {
         let expected = if *home == lost { 401 } else { 429 };
-        assert_eq!(deployment.guess(1, name).await, expected, "{name} of {homes:?}, lost {lost}");
+        assert_eq!(
+            deployment.guess(1, name).await,
+            expected,
+            "{name} of {homes:?}, lost {lost}"
+        );
     }
 }

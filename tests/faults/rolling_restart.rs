@@ -25,7 +25,10 @@ struct Clients {
 
 impl Clients {
     fn start(api: &Api) -> Self {
-        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (stop, answered) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicUsize::new(0)),
+        );
         let tasks = (0..8)
             .map(|_| {
                 let (api, stop, answered) = (api.clone(), Arc::clone(&stop), Arc::clone(&answered));
@@ -37,7 +40,11 @@ impl Clients {
                 })
             })
             .collect();
-        Self { stop, answered, tasks }
+        Self {
+            stop,
+            answered,
+            tasks,
+        }
     }
 
     async fn wait_for_responses(&self) {
@@ -57,7 +64,10 @@ impl Clients {
             failed += usize::from(task.await.is_err());
         }
         assert_eq!(failed, 0, "every request was answered with success");
-        let tried = [("replacements", 1), ("requests meanwhile", self.answered.load(Relaxed))];
+        let tried = [
+            ("replacements", 1),
+            ("requests meanwhile", self.answered.load(Relaxed)),
+        ];
         proof("restart", &tried, &[("failed", failed)]);
     }
 }
@@ -73,7 +83,10 @@ async fn replace(old: Process, new: &Process, proxy: &TcpProxy, listener: &str) 
 }
 
 async fn replacing_the_gateway_fails_no_request(setup: TestSetup) {
-    let mut app = setup.with("LAME_DUCK_SECONDS", LAME_DUCK_SECONDS).start().await;
+    let mut app = setup
+        .with("LAME_DUCK_SECONDS", LAME_DUCK_SECONDS)
+        .start()
+        .await;
     let admin = app.admin().await;
     let proxy = TcpProxy::to(app.gateway().socket_address("bearer"));
     let base = format!("http://{}", proxy.address());
@@ -86,7 +99,10 @@ async fn replacing_the_gateway_fails_no_request(setup: TestSetup) {
 }
 
 async fn replacing_auth_service_fails_no_request(setup: TestSetup) {
-    let mut app = setup.with("LAME_DUCK_SECONDS", LAME_DUCK_SECONDS).start().await;
+    let mut app = setup
+        .with("LAME_DUCK_SECONDS", LAME_DUCK_SECONDS)
+        .start()
+        .await;
     let admin = app.admin().await;
     let clients = Clients::start(&app.bearer.with_token(&admin.token));
     clients.wait_for_responses().await;

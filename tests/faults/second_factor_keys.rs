@@ -29,14 +29,21 @@ struct Stage {
 impl Stage {
     async fn new(store: Store) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        Self { store, folder, database: TestDatabase::create(store).await }
+        Self {
+            store,
+            folder,
+            database: TestDatabase::create(store).await,
+        }
     }
 
     /// Settings without any of second factors, and with these.
     fn settings(&self, setup: &TestSetup, with: &[(&str, &str)]) -> BTreeMap<String, String> {
         let mut settings = setup.auth_settings(&self.database.url());
         settings.remove(KEY);
-        settings.extend(with.iter().map(|(name, value)| ((*name).into(), (*value).into())));
+        settings.extend(
+            with.iter()
+                .map(|(name, value)| ((*name).into(), (*value).into())),
+        );
         settings
     }
 
@@ -44,7 +51,9 @@ impl Stage {
     async fn start(&self, with: &[(&str, &str)]) -> Process {
         let setup = TestSetup::all_in_one(self.store);
         let settings = self.settings(&setup, with);
-        Process::start(setup.auth_program(), &settings, self.folder.path()).ready().await
+        Process::start(setup.auth_program(), &settings, self.folder.path())
+            .ready()
+            .await
     }
 
     /// `rolegate` with these refuses to start, for want of a key.
@@ -54,8 +63,15 @@ impl Stage {
         let process = Process::start(setup.auth_program(), &settings, self.folder.path());
         let exit = process.ready_or_ended().await;
         let exit = exit.unwrap_or_else(|| panic!("it started with {with:?}"));
-        assert_eq!((exit.code, exit.stdout.as_str()), (Some(64), ""), "{with:?}: {exit:?}");
-        assert!(exit.stderr.contains("SECOND_FACTOR_KEY: "), "{with:?}: {exit:?}");
+        assert_eq!(
+            (exit.code, exit.stdout.as_str()),
+            (Some(64), ""),
+            "{with:?}: {exit:?}"
+        );
+        assert!(
+            exit.stderr.contains("SECOND_FACTOR_KEY: "),
+            "{with:?}: {exit:?}"
+        );
     }
 
     /// A user whose second factor is on.
@@ -69,7 +85,8 @@ impl Stage {
     /// Logs in with the code of now.
     async fn log_in(&self, process: &Process, (user, factor): &(TestUser, SecondFactor)) {
         self.database.forget_codes().await;
-        user.log_in_with_code(&bearer(process), &factor.code()).await;
+        user.log_in_with_code(&bearer(process), &factor.code())
+            .await;
     }
 }
 
@@ -82,22 +99,32 @@ async fn without_a_key_a_service_starts_and_nobody_can_begin_a_second_factor(sto
     let setup = TestSetup::split(store);
     let folder = stage.folder.path();
     // auth-service without a key, and with one that nobody may use.
-    for with in [&[][..], &[(KEY, SECOND_FACTOR_KEY), ("SECOND_FACTOR", "off")]] {
+    for with in [
+        &[][..],
+        &[(KEY, SECOND_FACTOR_KEY), ("SECOND_FACTOR", "off")],
+    ] {
         let settings = stage.settings(&setup, with);
-        let auth = Process::start(setup.auth_program(), &settings, folder).ready().await;
+        let auth = Process::start(setup.auth_program(), &settings, folder)
+            .ready()
+            .await;
         let settings = setup.gateway_settings(auth.socket_address("grpc"), None);
-        let gateway = Process::start(Program::Gateway, &settings, folder).ready().await;
+        let gateway = Process::start(Program::Gateway, &settings, folder)
+            .ready()
+            .await;
         let bearer = bearer(&gateway);
         let admin = TestUser::log_in(&bearer, "admin", ADMIN_PASSWORD).await;
         let own = bearer.with_token(&admin.token);
         for refused in [
-            own.post(PATH, &json!({ "current_password": ADMIN_PASSWORD })).await,
+            own.post(PATH, &json!({ "current_password": ADMIN_PASSWORD }))
+                .await,
             own.put(PATH, &json!({ "otp": "123456" })).await,
         ] {
             refused.expect_detail(400, "Second factors are not available.");
             refused.expect_header("rolegate-reason", Some("SECOND_FACTOR_UNAVAILABLE"));
         }
-        own.get(PATH).await.expect_json(200, &json!({ "enabled": false, "recovery_codes": 0 }));
+        own.get(PATH)
+            .await
+            .expect_json(200, &json!({ "enabled": false, "recovery_codes": 0 }));
         admin.try_code(&bearer, "123456").await.expect(200);
     }
 }

@@ -40,7 +40,13 @@ impl Replicas {
         settings.insert("POSTS_DATABASE_URL".to_owned(), posts);
         let a = start(&setup, &settings).await;
         let b = start(&setup, &settings).await;
-        Self { a, b, setup, settings, database }
+        Self {
+            a,
+            b,
+            setup,
+            settings,
+            database,
+        }
     }
 
     fn apis(&self) -> [Api; 2] {
@@ -72,7 +78,9 @@ impl Replicas {
 }
 
 async fn start(setup: &TestSetup, settings: &BTreeMap<String, String>) -> Process {
-    Process::start(setup.auth_program(), settings, &std::env::temp_dir()).ready().await
+    Process::start(setup.auth_program(), settings, &std::env::temp_dir())
+        .ready()
+        .await
 }
 
 fn bearer(process: &Process) -> Api {
@@ -80,7 +88,10 @@ fn bearer(process: &Process) -> Api {
 }
 
 async fn expect_good(api: &Api, session: &OpaqueToken) {
-    api.with_token(&session.token).get("/profile").await.expect(200);
+    api.with_token(&session.token)
+        .get("/profile")
+        .await
+        .expect(200);
 }
 
 async fn expect_ended(api: &Api, session: &OpaqueToken) {
@@ -102,7 +113,11 @@ async fn a_session_is_good_and_ended_at_the_other_replica_with_the_next_request(
                 let (own, id) = (a.with_token(&user.token), session.id);
                 match number % 3 {
                     0 => a.with_token(&session.token).log_out().await,
-                    1 => drop(own.delete(&format!("/profile/sessions/{id}")).await.expect(200)),
+                    1 => drop(
+                        own.delete(&format!("/profile/sessions/{id}"))
+                            .await
+                            .expect(200),
+                    ),
                     _ => drop(own.delete("/profile/sessions").await.expect(200)),
                 }
                 expect_ended(b, &session).await;
@@ -115,8 +130,10 @@ async fn a_session_is_good_and_ended_at_the_other_replica_with_the_next_request(
 async fn a_session_that_is_used_at_one_replica_only_is_not_idle_for_the_other(store: Store) {
     let mut replicas = Replicas::start(store).await;
     let user = TestUser::register(&bearer(&replicas.a), "ann").await;
-    let (in_use, idle) =
-        (user.session(&bearer(&replicas.a)).await, user.session(&bearer(&replicas.a)).await);
+    let (in_use, idle) = (
+        user.session(&bearer(&replicas.a)).await,
+        user.session(&bearer(&replicas.a)).await,
+    );
     for _ in 0..3 {
         replicas.age_sessions().await;
         expect_good(&bearer(&replicas.a), &in_use).await;
@@ -153,14 +170,20 @@ async fn no_session_that_is_made_beside_a_new_password_or_a_disabling_is_left(st
         let path = format!("/users/{}", user.id);
         let set_disabled = async |disabled: bool| {
             let request = admin.request(Method::PATCH, &path);
-            admin.send(request.json(&json!({ "disabled": disabled }))).await.expect(200);
+            admin
+                .send(request.json(&json!({ "disabled": disabled })))
+                .await
+                .expect(200);
         };
         let change = async {
             if round % 2 == 0 {
                 return set_disabled(true).await;
             }
             let password = json!({ "password": "new" });
-            admin.put(&format!("{path}/password"), &password).await.expect(200);
+            admin
+                .put(&format!("{path}/password"), &password)
+                .await
+                .expect(200);
         };
         let body = json!({ "username": user.username, "password": user.password });
         let (created, ()) =
@@ -170,7 +193,10 @@ async fn no_session_that_is_made_beside_a_new_password_or_a_disabling_is_left(st
             assert!([201, 401].contains(&created.status), "{created}");
             if created.status == 201 {
                 count += 1;
-                let token = created.json()["token"].as_str().expect("a token").to_owned();
+                let token = created.json()["token"]
+                    .as_str()
+                    .expect("a token")
+                    .to_owned();
                 a.with_token(&token).get("/profile").await.expect(401);
             }
         }

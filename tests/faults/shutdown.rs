@@ -12,7 +12,10 @@ for_all_deployments!(
     lame_duck_is_not_ready_but_serves_and_closes_connections,
     logins_in_flight_finish,
 );
-for_two_deployments!(idle_process_exits_with_0, second_signal_ends_the_lame_duck_time);
+for_two_deployments!(
+    idle_process_exits_with_0,
+    second_signal_ends_the_lame_duck_time
+);
 for_split_deployments!(stopping_auth_service_finishes_the_calls_of_the_gateway);
 
 async fn lame_duck_is_not_ready_but_serves_and_closes_connections(setup: TestSetup) {
@@ -21,16 +24,30 @@ async fn lame_duck_is_not_ready_but_serves_and_closes_connections(setup: TestSet
     let ann = app.user("ann").await;
     let ops = Api::at(&app.gateway().address("ops"));
     app.gateway().wait_for_readiness(200).await;
-    app.bearer.get("/public").await.expect(200).expect_header("connection", None);
+    app.bearer
+        .get("/public")
+        .await
+        .expect(200)
+        .expect_header("connection", None);
     app.gateway().terminate();
     app.gateway().wait_for_readiness(503).await;
     ops.get("/livez").await.expect(200);
     let response = app.bearer.get("/public").await;
-    response.expect(200).expect_header("connection", Some("close"));
+    response
+        .expect(200)
+        .expect_header("connection", Some("close"));
     let response = app.bearer.with_token(&ann.token).get("/profile").await;
-    response.expect(200).expect_header("connection", Some("close"));
-    let response = app.basic.with_basic("ann", &ann.password).get("/protected").await;
-    response.expect(200).expect_header("connection", Some("close"));
+    response
+        .expect(200)
+        .expect_header("connection", Some("close"));
+    let response = app
+        .basic
+        .with_basic("ann", &ann.password)
+        .get("/protected")
+        .await;
+    response
+        .expect(200)
+        .expect_header("connection", Some("close"));
 }
 
 async fn second_signal_ends_the_lame_duck_time(setup: TestSetup) {
@@ -39,7 +56,9 @@ async fn second_signal_ends_the_lame_duck_time(setup: TestSetup) {
     let (processes, _database) = app.into_processes();
     for process in processes.into_iter().rev() {
         process.terminate();
-        process.logs("the first signal", |line| line.contains("stopping")).await;
+        process
+            .logs("the first signal", |line| line.contains("stopping"))
+            .await;
         process.wait_for_readiness(503).await;
         process.interrupt();
         assert_eq!(process.exit().await.code, Some(130));
@@ -50,7 +69,11 @@ const LOGINS: u8 = 4;
 
 /// Starts logins, and returns when auth-service is hashing or queueing all of them.
 async fn logins_in_flight(setup: TestSetup) -> (TestApp, Vec<JoinHandle<TestResponse>>) {
-    let app = setup.with_hash_time(Duration::from_secs(1)).await.start().await;
+    let app = setup
+        .with_hash_time(Duration::from_secs(1))
+        .await
+        .start()
+        .await;
     let log_in = |_| {
         let api = app.bearer.clone();
         let body = json!({ "username": "admin", "password": ADMIN_PASSWORD });
@@ -59,10 +82,15 @@ async fn logins_in_flight(setup: TestSetup) -> (TestApp, Vec<JoinHandle<TestResp
     let logins: Vec<_> = (0..LOGINS).map(log_in).collect();
     let ops = Api::at(&app.auth().address("ops"));
     eventually("logins in flight", async || {
-        assert!(!logins.iter().any(JoinHandle::is_finished), "a login was faster than /metrics");
+        assert!(
+            !logins.iter().any(JoinHandle::is_finished),
+            "a login was faster than /metrics"
+        );
         let metrics = ops.get("/metrics").await.expect(200).body.clone();
         let gauge = |name: &str| {
-            metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok())
+            metrics
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok())
         };
         let waiting = gauge("rolegate_hashing_queued_jobs ").expect("a gauge");
         let hashing = gauge("rolegate_hashing_busy_lanes ").expect("a gauge");

@@ -40,15 +40,23 @@ async fn expect_waiting(process: &Process) {
         let log = process.stderr();
         let line = log.lines().find(|line| line.contains("serving /livez"))?;
         let (_, address) = line.split_once("address=")?;
-        address.split_whitespace().next().map(|address| format!("http://{address}"))
+        address
+            .split_whitespace()
+            .next()
+            .map(|address| format!("http://{address}"))
     });
     let probes = Api::at(&probes.await);
     probes.get("/livez").await.expect(200);
-    assert_eq!(probes.get("/readyz").await.expect(503).body, "waiting for the database\n");
+    assert_eq!(
+        probes.get("/readyz").await.expect(503).body,
+        "waiting for the database\n"
+    );
 }
 
 async fn expect_lines(process: &Process, text: &str) {
-    process.logs(text, |line| line.contains(WAITS) && line.contains(text)).await;
+    process
+        .logs(text, |line| line.contains(WAITS) && line.contains(text))
+        .await;
 }
 
 fn folder() -> TempDir {
@@ -101,7 +109,10 @@ async fn start_behind_a_migration_lock_leaves_no_queue_at_the_server() {
     }
     let sql = "SELECT count(*) FROM pg_locks JOIN pg_database ON oid = database
         WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()";
-    let queued: i64 = sqlx::query_scalar(sql).fetch_one(&mut holder).await.expect("counted");
+    let queued: i64 = sqlx::query_scalar(sql)
+        .fetch_one(&mut holder)
+        .await
+        .expect("counted");
     assert!(queued <= 3, "{queued} sessions of 3 programs wait");
     holder.close().await.expect("unlocked");
     for server in servers {
@@ -112,12 +123,21 @@ async fn start_behind_a_migration_lock_leaves_no_queue_at_the_server() {
 #[tokio::test]
 async fn migration_that_meets_a_lock_is_tried_again() {
     let (database, folder) = (TestDatabase::create(Store::Postgres).await, folder());
-    let mut holder = PgConnection::connect(&database.url()).await.expect("connected");
+    let mut holder = PgConnection::connect(&database.url())
+        .await
+        .expect("connected");
     let mut transaction = holder.begin().await.expect("begun");
     let sql = r#"CREATE TABLE "user" (id integer)"#;
-    sqlx::raw_sql(sql).execute(&mut *transaction).await.expect("created");
+    sqlx::raw_sql(sql)
+        .execute(&mut *transaction)
+        .await
+        .expect("created");
     let setup = TestSetup::split(Store::Postgres);
-    let server = start(setup.auth_program(), setup.auth_settings(&database.url()), folder.path());
+    let server = start(
+        setup.auth_program(),
+        setup.auth_settings(&database.url()),
+        folder.path(),
+    );
     expect_lines(&server, "another session holds a lock").await;
     transaction.rollback().await.expect("rolled back");
     server.ready().await.wait_for_readiness(200).await;
@@ -126,11 +146,23 @@ async fn migration_that_meets_a_lock_is_tried_again() {
 async fn start_that_cannot_seed_the_admin_tries_again(store: Store) {
     let (database, folder) = (TestDatabase::create(store).await, folder());
     let settings = BTreeMap::from([("DATABASE_URL".to_owned(), database.url())]);
-    let exit = Process::run(Program::AuthService, &["migrate"], &settings, folder.path(), "").await;
+    let exit = Process::run(
+        Program::AuthService,
+        &["migrate"],
+        &settings,
+        folder.path(),
+        "",
+    )
+    .await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     let setup = TestSetup::split(store);
-    let server =
-        || start(setup.auth_program(), setup.auth_settings(&database.url()), folder.path());
+    let server = || {
+        start(
+            setup.auth_program(),
+            setup.auth_settings(&database.url()),
+            folder.path(),
+        )
+    };
     let server = match store {
         Store::Postgres => {
             let lock = database.lock(r#""user""#).await;
@@ -141,8 +173,13 @@ async fn start_that_cannot_seed_the_admin_tries_again(store: Store) {
             server
         }
         Store::Sqlite => {
-            let mut holder = SqliteConnection::connect(&database.url()).await.expect("opened");
-            sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut holder).await.expect("locked");
+            let mut holder = SqliteConnection::connect(&database.url())
+                .await
+                .expect("opened");
+            sqlx::raw_sql("BEGIN IMMEDIATE")
+                .execute(&mut holder)
+                .await
+                .expect("locked");
             let server = server();
             expect_lines(&server, "").await;
             expect_waiting(&server).await;
@@ -164,9 +201,16 @@ async fn start_beside_a_program_that_locks_the_file_tries_again() {
         .await
         .expect("opened");
     // Not yet in WAL mode, to which the start has to switch it.
-    sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut holder).await.expect("locked");
+    sqlx::raw_sql("BEGIN IMMEDIATE")
+        .execute(&mut holder)
+        .await
+        .expect("locked");
     let setup = TestSetup::split(Store::Sqlite);
-    let server = start(setup.auth_program(), setup.auth_settings(&database.url()), folder.path());
+    let server = start(
+        setup.auth_program(),
+        setup.auth_settings(&database.url()),
+        folder.path(),
+    );
     expect_lines(&server, "").await;
     expect_waiting(&server).await;
     holder.close().await.expect("unlocked");
@@ -179,7 +223,11 @@ async fn start_behind_the_lock_file_of_another_process_says_so() {
     let lock = File::create(database.file().with_extension("db.lock")).expect("created");
     lock.lock().expect("locked");
     let setup = TestSetup::split(Store::Sqlite);
-    let server = start(setup.auth_program(), setup.auth_settings(&database.url()), folder.path());
+    let server = start(
+        setup.auth_program(),
+        setup.auth_settings(&database.url()),
+        folder.path(),
+    );
     expect_waiting(&server).await;
     expect_lines(&server, "another process").await;
     drop(lock);

@@ -14,12 +14,18 @@ async fn write_reported_as_failed_is_not_applied_later() {
     let mut others = Vec::new();
     for url in [app.database.url(), app.database.posts_url()] {
         let mut other = SqliteConnection::connect(&url).await.expect("opened");
-        sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.expect("locked");
+        sqlx::query("BEGIN IMMEDIATE")
+            .execute(&mut other)
+            .await
+            .expect("locked");
         others.push(other);
     }
     let user = |name: &str| json!({ "username": name, "password": "open sesame" });
-    let (ann, draft_of_second, other_password) =
-        (user("ann"), draft("Second"), json!({ "password": "another one" }));
+    let (ann, draft_of_second, other_password) = (
+        user("ann"),
+        draft("Second"),
+        json!({ "password": "another one" }),
+    );
     let path = format!("/users/{}/password", zoe.id);
     let (registered, posted, set) = tokio::join!(
         app.bearer.post("/register", &ann),
@@ -43,5 +49,9 @@ async fn write_reported_as_failed_is_not_applied_later() {
         .map(|post| post["title"].clone())
         .collect();
     assert_eq!(titles, ["First", "Third"]);
-    app.bearer.with_token(&zoe.token).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&zoe.token)
+        .get("/profile")
+        .await
+        .expect(200);
 }

@@ -32,14 +32,18 @@ impl Servers {
             e2e::postgres::role_of(&url, &user.username).await.map(drop)
         })
         .await;
-        self.standby.execute("postgres", "SELECT pg_wal_replay_pause()").await;
+        self.standby
+            .execute("postgres", "SELECT pg_wal_replay_pause()")
+            .await;
     }
 }
 
 /// Concurrent requests, each of which needs the stored user.
 async fn read_role(app: &TestApp, user: &TestUser, session: &str) -> Vec<TestResponse> {
-    let (bearer, basic) =
-        (app.bearer.with_token(&user.token), app.basic.with_basic(&user.username, &user.password));
+    let (bearer, basic) = (
+        app.bearer.with_token(&user.token),
+        app.basic.with_basic(&user.username, &user.password),
+    );
     let mut responses = join_all((0..20).map(|_| bearer.get("/profile"))).await;
     let by_session = app.bearer.with_token(session);
     responses.extend(join_all((0..20).map(|_| by_session.get("/profile"))).await);
@@ -58,13 +62,21 @@ fn expect_outage(responses: &[TestResponse]) {
 
 async fn connection_to_a_standby_answers_no_request(setup: TestSetup) {
     let servers = Servers::start();
-    let mut app = setup.on_server(servers.primary.url()).with_database_proxy().start().await;
+    let mut app = setup
+        .on_server(servers.primary.url())
+        .with_database_proxy()
+        .start()
+        .await;
     let user = app.user("reader").await;
     let session = user.session(&app.bearer).await.token;
     servers.pause_replay_after(&app, &user).await;
     app.database.set_role("reader", "author").await;
     app.database_proxy().cut();
-    app.bearer.with_token(&user.token).get("/profile").await.expect(503);
+    app.bearer
+        .with_token(&user.token)
+        .get("/profile")
+        .await
+        .expect(503);
     app.database_proxy().retarget(servers.standby.address());
     app.database_proxy().open();
     expect_outage(&read_role(&app, &user, &session).await);
@@ -91,12 +103,17 @@ async fn session_that_a_pooler_continues_on_a_standby_answers_no_request() {
     let user = app.user("reader").await;
     let proxy = MovingProxy::start(servers.primary.address(), servers.standby.address()).await;
     // Another auth-service, whose sessions the proxy keeps.
-    let url = format!("{}?sslmode=disable", app.database.url_through(proxy.address()));
+    let url = format!(
+        "{}?sslmode=disable",
+        app.database.url_through(proxy.address())
+    );
     let folder = std::env::temp_dir();
     let auth = Process::start(setup.auth_program(), &setup.auth_settings(&url), &folder);
     let auth = auth.ready().await;
     let settings = setup.gateway_settings(auth.socket_address("grpc"), None);
-    let gateway = Process::start(e2e::Program::Gateway, &settings, &folder).ready().await;
+    let gateway = Process::start(e2e::Program::Gateway, &settings, &folder)
+        .ready()
+        .await;
     let api = e2e::Api::at(&gateway.address("bearer")).with_token(&user.token);
     eventually("the first decision", async || {
         (api.get("/profile").await.status == 200).then_some(())
@@ -110,7 +127,10 @@ async fn session_that_a_pooler_continues_on_a_standby_answers_no_request() {
     proxy.move_sessions().await;
     let after = join_all((0..20).map(|_| api.get("/profile"))).await;
     // The first statement on the standby fails; the connections after it are to the primary.
-    assert!(after.iter().any(|response| response.status == 503), "{after:?}");
+    assert!(
+        after.iter().any(|response| response.status == 503),
+        "{after:?}"
+    );
     for response in &after {
         let is_fresh = response.status == 200 && response.json()["role"] == "author";
         assert!(is_fresh || response.status == 503, "{response}");

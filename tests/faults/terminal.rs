@@ -20,11 +20,18 @@ const ESCAPE: char = '\x1b';
 /// Both ends of a new pseudo-terminal: the user's and the program's.
 fn terminal() -> (File, File) {
     let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&user).and_then(|()| unlockpt(&user)).expect("accessible");
+    grantpt(&user)
+        .and_then(|()| unlockpt(&user))
+        .expect("accessible");
     let path = ptsname(&user, Vec::new()).expect("it has a name");
     let mut options = File::options();
-    options.read(true).write(true).custom_flags(NO_CONTROLLING_TERMINAL);
-    let program = options.open(OsStr::from_bytes(path.as_bytes())).expect("opened");
+    options
+        .read(true)
+        .write(true)
+        .custom_flags(NO_CONTROLLING_TERMINAL);
+    let program = options
+        .open(OsStr::from_bytes(path.as_bytes()))
+        .expect("opened");
     (File::from(user), program)
 }
 
@@ -57,7 +64,11 @@ async fn run(program: Program, settings: &BTreeMap<String, String>, line: &'stat
     });
     let seen = within_bounds(line, reading).await.expect("it was read");
     child.kill().await.expect("ended");
-    assert!(seen.contains(line), "{}: no {line:?} in\n{seen}", program.name());
+    assert!(
+        seen.contains(line),
+        "{}: no {line:?} in\n{seen}",
+        program.name()
+    );
     seen
 }
 
@@ -82,10 +93,14 @@ async fn log_on_a_terminal_has_colours_unless_it_is_json_or_no_color_is_set() {
 
 #[tokio::test]
 async fn every_program_starts_on_a_terminal_without_complaint() {
-    let (users, posts) =
-        (TestDatabase::create(Store::Sqlite).await, TestDatabase::create(Store::Sqlite).await);
-    let (split, whole) =
-        (TestSetup::split(Store::Sqlite), TestSetup::all_in_one(Store::Sqlite).with_real_hashes());
+    let (users, posts) = (
+        TestDatabase::create(Store::Sqlite).await,
+        TestDatabase::create(Store::Sqlite).await,
+    );
+    let (split, whole) = (
+        TestSetup::split(Store::Sqlite),
+        TestSetup::all_in_one(Store::Sqlite).with_real_hashes(),
+    );
     let nowhere = "127.0.0.1:1".parse().expect("an address");
     let log = |mut settings: BTreeMap<String, String>| {
         settings.insert("RUST_LOG".to_owned(), "debug".to_owned());
@@ -93,14 +108,23 @@ async fn every_program_starts_on_a_terminal_without_complaint() {
     };
     for (program, settings) in [
         (Program::AuthService, split.auth_settings(&users.url())),
-        (Program::PostsService, split.posts_settings(&posts.posts_url(), nowhere)),
+        (
+            Program::PostsService,
+            split.posts_settings(&posts.posts_url(), nowhere),
+        ),
         (Program::Gateway, split.gateway_settings(nowhere, None)),
         (Program::Rolegate, whole.auth_settings(&users.url())),
     ] {
         let seen = run(program, &log(settings), "/livez").await;
         let first = seen.lines().next().unwrap_or_default();
-        assert!(!seen.contains("panicked") && !seen.contains("`ansi`"), "{seen}");
-        assert!(first.contains("DEBUG") || first.contains("Rolegate"), "{seen}");
+        assert!(
+            !seen.contains("panicked") && !seen.contains("`ansi`"),
+            "{seen}"
+        );
+        assert!(
+            first.contains("DEBUG") || first.contains("Rolegate"),
+            "{seen}"
+        );
     }
 }
 
@@ -137,10 +161,17 @@ async fn converse(
                 next = dialogue.next();
             }
         }
-        assert_eq!(next, None, "no such question in {}", String::from_utf8_lossy(&seen));
+        assert_eq!(
+            next,
+            None,
+            "no such question in {}",
+            String::from_utf8_lossy(&seen)
+        );
         String::from_utf8_lossy(&seen).into_owned()
     });
-    let seen = within_bounds("the end of the command", talking).await.expect("it was read");
+    let seen = within_bounds("the end of the command", talking)
+        .await
+        .expect("it was read");
     (child.wait().await.expect("ended").code(), seen)
 }
 
@@ -165,16 +196,30 @@ async fn a_password_is_typed_twice_and_never_shown() {
     let (database, settings) = with_ann().await;
     let before = database.user("ann").await.expect("stored").password;
     let reset = ["user", "reset-password", "ann"];
-    let (code, seen) =
-        converse(&reset, &settings, &[(FIRST, "open-one"), (AGAIN, "open-two")]).await;
+    let (code, seen) = converse(
+        &reset,
+        &settings,
+        &[(FIRST, "open-one"), (AGAIN, "open-two")],
+    )
+    .await;
     assert_eq!(code, Some(64), "{seen}");
-    assert!(seen.contains("new password: was not typed the same twice"), "{seen}");
+    assert!(
+        seen.contains("new password: was not typed the same twice"),
+        "{seen}"
+    );
     assert!(!seen.contains("open-"), "it is shown: {seen}");
     assert_eq!(database.user("ann").await.expect("stored").password, before);
-    let (code, seen) =
-        converse(&reset, &settings, &[(FIRST, "open-one"), (AGAIN, "open-one")]).await;
+    let (code, seen) = converse(
+        &reset,
+        &settings,
+        &[(FIRST, "open-one"), (AGAIN, "open-one")],
+    )
+    .await;
     assert_eq!(code, Some(0), "{seen}");
-    assert!(seen.contains("has the new password now") && !seen.contains("open-"), "{seen}");
+    assert!(
+        seen.contains("has the new password now") && !seen.contains("open-"),
+        "{seen}"
+    );
     assert_ne!(database.user("ann").await.expect("stored").password, before);
 }
 

@@ -10,7 +10,11 @@ pub(crate) async fn expect_once(process: &Process, text: &str, cause: &str) {
     let is_it = |line: &str| line.contains("WARN") && line.contains(text) && line.contains(cause);
     process.logs(cause, is_it).await;
     let log = process.stderr();
-    assert_eq!(log.lines().filter(|line| is_it(line)).count(), 1, "not once: {log}");
+    assert_eq!(
+        log.lines().filter(|line| is_it(line)).count(),
+        1,
+        "not once: {log}"
+    );
 }
 
 /// A gateway of its own, which calls this URL. Waits until it has tried several times.
@@ -19,11 +23,14 @@ async fn gateway(app: &TestApp, url: &str, tls: &[(&str, String)]) -> (Process, 
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()))
         .into();
     settings.insert("AUTH_SERVICE_URL".to_owned(), url.to_owned());
-    let tls =
-        tls.iter().map(|(name, value)| (format!("AUTH_CLIENT_TLS_{name}_FILE"), value.clone()));
+    let tls = tls
+        .iter()
+        .map(|(name, value)| (format!("AUTH_CLIENT_TLS_{name}_FILE"), value.clone()));
     settings.extend(tls);
     let folder = std::env::temp_dir();
-    let gateway = Process::start(Program::Gateway, &settings, &folder).ready().await;
+    let gateway = Process::start(Program::Gateway, &settings, &folder)
+        .ready()
+        .await;
     let bearer = e2e::Api::at(&gateway.address("bearer"));
     let login = serde_json::json!({ "username": "admin", "password": ADMIN_PASSWORD });
     for _ in 0..20 {
@@ -96,8 +103,16 @@ async fn an_auth_service_that_is_not_up_yet_is_connection_refused_also_with_tls(
     let ca = [("CA", certified.authority.file().display().to_string())];
     for (scheme, tls) in [("https", &ca[..]), ("http", &[])] {
         let (gateway, doctor) = gateway(&app, &format!("{scheme}://{address}"), tls).await;
-        expect_once(&gateway, "no connection to auth-service", "connection refused").await;
-        assert!(doctor.contains("does not answer: connection refused"), "{doctor}");
+        expect_once(
+            &gateway,
+            "no connection to auth-service",
+            "connection refused",
+        )
+        .await;
+        assert!(
+            doctor.contains("does not answer: connection refused"),
+            "{doctor}"
+        );
         assert!(!gateway.stderr().contains("secure"), "{}", gateway.stderr());
     }
 }
@@ -114,8 +129,12 @@ async fn a_reload_names_the_settings_and_their_files() {
     let server = format!("AUTH_TLS_CERT_FILE={}", own.certificate.display());
     let client = format!("AUTH_CLIENT_TLS_KEY_FILE={}", caller.key.display());
     let is_reload = |line: &str| line.contains("reloaded the certificates of");
-    app.auth().logs(&server, |line| is_reload(line) && line.contains(&server)).await;
-    app.gateway().logs(&client, |line| is_reload(line) && line.contains(&client)).await;
+    app.auth()
+        .logs(&server, |line| is_reload(line) && line.contains(&server))
+        .await;
+    app.gateway()
+        .logs(&client, |line| is_reload(line) && line.contains(&client))
+        .await;
     std::fs::write(&caller.key, "no key").expect("written");
     app.gateway().reload();
     let kept = |line: &str| line.contains("cannot reload") && line.contains(&client);

@@ -31,7 +31,11 @@ impl Certified {
         let authority = Authority::new();
         let own = authority.issue("own", &["127.0.0.1", "localhost"], Validity::Current);
         let caller = authority.issue("gateway", &[], Validity::Current);
-        Self { authority, own, caller }
+        Self {
+            authority,
+            own,
+            caller,
+        }
     }
 
     pub(crate) fn of(&self, setup: TestSetup) -> TestSetup {
@@ -75,7 +79,10 @@ impl Port {
             }
             Self::Posts => {
                 let mut client = PostServiceClient::new(channel);
-                client.list_posts(ListPostsRequest::default()).await.map(drop)
+                client
+                    .list_posts(ListPostsRequest::default())
+                    .await
+                    .map(drop)
             }
         }
     }
@@ -84,9 +91,14 @@ impl Port {
     /// verified its certificate, so that only a response is proof.
     async fn everything(self, channel: &Channel) -> [Result<(), Status>; 3] {
         let call = self.call(channel.clone()).await;
-        let health = HealthClient::new(channel.clone()).check(HealthCheckRequest::default()).await;
+        let health = HealthClient::new(channel.clone())
+            .check(HealthCheckRequest::default())
+            .await;
         let question = Some(ListServices(String::new()));
-        let question = ServerReflectionRequest { host: String::new(), message_request: question };
+        let question = ServerReflectionRequest {
+            host: String::new(),
+            message_request: question,
+        };
         let mut reflection = ServerReflectionClient::new(channel.clone());
         let reflection = async {
             let responses = reflection.server_reflection_info(once(question)).await?;
@@ -108,7 +120,9 @@ impl Port {
         tls: Option<ClientTlsConfig>,
         client: &str,
     ) {
-        let Ok(channel) = channel(address, tls).await else { return };
+        let Ok(channel) = channel(address, tls).await else {
+            return;
+        };
         for response in self.everything(&channel).await {
             let status = response.expect_err(client);
             assert!(
@@ -120,7 +134,11 @@ impl Port {
 }
 
 pub(crate) fn login_request(password: &str) -> LoginRequest {
-    LoginRequest { username: "admin".to_owned(), password: password.to_owned(), otp: None }
+    LoginRequest {
+        username: "admin".to_owned(),
+        password: password.to_owned(),
+        otp: None,
+    }
 }
 
 /// A connection of a generated client.
@@ -132,5 +150,8 @@ pub(crate) async fn channel(
     if let Some(tls) = tls {
         endpoint = endpoint.tls_config(tls).expect("good certificates");
     }
-    endpoint.connect().await.map_err(|error| format!("{error:?}"))
+    endpoint
+        .connect()
+        .await
+        .map_err(|error| format!("{error:?}"))
 }

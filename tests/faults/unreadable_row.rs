@@ -23,7 +23,10 @@ async fn row_that_cannot_be_decoded_fails_only_the_requests_of_its_user(setup: T
             }
         })
         .await;
-    let (of_ann, of_bob) = (app.bearer.with_token(&ann.token), app.bearer.with_token(&bob.token));
+    let (of_ann, of_bob) = (
+        app.bearer.with_token(&ann.token),
+        app.bearer.with_token(&bob.token),
+    );
     for _ in 0..5 {
         let requests = (0..REQUESTS).map(async |number| {
             let is_of_bob = number % 4 == 0;

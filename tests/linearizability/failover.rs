@@ -59,7 +59,11 @@ async fn roles_are_linearizable_through_failovers() {
     let password = setting("FAILOVER_ADMIN_PASSWORD");
     let admin = TestUser::log_in(&gateways[0], "admin", &password).await;
     let stop = setting("FAILOVER_STOP").into();
-    let scenario = Arc::new(Scenario { gateways, admin, stop });
+    let scenario = Arc::new(Scenario {
+        gateways,
+        admin,
+        stop,
+    });
 
     let mut subjects = JoinSet::new();
     for number in 0..PAUSES.len() {
@@ -73,7 +77,10 @@ async fn roles_are_linearizable_through_failovers() {
     report(&all, &lost);
     assert!(all.checked.unambiguous > 1000, "too few reads");
     if setting("FAILOVER_READS") == "primary" {
-        assert!(!all.checked.stale.is_empty(), "the checker found no stale read");
+        assert!(
+            !all.checked.stale.is_empty(),
+            "the checker found no stale read"
+        );
     } else {
         assert_eq!((all.checked.stale.len(), lost.len()), (0, 0));
     }
@@ -88,8 +95,12 @@ impl Scenario {
         let mut outcome = Outcome::default();
         while !self.has_ended() {
             let name = format!("subject {number} {}", outcome.epochs.len());
-            let Some(user) = self.register(&name, number, &mut outcome).await else { break };
-            let Some(session) = self.make_session(&user, number, &mut outcome).await else { break };
+            let Some(user) = self.register(&name, number, &mut outcome).await else {
+                break;
+            };
+            let Some(session) = self.make_session(&user, number, &mut outcome).await else {
+                break;
+            };
             self.run_epoch(user, session, number, &mut outcome).await;
         }
         outcome
@@ -123,7 +134,10 @@ impl Scenario {
                 let login = api.post("/login", &body).await;
                 match login.status {
                     200 => return Some(TestUser::of_login(&login, &name, password)),
-                    401 => outcome.checked.stale.push(format!("{login} after {registered}")),
+                    401 => outcome
+                        .checked
+                        .stale
+                        .push(format!("{login} after {registered}")),
                     _ => outcome.unavailable(&login),
                 }
             }
@@ -141,7 +155,9 @@ impl Scenario {
         let body = json!({ "username": user.username, "password": user.password });
         while !self.has_ended() {
             turn += 1;
-            let made = self.gateways[turn % self.gateways.len()].post("/sessions", &body).await;
+            let made = self.gateways[turn % self.gateways.len()]
+                .post("/sessions", &body)
+                .await;
             match made.status {
                 201 => return made.json()["token"].as_str().map(str::to_owned),
                 401 => outcome.checked.stale.push(format!("{made}")),
@@ -159,9 +175,19 @@ impl Scenario {
         outcome: &mut Outcome,
     ) {
         let now = Instant::now();
-        let first = |role| vec![Change { began: now, acknowledged: Some(now), role }];
-        let mut epoch =
-            Epoch { user, changes: first("user"), session, session_changes: first(GOOD) };
+        let first = |role| {
+            vec![Change {
+                began: now,
+                acknowledged: Some(now),
+                role,
+            }]
+        };
+        let mut epoch = Epoch {
+            user,
+            changes: first("user"),
+            session,
+            session_changes: first(GOOD),
+        };
         let ended = Arc::new(AtomicBool::new(false));
         let (mut readers, mut session_readers) = (JoinSet::new(), JoinSet::new());
         for api in &self.gateways {
@@ -169,7 +195,11 @@ impl Scenario {
             session_readers.spawn(read(api.with_token(&epoch.session), Arc::clone(&ended)));
         }
         let path = format!("/users/{}/role", epoch.user.id);
-        while !self.has_ended() && epoch.changes.iter().all(|change| change.acknowledged.is_some())
+        while !self.has_ended()
+            && epoch
+                .changes
+                .iter()
+                .all(|change| change.acknowledged.is_some())
         {
             sleep(Duration::from_millis(PAUSES[number])).await;
             let turn = epoch.changes.len();
@@ -179,7 +209,11 @@ impl Scenario {
             let began = Instant::now();
             let changed = api.put(&path, &json!({ "role": role })).await;
             let acknowledged = (changed.status == 200).then(Instant::now);
-            epoch.changes.push(Change { began, acknowledged, role });
+            epoch.changes.push(Change {
+                began,
+                acknowledged,
+                role,
+            });
             match changed.status {
                 200 => outcome.confirmed_changes += 1,
                 // Every server that may decide knows the admin and the user.
@@ -187,8 +221,11 @@ impl Scenario {
                 _ => outcome.unavailable(&changed),
             }
         }
-        outcome.unconfirmed_changes +=
-            epoch.changes.iter().filter(|change| change.acknowledged.is_none()).count();
+        outcome.unconfirmed_changes += epoch
+            .changes
+            .iter()
+            .filter(|change| change.acknowledged.is_none())
+            .count();
         let end = self.end_session(epoch.user.id, number, outcome).await;
         epoch.session_changes.push(end);
         sleep(LAST_READS).await;
@@ -203,7 +240,11 @@ impl Scenario {
         all.clear();
         for (mut reads, unavailable) in session_readers.join_all().await {
             all.extend_from_slice(&reads);
-            let roles: Vec<_> = reads.iter().filter(|read| read.role != ABSENT).cloned().collect();
+            let roles: Vec<_> = reads
+                .iter()
+                .filter(|read| read.role != ABSENT)
+                .cloned()
+                .collect();
             outcome.checked.add(check(&epoch.changes, &roles));
             for read in &mut reads {
                 if read.role != ABSENT {
@@ -227,13 +268,21 @@ impl Scenario {
             let answer = api.delete(&format!("/users/{user}/sessions")).await;
             match answer.status {
                 200 => {
-                    return Change { began, acknowledged: Some(Instant::now()), role: ABSENT };
+                    return Change {
+                        began,
+                        acknowledged: Some(Instant::now()),
+                        role: ABSENT,
+                    };
                 }
                 401 | 403 | 404 => outcome.checked.stale.push(format!("{answer}")),
                 _ => outcome.unavailable(&answer),
             }
             if self.has_ended() {
-                return Change { began, acknowledged: None, role: ABSENT };
+                return Change {
+                    began,
+                    acknowledged: None,
+                    role: ABSENT,
+                };
             }
         }
     }
@@ -248,7 +297,17 @@ impl Scenario {
                     .await;
             let role = stored.json()["role"].as_str().unwrap_or(ABSENT).to_owned();
             let now = Instant::now();
-            if !check(&epoch.changes, &[Read { began: now, ended: now, role }]).stale.is_empty() {
+            if !check(
+                &epoch.changes,
+                &[Read {
+                    began: now,
+                    ended: now,
+                    role,
+                }],
+            )
+            .stale
+            .is_empty()
+            {
                 lost.push(format!("{stored} after {:?}", epoch.changes.last()));
             }
             let api = self.gateways[0].with_token(&epoch.session);
@@ -278,7 +337,11 @@ async fn read(api: Api, ended: Arc<AtomicBool>) -> (Vec<Read>, usize) {
             }
             _ => panic!("{response}"),
         };
-        reads.push(Read { began, ended: Instant::now(), role });
+        reads.push(Read {
+            began,
+            ended: Instant::now(),
+            role,
+        });
         sleep(BETWEEN_READS).await;
     }
     (reads, unavailable)

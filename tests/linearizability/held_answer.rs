@@ -10,19 +10,29 @@ const OTHER_CALLS: usize = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn read_shares_no_statement_that_was_sent_before_a_change_on_postgres() {
-    let mut app = TestSetup::split(Store::Postgres).with_database_proxy().start().await;
+    let mut app = TestSetup::split(Store::Postgres)
+        .with_database_proxy()
+        .start()
+        .await;
     let user = app.user("ada").await;
     let source = Source::ExtAuthz(ext_authz::client(&app.auth().address("grpc")).await);
     let (mut held, mut stale) = (0, 0);
     for round in 0..ROUNDS {
-        let (before, after) = if round % 2 == 0 { ("user", "author") } else { ("author", "user") };
+        let (before, after) = if round % 2 == 0 {
+            ("user", "author")
+        } else {
+            ("author", "user")
+        };
         assert_eq!(source.role(&user.token).await, before);
         app.database_proxy().hold_answers();
         let early = begin(&source, &user.token).await;
         app.database.set_role("ada", after).await;
         let late = begin(&source, &user.token).await;
         app.database_proxy().open();
-        let (early, late) = (early.await.expect("no panic"), late.await.expect("no panic"));
+        let (early, late) = (
+            early.await.expect("no panic"),
+            late.await.expect("no panic"),
+        );
         for role in [&early, &late] {
             assert!(role == before || role == after, "no decision: {role:?}");
         }
@@ -32,7 +42,11 @@ async fn read_shares_no_statement_that_was_sent_before_a_change_on_postgres() {
     }
     assert_eq!(stale, 0, "of {held} reads behind a late answer");
     assert!(held > 0, "no answer was late");
-    proof("freshness", &[("late answers", held)], &[("stale reads", stale)]);
+    proof(
+        "freshness",
+        &[("late answers", held)],
+        &[("stale reads", stale)],
+    );
 }
 
 /// Begins a read, and returns when it has arrived at auth-service.

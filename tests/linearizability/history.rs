@@ -71,21 +71,35 @@ pub(crate) fn check(changes: &[Change], reads: &[Read]) -> Checked {
 /// Appends the operations on a credential to the file of `LINEARIZABILITY_HISTORY`, if that is set, which
 /// `tests/specifications` replays.
 pub(crate) fn record(credential: &str, kind: &str, changes: &[Change], reads: &[Read]) {
-    let Some(path) = env::var_os("LINEARIZABILITY_HISTORY") else { return };
+    let Some(path) = env::var_os("LINEARIZABILITY_HISTORY") else {
+        return;
+    };
     let origin = changes[0].began;
     let at = |time: &Instant| time.duration_since(origin).as_micros();
     let mut lines = String::new();
-    for Change { began, acknowledged, role } in changes {
+    for Change {
+        began,
+        acknowledged,
+        role,
+    } in changes
+    {
         let (began, at) = (at(began), acknowledged.as_ref().map(at));
         let acknowledged = at.map_or_else(|| "-".to_owned(), |at| at.to_string());
-        let _ = writeln!(lines, "{credential}\t{kind}\tchange\t{began}\t{acknowledged}\t{role}");
+        let _ = writeln!(
+            lines,
+            "{credential}\t{kind}\tchange\t{began}\t{acknowledged}\t{role}"
+        );
     }
     for Read { began, ended, role } in reads {
         let (began, ended) = (at(began), at(ended));
-        let _ = writeln!(lines, "{credential}\t{kind}\tread\t{began}\t{ended}\t{role}");
+        let _ = writeln!(
+            lines,
+            "{credential}\t{kind}\tread\t{began}\t{ended}\t{role}"
+        );
     }
     let file = OpenOptions::new().create(true).append(true).open(path);
-    file.and_then(|mut file| file.write_all(lines.as_bytes())).expect("the history is written");
+    file.and_then(|mut file| file.write_all(lines.as_bytes()))
+        .expect("the history is written");
 }
 
 #[cfg(test)]
@@ -109,7 +123,14 @@ mod tests {
             change(40, Some(50), "admin"),
             change(60, None, "user"),
         ];
-        check(&changes, &[Read { began: at(began), ended: at(ended), role: role.to_owned() }])
+        check(
+            &changes,
+            &[Read {
+                began: at(began),
+                ended: at(ended),
+                role: role.to_owned(),
+            }],
+        )
     }
 
     fn is_stale(began: u64, ended: u64, role: &str) -> bool {
@@ -118,7 +139,10 @@ mod tests {
 
     #[test]
     fn read_between_changes_has_one_valid_role() {
-        let unambiguous = Checked { unambiguous: 1, ..Checked::default() };
+        let unambiguous = Checked {
+            unambiguous: 1,
+            ..Checked::default()
+        };
         assert_eq!(checked(31, 35, "author"), unambiguous);
         assert_eq!(checked(51, 59, "admin"), unambiguous);
         assert!(is_stale(31, 35, "user"));
@@ -128,7 +152,10 @@ mod tests {
 
     #[test]
     fn read_concurrent_with_a_change_may_see_either_role() {
-        let either = Checked { concurrent: 1, ..Checked::default() };
+        let either = Checked {
+            concurrent: 1,
+            ..Checked::default()
+        };
         assert_eq!(checked(35, 45, "author"), either);
         assert_eq!(checked(35, 45, "admin"), either);
         assert!(is_stale(35, 45, "user"));
@@ -137,7 +164,10 @@ mod tests {
 
     #[test]
     fn unacknowledged_change_may_be_seen_or_not() {
-        let either = Checked { concurrent: 1, ..Checked::default() };
+        let either = Checked {
+            concurrent: 1,
+            ..Checked::default()
+        };
         assert_eq!(checked(70, 80, "admin"), either);
         assert_eq!(checked(70, 80, "user"), either);
         assert!(is_stale(70, 80, "author"));

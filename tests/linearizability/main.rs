@@ -41,9 +41,12 @@ async fn reads_are_linearizable_on_sqlite() {
 }
 
 async fn credentials_are_linearizable(store: Store) {
-    let wanted = std::env::var("LINEARIZABILITY_READS").ok().map_or(10_000, |text| {
-        text.parse::<usize>().expect("LINEARIZABILITY_READS is a number of reads")
-    });
+    let wanted = std::env::var("LINEARIZABILITY_READS")
+        .ok()
+        .map_or(10_000, |text| {
+            text.parse::<usize>()
+                .expect("LINEARIZABILITY_READS is a number of reads")
+        });
     let mut app = TestSetup::split(store).start().await;
     let admin = app.admin().await;
     let mut users = Vec::new();
@@ -51,7 +54,10 @@ async fn credentials_are_linearizable(store: Store) {
         users.push(app.user(&format!("{store:?} subject {name}")).await);
     }
     let (second_auth, second_gateway) = second_pair(&mut app).await;
-    let gateways = [app.bearer.clone(), Api::at(&second_gateway.address("bearer"))];
+    let gateways = [
+        app.bearer.clone(),
+        Api::at(&second_gateway.address("bearer")),
+    ];
     let nginx = Nginx::start(second_gateway.socket_address("forward")).await;
     let sources = sources(&app, &second_auth, &gateways, nginx.as_ref()).await;
     let app = Arc::new(app);
@@ -81,7 +87,9 @@ async fn sources(
 ) -> Vec<Source> {
     let mut sources: Vec<_> = gateways.iter().cloned().map(Source::Profile).collect();
     for auth in [app.auth(), second_auth] {
-        sources.push(Source::ExtAuthz(ext_authz::client(&auth.address("grpc")).await));
+        sources.push(Source::ExtAuthz(
+            ext_authz::client(&auth.address("grpc")).await,
+        ));
     }
     match nginx {
         Some(nginx) => sources.push(Source::Application(nginx.application.clone())),
@@ -106,9 +114,13 @@ async fn second_pair(app: &mut TestApp) -> (Process, Process) {
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into_iter()
     .collect::<std::collections::BTreeMap<_, _>>();
-    let auth = Process::start(Program::FastHashAuthService, &settings, &folder).ready().await;
+    let auth = Process::start(Program::FastHashAuthService, &settings, &folder)
+        .ready()
+        .await;
     settings.insert("AUTH_SERVICE_URL".to_owned(), auth.address("grpc"));
-    let gateway = Process::start(Program::Gateway, &settings, &folder).ready().await;
+    let gateway = Process::start(Program::Gateway, &settings, &folder)
+        .ready()
+        .await;
     (auth, gateway)
 }
 
@@ -128,7 +140,10 @@ fn report(store: Store, checked: &Checked) {
     );
 }
 
-#[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]
+#[expect(
+    clippy::print_stdout,
+    reason = "the counts are the result of the long form"
+)]
 fn print(text: &str) {
     println!("{text}");
 }

@@ -19,7 +19,11 @@ pub(crate) struct Nginx {
 impl Nginx {
     /// Asks this gateway. `None` where nginx is not installed.
     pub(crate) async fn start(gateway: SocketAddr) -> Option<Self> {
-        let found = Command::new("nginx").arg("-v").stderr(Stdio::null()).status().await;
+        let found = Command::new("nginx")
+            .arg("-v")
+            .stderr(Stdio::null())
+            .status()
+            .await;
         if !found.is_ok_and(|status| status.success()) {
             return None;
         }
@@ -33,7 +37,9 @@ impl Nginx {
         // bench/src/nginx.rs prepares its configurations in the same way. Everything that nginx writes is in this
         // folder.
         let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-        let paths = paths.map(|name| format!("{name}_temp_path {name};")).concat();
+        let paths = paths
+            .map(|name| format!("{name}_temp_path {name};"))
+            .concat();
         let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/proxies/nginx");
         for file in shipped.read_dir().expect("the configuration") {
             let file = file.expect("a file");
@@ -54,10 +60,16 @@ impl Nginx {
             .expect("started");
         let api = Api::at(&format!("http://127.0.0.1:{own}"));
         eventually("nginx", async || {
-            api.try_send(api.request(http::Method::GET, "/public/")).await.ok()
+            api.try_send(api.request(http::Method::GET, "/public/"))
+                .await
+                .ok()
         })
         .await;
-        Some(Self { application: api, _child: child, _folder: folder })
+        Some(Self {
+            application: api,
+            _child: child,
+            _folder: folder,
+        })
     }
 }
 

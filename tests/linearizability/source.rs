@@ -23,7 +23,10 @@ impl Source {
                 if response.status == 401 {
                     return ENDED.to_owned();
                 }
-                response.expect(200).json()["role"].as_str().expect("a role").to_owned()
+                response.expect(200).json()["role"]
+                    .as_str()
+                    .expect("a role")
+                    .to_owned()
             }
             Self::Application(api) => {
                 let response = api.with_token(credential).get("/x").await;

@@ -97,9 +97,15 @@ impl Writer {
         gateways: [Api; 2],
         app: Arc<TestApp>,
     ) -> Self {
-        let (session, key) = (user.session(&gateways[0]).await, user.key(&gateways[1]).await);
+        let (session, key) = (
+            user.session(&gateways[0]).await,
+            user.key(&gateways[1]).await,
+        );
         let (now, role) = (Instant::now(), "user");
-        let of = |token: &str, number| Credential { token: token.to_owned(), number };
+        let of = |token: &str, number| Credential {
+            token: token.to_owned(),
+            number,
+        };
         let credentials = [of(&user.token, 0), of(&session.token, 1), of(&key.token, 2)];
         let readers = Readers {
             credentials: Mutex::new(credentials),
@@ -107,11 +113,26 @@ impl Writer {
             changes_done: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
         };
-        let first = vec![Change { began: now, acknowledged: Some(now), role }];
-        let histories =
-            [ACCESS_TOKEN, SESSION, API_KEY].map(|place| (place, first.clone())).to_vec();
+        let first = vec![Change {
+            began: now,
+            acknowledged: Some(now),
+            role,
+        }];
+        let histories = [ACCESS_TOKEN, SESSION, API_KEY]
+            .map(|place| (place, first.clone()))
+            .to_vec();
         let readers = Arc::new(readers);
-        Self { user, session, key, role, histories, readers, admin, gateways, app }
+        Self {
+            user,
+            session,
+            key,
+            role,
+            histories,
+            readers,
+            admin,
+            gateways,
+            app,
+        }
     }
 
     /// Makes changes until there are enough reads, and checks the reads.
@@ -122,14 +143,20 @@ impl Writer {
         }
         let turns = wanted.div_ceil(READS_BETWEEN_CHANGES as usize) + 1;
         for turn in 0..turns {
-            let permits = self.readers.reads_since_change.acquire_many(READS_BETWEEN_CHANGES).await;
+            let permits = self
+                .readers
+                .reads_since_change
+                .acquire_many(READS_BETWEEN_CHANGES)
+                .await;
             permits.expect("a reader panicked").forget();
             let began = Instant::now();
             let effects = self.change(turn).await;
             self.record(began, effects);
             self.readers.changes_done.fetch_add(1, Ordering::SeqCst);
             // Reads concurrent with the change do not count towards the next.
-            self.readers.reads_since_change.forget_permits(usize::MAX >> 4);
+            self.readers
+                .reads_since_change
+                .forget_permits(usize::MAX >> 4);
         }
         self.readers.stop.store(true, Ordering::SeqCst);
         let mut reads = vec![Vec::new(); self.histories.len()];
@@ -138,9 +165,17 @@ impl Writer {
                 reads[number].push(read);
             }
         }
-        let mut checked = Checked { changes: turns, ..Checked::default() };
+        let mut checked = Checked {
+            changes: turns,
+            ..Checked::default()
+        };
         for (number, ((place, changes), reads)) in self.histories.iter().zip(&reads).enumerate() {
-            record(&format!("{} {number}", self.user.username), KINDS[*place], changes, reads);
+            record(
+                &format!("{} {number}", self.user.username),
+                KINDS[*place],
+                changes,
+                reads,
+            );
             checked.add(check(changes, reads));
         }
         checked
@@ -154,11 +189,22 @@ impl Writer {
             match effect {
                 Effect::Grants(role) => {
                     let (_, history) = &mut self.histories[credentials[place].number];
-                    history.push(Change { began, acknowledged, role });
+                    history.push(Change {
+                        began,
+                        acknowledged,
+                        role,
+                    });
                 }
                 Effect::Replaced(token) => {
-                    credentials[place] = Credential { token, number: self.histories.len() };
-                    let first = Change { began: now, acknowledged, role: self.role };
+                    credentials[place] = Credential {
+                        token,
+                        number: self.histories.len(),
+                    };
+                    let first = Change {
+                        began: now,
+                        acknowledged,
+                        role: self.role,
+                    };
                     self.histories.push((place, vec![first]));
                 }
             }
@@ -184,7 +230,10 @@ impl Writer {
             2 => vec![self.replace_session(&api).await],
             4 => {
                 let path = format!("/profile/keys/{}", self.key.id);
-                api.with_token(&self.user.token).delete(&path).await.expect(200);
+                api.with_token(&self.user.token)
+                    .delete(&path)
+                    .await
+                    .expect(200);
                 vec![(API_KEY, ENDS)]
             }
             5 => {
@@ -194,7 +243,11 @@ impl Writer {
             7 => {
                 let survives = self.revoke_tokens(&api, round).await;
                 let ended = [Some(ACCESS_TOKEN), (!survives).then_some(SESSION)];
-                ended.into_iter().flatten().map(|place| (place, ENDS)).collect()
+                ended
+                    .into_iter()
+                    .flatten()
+                    .map(|place| (place, ENDS))
+                    .collect()
             }
             9 => {
                 self.set_disabled(&api, true).await;
@@ -206,7 +259,9 @@ impl Writer {
                 vec![(API_KEY, Effect::Grants(self.role))]
             }
             _ => {
-                let TestUser { username, password, .. } = &self.user;
+                let TestUser {
+                    username, password, ..
+                } = &self.user;
                 self.user = TestUser::log_in(&api, username, password).await;
                 let token = (ACCESS_TOKEN, Effect::Replaced(self.user.token.clone()));
                 vec![token, self.replace_session(&api).await]
@@ -216,20 +271,34 @@ impl Writer {
 
     async fn set_role(&self, api: &Api, by_sql: bool) {
         if by_sql {
-            return self.app.database.set_role(&self.user.username, self.role).await;
+            return self
+                .app
+                .database
+                .set_role(&self.user.username, self.role)
+                .await;
         }
         let path = format!("/users/{}/role", self.user.id);
-        let response = api.with_token(&self.admin).put(&path, &json!({ "role": self.role })).await;
+        let response = api
+            .with_token(&self.admin)
+            .put(&path, &json!({ "role": self.role }))
+            .await;
         response.expect_message("User role updated successfully.");
     }
 
     /// Ends the session alone: by itself, by the user, with all others, or by an admin.
     async fn end_session(&self, api: &Api, round: usize) {
         let id = self.session.id;
-        let (own, admin) = (api.with_token(&self.user.token), api.with_token(&self.admin));
+        let (own, admin) = (
+            api.with_token(&self.user.token),
+            api.with_token(&self.admin),
+        );
         match round % 4 {
             0 => api.with_token(&self.session.token).log_out().await,
-            1 => drop(own.delete(&format!("/profile/sessions/{id}")).await.expect(200)),
+            1 => drop(
+                own.delete(&format!("/profile/sessions/{id}"))
+                    .await
+                    .expect(200),
+            ),
             2 => drop(own.delete("/profile/sessions").await.expect(200)),
             _ => {
                 let path = format!("/users/{}/sessions/{id}", self.user.id);
@@ -268,7 +337,9 @@ impl Writer {
     async fn set_disabled(&self, api: &Api, disabled: bool) {
         let api = api.with_token(&self.admin);
         let request = api.request(Method::PATCH, &format!("/users/{}", self.user.id));
-        api.send(request.json(&json!({ "disabled": disabled }))).await.expect(200);
+        api.send(request.json(&json!({ "disabled": disabled })))
+            .await
+            .expect(200);
     }
 }
 

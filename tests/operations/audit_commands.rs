@@ -17,7 +17,10 @@ for_two_deployments!(
 pub(crate) async fn audit(database: &TestDatabase, arguments: &[&str]) -> Exit {
     let settings = BTreeMap::from([("DATABASE_URL".to_owned(), database.url())]);
     let folder = tempfile::tempdir().expect("a folder");
-    let arguments: Vec<_> = ["audit"].into_iter().chain(arguments.iter().copied()).collect();
+    let arguments: Vec<_> = ["audit"]
+        .into_iter()
+        .chain(arguments.iter().copied())
+        .collect();
     let program = Program::FastHashAuthService;
     Process::run(program, &arguments, &settings, folder.path(), "").await
 }
@@ -29,7 +32,11 @@ pub(crate) async fn verified(database: &TestDatabase, held: Option<&str>) -> Str
         None => audit(database, &["verify"]).await,
     };
     assert_eq!(exit.code, Some(0), "{exit:?}");
-    let (rows, seal) = exit.stdout.trim_end().split_once(" rows, sealed by ").expect("one line");
+    let (rows, seal) = exit
+        .stdout
+        .trim_end()
+        .split_once(" rows, sealed by ")
+        .expect("one line");
     assert!(rows.parse::<u64>().is_ok(), "{exit:?}");
     seal.to_owned()
 }
@@ -44,7 +51,10 @@ async fn list(app: &TestApp, arguments: &[&str]) -> Vec<String> {
 pub(crate) async fn export(database: &TestDatabase) -> Vec<Value> {
     let exit = audit(database, &["export"]).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
-    exit.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    exit.stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
 }
 
 async fn run(app: &TestApp, arguments: &[&str]) -> Exit {
@@ -59,7 +69,11 @@ async fn expect_refused(app: &TestApp, arguments: &[&str], code: i32, problem: &
         _ => audit(&app.database, arguments).await,
     };
     assert_eq!(exit.code, Some(code), "{arguments:?}: {exit:?}");
-    let said = if code == 64 { &exit.stderr } else { &format!("{}{}", exit.stdout, exit.stderr) };
+    let said = if code == 64 {
+        &exit.stderr
+    } else {
+        &format!("{}{}", exit.stdout, exit.stderr)
+    };
     assert!(said.contains(problem), "{arguments:?}: {exit:?}");
     assert_eq!(exit.stderr.lines().count(), 1, "{arguments:?}: {exit:?}");
 }
@@ -78,37 +92,71 @@ async fn the_record_is_listed_by_user_actor_and_event_with_quoted_names(setup: T
 
     let all = list(&app, &[]).await;
     let revision = |line: &String| {
-        let number = line.split_whitespace().next().and_then(|it| it.parse::<usize>().ok());
+        let number = line
+            .split_whitespace()
+            .next()
+            .and_then(|it| it.parse::<usize>().ok());
         number.expect("a number")
     };
     let revisions: Vec<_> = all.iter().map(revision).collect();
-    assert_eq!(revisions, (1..=all.len()).rev().collect::<Vec<_>>(), "the newest first");
+    assert_eq!(
+        revisions,
+        (1..=all.len()).rev().collect::<Vec<_>>(),
+        "the newest first"
+    );
     let disabled = "  user_disabled     user 3 \"b\\u{200b}ob\"  by -  from -  {";
-    assert!(all[0].contains(disabled) && all[0].contains("operator"), "{all:?}");
+    assert!(
+        all[0].contains(disabled) && all[0].contains("operator"),
+        "{all:?}"
+    );
     let time = all[0].split_whitespace().nth(1).expect("a time");
     assert!(time.len() == 20 && time.ends_with('Z'), "{all:?}");
 
     let changed = list(&app, &["--user-id", &id, "--event", "role_changed"]).await;
-    let [line] = &changed[..] else { panic!("{changed:?}") };
+    let [line] = &changed[..] else {
+        panic!("{changed:?}")
+    };
     let expected = format!(
         "  role_changed      user {id} \"o\\\"neil é\"  by 1 \"admin\"  from 127.0.0.1  \
          {{\"from\":\"user\",\"to\":\"author\"}}"
     );
     assert!(line.ends_with(&expected), "{line}");
-    assert_eq!(list(&app, &["--actor-id", "1", "--event", "role_changed"]).await, changed);
+    assert_eq!(
+        list(&app, &["--actor-id", "1", "--event", "role_changed"]).await,
+        changed
+    );
     let of_ann = list(&app, &["--actor-id", &id]).await;
-    assert!(!of_ann.is_empty() && of_ann.iter().all(|it| it.contains("by 2 ")), "{of_ann:?}");
+    assert!(
+        !of_ann.is_empty() && of_ann.iter().all(|it| it.contains("by 2 ")),
+        "{of_ann:?}"
+    );
     assert_eq!(list(&app, &["--limit", "2"]).await, all[..2]);
-    for nothing in [["--user-id", "99"], ["--actor-id", "99"], ["--event", "nothing"]] {
+    for nothing in [
+        ["--user-id", "99"],
+        ["--actor-id", "99"],
+        ["--event", "nothing"],
+    ] {
         let [option, value] = nothing;
         let found = list(&app, &[&format!("{option}={value}")]).await;
         assert_eq!(found, [""; 0], "{nothing:?}");
     }
     for (arguments, problem) in [
-        (&["list", "--limit", "0"][..], "must be a whole number from 1 to 1000000"),
-        (&["list", "--limit", "1000001"], "must be a whole number from 1 to 1000000"),
-        (&["list", "--user-id", "ann"], "USER_ID: must be a whole number from 1 to"),
-        (&["list", "--actor-id=-1"], "ACTOR_ID: must be a whole number from 1 to"),
+        (
+            &["list", "--limit", "0"][..],
+            "must be a whole number from 1 to 1000000",
+        ),
+        (
+            &["list", "--limit", "1000001"],
+            "must be a whole number from 1 to 1000000",
+        ),
+        (
+            &["list", "--user-id", "ann"],
+            "USER_ID: must be a whole number from 1 to",
+        ),
+        (
+            &["list", "--actor-id=-1"],
+            "ACTOR_ID: must be a whole number from 1 to",
+        ),
         (&["list", "--newest"], "--newest"),
         (&["list", "1"], "there is no such flag or subcommand"),
         (&["lists"], "there is no such flag or subcommand"),
@@ -137,8 +185,17 @@ async fn the_record_is_exported_as_the_api_shows_it_the_oldest_first(setup: Test
     let exported = export(&app.database).await;
     // A login of the admin may have been written since.
     assert_eq!(exported[..shown.len()], shown);
-    let events: Vec<_> = shown.iter().map(|it| it["event"].as_str().expect("text")).collect();
-    for event in ["registered", "role_changed", "session_created", "api_key_created", "login_ok"] {
+    let events: Vec<_> = shown
+        .iter()
+        .map(|it| it["event"].as_str().expect("text"))
+        .collect();
+    for event in [
+        "registered",
+        "role_changed",
+        "session_created",
+        "api_key_created",
+        "login_ok",
+    ] {
         assert!(events.contains(&event), "{events:?}");
     }
 }
@@ -155,22 +212,43 @@ async fn verify_prints_the_seal_and_compares_a_held_one(setup: TestSetup) {
     let (revision, digest) = late.split_once(':').expect("a seal");
     let number: u64 = revision.parse().expect("a number");
     assert!(digest.len() == 64 && early != late, "{late}");
-    for good in [&early, &late, &format!("{revision}:{}", digest.to_uppercase())] {
+    for good in [
+        &early,
+        &late,
+        &format!("{revision}:{}", digest.to_uppercase()),
+    ] {
         assert_eq!(verified(&app.database, Some(good)).await, late);
     }
     let (_, of_early) = early.split_once(':').expect("a seal");
     for (held, problem) in [
         (format!("{revision}:{of_early}"), "is not the held one"),
-        (format!("{revision}:{}", "0".repeat(64)), "is not the held one"),
+        (
+            format!("{revision}:{}", "0".repeat(64)),
+            "is not the held one",
+        ),
         // Within the batch of the import, and after it.
-        (format!("{}:{digest}", number - 1), "there is no seal at revision"),
-        (format!("{}:{digest}", number + 1), "there is no seal at revision"),
-        (format!("-1:{digest}"), "cannot be compared: the record begins behind revision 0"),
+        (
+            format!("{}:{digest}", number - 1),
+            "there is no seal at revision",
+        ),
+        (
+            format!("{}:{digest}", number + 1),
+            "there is no seal at revision",
+        ),
+        (
+            format!("-1:{digest}"),
+            "cannot be compared: the record begins behind revision 0",
+        ),
     ] {
         let held = format!("--seal={held}");
         expect_refused(&app, &["verify", &held], 1, problem).await;
-        expect_refused(&app, &["verify", &held], 1, "the record was tampered with: 1 problems")
-            .await;
+        expect_refused(
+            &app,
+            &["verify", &held],
+            1,
+            "the record was tampered with: 1 problems",
+        )
+        .await;
     }
     for malformed in [
         "",
@@ -195,7 +273,9 @@ async fn verify_prints_the_seal_and_compares_a_held_one(setup: TestSetup) {
 
 /// Of this user, as user and as actor.
 fn of(entries: &[Value], id: i64) -> impl Iterator<Item = &Value> {
-    entries.iter().filter(move |it| it["user_id"] == id || it["actor_id"] == id)
+    entries
+        .iter()
+        .filter(move |it| it["user_id"] == id || it["actor_id"] == id)
 }
 
 async fn an_erasure_removes_the_name_of_a_deleted_user_and_keeps_the_seals(setup: TestSetup) {
@@ -217,23 +297,39 @@ async fn an_erasure_removes_the_name_of_a_deleted_user_and_keeps_the_seals(setup
     let erased = run(&app, &["erase-audit", "planted-ann"]).await;
     let said = format!("The name of user {} is erased from {count} rows.\n", ann.id);
     assert_eq!(erased.stdout, said);
-    let line = erased.stderr.lines().find(|line| line.contains("audit_erased"));
-    assert!(line.is_some_and(|line| line.contains("operator")), "{erased:?}");
+    let line = erased
+        .stderr
+        .lines()
+        .find(|line| line.contains("audit_erased"));
+    assert!(
+        line.is_some_and(|line| line.contains("operator")),
+        "{erased:?}"
+    );
     assert!(!format!("{erased:?}").contains("planted"), "{erased:?}");
     verified(&app.database, Some(&held)).await;
     let listed = list(&app, &["--limit", "1000"]).await.join("\n");
-    assert!(!listed.contains("planted") && listed.contains("audit_erased"), "{listed}");
+    assert!(
+        !listed.contains("planted") && listed.contains("audit_erased"),
+        "{listed}"
+    );
     let after = export(&app.database).await;
     let (last, kept) = after.split_last().expect("entries");
     assert_eq!(last["event"], "audit_erased");
-    assert_eq!((&last["user_id"], &last["username"]), (&json!(ann.id), &Value::Null));
+    assert_eq!(
+        (&last["user_id"], &last["username"]),
+        (&json!(ann.id), &Value::Null)
+    );
     assert_eq!(last["details"], json!({ "by": "operator", "rows": count }));
     for (old, new) in before.iter().zip(kept) {
         let mut expected = old.clone();
         if old["user_id"] == ann.id {
             expected["username"] = Value::Null;
         }
-        let acted = if old["actor_id"].is_null() { &old["user_id"] } else { &old["actor_id"] };
+        let acted = if old["actor_id"].is_null() {
+            &old["user_id"]
+        } else {
+            &old["actor_id"]
+        };
         if *acted == ann.id {
             (expected["actor"], expected["client_address"]) = (Value::Null, Value::Null);
         }
@@ -241,8 +337,12 @@ async fn an_erasure_removes_the_name_of_a_deleted_user_and_keeps_the_seals(setup
     }
     assert_eq!(before.len(), kept.len());
     // What others did is as it was: the admin from this address, ann to bob.
-    let addresses = of(&after, ann.id).filter(|it| it["client_address"] == "127.0.0.1").count();
-    let named = of(&after, ann.id).filter(|it| it["username"] == "bob").count();
+    let addresses = of(&after, ann.id)
+        .filter(|it| it["client_address"] == "127.0.0.1")
+        .count();
+    let named = of(&after, ann.id)
+        .filter(|it| it["username"] == "bob")
+        .count();
     assert_eq!((addresses, named), (1, 1), "{after:?}");
     let problem = "the record has no deleted user \"planted-ann\"";
     expect_refused(&app, &["erase-audit", "planted-ann"], 1, problem).await;
@@ -261,18 +361,29 @@ async fn the_name_of_a_user_who_exists_is_not_erased(setup: TestSetup) {
     assert_ne!(first, second);
     let named = async |id| {
         let entries = export(&app.database).await;
-        of(&entries, id).filter(|it| it["username"] == "ann").count()
+        of(&entries, id)
+            .filter(|it| it["username"] == "ann")
+            .count()
     };
     let before = named(first).await;
     expect_refused(&app, &["erase-audit", "ann"], 1, exists).await;
-    assert!(named(first).await >= before && before >= 2, "the old rows stay");
+    assert!(
+        named(first).await >= before && before >= 2,
+        "the old rows stay"
+    );
     assert_eq!(list(&app, &["--event", "audit_erased"]).await, [""; 0]);
     // Also the sign-in that is recorded behind.
-    e2e::eventually("the login", async || (named(second).await >= 2).then_some(())).await;
+    e2e::eventually("the login", async || {
+        (named(second).await >= 2).then_some(())
+    })
+    .await;
     run(&app, &["delete", "ann"]).await;
     let both = run(&app, &["erase-audit", "ann"]).await.stdout;
     let ids = [first, second].map(|id| format!("The name of user {id} is erased from "));
-    assert!(ids.iter().all(|said| both.contains(said)) && both.lines().count() == 2, "{both}");
+    assert!(
+        ids.iter().all(|said| both.contains(said)) && both.lines().count() == 2,
+        "{both}"
+    );
     assert_eq!((named(first).await, named(second).await), (0, 0));
     verified(&app.database, None).await;
 }
@@ -281,17 +392,27 @@ async fn a_time_that_cannot_be_written_is_shown_as_the_last_or_the_first(setup: 
     let mut app = setup.start().await;
     app.kill_auth().await;
     let mut tables = Tables::of(&app.database).await;
-    for (at, shown) in [(i64::MAX, "9999-12-31T23:59:59"), (-1, "1970-01-01T00:00:00")] {
+    for (at, shown) in [
+        (i64::MAX, "9999-12-31T23:59:59"),
+        (-1, "1970-01-01T00:00:00"),
+    ] {
         run(&app, &["revoke-tokens", "admin"]).await;
         verified(&app.database, None).await;
         let mut record = tables.read().await;
-        record.rows.last_mut().expect("a row").insert("at".to_owned(), at.into());
+        record
+            .rows
+            .last_mut()
+            .expect("a row")
+            .insert("at".to_owned(), at.into());
         record.seal();
         tables.write(&record).await;
         let listed = list(&app, &["--limit", "1"]).await;
         assert!(listed[0].contains(&format!("{shown}Z")), "{listed:?}");
         let exported = export(&app.database).await;
-        assert_eq!(exported.last().expect("a row")["time"], format!("{shown}.000Z"));
+        assert_eq!(
+            exported.last().expect("a row")["time"],
+            format!("{shown}.000Z")
+        );
         verified(&app.database, None).await;
     }
 }

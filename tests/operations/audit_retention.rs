@@ -37,7 +37,10 @@ fn age(record: &mut StoredRecord, days: &[i64]) {
 
 /// A service with a record of at least five seals: registered users, a batch each.
 async fn start(store: Store) -> TestApp {
-    let app = TestSetup::all_in_one(store).with("AUDIT_RETENTION_DAYS", "90").start().await;
+    let app = TestSetup::all_in_one(store)
+        .with("AUDIT_RETENTION_DAYS", "90")
+        .start()
+        .await;
     for name in ["ann", "bob", "carl", "dora", "eve"] {
         app.try_register(name, "a password").await.expect(200);
         verified(&app.database, None).await;
@@ -48,7 +51,12 @@ async fn start(store: Store) -> TestApp {
 async fn watch(app: &TestApp, from: Option<i64>) -> Result<Streaming<WatchUsersResponse>, String> {
     let token = app.admin().await.token;
     let mut client = client(&app.auth().address("grpc")).await;
-    let request = authenticated(WatchUsersRequest { from_revision: from }, &token);
+    let request = authenticated(
+        WatchUsersRequest {
+            from_revision: from,
+        },
+        &token,
+    );
     match client.watch_users(request).await {
         Ok(response) => Ok(response.into_inner()),
         Err(status) => {
@@ -63,7 +71,11 @@ async fn watch(app: &TestApp, from: Option<i64>) -> Result<Streaming<WatchUsersR
 async fn names(mut stream: Streaming<WatchUsersResponse>, count: usize) -> Vec<String> {
     let mut names = Vec::new();
     while names.len() < count {
-        let item = stream.message().await.expect("no error").expect("it goes on");
+        let item = stream
+            .message()
+            .await
+            .expect("no error")
+            .expect("it goes on");
         if let Some(Item::Change(change)) = item.item {
             names.push(change.username);
         }
@@ -100,7 +112,11 @@ async fn what_is_too_old_leaves_the_record_two_days_at_a_start(store: Store) {
     let held = verified(&app.database, None).await;
     let refused = watch(&app, Some(second - 1)).await.err();
     assert!(refused.is_some(), "the change behind it is removed");
-    let changes = names(watch(&app, Some(second)).await.expect("all of it is there"), 1).await;
+    let changes = names(
+        watch(&app, Some(second)).await.expect("all of it is there"),
+        1,
+    )
+    .await;
     assert_eq!(changes.len(), 1);
     let older = format!("{}:{}", revision(&record, 1), "0".repeat(64));
     let exit = audit(&app.database, &["verify", "--seal", &older]).await;
@@ -116,15 +132,23 @@ async fn what_is_too_old_leaves_the_record_two_days_at_a_start(store: Store) {
     app.start_auth(None).await;
     begins_behind(&app, third).await;
     verified(&app.database, Some(&held)).await;
-    assert!(watch(&app, Some(second)).await.is_err(), "it was good before");
+    assert!(
+        watch(&app, Some(second)).await.is_err(),
+        "it was good before"
+    );
     app.try_register("frank", "a password").await.expect(200);
     let later = verified(&app.database, Some(&held)).await;
     assert_ne!(later, held);
-    let from = held.split_once(':').and_then(|(revision, _)| revision.parse().ok());
+    let from = held
+        .split_once(':')
+        .and_then(|(revision, _)| revision.parse().ok());
     let new = names(watch(&app, from).await.expect("there"), 1).await;
     assert_eq!(new, ["frank"]);
     let everybody = names(watch(&app, None).await.expect("allowed"), 7).await;
-    assert_eq!(everybody, ["admin", "ann", "bob", "carl", "dora", "eve", "frank"]);
+    assert_eq!(
+        everybody,
+        ["admin", "ann", "bob", "carl", "dora", "eve", "frank"]
+    );
 }
 
 async fn a_clock_that_is_ahead_does_not_cost_the_record(store: Store) {
@@ -139,5 +163,9 @@ async fn a_clock_that_is_ahead_does_not_cost_the_record(store: Store) {
     begins_behind(&app, first).await;
     verified(&app.database, None).await;
     let entries = export(&app.database).await;
-    assert_eq!(entries[0]["revision"], json!(first + 1), "not more than two days of them");
+    assert_eq!(
+        entries[0]["revision"],
+        json!(first + 1),
+        "not more than two days of them"
+    );
 }

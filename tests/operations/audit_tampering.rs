@@ -36,16 +36,28 @@ async fn recorded(store: Store, has_erasure: bool) -> (TestDatabase, Tables, Sto
         app.try_log_in(&name, "wrong").await.expect(401);
         app.try_log_in("stranger", "wrong").await.expect(401);
         let path = format!("/users/{}", user.id);
-        admin.put(&format!("{path}/role"), &json!({ "role": "author" })).await.expect(200);
-        let disabled = admin.request(Method::PATCH, &path).json(&json!({ "disabled": true }));
+        admin
+            .put(&format!("{path}/role"), &json!({ "role": "author" }))
+            .await
+            .expect(200);
+        let disabled = admin
+            .request(Method::PATCH, &path)
+            .json(&json!({ "disabled": true }));
         admin.send(disabled).await.expect(200);
         if number < 3 {
-            admin.send(admin.request(Method::DELETE, &path)).await.expect(200);
+            admin
+                .send(admin.request(Method::DELETE, &path))
+                .await
+                .expect(200);
         }
         admin.get("/audit").await.expect(200);
     }
     e2e::eventually("the refusals", async || {
-        let refused = admin.get("/audit?event=login_failed").await.expect(200).json();
+        let refused = admin
+            .get("/audit?event=login_failed")
+            .await
+            .expect(200)
+            .json();
         // Of strangers one a minute.
         (refused["entries"].as_array().expect("entries").len() > 6).then_some(())
     })
@@ -67,7 +79,10 @@ async fn recorded(store: Store, has_erasure: bool) -> (TestDatabase, Tables, Sto
     let held = verified(&database, None).await;
     let mut tables = Tables::of(&database).await;
     let record = tables.read().await;
-    assert!(record.rows.len() > 290 && record.seals.len() > IMPORTS, "{record:?}");
+    assert!(
+        record.rows.len() > 290 && record.seals.len() > IMPORTS,
+        "{record:?}"
+    );
     let mut again = record.clone();
     again.seal();
     assert_eq!(again, record, "the test seals as the program does");
@@ -85,16 +100,28 @@ async fn user(database: &TestDatabase, arguments: &[&str], input: &str) {
 
 fn expect_found(exit: &Exit, what: &str) {
     assert_eq!(exit.code, Some(1), "{what}: {exit:?}");
-    assert!(exit.stderr.contains("the record was tampered with: "), "{what}: {exit:?}");
-    assert!(exit.stdout.lines().count() > 1, "nothing is named; {what}: {exit:?}");
+    assert!(
+        exit.stderr.contains("the record was tampered with: "),
+        "{what}: {exit:?}"
+    );
+    assert!(
+        exit.stdout.lines().count() > 1,
+        "nothing is named; {what}: {exit:?}"
+    );
     let missed = usize::from(exit.code == Some(0));
-    proof("record", &[("changes by hand", 1)], &[("found", 1 - missed), ("missed", missed)]);
+    proof(
+        "record",
+        &[("changes by hand", 1)],
+        &[("found", 1 - missed), ("missed", missed)],
+    );
 }
 
 async fn any_change_of_the_tables_is_found(store: Store) {
     let (database, mut tables, record, held) = recorded(store, true).await;
     let mut dice = Dice::from_environment();
-    let changes = env::var("AUDIT_CHANGES").ok().and_then(|text| text.parse().ok());
+    let changes = env::var("AUDIT_CHANGES")
+        .ok()
+        .and_then(|text| text.parse().ok());
     for _ in 0..changes.unwrap_or(CHANGES) {
         let mut tampered = record.clone();
         let what = tamper(&mut tampered, &mut dice);
@@ -128,18 +155,29 @@ async fn a_chain_that_was_computed_anew_is_found_with_a_held_seal(store: Store) 
     let older = format!("0:{}", "0".repeat(64));
     let exit = audit(&database, &["verify", "--seal", &older]).await;
     expect_found(&exit, "a seal that is not there any more");
-    assert!(exit.stdout.contains(&format!("the record begins behind revision {begin}\n")));
+    assert!(
+        exit.stdout
+            .contains(&format!("the record begins behind revision {begin}\n"))
+    );
 }
 
 async fn an_erasure_by_hand_is_found(store: Store) {
     let (database, mut tables, record, held) = recorded(store, true).await;
-    let erased: Vec<_> = record.rows.iter().filter_map(|row| row["user_id"].as_i64()).collect();
+    let erased: Vec<_> = record
+        .rows
+        .iter()
+        .filter_map(|row| row["user_id"].as_i64())
+        .collect();
     let erased = erased.into_iter().filter(|&id| has_erased(&record, id));
     assert_eq!(erased.max(), Some(2), "of the user 0");
     let mut kinds = BTreeMap::new();
     for (index, row) in record.rows.iter().enumerate() {
         for of_user in [true, false] {
-            let acted = if row["actor_id"].is_null() { "user_id" } else { "actor_id" };
+            let acted = if row["actor_id"].is_null() {
+                "user_id"
+            } else {
+                "actor_id"
+            };
             let id = row[if of_user { "user_id" } else { acted }].as_i64();
             if id.is_some_and(|id| has_erased(&record, id)) {
                 continue;

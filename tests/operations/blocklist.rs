@@ -29,19 +29,38 @@ fn list(text: &str) -> (TempDir, PathBuf) {
 
 async fn common_password_is_refused_wherever_one_is_set(setup: TestSetup) {
     let (_folder, file) = list(LIST);
-    let app = setup.with_file("PASSWORD_BLOCKLIST_FILE", &file).start().await;
+    let app = setup
+        .with_file("PASSWORD_BLOCKLIST_FILE", &file)
+        .start()
+        .await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
-    let (admin, ann_asks) =
-        (app.bearer.with_token(&admin.token), app.bearer.with_token(&ann.token));
+    let (admin, ann_asks) = (
+        app.bearer.with_token(&admin.token),
+        app.bearer.with_token(&ann.token),
+    );
     for common in ["letmein", "password"] {
-        app.try_register("bob", common).await.expect_detail(400, REFUSED);
+        app.try_register("bob", common)
+            .await
+            .expect_detail(400, REFUSED);
         let body = json!({ "username": "bob", "password": common, "role": "user" });
-        app.basic.post("/register", &body).await.expect_detail(400, REFUSED);
-        admin.post("/users", &body).await.expect_detail(400, REFUSED);
+        app.basic
+            .post("/register", &body)
+            .await
+            .expect_detail(400, REFUSED);
+        admin
+            .post("/users", &body)
+            .await
+            .expect_detail(400, REFUSED);
         let path = format!("/users/{}/password", ann.id);
-        admin.put(&path, &json!({ "password": common })).await.expect_detail(400, REFUSED);
+        admin
+            .put(&path, &json!({ "password": common }))
+            .await
+            .expect_detail(400, REFUSED);
         let change = json!({ "current_password": ann.password, "new_password": common });
-        ann_asks.put("/profile/password", &change).await.expect_detail(400, REFUSED);
+        ann_asks
+            .put("/profile/password", &change)
+            .await
+            .expect_detail(400, REFUSED);
         run_user_command(&app, &file, common).await;
     }
     assert_eq!(app.database.count_users().await, 2);
@@ -53,18 +72,31 @@ async fn common_password_is_refused_wherever_one_is_set(setup: TestSetup) {
 async fn run_user_command(app: &TestApp, file: &Path, common: &str) {
     let settings = BTreeMap::from([
         ("DATABASE_URL".to_owned(), app.database.url()),
-        ("PASSWORD_BLOCKLIST_FILE".to_owned(), file.display().to_string()),
+        (
+            "PASSWORD_BLOCKLIST_FILE".to_owned(),
+            file.display().to_string(),
+        ),
     ]);
     let folder = tempfile::tempdir().expect("a folder");
     let (program, arguments) = (Program::FastHashAuthService, ["user", "create", "bob"]);
     let exit = Process::run(program, &arguments, &settings, folder.path(), common).await;
-    assert_eq!((exit.code, exit.stdout.as_str()), (Some(64), ""), "{exit:?}");
-    assert!(exit.stderr.contains(REFUSED) && !exit.stderr.contains("letmein"), "{exit:?}");
+    assert_eq!(
+        (exit.code, exit.stdout.as_str()),
+        (Some(64), ""),
+        "{exit:?}"
+    );
+    assert!(
+        exit.stderr.contains(REFUSED) && !exit.stderr.contains("letmein"),
+        "{exit:?}"
+    );
 }
 
 async fn list_is_read_again_on_sighup_and_never_asked_at_login(setup: TestSetup) {
     let (_folder, file) = list("zzz\n");
-    let app = setup.with_file("PASSWORD_BLOCKLIST_FILE", &file).start().await;
+    let app = setup
+        .with_file("PASSWORD_BLOCKLIST_FILE", &file)
+        .start()
+        .await;
     app.try_register("ann", "letmein").await.expect(200);
     fs::write(&file, LIST).expect("written");
     app.auth().reload();
@@ -78,11 +110,17 @@ async fn list_is_read_again_on_sighup_and_never_asked_at_login(setup: TestSetup)
     .await;
     app.try_register("bob", "zzz").await.expect(200);
     TestUser::log_in(&app.bearer, "ann", "letmein").await;
-    app.basic.with_basic("ann", "letmein").get("/protected").await.expect(200);
+    app.basic
+        .with_basic("ann", "letmein")
+        .get("/protected")
+        .await
+        .expect(200);
 
     fs::write(&file, "").expect("written");
     app.auth().reload();
     let is_error = |line: &str| line.contains("keeping the old ones") && line.contains("passwords");
     app.auth().logs("the error", is_error).await;
-    app.try_register("cleo", "letmein").await.expect_detail(400, REFUSED);
+    app.try_register("cleo", "letmein")
+        .await
+        .expect_detail(400, REFUSED);
 }

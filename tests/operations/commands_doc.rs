@@ -15,11 +15,16 @@ async fn reference_lists_exactly_the_commands_in_help() {
     let document = std::fs::read_to_string(document).expect("the document");
     let (_, block) = document.split_once("```sh\n").expect("the commands");
     let (block, _) = block.split_once("```").expect("their end");
-    let (auth, rolegate) =
-        (commands(Program::AuthService).await, commands(Program::Rolegate).await);
+    let (auth, rolegate) = (
+        commands(Program::AuthService).await,
+        commands(Program::Rolegate).await,
+    );
     assert_eq!(documented(block, "auth-service "), auth);
     assert_eq!(documented(block, "rolegate "), &rolegate - &auth);
-    for (program, own) in [(Program::PostsService, Some("migrate")), (Program::Gateway, None)] {
+    for (program, own) in [
+        (Program::PostsService, Some("migrate")),
+        (Program::Gateway, None),
+    ] {
         let shared = ["doctor", "healthcheck", "serve"].into_iter().chain(own);
         assert_eq!(commands(program).await, shared.map(str::to_owned).collect());
     }
@@ -29,8 +34,16 @@ async fn reference_lists_exactly_the_commands_in_help() {
 fn documented(block: &str, program: &str) -> Commands {
     let is_word = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
     let command = |line: &str| {
-        let line = line.strip_prefix("(umask 077; ").unwrap_or(line).strip_prefix(program)?;
-        Some(line.split(' ').take_while(is_word).collect::<Vec<_>>().join(" "))
+        let line = line
+            .strip_prefix("(umask 077; ")
+            .unwrap_or(line)
+            .strip_prefix(program)?;
+        Some(
+            line.split(' ')
+                .take_while(is_word)
+                .collect::<Vec<_>>()
+                .join(" "),
+        )
     };
     block.lines().filter_map(command).collect()
 }

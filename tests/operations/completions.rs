@@ -13,7 +13,11 @@ fn generate<P: Program>(folder: &Path) {
 fn read(folder: &Path) -> BTreeMap<String, String> {
     let files = fs::read_dir(folder).expect("a folder").map(|file| {
         let path = file.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
         (name, fs::read_to_string(path).expect("a file"))
     });
     files.collect()

@@ -34,7 +34,11 @@ fn logs_and_processes_of_every_container_are_bounded() {
     for (name, service) in compose["services"].as_object().expect("services") {
         let logging = &service["logging"];
         assert_eq!(logging["driver"], "json-file", "{name}");
-        assert_eq!(logging["options"], json!({ "max-size": "10m", "max-file": "3" }), "{name}");
+        assert_eq!(
+            logging["options"],
+            json!({ "max-size": "10m", "max-file": "3" }),
+            "{name}"
+        );
         assert_eq!(service["pids_limit"], 256, "{name}");
     }
 }
@@ -45,7 +49,10 @@ fn first_health_checks_come_soon() {
     for name in ["postgres", "auth-service", "posts-service", "gateway"] {
         let check = &compose["services"][name]["healthcheck"];
         assert_eq!(check["start_interval"], "500ms", "{name}");
-        assert!(check["start_period"].is_string(), "{name}: start_interval counts only then");
+        assert!(
+            check["start_period"].is_string(),
+            "{name}: start_interval counts only then"
+        );
     }
     assert!(read("docker-compose.yml").contains("Docker Engine 25 and Compose v2.20.2"));
 }
@@ -59,17 +66,33 @@ fn grpc_is_bound_to_its_own_network_and_trusts_no_other() {
     };
     let (services, auth) = (&compose["services"], subnet("auth"));
     let settings = |name: &str| &services[name]["environment"];
-    assert_eq!(settings("auth-service")["AUTH_LISTEN_ADDR"], format!("{auth}:50051"));
-    assert_eq!(settings("posts-service")["POSTS_LISTEN_ADDR"], format!("{auth}:50052"));
+    assert_eq!(
+        settings("auth-service")["AUTH_LISTEN_ADDR"],
+        format!("{auth}:50051")
+    );
+    assert_eq!(
+        settings("posts-service")["POSTS_LISTEN_ADDR"],
+        format!("{auth}:50052")
+    );
     for name in ["auth-service", "posts-service"] {
         assert_eq!(settings(name)["TRUSTED_GATEWAYS"], auth, "{name}");
     }
     assert_eq!(settings("gateway")["TRUSTED_PROXIES"], subnet("gateways"));
     // Callers use a name that exists on this network only.
-    for (name, alias) in [("auth-service", "auth-grpc"), ("posts-service", "posts-grpc")] {
-        assert_eq!(services[name]["networks"]["auth"], json!({ "aliases": [alias] }));
+    for (name, alias) in [
+        ("auth-service", "auth-grpc"),
+        ("posts-service", "posts-grpc"),
+    ] {
+        assert_eq!(
+            services[name]["networks"]["auth"],
+            json!({ "aliases": [alias] })
+        );
         let url = format!("http://{alias}:");
-        let variable = if alias == "auth-grpc" { "AUTH_SERVICE_URL" } else { "POSTS_SERVICE_URL" };
+        let variable = if alias == "auth-grpc" {
+            "AUTH_SERVICE_URL"
+        } else {
+            "POSTS_SERVICE_URL"
+        };
         let text = settings("gateway")[variable].as_str().expect("a URL");
         assert!(text.starts_with(&url), "{text}");
     }
@@ -78,7 +101,11 @@ fn grpc_is_bound_to_its_own_network_and_trusts_no_other() {
 #[test]
 fn metrics_are_served_where_the_document_says() {
     let (compose, document) = (compose(), read("docs/metrics.md"));
-    for (name, port) in [("gateway", 9000), ("auth-service", 9001), ("posts-service", 9002)] {
+    for (name, port) in [
+        ("gateway", 9000),
+        ("auth-service", 9001),
+        ("posts-service", 9002),
+    ] {
         let address = &compose["services"][name]["environment"]["OPS_LISTEN_ADDR"];
         assert_eq!(*address, format!("0.0.0.0:{port}"), "{name}");
         assert!(document.contains(&format!("\"{name}:{port}\"")), "{name}");
@@ -89,17 +116,29 @@ fn metrics_are_served_where_the_document_says() {
 fn lost_secrets_are_noticed_before_others_are_made() {
     let init = &compose()["services"]["init-secrets"];
     let command = init["command"].as_array().expect("exec form");
-    assert!(command.contains(&json!("--database-directory=/database")), "{command:?}");
-    assert!(command.contains(&json!("--accepted-secrets")), "{command:?}");
+    assert!(
+        command.contains(&json!("--database-directory=/database")),
+        "{command:?}"
+    );
+    assert!(
+        command.contains(&json!("--accepted-secrets")),
+        "{command:?}"
+    );
     let volumes = init["volumes"].as_array().expect("volumes");
-    assert!(volumes.contains(&json!("database:/database:ro,nocopy")), "{volumes:?}");
+    assert!(
+        volumes.contains(&json!("database:/database:ro,nocopy")),
+        "{volumes:?}"
+    );
 }
 
 #[test]
 fn image_is_made_of_supported_releases_of_one_debian() {
     let dockerfile = read("Dockerfile");
     assert!(dockerfile.contains("-slim-trixie AS chef"), "{dockerfile}");
-    assert!(dockerfile.contains("/distroless/cc-debian13:nonroot"), "{dockerfile}");
+    assert!(
+        dockerfile.contains("/distroless/cc-debian13:nonroot"),
+        "{dockerfile}"
+    );
 }
 
 #[test]
@@ -107,7 +146,10 @@ fn balancer_logs_what_fails_without_queries_and_limits_each_source() {
     let configuration = read("deploy/haproxy.cfg");
     let directives: Vec<_> = configuration.lines().map(str::trim).collect();
     assert!(directives.contains(&"option dontlog-normal"));
-    let format = directives.iter().find(|line| line.starts_with("log-format ")).expect("a format");
+    let format = directives
+        .iter()
+        .find(|line| line.starts_with("log-format "))
+        .expect("a format");
     // Status, method, and path without query.
     for field in ["%ST", "%HM", "%HPO"] {
         assert!(format.contains(field), "{format}");

@@ -12,7 +12,9 @@ pub(crate) fn compose() -> Value {
 
 fn services(compose: &Value) -> impl Iterator<Item = (&str, &Value)> {
     let services = compose["services"].as_object().expect("it has services");
-    services.iter().map(|(name, service)| (name.as_str(), service))
+    services
+        .iter()
+        .map(|(name, service)| (name.as_str(), service))
 }
 
 /// The program of a service, if it is one of ours.
@@ -47,7 +49,10 @@ fn services_start_after_their_dependencies() {
     // Services on whose health others depend have a health check.
     for name in ["postgres", "auth-service", "posts-service", "gateway"] {
         let test = &compose["services"][name]["healthcheck"]["test"];
-        assert_eq!(test[0], "CMD", "{name}: there is no shell in the image: {test}");
+        assert_eq!(
+            test[0], "CMD",
+            "{name}: there is no shell in the image: {test}"
+        );
     }
 }
 
@@ -55,9 +60,16 @@ fn services_start_after_their_dependencies() {
 fn two_ports_are_published_and_every_service_can_be_scaled() {
     let compose = compose();
     for (name, service) in services(&compose) {
-        assert_eq!(service["container_name"], Value::Null, "{name} could not be scaled");
-        let ports =
-            if name == "balancer" { json!(["8000:8000", "8001:8001"]) } else { json!(null) };
+        assert_eq!(
+            service["container_name"],
+            Value::Null,
+            "{name} could not be scaled"
+        );
+        let ports = if name == "balancer" {
+            json!(["8000:8000", "8001:8001"])
+        } else {
+            json!(null)
+        };
         assert_eq!(service["ports"], ports, "{name}");
         assert_ne!(service["network_mode"], "host", "{name}");
     }
@@ -67,12 +79,17 @@ fn two_ports_are_published_and_every_service_can_be_scaled() {
 fn secrets_and_networks_are_reachable_only_where_needed() {
     let compose = compose();
     let services_with = |has: &dyn Fn(&Value) -> bool| -> Vec<&str> {
-        services(&compose).filter(|(_, service)| has(service)).map(|(name, _)| name).collect()
+        services(&compose)
+            .filter(|(_, service)| has(service))
+            .map(|(name, _)| name)
+            .collect()
     };
     let mounts = |mount: &str| {
         let mount = json!(mount);
         services_with(&|service| {
-            service["volumes"].as_array().is_some_and(|list| list.contains(&mount))
+            service["volumes"]
+                .as_array()
+                .is_some_and(|list| list.contains(&mount))
         })
     };
     // Only auth-service has the signing secret; the others see the secrets of the database.
@@ -80,11 +97,21 @@ fn secrets_and_networks_are_reachable_only_where_needed() {
     let of_database = ["migrate", "migrate-posts", "postgres", "posts-service"];
     assert_eq!(mounts("database-secrets:/secrets:ro,nocopy"), of_database);
     assert_eq!(mounts("secrets:/secrets"), ["init-secrets"]);
-    assert_eq!(mounts("database-secrets:/database-secrets"), ["init-secrets"]);
+    assert_eq!(
+        mounts("database-secrets:/database-secrets"),
+        ["init-secrets"]
+    );
     let in_any_way = |service: &Value| service["volumes"].to_string().contains("secrets");
     assert_eq!(
         services_with(&in_any_way),
-        ["auth-service", "init-secrets", "migrate", "migrate-posts", "postgres", "posts-service"]
+        [
+            "auth-service",
+            "init-secrets",
+            "migrate",
+            "migrate-posts",
+            "postgres",
+            "posts-service"
+        ]
     );
     let on = |network: &str| {
         let network = json!(network);
@@ -94,7 +121,13 @@ fn secrets_and_networks_are_reachable_only_where_needed() {
             _ => false,
         })
     };
-    let with_database = ["auth-service", "migrate", "migrate-posts", "postgres", "posts-service"];
+    let with_database = [
+        "auth-service",
+        "migrate",
+        "migrate-posts",
+        "postgres",
+        "posts-service",
+    ];
     assert_eq!(on("database"), with_database);
     assert_eq!(on("auth"), ["auth-service", "gateway", "posts-service"]);
     assert_eq!(on("gateways"), ["balancer", "gateway"]);
@@ -120,13 +153,24 @@ const DATABASE_SECRETS: [&str; 2] = ["database-password", "database-url"];
 fn every_secret_file_is_in_a_mounted_folder() {
     let mut looked_at = 0;
     for (name, service) in services(&compose()) {
-        let environment = service["environment"].as_object().cloned().unwrap_or_default();
-        let files = environment.iter().filter(|(variable, _)| variable.ends_with("_FILE"));
+        let environment = service["environment"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        let files = environment
+            .iter()
+            .filter(|(variable, _)| variable.ends_with("_FILE"));
         for (variable, path) in files {
             looked_at += 1;
-            let file = path.as_str().and_then(|path| path.strip_prefix("/secrets/"));
+            let file = path
+                .as_str()
+                .and_then(|path| path.strip_prefix("/secrets/"));
             let file = file.unwrap_or_else(|| panic!("{name}: {variable} is {path}"));
-            let there = if name == "auth-service" { &SECRETS[..] } else { &DATABASE_SECRETS };
+            let there = if name == "auth-service" {
+                &SECRETS[..]
+            } else {
+                &DATABASE_SECRETS
+            };
             assert!(there.contains(&file), "{name} sees no {file}");
         }
     }
@@ -149,7 +193,11 @@ fn containers_are_confined_and_have_time_to_stop() {
     for (name, service) in services(&compose()) {
         assert_eq!(service["read_only"], true, "{name}");
         assert_eq!(service["cap_drop"], json!(["ALL"]), "{name}");
-        assert_eq!(service["security_opt"], json!(["no-new-privileges:true"]), "{name}");
+        assert_eq!(
+            service["security_opt"],
+            json!(["no-new-privileges:true"]),
+            "{name}"
+        );
         assert_eq!(service["privileged"], Value::Null, "{name}");
         if ["auth-service", "posts-service", "gateway", "balancer"].contains(&name) {
             // Longer than the lame-duck time (2 s) and the drain (20 s).
@@ -168,7 +216,10 @@ fn every_frontend_of_the_balancer_limits_the_connections_of_a_source() {
     for frontend in frontends {
         let track = "tcp-request connection track-sc0 src,ipmask(32,64) table sources\n";
         let reject = "tcp-request connection reject if { sc0_conn_cur gt 1000 }\n";
-        assert!(frontend.contains(track) && frontend.contains(reject), "{frontend}");
+        assert!(
+            frontend.contains(track) && frontend.contains(reject),
+            "{frontend}"
+        );
     }
     assert!(text.contains("stick-table type ipv6 size 100k expire 2m store conn_cur\n"));
 }
@@ -179,14 +230,23 @@ async fn every_variable_is_a_valid_setting_of_its_program() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut looked_at = 0;
     for (name, service) in services(&compose) {
-        let Some(program) = program(service) else { continue };
+        let Some(program) = program(service) else {
+            continue;
+        };
         looked_at += 1;
         let help = Process::run(program, &["--help"], &BTreeMap::new(), folder.path(), "").await;
-        let environment = service["environment"].as_object().cloned().unwrap_or_default();
+        let environment = service["environment"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
         for variable in environment.keys() {
             let is_setting = [format!("[env: {variable}="), format!("[env: {variable}]")];
             let is_setting = is_setting.iter().any(|text| help.stdout.contains(text));
-            assert!(is_setting, "{name}: {variable} is no setting of {program:?}\n{}", help.stdout);
+            assert!(
+                is_setting,
+                "{name}: {variable} is no setting of {program:?}\n{}",
+                help.stdout
+            );
         }
         let settings: BTreeMap<String, String> = environment
             .iter()
@@ -205,10 +265,14 @@ async fn every_command_exists() {
     let compose = compose();
     let folder = tempfile::tempdir().expect("a folder");
     for (name, service) in services(&compose) {
-        let Some(program) = program(service) else { continue };
+        let Some(program) = program(service) else {
+            continue;
+        };
         let command = service["command"].as_array().expect("exec form");
-        let mut words: Vec<_> =
-            command[1..].iter().map(|word| word.as_str().expect("text")).collect();
+        let mut words: Vec<_> = command[1..]
+            .iter()
+            .map(|word| word.as_str().expect("text"))
+            .collect();
         words.push("--help");
         let exit = Process::run(program, &words, &BTreeMap::new(), folder.path(), "").await;
         assert_eq!(exit.code, Some(0), "{name}: {exit:?}");

@@ -8,7 +8,9 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
 type Settings = BTreeMap<String, String>;
 
 fn settings<const N: usize>(settings: [(&str, String); N]) -> Settings {
-    settings.map(|(name, value)| (name.to_owned(), value)).into()
+    settings
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
 }
 
 fn anywhere() -> String {
@@ -54,7 +56,12 @@ async fn compose_steps_lead_to_a_working_deployment() {
     let place = format!("{}@{place}", user.split(':').next().expect("a name"));
     let directory = secrets.display().to_string();
     let copies = format!("--database-secrets={}", database_secrets.display());
-    let init = ["init-secrets", &directory, &format!("--postgres={place}"), &copies];
+    let init = [
+        "init-secrets",
+        &directory,
+        &format!("--postgres={place}"),
+        &copies,
+    ];
     run(Program::AuthService, &init, &Settings::new(), folder).await;
 
     let of_migrate = settings([("DATABASE_URL_FILE", database_file("database-url"))]);

@@ -9,8 +9,12 @@ use std::{
 /// A group, a variable and its default, where it is a fixed value.
 type Setting = (String, String, Option<String>);
 
-const PROGRAMS: [Program; 4] =
-    [Program::AuthService, Program::PostsService, Program::Gateway, Program::Rolegate];
+const PROGRAMS: [Program; 4] = [
+    Program::AuthService,
+    Program::PostsService,
+    Program::Gateway,
+    Program::Rolegate,
+];
 
 #[tokio::test]
 async fn configuration_lists_exactly_the_settings_in_help_in_the_same_groups() {
@@ -19,9 +23,17 @@ async fn configuration_lists_exactly_the_settings_in_help_in_the_same_groups() {
     let document = std::fs::read_to_string(document).expect("the document");
     for program in PROGRAMS {
         let exit = Process::run(program, &["--help"], &BTreeMap::new(), folder.path(), "").await;
-        let (documented, real) = (documented(&document, program.name()), settings(&exit.stdout));
+        let (documented, real) = (
+            documented(&document, program.name()),
+            settings(&exit.stdout),
+        );
         assert!(!real.is_empty(), "{exit:?}");
-        assert_eq!(groups(&documented), groups(&real), "the order of {}", program.name());
+        assert_eq!(
+            groups(&documented),
+            groups(&real),
+            "the order of {}",
+            program.name()
+        );
         let [documented, real] = [documented, real].map(BTreeSet::from_iter);
         let missing: Vec<_> = real.difference(&documented).collect();
         let stale: Vec<_> = documented.difference(&real).collect();
@@ -33,10 +45,16 @@ async fn configuration_lists_exactly_the_settings_in_help_in_the_same_groups() {
         if program == Program::Rolegate {
             let (_, first) = document.split_once("```sh\n").expect("what to set first");
             let (first, _) = first.split_once("```").expect("its end");
-            let first: Vec<_> = first.lines().filter_map(|line| line.split_once('=')).collect();
+            let first: Vec<_> = first
+                .lines()
+                .filter_map(|line| line.split_once('='))
+                .collect();
             assert_eq!(first.len(), 5, "{first:?}");
             for (name, _) in first {
-                assert!(real.iter().any(|setting| setting.1 == name), "{name} is no setting");
+                assert!(
+                    real.iter().any(|setting| setting.1 == name),
+                    "{name} is no setting"
+                );
             }
         }
     }
@@ -64,13 +82,25 @@ fn documented(document: &str, program: &str) -> Vec<Setting> {
             programs = "";
         }
         let mut cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let Some(names) = cells.get(1).filter(|names| names.starts_with('`')) else { continue };
-        let names = names.split(", ").map(|name| name.trim_matches('`').to_owned());
+        let Some(names) = cells.get(1).filter(|names| names.starts_with('`')) else {
+            continue;
+        };
+        let names = names
+            .split(", ")
+            .map(|name| name.trim_matches('`').to_owned());
         let is_of = |programs: &str| programs.split([' ', ',', '.']).any(|name| name == program);
-        let column = if programs.is_empty() { cells.remove(2) } else { programs };
+        let column = if programs.is_empty() {
+            cells.remove(2)
+        } else {
+            programs
+        };
         if is_of(column) || column == "Settings of every program." {
-            let default = cells[2].strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
-            let default = default.filter(|text| !text.contains('`')).map(str::to_owned);
+            let default = cells[2]
+                .strip_prefix('`')
+                .and_then(|rest| rest.strip_suffix('`'));
+            let default = default
+                .filter(|text| !text.contains('`'))
+                .map(str::to_owned);
             for name in names {
                 let is_new = settings.iter().all(|setting| setting.1 != name);
                 assert!(is_new, "{name} has two rows for {program}");
@@ -89,9 +119,16 @@ fn settings(help: &str) -> Vec<Setting> {
             group = heading;
         }
         let line = line.trim();
-        let value = |name: &str| line.strip_prefix(name).and_then(|rest| rest.strip_suffix(']'));
+        let value = |name: &str| {
+            line.strip_prefix(name)
+                .and_then(|rest| rest.strip_suffix(']'))
+        };
         if let Some(name) = value("[env: ") {
-            settings.push((group.to_owned(), name.trim_end_matches('=').to_owned(), None));
+            settings.push((
+                group.to_owned(),
+                name.trim_end_matches('=').to_owned(),
+                None,
+            ));
         } else if let (Some(default), Some(last)) = (value("[default: "), settings.last_mut()) {
             last.2 = Some(default.to_owned());
         }
@@ -117,18 +154,29 @@ fn each_proxy_has_a_page_that_links_its_configuration() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let entries = |path: &Path| -> Vec<_> {
         let entries = std::fs::read_dir(path).expect("a folder");
-        entries.map(|entry| entry.expect("an entry").path()).collect()
+        entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect()
     };
     let proxies = entries(&root.join("deploy/proxies"));
     assert_eq!(proxies.len(), 5, "{proxies:?}");
     for proxy in proxies {
-        let name = proxy.file_name().and_then(|name| name.to_str()).expect("a name");
+        let name = proxy
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("a name");
         let page = root.join(format!("docs/proxies/{name}.md"));
         let page = std::fs::read_to_string(page).expect("a page for each proxy");
         let is_linked = |file: &Path| {
-            let file = file.file_name().and_then(|name| name.to_str()).expect("a name");
+            let file = file
+                .file_name()
+                .and_then(|name| name.to_str())
+                .expect("a name");
             page.contains(&format!("(../../deploy/proxies/{name}/{file})"))
         };
-        assert!(entries(&proxy).iter().any(|file| is_linked(file)), "{name}.md links none");
+        assert!(
+            entries(&proxy).iter().any(|file| is_linked(file)),
+            "{name}.md links none"
+        );
     }
 }

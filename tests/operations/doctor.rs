@@ -20,8 +20,15 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
 /// Asserts a line with this mark and this text.
 #[track_caller]
 pub(crate) fn expect_line(exit: &Exit, mark: &str, text: &str) {
-    let found = exit.stdout.lines().any(|line| line.starts_with(mark) && line.contains(text));
-    assert!(found, "no line {mark} … {text}\n{}{}", exit.stdout, exit.stderr);
+    let found = exit
+        .stdout
+        .lines()
+        .any(|line| line.starts_with(mark) && line.contains(text));
+    assert!(
+        found,
+        "no line {mark} … {text}\n{}{}",
+        exit.stdout, exit.stderr
+    );
 }
 
 async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store: Store) {
@@ -35,7 +42,9 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     expect_line(&exit, "ok", "is free");
     expect_line(&exit, "ok", "there is no user admin yet");
     expect_line(&exit, "ok", "factors   users can turn one on");
-    let server = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
+    let server = Process::start(setup.auth_program(), &settings, folder.path())
+        .ready()
+        .await;
     server.wait_for_readiness(200).await;
     for (name, listener) in [("AUTH_LISTEN_ADDR", "grpc"), ("OPS_LISTEN_ADDR", "ops")] {
         settings.insert(name.to_owned(), server.socket_address(listener).to_string());
@@ -50,15 +59,21 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
 
 #[tokio::test]
 async fn doctor_reports_a_limit_of_open_files_that_is_too_low() {
-    let (database, folder) =
-        (TestDatabase::create(Store::Sqlite).await, tempfile::tempdir().expect("a folder"));
+    let (database, folder) = (
+        TestDatabase::create(Store::Sqlite).await,
+        tempfile::tempdir().expect("a folder"),
+    );
     let settings = TestSetup::split(Store::Sqlite).auth_settings(&database.url());
     let (program, arguments) = (Program::AuthService, &["doctor"][..]);
     let process =
         Process::start_with_open_files(program, arguments, "-n 512", &settings, folder.path());
     let exit = process.exit().await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "FAILED", "open files allow 460 connections to each listener; raise");
+    expect_line(
+        &exit,
+        "FAILED",
+        "open files allow 460 connections to each listener; raise",
+    );
 }
 
 #[tokio::test]
@@ -69,7 +84,10 @@ async fn doctor_reports_all_problems_at_once() {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     std::fs::set_permissions(&secret, mode).expect("set");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let taken = taken.local_addr().map(|address| (address.to_string(), taken)).expect("bound");
+    let taken = taken
+        .local_addr()
+        .map(|address| (address.to_string(), taken))
+        .expect("bound");
     let settings = BTreeMap::from(
         [
             ("SIGNING_SECRET_FILE", secret.to_str().expect("UTF-8")),
@@ -82,7 +100,11 @@ async fn doctor_reports_all_problems_at_once() {
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "FAILED", "must have at least 32 bytes");
-    expect_line(&exit, "ok", "factors   nobody can turn one on without SECOND_FACTOR_KEY");
+    expect_line(
+        &exit,
+        "ok",
+        "factors   nobody can turn one on without SECOND_FACTOR_KEY",
+    );
     expect_line(&exit, "FAILED", "has mode 0644");
     expect_line(&exit, "FAILED", "DATABASE_URL: must be postgres://");
     expect_line(&exit, "FAILED", "Address already in use");
@@ -92,7 +114,10 @@ async fn doctor_reports_all_problems_at_once() {
     settings.insert("BCRYPT_COST".to_owned(), "4".to_owned());
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(64), "{exit:?}");
-    assert_eq!(exit.stderr, "BCRYPT_COST: must be a whole number from 12 to 16\n");
+    assert_eq!(
+        exit.stderr,
+        "BCRYPT_COST: must be a whole number from 12 to 16\n"
+    );
 }
 
 #[tokio::test]
@@ -125,24 +150,38 @@ async fn doctor_does_not_create_the_sqlite_file() {
     expect_line(&exit, "FAILED", "DATABASE_URL: ");
     expect_line(&exit, "FAILED", "users.db is not an SQLite database");
     let nowhere = folder.path().join("nowhere/users.db");
-    settings.insert("DATABASE_URL".to_owned(), format!("sqlite://{}", nowhere.display()));
-    expect_line(&doctor(&settings, folder.path()).await, "FAILED", "there is no folder");
+    settings.insert(
+        "DATABASE_URL".to_owned(),
+        format!("sqlite://{}", nowhere.display()),
+    );
+    expect_line(
+        &doctor(&settings, folder.path()).await,
+        "FAILED",
+        "there is no folder",
+    );
 }
 
 #[tokio::test]
 async fn doctor_and_start_report_a_foreign_database_alike() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (posts, other) =
-        (TestDatabase::create(Store::Sqlite).await, TestDatabase::create(Store::Sqlite).await);
+    let (posts, other) = (
+        TestDatabase::create(Store::Sqlite).await,
+        TestDatabase::create(Store::Sqlite).await,
+    );
     let nowhere = "127.0.0.1:1".parse().expect("an address");
     let setup = TestSetup::split(Store::Sqlite);
     let settings = setup.posts_settings(&posts.url(), nowhere);
-    Process::start(Program::PostsService, &settings, folder.path()).ready().await;
+    Process::start(Program::PostsService, &settings, folder.path())
+        .ready()
+        .await;
     other.execute("CREATE TABLE bookmark (url TEXT)").await;
     let folder_url = format!("sqlite://{}", folder.path().display());
     for (url, why) in [
         (&posts.url(), "is not a database of auth-service: "),
-        (&other.url(), "is not a database of auth-service: it has tables of another program"),
+        (
+            &other.url(),
+            "is not a database of auth-service: it has tables of another program",
+        ),
         (&folder_url, "is a folder; name a file in it"),
     ] {
         let settings = setup.auth_settings(url);
@@ -152,7 +191,10 @@ async fn doctor_and_start_report_a_foreign_database_alike() {
         let start = Process::run(Program::AuthService, &[], &settings, folder.path(), "").await;
         assert_eq!(start.code, Some(64), "{start:?}");
         let line = start.stderr.lines().last().expect("a line");
-        assert!(line.starts_with("DATABASE_URL: ") && line.contains(why), "{start:?}");
+        assert!(
+            line.starts_with("DATABASE_URL: ") && line.contains(why),
+            "{start:?}"
+        );
         expect_line(&exit, "FAILED", line);
     }
 }

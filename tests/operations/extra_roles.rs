@@ -24,12 +24,29 @@ async fn commands_take_extra_roles_and_no_others(setup: TestSetup) {
     let created = run(&app, &["create", "ann", "--role", "editor"]).await;
     assert_eq!(created.stdout, "User 2 (\"ann\") has the role editor.\n");
     let set = run(&app, &["set-role", "ann", "night-shift_2"]).await;
-    assert_eq!(set.stdout, "User 2 (\"ann\") has the role night-shift_2 now; it was editor.\n");
+    assert_eq!(
+        set.stdout,
+        "User 2 (\"ann\") has the role night-shift_2 now; it was editor.\n"
+    );
     let line = |name, role| json!({ "username": name, "password_hash": null, "role": role });
-    let (bob, carl) = (line("bob", "editor").to_string(), line("carl", "auditor").to_string());
+    let (bob, carl) = (
+        line("bob", "editor").to_string(),
+        line("carl", "auditor").to_string(),
+    );
     let imported = user(&app, &["import", "-"], &bob, &[ROLES]).await;
     assert_eq!(imported.code, Some(0), "{imported:?}");
-    run(&app, &["create-key", "ann", "--name", "nightly", "--role", "night-shift_2"]).await;
+    run(
+        &app,
+        &[
+            "create-key",
+            "ann",
+            "--name",
+            "nightly",
+            "--role",
+            "night-shift_2",
+        ],
+    )
+    .await;
 
     let listed = [
         "      ID  ROLE           STATE     USERNAME",
@@ -37,10 +54,21 @@ async fn commands_take_extra_roles_and_no_others(setup: TestSetup) {
         "       2  night-shift_2  enabled   \"ann\"",
         "       3  editor         enabled   \"bob\"  (no password)",
     ];
-    assert_eq!(run(&app, &["list"]).await.stdout.lines().collect::<Vec<_>>(), listed);
+    assert_eq!(
+        run(&app, &["list"])
+            .await
+            .stdout
+            .lines()
+            .collect::<Vec<_>>(),
+        listed
+    );
     let keys = run(&app, &["keys", "ann"]).await.stdout;
     let columns: Vec<_> = keys.lines().map(|line| line.get(20..35)).collect();
-    assert_eq!(columns, [Some("ROLE           "), Some("night-shift_2  ")], "{keys}");
+    assert_eq!(
+        columns,
+        [Some("ROLE           "), Some("night-shift_2  ")],
+        "{keys}"
+    );
     // The export of a service with these roles is what its import reads.
     let exported = run(&app, &["export"]).await.stdout;
     assert!(exported.contains(r#""role":"night-shift_2""#), "{exported}");
@@ -59,13 +87,20 @@ async fn commands_take_extra_roles_and_no_others(setup: TestSetup) {
             &["create-key", "ann", "--name", "a", "--role", role],
         ] {
             let exit = user(&app, arguments, PASSWORD, settings).await;
-            assert_eq!((exit.code, &*exit.stderr), (Some(64), problem), "{arguments:?}: {exit:?}");
+            assert_eq!(
+                (exit.code, &*exit.stderr),
+                (Some(64), problem),
+                "{arguments:?}: {exit:?}"
+            );
         }
     }
     let refused = user(&app, &["import", "-"], &carl, &[ROLES]).await;
     assert_eq!(refused.code, Some(1), "{refused:?}");
     let reason = "role is none of user, author, admin, editor, night-shift_2";
-    assert!(format!("{}{}", refused.stdout, refused.stderr).contains(reason), "{refused:?}");
+    assert!(
+        format!("{}{}", refused.stdout, refused.stderr).contains(reason),
+        "{refused:?}"
+    );
     assert_eq!(app.database.count_users().await, 3);
 }
 
@@ -74,7 +109,11 @@ async fn a_role_that_users_or_keys_have_is_not_taken_away(setup: TestSetup) {
     for (name, role) in [("ann", "editor"), ("bob", "editor"), ("carl", "user")] {
         run(&app, &["create", name, "--role", role]).await;
     }
-    run(&app, &["create-key", "carl", "--name", "a", "--role", "editor"]).await;
+    run(
+        &app,
+        &["create-key", "carl", "--name", "a", "--role", "editor"],
+    )
+    .await;
     app.kill_auth().await;
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -90,7 +129,14 @@ async fn a_role_that_users_or_keys_have_is_not_taken_away(setup: TestSetup) {
     assert_eq!(refused.stderr.lines().last(), Some(problem), "{refused:?}");
     assert_eq!(refused.stdout, "", "nothing listens");
     let doctor = async |settings| {
-        Process::run(setup.auth_program(), &["doctor"], settings, folder.path(), "").await
+        Process::run(
+            setup.auth_program(),
+            &["doctor"],
+            settings,
+            folder.path(),
+            "",
+        )
+        .await
     };
     let found = doctor(&without).await;
     assert_eq!(found.code, Some(1), "{found:?}");
@@ -101,15 +147,26 @@ async fn a_role_that_users_or_keys_have_is_not_taken_away(setup: TestSetup) {
     assert!(start(&fewer).await.is_none(), "it serves");
     assert_eq!(doctor(&fewer).await.code, Some(0));
 
-    let listed = user(&app, &["list", "--role", "editor"], "", &[]).await.stdout;
+    let listed = user(&app, &["list", "--role", "editor"], "", &[])
+        .await
+        .stdout;
     let lines: Vec<_> = listed.lines().skip(1).collect();
     let carl = "       4  user    enabled   \"carl\"  (API keys with it: 1)";
-    assert!(lines.len() == 3 && lines[0].contains("ann") && lines[2] == carl, "{listed}");
-    for arguments in
-        [&["set-role", "ann", "author"][..], &["delete", "bob"], &["delete-key", "carl", "1"]]
-    {
+    assert!(
+        lines.len() == 3 && lines[0].contains("ann") && lines[2] == carl,
+        "{listed}"
+    );
+    for arguments in [
+        &["set-role", "ann", "author"][..],
+        &["delete", "bob"],
+        &["delete-key", "carl", "1"],
+    ] {
         assert!(start(&without).await.is_some(), "{arguments:?}");
-        assert_eq!(user(&app, arguments, "", &[]).await.code, Some(0), "{arguments:?}");
+        assert_eq!(
+            user(&app, arguments, "", &[]).await.code,
+            Some(0),
+            "{arguments:?}"
+        );
     }
     assert!(start(&without).await.is_none(), "it serves");
     assert_eq!(doctor(&without).await.code, Some(0));

@@ -16,8 +16,11 @@ async fn doctor(settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
 fn settings(app: &TestApp) -> BTreeMap<String, String> {
     let addresses = ["BEARER", "BASIC", "FORWARD_AUTH", "OPS"]
         .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()));
-    let urls = [("AUTH", app.auth().address("grpc")), ("POSTS", app.posts().address("grpc"))]
-        .map(|(name, url)| (format!("{name}_SERVICE_URL"), url));
+    let urls = [
+        ("AUTH", app.auth().address("grpc")),
+        ("POSTS", app.posts().address("grpc")),
+    ]
+    .map(|(name, url)| (format!("{name}_SERVICE_URL"), url));
     addresses.into_iter().chain(urls).collect()
 }
 
@@ -39,13 +42,24 @@ async fn doctor_reaches_both_services(setup: TestSetup) {
     settings.insert("OPS_LISTEN_ADDR".to_owned(), ops);
     settings.remove("POSTS_SERVICE_URL");
     let exit = doctor(&settings, folder.path()).await;
-    expect_line(&exit, "ok", "every caller that sends x-forwarded-for is in TRUSTED_PROXIES");
+    expect_line(
+        &exit,
+        "ok",
+        "every caller that sends x-forwarded-for is in TRUSTED_PROXIES",
+    );
     let proxied = app.bearer.request(reqwest::Method::GET, "/public");
-    app.bearer.send(proxied.header("x-forwarded-for", "192.0.2.1")).await.expect(200);
+    app.bearer
+        .send(proxied.header("x-forwarded-for", "192.0.2.1"))
+        .await
+        .expect(200);
     let exit = doctor(&settings, folder.path()).await;
     // Strangers can send the header too, so that it is not a failure.
     assert_eq!(exit.code, Some(0), "{exit:?}");
-    expect_line(&exit, "note", "1 calls with x-forwarded-for came from addresses outside of");
+    expect_line(
+        &exit,
+        "note",
+        "1 calls with x-forwarded-for came from addresses outside of",
+    );
     expect_line(&exit, "ok", "in use by a server that is ready");
     expect_line(&exit, "ok", "off, because POSTS_SERVICE_URL is not set");
 }
@@ -73,13 +87,33 @@ async fn doctor_reports_all_problems_at_once() {
     let unknown = "posts-service at http://no-such-name.invalid:50052 is not found: ";
     expect_line(&exit, "FAILED", unknown);
     expect_line(&exit, "FAILED", "BEARER_LISTEN_ADDR: cannot listen on");
-    expect_line(&exit, "FAILED", "OPS_LISTEN_ADDR: cannot listen on 192.0.2.1:");
+    expect_line(
+        &exit,
+        "FAILED",
+        "OPS_LISTEN_ADDR: cannot listen on 192.0.2.1:",
+    );
     assert_eq!(exit.stderr, "4 checks failed\n");
     for (name, value, text) in [
-        ("AUTH_SERVICE_URL", "https://127.0.0.1:1", "AUTH_CLIENT_TLS_CA_FILE: is required"),
-        ("AUTH_SERVICE_URL", "127.0.0.1:1", "AUTH_SERVICE_URL: must be http://"),
-        ("AUTH_CLIENT_TLS_CERT_FILE", "/x", "AUTH_CLIENT_TLS_KEY_FILE: is required"),
-        ("POSTS_CLIENT_TLS_CA_FILE", "/x", "POSTS_SERVICE_URL: must begin with https://"),
+        (
+            "AUTH_SERVICE_URL",
+            "https://127.0.0.1:1",
+            "AUTH_CLIENT_TLS_CA_FILE: is required",
+        ),
+        (
+            "AUTH_SERVICE_URL",
+            "127.0.0.1:1",
+            "AUTH_SERVICE_URL: must be http://",
+        ),
+        (
+            "AUTH_CLIENT_TLS_CERT_FILE",
+            "/x",
+            "AUTH_CLIENT_TLS_KEY_FILE: is required",
+        ),
+        (
+            "POSTS_CLIENT_TLS_CA_FILE",
+            "/x",
+            "POSTS_SERVICE_URL: must begin with https://",
+        ),
     ] {
         let mut settings = settings.clone();
         settings.insert(name.to_owned(), value.to_owned());
@@ -88,7 +122,11 @@ async fn doctor_reports_all_problems_at_once() {
     let mut settings = settings;
     settings.insert("BEARER_LISTEN_ADDR".to_owned(), "off".to_owned());
     let exit = doctor(&settings, folder.path()).await;
-    expect_line(&exit, "FAILED", "BEARER_LISTEN_ADDR: is off, and so is BASIC_LISTEN_ADDR");
+    expect_line(
+        &exit,
+        "FAILED",
+        "BEARER_LISTEN_ADDR: is off, and so is BASIC_LISTEN_ADDR",
+    );
 }
 
 #[tokio::test]
@@ -103,21 +141,35 @@ async fn doctor_checks_the_names_of_certificates() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = settings(&app);
     for link in ["AUTH", "POSTS"] {
-        for (name, file) in
-            [("CA", &authority.file()), ("CERT", &caller.certificate), ("KEY", &caller.key)]
-        {
+        for (name, file) in [
+            ("CA", &authority.file()),
+            ("CERT", &caller.certificate),
+            ("KEY", &caller.key),
+        ] {
             let file = file.display().to_string();
             settings.insert(format!("{link}_CLIENT_TLS_{name}_FILE"), file);
         }
     }
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
-    expect_line(&exit, "ok", "answers; its certificate is trusted and has this name");
+    expect_line(
+        &exit,
+        "ok",
+        "answers; its certificate is trusted and has this name",
+    );
     let wrong = authority.issue("wrong", &["auth.example"], Validity::Current);
     own.replace_with(&wrong);
     app.auth().reload();
-    app.auth().logs("the reload", |line| line.contains("reloaded the certificates")).await;
+    app.auth()
+        .logs("the reload", |line| {
+            line.contains("reloaded the certificates")
+        })
+        .await;
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
-    expect_line(&exit, "FAILED", r#"is only valid for DnsName("auth.example")"#);
+    expect_line(
+        &exit,
+        "FAILED",
+        r#"is only valid for DnsName("auth.example")"#,
+    );
 }

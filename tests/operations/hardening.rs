@@ -12,7 +12,9 @@ async fn no_program_writes_core_dumps() {
     let whole = TestSetup::all_in_one(Store::Sqlite).start().await;
     for process in split.processes().chain(whole.processes()) {
         let limits = fs::read_to_string(format!("/proc/{}/limits", process.id())).expect("limits");
-        let core = limits.lines().find(|line| line.starts_with("Max core file size"));
+        let core = limits
+            .lines()
+            .find(|line| line.starts_with("Max core file size"));
         let words: Vec<&str> = core.expect("a limit").split_whitespace().collect();
         assert_eq!(words[4..6], ["0", "0"], "{limits}");
     }
@@ -25,7 +27,9 @@ async fn grpc_of_users_can_be_off_in_one_process() {
     let database = format!("sqlite://{}", folder.path().join("users.db").display());
     let mut settings = setup.auth_settings(&database);
     settings.insert("AUTH_LISTEN_ADDR".to_owned(), "off".to_owned());
-    let process = Process::start(Program::FastHashRolegate, &settings, folder.path()).ready().await;
+    let process = Process::start(Program::FastHashRolegate, &settings, folder.path())
+        .ready()
+        .await;
     assert_eq!(process.address("grpc"), "off");
     process.wait_for_readiness(200).await;
     let bearer = e2e::Api::at(&process.address("bearer"));
@@ -41,12 +45,22 @@ async fn grpc_port_of_one_process_trusts_no_loopback() {
     let mut client = grpc::client(&app.auth().address("grpc")).await;
     let mut guess = async |from: &str| {
         let (username, password) = ("admin".to_owned(), "wrong".to_owned());
-        let mut request = Request::new(LoginRequest { username, password, otp: None });
-        request.metadata_mut().insert("x-client-address", from.parse().expect("text"));
+        let mut request = Request::new(LoginRequest {
+            username,
+            password,
+            otp: None,
+        });
+        request
+            .metadata_mut()
+            .insert("x-client-address", from.parse().expect("text"));
         client.login(request).await.expect_err("wrong").code()
     };
     assert_eq!(guess("198.51.100.1").await, Code::Unauthenticated);
-    assert_eq!(guess("198.51.100.2").await, Code::ResourceExhausted, "it is the same client");
+    assert_eq!(
+        guess("198.51.100.2").await,
+        Code::ResourceExhausted,
+        "it is the same client"
+    );
 }
 
 #[tokio::test]
@@ -57,15 +71,29 @@ async fn every_program_raises_its_soft_limit_of_open_files() {
     let setup = TestSetup::split(Store::Sqlite);
     for (program, settings) in [
         (Program::FastHashAuthService, setup.auth_settings(&database)),
-        (Program::PostsService, setup.posts_settings(&database.replace("users", "posts"), nowhere)),
+        (
+            Program::PostsService,
+            setup.posts_settings(&database.replace("users", "posts"), nowhere),
+        ),
         (Program::Gateway, setup.gateway_settings(nowhere, None)),
-        (Program::FastHashRolegate, TestSetup::all_in_one(Store::Sqlite).auth_settings(&database)),
+        (
+            Program::FastHashRolegate,
+            TestSetup::all_in_one(Store::Sqlite).auth_settings(&database),
+        ),
     ] {
         let start = Process::start_with_open_files;
-        let process = start(program, &[], "-S -n 200", &settings, folder.path()).ready().await;
+        let process = start(program, &[], "-S -n 200", &settings, folder.path())
+            .ready()
+            .await;
         let limits = fs::read_to_string(format!("/proc/{}/limits", process.id())).expect("limits");
-        let files = limits.lines().find(|line| line.starts_with("Max open files")).expect("one");
+        let files = limits
+            .lines()
+            .find(|line| line.starts_with("Max open files"))
+            .expect("one");
         let words: Vec<&str> = files.split_whitespace().collect();
-        assert!(words[3] != "200" && words[3] == words[4], "{program:?}: {files}");
+        assert!(
+            words[3] != "200" && words[3] == words[4],
+            "{program:?}: {files}"
+        );
     }
 }

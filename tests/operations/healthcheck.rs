@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 
 for_two_deployments!(healthcheck_follows_readiness);
 
-const PROGRAMS: [Program; 4] =
-    [Program::AuthService, Program::PostsService, Program::Gateway, Program::Rolegate];
+const PROGRAMS: [Program; 4] = [
+    Program::AuthService,
+    Program::PostsService,
+    Program::Gateway,
+    Program::Rolegate,
+];
 
 async fn ask(program: Program, address: &str) -> Exit {
     let settings = BTreeMap::from([("OPS_LISTEN_ADDR".to_owned(), address.to_owned())]);
@@ -15,7 +19,11 @@ async fn ask(program: Program, address: &str) -> Exit {
 }
 
 async fn healthcheck_follows_readiness(setup: TestSetup) {
-    let program = if setup.is_all_in_one() { Program::Rolegate } else { Program::Gateway };
+    let program = if setup.is_all_in_one() {
+        Program::Rolegate
+    } else {
+        Program::Gateway
+    };
     let app = setup.with("LAME_DUCK_SECONDS", "300").start().await;
     let front = app.gateway();
     let address = front.socket_address("ops");
@@ -23,12 +31,17 @@ async fn healthcheck_follows_readiness(setup: TestSetup) {
     // 0.0.0.0: the setting in a container.
     for address in [address.to_string(), format!("0.0.0.0:{}", address.port())] {
         let exit = ask(program, &address).await;
-        assert_eq!((exit.code, exit.stdout.as_str()), (Some(0), "ready\n"), "{address}: {exit:?}");
+        assert_eq!(
+            (exit.code, exit.stdout.as_str()),
+            (Some(0), "ready\n"),
+            "{address}: {exit:?}"
+        );
     }
     if program == Program::Gateway {
-        for (program, process) in
-            [(Program::AuthService, app.auth()), (Program::PostsService, app.posts())]
-        {
+        for (program, process) in [
+            (Program::AuthService, app.auth()),
+            (Program::PostsService, app.posts()),
+        ] {
             let address = process.socket_address("ops").to_string();
             assert_eq!(ask(program, &address).await.code, Some(0), "{program:?}");
         }
@@ -36,7 +49,11 @@ async fn healthcheck_follows_readiness(setup: TestSetup) {
     front.terminate();
     front.wait_for_readiness(503).await;
     let exit = ask(program, &address.to_string()).await;
-    assert_eq!((exit.code, exit.stderr.as_str()), (Some(1), "not ready: stopping\n"), "{exit:?}");
+    assert_eq!(
+        (exit.code, exit.stderr.as_str()),
+        (Some(1), "not ready: stopping\n"),
+        "{exit:?}"
+    );
 }
 
 #[tokio::test]
@@ -59,6 +76,9 @@ async fn healthcheck_rejects_port_0() {
     for program in PROGRAMS {
         let exit = ask(program, "127.0.0.1:0").await;
         assert_eq!(exit.code, Some(64), "{exit:?}");
-        assert!(exit.stderr.starts_with("OPS_LISTEN_ADDR: is port 0"), "{exit:?}");
+        assert!(
+            exit.stderr.starts_with("OPS_LISTEN_ADDR: is port 0"),
+            "{exit:?}"
+        );
     }
 }

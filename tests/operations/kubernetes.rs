@@ -21,15 +21,27 @@ fn documents(file: &str) -> Vec<Value> {
 /// The files of `kustomization.yaml`, in its order.
 fn files() -> Vec<String> {
     let kustomization = &documents("kustomization.yaml")[0];
-    let files = kustomization["resources"].as_array().expect("a list").iter();
-    files.map(|file| file.as_str().expect("a file").to_owned()).collect()
+    let files = kustomization["resources"]
+        .as_array()
+        .expect("a list")
+        .iter();
+    files
+        .map(|file| file.as_str().expect("a file").to_owned())
+        .collect()
 }
 
 /// The objects of this kind by name, in the order of the files.
 fn objects(kind: &str) -> Vec<(String, Value)> {
     let all = files().into_iter().flat_map(|file| documents(&file));
     let wanted = all.filter(|object| object["kind"] == kind);
-    wanted.map(|it| (it["metadata"]["name"].as_str().expect("a name").to_owned(), it)).collect()
+    wanted
+        .map(|it| {
+            (
+                it["metadata"]["name"].as_str().expect("a name").to_owned(),
+                it,
+            )
+        })
+        .collect()
 }
 
 /// Jobs and deployments.
@@ -40,21 +52,34 @@ fn workloads() -> Vec<(String, Value)> {
 /// The files of the generated `ConfigMap`s by name.
 fn setting_files() -> BTreeMap<String, String> {
     let kustomization = &documents("kustomization.yaml")[0];
-    let generators = kustomization["configMapGenerator"].as_array().expect("a list").iter();
+    let generators = kustomization["configMapGenerator"]
+        .as_array()
+        .expect("a list")
+        .iter();
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    generators.map(|it| (text(&it["name"]), text(&it["envs"][0]))).collect()
+    generators
+        .map(|it| (text(&it["name"]), text(&it["envs"][0])))
+        .collect()
 }
 
 /// The settings of a workload, from its `ConfigMap`.
 fn settings(workload: &Value) -> BTreeMap<String, String> {
     let container = &workload["spec"]["template"]["spec"]["containers"][0];
-    assert_eq!(container["env"], Value::Null, "settings are in the ConfigMap");
-    let name = container["envFrom"][0]["configMapRef"]["name"].as_str().expect("a ConfigMap");
+    assert_eq!(
+        container["env"],
+        Value::Null,
+        "settings are in the ConfigMap"
+    );
+    let name = container["envFrom"][0]["configMapRef"]["name"]
+        .as_str()
+        .expect("a ConfigMap");
     let file = folder().join(&setting_files()[name]);
     let text = fs::read_to_string(file).expect("it is there");
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let settings = lines.map(|line| line.split_once('=').expect("a setting"));
-    settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    settings
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 #[test]
@@ -65,7 +90,10 @@ fn every_file_is_applied() {
         .map(|name| name.expect("a text"))
         .filter(|name| name != "kustomization.yaml")
         .collect();
-    let applied: BTreeSet<_> = files().into_iter().chain(setting_files().into_values()).collect();
+    let applied: BTreeSet<_> = files()
+        .into_iter()
+        .chain(setting_files().into_values())
+        .collect();
     assert_eq!(applied, there);
 }
 
@@ -75,8 +103,11 @@ fn workloads_are_those_of_compose_in_its_order() {
     let services = compose["services"].as_object().expect("services");
     // Secrets are created before, and PostgreSQL and the way in are the cluster's.
     let elsewhere = ["init-secrets", "postgres", "balancer"];
-    let wanted: BTreeSet<_> =
-        services.keys().filter(|name| !elsewhere.contains(&name.as_str())).cloned().collect();
+    let wanted: BTreeSet<_> = services
+        .keys()
+        .filter(|name| !elsewhere.contains(&name.as_str()))
+        .cloned()
+        .collect();
     let order: Vec<String> = workloads().into_iter().map(|(name, _)| name).collect();
     assert_eq!(order.iter().cloned().collect::<BTreeSet<_>>(), wanted);
     let position = |name: &str| order.iter().position(|other| other == name);
@@ -86,8 +117,14 @@ fn workloads_are_those_of_compose_in_its_order() {
         assert_eq!(container["args"], service["command"], "{name}");
         assert_eq!(container["image"], service["image"], "{name}");
         let dependencies = service["depends_on"].as_object().expect("dependencies");
-        for before in dependencies.keys().filter(|before| wanted.contains(*before)) {
-            assert!(position(before) < position(&name), "{name} comes before {before}");
+        for before in dependencies
+            .keys()
+            .filter(|before| wanted.contains(*before))
+        {
+            assert!(
+                position(before) < position(&name),
+                "{name} comes before {before}"
+            );
         }
     }
 }
@@ -95,7 +132,12 @@ fn workloads_are_those_of_compose_in_its_order() {
 #[tokio::test]
 async fn settings_are_those_of_compose_and_valid() {
     // Networks differ, and so does the time that a cluster needs.
-    let networks = ["AUTH_LISTEN_ADDR", "POSTS_LISTEN_ADDR", "TRUSTED_GATEWAYS", "TRUSTED_PROXIES"];
+    let networks = [
+        "AUTH_LISTEN_ADDR",
+        "POSTS_LISTEN_ADDR",
+        "TRUSTED_GATEWAYS",
+        "TRUSTED_PROXIES",
+    ];
     let compose = compose();
     let folder = tempfile::tempdir().expect("a folder");
     for (name, workload) in workloads() {
@@ -105,7 +147,10 @@ async fn settings_are_those_of_compose_and_valid() {
         let mut settings = settings(&workload);
         if workload["kind"] == "Deployment" {
             let removed = settings.remove("LAME_DUCK_SECONDS");
-            assert!(removed.is_some(), "{name} has time until nodes know that it stops");
+            assert!(
+                removed.is_some(),
+                "{name} has time until nodes know that it stops"
+            );
         }
         assert!(settings.keys().eq(wanted.keys()), "{name}: {settings:?}");
         for (setting, value) in &settings {
@@ -124,19 +169,37 @@ async fn settings_are_those_of_compose_and_valid() {
 fn ports_are_those_of_the_settings() {
     for (name, deployment) in objects("Deployment") {
         let pod = &deployment["spec"]["template"]["spec"];
-        let listeners = settings(&deployment).into_iter().filter(|(it, _)| it.ends_with("_ADDR"));
-        let port = |address: String| address.rsplit(':').next().and_then(|port| port.parse().ok());
+        let listeners = settings(&deployment)
+            .into_iter()
+            .filter(|(it, _)| it.ends_with("_ADDR"));
+        let port = |address: String| {
+            address
+                .rsplit(':')
+                .next()
+                .and_then(|port| port.parse().ok())
+        };
         let wanted: BTreeSet<u64> = listeners.filter_map(|(_, address)| port(address)).collect();
-        let ports = pod["containers"][0]["ports"].as_array().expect("ports").iter();
-        let ports: BTreeSet<u64> = ports.filter_map(|it| it["containerPort"].as_u64()).collect();
+        let ports = pod["containers"][0]["ports"]
+            .as_array()
+            .expect("ports")
+            .iter();
+        let ports: BTreeSet<u64> = ports
+            .filter_map(|it| it["containerPort"].as_u64())
+            .collect();
         assert_eq!(ports, wanted, "{name}");
     }
     let deployments: BTreeMap<_, _> = objects("Deployment").into_iter().collect();
     for (name, service) in objects("Service") {
         let selector = &service["spec"]["selector"];
         let deployment = &deployments[selector["app"].as_str().expect("a label")];
-        assert_eq!(deployment["spec"]["template"]["metadata"]["labels"], *selector, "{name}");
-        assert_eq!(deployment["spec"]["selector"]["matchLabels"], *selector, "{name}");
+        assert_eq!(
+            deployment["spec"]["template"]["metadata"]["labels"], *selector,
+            "{name}"
+        );
+        assert_eq!(
+            deployment["spec"]["selector"]["matchLabels"], *selector,
+            "{name}"
+        );
         // Clients of gRPC must see all replicas; the URLs are checked with the settings.
         let headless = service["spec"]["clusterIP"] == "None";
         assert_eq!(headless, name.ends_with("-grpc"), "{name}");
@@ -153,7 +216,11 @@ fn pods_are_confined_as_in_compose() {
         let security = &container["securityContext"];
         assert_eq!(security["readOnlyRootFilesystem"], true, "{name}");
         assert_eq!(security["allowPrivilegeEscalation"], false, "{name}");
-        assert_eq!(security["capabilities"], json!({ "drop": ["ALL"] }), "{name}");
+        assert_eq!(
+            security["capabilities"],
+            json!({ "drop": ["ALL"] }),
+            "{name}"
+        );
         assert_eq!(pod["securityContext"]["runAsNonRoot"], true, "{name}");
         assert_eq!(pod["securityContext"]["runAsUser"], 65532, "{name}");
         assert_eq!(pod["automountServiceAccountToken"], false, "{name}");
@@ -168,21 +235,36 @@ fn pods_are_confined_as_in_compose() {
         if workload["kind"] != "Deployment" {
             continue;
         }
-        let limit = compose["services"][&name]["mem_limit"].as_str().expect("a limit");
+        let limit = compose["services"][&name]["mem_limit"]
+            .as_str()
+            .expect("a limit");
         let limit = limit.replace('m', "Mi");
         assert_eq!(container["resources"]["limits"]["memory"], limit, "{name}");
-        let lame_duck: u64 = settings(&workload)["LAME_DUCK_SECONDS"].parse().expect("seconds");
+        let lame_duck: u64 = settings(&workload)["LAME_DUCK_SECONDS"]
+            .parse()
+            .expect("seconds");
         let before = seconds(&container["lifecycle"]["preStop"]["sleep"]["seconds"]);
         let grace = seconds(&pod["terminationGracePeriodSeconds"]);
-        assert!(grace >= before + lame_duck + 25, "{name} is killed before it is drained");
+        assert!(
+            grace >= before + lame_duck + 25,
+            "{name} is killed before it is drained"
+        );
         let probe = &container["readinessProbe"];
         let noticed = seconds(&probe["periodSeconds"]) * seconds(&probe["failureThreshold"]);
-        assert!(noticed < lame_duck, "{name} gets requests after its lame-duck time");
+        assert!(
+            noticed < lame_duck,
+            "{name} gets requests after its lame-duck time"
+        );
         let [start, live] = ["startupProbe", "livenessProbe"].map(|it| &container[it]);
         assert_eq!(start["httpGet"], live["httpGet"], "{name}");
         let starts = seconds(&start["periodSeconds"]) * seconds(&start["failureThreshold"]);
-        assert!(starts >= 60, "{name} is restarted while it starts on a slow node");
-        let budget = objects("PodDisruptionBudget").into_iter().find(|(other, _)| *other == name);
+        assert!(
+            starts >= 60,
+            "{name} is restarted while it starts on a slow node"
+        );
+        let budget = objects("PodDisruptionBudget")
+            .into_iter()
+            .find(|(other, _)| *other == name);
         let (_, budget) = budget.unwrap_or_else(|| panic!("{name} has no budget"));
         let labels = &workload["spec"]["template"]["metadata"]["labels"];
         assert_eq!(budget["spec"]["selector"]["matchLabels"], *labels, "{name}");
@@ -196,11 +278,19 @@ fn every_secret_file_is_in_the_secret_of_its_program() {
     for (name, workload) in workloads() {
         let secret = &workload["spec"]["template"]["spec"]["volumes"][0]["secret"]["secretName"];
         let mut all = generators.as_array().expect("a list").iter();
-        let files = all.find(|it| it["name"] == *secret).map(|it| it["files"].clone());
-        for path in settings(&workload).into_values().filter(|value| value.starts_with('/')) {
+        let files = all
+            .find(|it| it["name"] == *secret)
+            .map(|it| it["files"].clone());
+        for path in settings(&workload)
+            .into_values()
+            .filter(|value| value.starts_with('/'))
+        {
             looked_at += 1;
             let file = json!(path.trim_start_matches('/'));
-            let files = files.as_ref().and_then(Value::as_array).expect("the secret exists");
+            let files = files
+                .as_ref()
+                .and_then(Value::as_array)
+                .expect("the secret exists");
             assert!(files.contains(&file), "{name} sees no {file}");
         }
     }
@@ -214,11 +304,16 @@ fn policies_let_those_call_who_share_a_network_in_compose() {
     };
     let policies: BTreeMap<_, _> = objects("NetworkPolicy").into_iter().collect();
     assert_eq!(policies["deny"]["spec"]["podSelector"], json!({}));
-    assert_eq!(policies["deny"]["spec"]["policyTypes"], json!(["Ingress", "Egress"]));
+    assert_eq!(
+        policies["deny"]["spec"]["policyTypes"],
+        json!(["Ingress", "Egress"])
+    );
     let compose = compose();
     let is_on = |service: &str, network: &str| {
         let networks = &compose["services"][service]["networks"];
-        let is_listed = networks.as_array().is_some_and(|list| list.contains(&json!(network)));
+        let is_listed = networks
+            .as_array()
+            .is_some_and(|list| list.contains(&json!(network)));
         is_listed || networks.get(network).is_some()
     };
     let on = |network: &str| -> BTreeSet<String> {
@@ -226,20 +321,30 @@ fn policies_let_those_call_who_share_a_network_in_compose() {
         all.filter(|name| is_on(name, network)).collect()
     };
     let with_database = names(&policies["database"]["spec"]["podSelector"]);
-    assert_eq!(with_database.into_iter().collect::<BTreeSet<_>>(), on("database"));
+    assert_eq!(
+        with_database.into_iter().collect::<BTreeSet<_>>(),
+        on("database")
+    );
     let with_metrics = names(&policies["metrics"]["spec"]["podSelector"]);
-    assert_eq!(with_metrics.into_iter().collect::<BTreeSet<_>>(), on("metrics"));
+    assert_eq!(
+        with_metrics.into_iter().collect::<BTreeSet<_>>(),
+        on("metrics")
+    );
     // The callers of each service, by the URLs in its settings.
     for (name, port) in [("auth-service", 50051), ("posts-service", 50052)] {
         let ingress = &policies[name]["spec"]["ingress"][0];
         assert_eq!(ingress["ports"], json!([{ "port": port }]), "{name}");
-        let callers: BTreeSet<_> = names(&ingress["from"][0]["podSelector"]).into_iter().collect();
+        let callers: BTreeSet<_> = names(&ingress["from"][0]["podSelector"])
+            .into_iter()
+            .collect();
         let url = format!(":{port}");
         let wanted: BTreeSet<_> = objects("Deployment")
             .into_iter()
             .filter(|(_, it)| {
                 let settings = settings(it);
-                let mut urls = settings.iter().filter(|(name, _)| name.ends_with("_SERVICE_URL"));
+                let mut urls = settings
+                    .iter()
+                    .filter(|(name, _)| name.ends_with("_SERVICE_URL"));
                 urls.any(|(_, value)| value.ends_with(&url))
             })
             .map(|(name, _)| name)
@@ -248,7 +353,10 @@ fn policies_let_those_call_who_share_a_network_in_compose() {
         assert!(callers.is_subset(&on("auth")), "{name}");
         for caller in callers {
             let egress = policies[&caller]["spec"]["egress"][0].clone();
-            assert!(names(&egress["to"][0]["podSelector"]).contains(&name.to_owned()), "{caller}");
+            assert!(
+                names(&egress["to"][0]["podSelector"]).contains(&name.to_owned()),
+                "{caller}"
+            );
             let ports = egress["ports"].as_array().expect("ports");
             assert!(ports.contains(&json!({ "port": port })), "{caller}");
         }

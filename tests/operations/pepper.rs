@@ -41,26 +41,54 @@ async fn pepper_comes_into_hashes_at_the_next_login_and_can_be_rotated(setup: Te
     let mut app = setup.start().await;
     app.try_register("ann", PASSWORD).await.expect(200);
     let plain = stored(&app, "ann").await.password;
-    assert_eq!(pepper(&plain), "", "without the setting a hash is plain bcrypt");
+    assert_eq!(
+        pepper(&plain),
+        "",
+        "without the setting a hash is plain bcrypt"
+    );
 
     app.kill_auth().await;
     app.start_auth(Some(("PASSWORD_PEPPER", OLD))).await;
-    until_served(async || app.try_log_in("ann", "wrong").await).await.expect(401);
+    until_served(async || app.try_log_in("ann", "wrong").await)
+        .await
+        .expect(401);
     let with_old = rehash(&app, "ann", &plain).await;
     assert!(pepper(&with_old).starts_with("hmac-sha256:"), "{with_old}");
     app.try_register("bob", PASSWORD).await.expect(200);
-    assert_eq!(pepper(&stored(&app, "bob").await.password), pepper(&with_old));
-    app.basic.with_basic("bob", PASSWORD).get("/protected").await.expect(200);
+    assert_eq!(
+        pepper(&stored(&app, "bob").await.password),
+        pepper(&with_old)
+    );
+    app.basic
+        .with_basic("bob", PASSWORD)
+        .get("/protected")
+        .await
+        .expect(200);
 
     app.kill_auth().await;
-    app.start_auth(Some(("PASSWORD_PEPPER", &format!("{NEW}\n{OLD}")))).await;
-    until_served(async || app.try_log_in("ann", "wrong").await).await.expect(401);
+    app.start_auth(Some(("PASSWORD_PEPPER", &format!("{NEW}\n{OLD}"))))
+        .await;
+    until_served(async || app.try_log_in("ann", "wrong").await)
+        .await
+        .expect(401);
     let with_new = rehash(&app, "ann", &with_old).await;
     assert_ne!(pepper(&with_new), pepper(&with_old));
     // Basic never rehashes, and accepts both.
-    app.basic.with_basic("ann", PASSWORD).get("/protected").await.expect(200);
-    app.basic.with_basic("bob", PASSWORD).get("/protected").await.expect(200);
-    app.basic.with_basic("bob", "wrong").get("/protected").await.expect(401);
+    app.basic
+        .with_basic("ann", PASSWORD)
+        .get("/protected")
+        .await
+        .expect(200);
+    app.basic
+        .with_basic("bob", PASSWORD)
+        .get("/protected")
+        .await
+        .expect(200);
+    app.basic
+        .with_basic("bob", "wrong")
+        .get("/protected")
+        .await
+        .expect(401);
 }
 
 async fn hash_whose_pepper_is_missing_is_a_fault_of_the_service(setup: TestSetup) {
@@ -72,7 +100,9 @@ async fn hash_whose_pepper_is_missing_is_a_fault_of_the_service(setup: TestSetup
         let response = until_served(async || app.try_log_in("ann", password).await).await;
         response.expect_detail(500, "Internal server error.");
     }
-    app.auth().logs("the cause", |line| line.contains("PASSWORD_PEPPER")).await;
+    app.auth()
+        .logs("the cause", |line| line.contains("PASSWORD_PEPPER"))
+        .await;
     assert!(!app.auth().stderr().contains(NEW), "the log shows a pepper");
 }
 
@@ -86,7 +116,10 @@ async fn password_that_an_operator_sets_has_the_pepper(setup: TestSetup) {
         let exit = Process::run(program, &arguments, &settings, folder.path(), PASSWORD).await;
         assert_eq!(exit.code, Some(0), "{exit:?}");
         let hash = stored(&app, "ann").await.password;
-        assert!(pepper(&hash).starts_with("hmac-sha256:"), "{command}: {hash}");
+        assert!(
+            pepper(&hash).starts_with("hmac-sha256:"),
+            "{command}: {hash}"
+        );
         app.try_log_in("ann", PASSWORD).await.expect(200);
     }
 }
@@ -94,7 +127,13 @@ async fn password_that_an_operator_sets_has_the_pepper(setup: TestSetup) {
 async fn log_in(replica: &Process, username: &str) {
     let (username, password) = (username.to_owned(), PASSWORD.to_owned());
     let mut client = grpc::client(&replica.address("grpc")).await;
-    let response = client.login(LoginRequest { username, password, otp: None }).await;
+    let response = client
+        .login(LoginRequest {
+            username,
+            password,
+            otp: None,
+        })
+        .await;
     response.unwrap_or_else(|error| panic!("{error}\n{}", replica.stderr()));
 }
 
@@ -102,12 +141,22 @@ async fn pepper_is_introduced_and_removed_replica_by_replica(store: Store) {
     let (setup, database) = (TestSetup::split(store), TestDatabase::create(store).await);
     let folder = tempfile::tempdir().expect("a folder");
     let start = async |pepper: Option<&str>| {
-        let setup = pepper.map_or(setup.clone(), |it| setup.clone().with("PASSWORD_PEPPER", it));
+        let setup = pepper.map_or(setup.clone(), |it| {
+            setup.clone().with("PASSWORD_PEPPER", it)
+        });
         let settings = setup.auth_settings(&database.url());
-        Process::start(setup.auth_program(), &settings, folder.path()).ready().await
+        Process::start(setup.auth_program(), &settings, folder.path())
+            .ready()
+            .await
     };
     let accepting = format!("none\n{OLD}");
-    let steps = [None, Some(accepting.as_str()), Some(OLD), Some(accepting.as_str()), None];
+    let steps = [
+        None,
+        Some(accepting.as_str()),
+        Some(OLD),
+        Some(accepting.as_str()),
+        None,
+    ];
     let mut names = Vec::new();
     for (step, settings) in steps.windows(2).enumerate() {
         // In the middle of the step: one replica has the next setting.
@@ -115,7 +164,10 @@ async fn pepper_is_introduced_and_removed_replica_by_replica(store: Store) {
         for (number, replica) in replicas.iter().enumerate() {
             let username = format!("user {step} {number}");
             names.push(username.clone());
-            let request = RegisterRequest { username, password: PASSWORD.to_owned() };
+            let request = RegisterRequest {
+                username,
+                password: PASSWORD.to_owned(),
+            };
             let mut client = grpc::client(&replica.address("grpc")).await;
             client.register(request).await.expect("registered");
         }

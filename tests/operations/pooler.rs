@@ -14,9 +14,18 @@ async fn pooler_in_transaction_mode_is_refused_by_doctor_and_at_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let setup = TestSetup::split(Store::Postgres);
     for (sessions, problem) in [
-        (Sessions::Mixed, "is behind a connection pooler in transaction or statement mode"),
-        (Sessions::Discarded, "is behind a connection pooler in transaction or statement mode"),
-        (Sessions::Refused, "is behind PgBouncer, which refuses startup parameters"),
+        (
+            Sessions::Mixed,
+            "is behind a connection pooler in transaction or statement mode",
+        ),
+        (
+            Sessions::Discarded,
+            "is behind a connection pooler in transaction or statement mode",
+        ),
+        (
+            Sessions::Refused,
+            "is behind PgBouncer, which refuses startup parameters",
+        ),
     ] {
         let pooler = TransactionPooler::start(database.address(), sessions).await;
         let auth = setup.auth_settings(&database.url_through(pooler.address()));
@@ -28,8 +37,14 @@ async fn pooler_in_transaction_mode_is_refused_by_doctor_and_at_start() {
         expect_line(&checked, "FAILED database", problem);
         let started = run(&[]).await;
         assert_eq!(started.code, Some(64), "{sessions:?}: {started:?}");
-        assert!(started.stderr.starts_with("DATABASE_URL: PostgreSQL at "), "{started:?}");
-        assert!(started.stderr.contains(problem), "{sessions:?}: {started:?}");
+        assert!(
+            started.stderr.starts_with("DATABASE_URL: PostgreSQL at "),
+            "{started:?}"
+        );
+        assert!(
+            started.stderr.contains(problem),
+            "{sessions:?}: {started:?}"
+        );
     }
 }
 
@@ -53,7 +68,11 @@ async fn pooler_that_changes_its_mode_is_named_in_the_error_line(setup: TestSetu
             );
             for answer in <[_; 3]>::from(answers) {
                 let is_outage = answer.status != 500 && !answer.body.contains("pooler");
-                assert!(is_outage, "{sessions:?}: {answer:?}\n{}", app.auth().stderr());
+                assert!(
+                    is_outage,
+                    "{sessions:?}: {answer:?}\n{}",
+                    app.auth().stderr()
+                );
             }
             let log = app.auth().stderr();
             let is_named = |line: &str| line.contains("call failed") && line.contains(named);

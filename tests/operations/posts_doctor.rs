@@ -23,14 +23,22 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     let database = TestDatabase::create(store).await;
     let folder = tempfile::tempdir().expect("a folder");
     let settings = setup.auth_settings(&database.url());
-    let auth = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
+    let auth = Process::start(setup.auth_program(), &settings, folder.path())
+        .ready()
+        .await;
     let mut settings = setup.posts_settings(&database.posts_url(), auth.socket_address("grpc"));
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     expect_line(&exit, "ok", "migrate or the first start creates it");
-    expect_line(&exit, "ok", &format!("auth-service at {} answers", auth.address("grpc")));
+    expect_line(
+        &exit,
+        "ok",
+        &format!("auth-service at {} answers", auth.address("grpc")),
+    );
     expect_line(&exit, "ok", "POSTS_LISTEN_ADDR 127.0.0.1:0 is free");
-    let server = Process::start(Program::PostsService, &settings, folder.path()).ready().await;
+    let server = Process::start(Program::PostsService, &settings, folder.path())
+        .ready()
+        .await;
     server.wait_for_readiness(200).await;
     for (name, listener) in [("POSTS_LISTEN_ADDR", "grpc"), ("OPS_LISTEN_ADDR", "ops")] {
         settings.insert(name.to_owned(), server.socket_address(listener).to_string());
@@ -39,7 +47,11 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     assert_eq!(exit.code, Some(0), "{exit:?}");
     expect_line(&exit, "ok", "the schema is up to date");
     expect_line(&exit, "ok", "in use by a server that is ready");
-    expect_line(&exit, "ok", "every caller that sends x-client-address is in TRUSTED_GATEWAYS");
+    expect_line(
+        &exit,
+        "ok",
+        "every caller that sends x-client-address is in TRUSTED_GATEWAYS",
+    );
 }
 
 #[tokio::test]
@@ -74,7 +86,10 @@ async fn doctor_reports_all_problems_at_once() {
     settings.insert("LAME_DUCK_SECONDS".to_owned(), "hunter2".to_owned());
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(64), "{exit:?}");
-    assert_eq!(exit.stderr, "LAME_DUCK_SECONDS: must be a whole number from 0 to 300\n");
+    assert_eq!(
+        exit.stderr,
+        "LAME_DUCK_SECONDS: must be a whole number from 0 to 300\n"
+    );
 }
 
 #[tokio::test]
@@ -87,7 +102,11 @@ async fn doctor_does_not_wait_for_unreachable_services() {
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "FAILED", "cannot open PostgreSQL at ");
-    expect_line(&exit, "FAILED", "auth-service at http://127.0.0.1:1 does not answer: ");
+    expect_line(
+        &exit,
+        "FAILED",
+        "auth-service at http://127.0.0.1:1 does not answer: ",
+    );
     assert_eq!(exit.stderr, "2 checks failed\n");
 }
 
@@ -97,14 +116,23 @@ async fn database_of_users_is_rejected() {
     let users = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let settings = setup.auth_settings(&users.url());
-    let auth = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
+    let auth = Process::start(setup.auth_program(), &settings, folder.path())
+        .ready()
+        .await;
     let settings = setup.posts_settings(&users.url(), auth.socket_address("grpc"));
     let why = "is not a database of posts-service: ";
     let exit = doctor(&settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "FAILED", why);
     let migrate = ["migrate"];
-    let exit = Process::run(Program::PostsService, &migrate, &settings, folder.path(), "").await;
+    let exit = Process::run(
+        Program::PostsService,
+        &migrate,
+        &settings,
+        folder.path(),
+        "",
+    )
+    .await;
     assert_eq!(exit.code, Some(64), "{exit:?}");
     assert!(exit.stderr.contains(why), "{exit:?}");
     assert_eq!(users.count_users().await, 1);

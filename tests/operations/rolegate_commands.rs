@@ -28,8 +28,18 @@ async fn settings(store: Store) -> (BTreeMap<String, String>, Option<TestDatabas
 }
 
 async fn run(arguments: &[&str], settings: &BTreeMap<String, String>, folder: &Path) -> Exit {
-    let exit = Process::run(Program::FastHashRolegate, arguments, settings, folder, PASSWORD).await;
-    assert!(!format!("{}{}", exit.stdout, exit.stderr).contains(PASSWORD), "{exit:?}");
+    let exit = Process::run(
+        Program::FastHashRolegate,
+        arguments,
+        settings,
+        folder,
+        PASSWORD,
+    )
+    .await;
+    assert!(
+        !format!("{}{}", exit.stdout, exit.stderr).contains(PASSWORD),
+        "{exit:?}"
+    );
     exit
 }
 
@@ -41,19 +51,37 @@ async fn users_are_created_and_disabled_beside_the_running_service(store: Store)
     let missing = "there is no database yet; the first start creates it\n";
     assert!(early.stderr.ends_with(missing), "{early:?}");
     assert!(early.stdout.is_empty(), "{early:?}");
-    assert!(!folder.path().join("data").exists(), "a command on users creates nothing");
+    assert!(
+        !folder.path().join("data").exists(),
+        "a command on users creates nothing"
+    );
 
     let process = Process::start(Program::FastHashRolegate, &settings, folder.path());
     let process = process.ready().await;
     let bearer = Api::at(&process.address("bearer"));
-    let created =
-        run(&["user", "create", "ann", "--role", "author"], &settings, folder.path()).await;
-    assert_eq!(created.stdout, "User 2 (\"ann\") has the role author.\n", "{created:?}");
+    let created = run(
+        &["user", "create", "ann", "--role", "author"],
+        &settings,
+        folder.path(),
+    )
+    .await;
+    assert_eq!(
+        created.stdout, "User 2 (\"ann\") has the role author.\n",
+        "{created:?}"
+    );
     let ann = TestUser::log_in(&bearer, "ann", PASSWORD).await;
-    bearer.with_token(&ann.token).get("/author").await.expect(200);
+    bearer
+        .with_token(&ann.token)
+        .get("/author")
+        .await
+        .expect(200);
     let disabled = run(&["user", "disable", "ann"], &settings, folder.path()).await;
     assert_eq!(disabled.code, Some(0), "{disabled:?}");
-    bearer.with_token(&ann.token).get("/author").await.expect(401);
+    bearer
+        .with_token(&ann.token)
+        .get("/author")
+        .await
+        .expect(401);
 }
 
 async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store: Store) {
@@ -62,9 +90,10 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     let exit = run(&["doctor"], &settings, folder.path()).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     let [users, posts] = match store {
-        Store::Postgres => {
-            ["there is no user admin yet; the first start creates it", "no schema yet"]
-        }
+        Store::Postgres => [
+            "there is no user admin yet; the first start creates it",
+            "no schema yet",
+        ],
         Store::Sqlite => [
             "SQLite in ./data/rolegate.db: the first start creates it, and the user admin",
             "SQLite in ./data/posts.db: the first start creates it",
@@ -80,11 +109,19 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     ] {
         expect_line(&exit, "ok", text);
     }
-    assert!(!folder.path().join("data").exists(), "doctor creates nothing");
+    assert!(
+        !folder.path().join("data").exists(),
+        "doctor creates nothing"
+    );
 
-    let server = Process::start(Program::FastHashRolegate, &settings, folder.path()).ready().await;
+    let server = Process::start(Program::FastHashRolegate, &settings, folder.path())
+        .ready()
+        .await;
     server.wait_for_readiness(200).await;
-    settings.insert("OPS_LISTEN_ADDR".to_owned(), server.socket_address("ops").to_string());
+    settings.insert(
+        "OPS_LISTEN_ADDR".to_owned(),
+        server.socket_address("ops").to_string(),
+    );
     let bearer = Api::at(&server.address("bearer"));
     let request = bearer.request(reqwest::Method::GET, "/public");
     bearer.send_from("192.0.2.1", request).await.expect(200);
@@ -93,7 +130,11 @@ async fn doctor_finds_no_problem_before_the_first_start_and_while_serving(store:
     expect_line(&exit, "ok", "DATA_DIR: ./data is private");
     expect_line(&exit, "ok", "keys      1 accepted");
     expect_line(&exit, "ok", "the user admin exists");
-    expect_line(&exit, "note", "1 calls with x-forwarded-for came from addresses outside of");
+    expect_line(
+        &exit,
+        "note",
+        "1 calls with x-forwarded-for came from addresses outside of",
+    );
     expect_line(&exit, "ok", "in use by a server that is ready");
     let current = exit.stdout.matches("the schema is up to date").count();
     assert_eq!(current, 2, "{exit:?}");
@@ -104,15 +145,35 @@ async fn without_posts_there_are_no_routes_and_no_database_of_posts(store: Store
     settings.insert("POSTS".to_owned(), "off".to_owned());
     let folder = tempfile::tempdir().expect("a folder");
     let migrated = run(&["migrate"], &settings, folder.path()).await;
-    assert_eq!(migrated.stdout.matches("The schema is up to date: ").count(), 1, "{migrated:?}");
+    assert_eq!(
+        migrated
+            .stdout
+            .matches("The schema is up to date: ")
+            .count(),
+        1,
+        "{migrated:?}"
+    );
     let process = Process::start(Program::FastHashRolegate, &settings, folder.path());
     let mut process = process.ready().await;
     process.wait_for_readiness(200).await;
-    assert!(process.stdout().contains("Posts: off, because POSTS is off"), "{}", process.stdout());
+    assert!(
+        process
+            .stdout()
+            .contains("Posts: off, because POSTS is off"),
+        "{}",
+        process.stdout()
+    );
     assert_eq!(process.address("posts"), "off");
     let bearer = Api::at(&process.address("bearer"));
     bearer.get("/posts").await.expect_detail(404, "Not Found");
-    assert!(!bearer.get("/openapi.json").await.expect(200).body.contains("/posts"));
+    assert!(
+        !bearer
+            .get("/openapi.json")
+            .await
+            .expect(200)
+            .body
+            .contains("/posts")
+    );
     let checked = run(&["doctor"], &settings, folder.path()).await;
     assert!(
         !checked.stdout.contains("posts.db") && !checked.stdout.contains("POSTS_"),
@@ -145,12 +206,18 @@ async fn the_command_of_a_start_sets_the_password_of_admin(store: Store) {
     std::fs::remove_file(folder.path().join("data/initial-admin-password")).expect("generated");
     let process = start().ready().await;
     let said = process.stdout();
-    let command = said.lines().find(|line| line.contains(" user reset-password admin"));
+    let command = said
+        .lines()
+        .find(|line| line.contains(" user reset-password admin"));
     let command = command.unwrap_or_else(|| panic!("no command: {said}"));
     // The settings of its listeners are of no interest to a command.
     let mut pasted = std::process::Command::new("sh");
-    pasted.env_clear().envs(settings.get_key_value("DATABASE_URL"));
-    let pasted = pasted.args(["-c", &format!("echo {PASSWORD} | {command}")]).output();
+    pasted
+        .env_clear()
+        .envs(settings.get_key_value("DATABASE_URL"));
+    let pasted = pasted
+        .args(["-c", &format!("echo {PASSWORD} | {command}")])
+        .output();
     let pasted = pasted.expect("a shell");
     assert!(pasted.status.success(), "{pasted:?}");
     TestUser::log_in(&Api::at(&process.address("bearer")), "admin", PASSWORD).await;
@@ -162,7 +229,11 @@ async fn replicas_on_postgres_may_share_a_data_dir() {
     let folder = tempfile::tempdir().expect("a folder");
     let start = || Process::start(Program::FastHashRolegate, &settings, folder.path()).ready();
     for mut replica in [start().await, start().await] {
-        assert!(!replica.stderr().contains("another rolegate"), "{}", replica.stderr());
+        assert!(
+            !replica.stderr().contains("another rolegate"),
+            "{}",
+            replica.stderr()
+        );
         replica.kill().await;
     }
 }
@@ -172,16 +243,31 @@ async fn a_second_rolegate_on_one_data_dir_warns_and_commands_do_not() {
     let (settings, _database) = settings(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let start = || Process::start(Program::FastHashRolegate, &settings, folder.path()).ready();
-    let warns =
-        |process: &Process| process.stderr().contains("another rolegate serves this DATA_DIR");
+    let warns = |process: &Process| {
+        process
+            .stderr()
+            .contains("another rolegate serves this DATA_DIR")
+    };
     let mut first = start().await;
     assert!(!warns(&first));
     let second = start().await;
-    second.logs("the first", |line| line.contains("WARN") && line.contains("./data")).await;
+    second
+        .logs("the first", |line| {
+            line.contains("WARN") && line.contains("./data")
+        })
+        .await;
     assert!(warns(&second) && !warns(&first));
-    for arguments in [&["user", "list"][..], &["doctor"], &["migrate"], &["backup", "copy.db"]] {
+    for arguments in [
+        &["user", "list"][..],
+        &["doctor"],
+        &["migrate"],
+        &["backup", "copy.db"],
+    ] {
         let exit = run(arguments, &settings, folder.path()).await;
-        assert!(exit.code == Some(0) && !exit.stderr.contains("another rolegate"), "{exit:?}");
+        assert!(
+            exit.code == Some(0) && !exit.stderr.contains("another rolegate"),
+            "{exit:?}"
+        );
     }
     // The second one still holds its mark.
     first.kill().await;
@@ -218,13 +304,20 @@ async fn doctor_reports_all_problems_at_once() {
     let exit = run(&["doctor"], &settings, folder.path()).await;
     assert_eq!(exit.code, Some(1), "{exit:?}");
     expect_line(&exit, "FAILED", "others may write to ./data");
-    expect_line(&exit, "FAILED", "SIGNING_SECRET: must have at least 32 bytes");
+    expect_line(
+        &exit,
+        "FAILED",
+        "SIGNING_SECRET: must have at least 32 bytes",
+    );
     expect_line(&exit, "FAILED", "POSTS_DATABASE_URL: must be postgres://");
     expect_line(&exit, "FAILED", "POSTS_TLS_KEY_FILE: is required");
     expect_line(&exit, "FAILED", "BEARER_LISTEN_ADDR: cannot listen on");
     expect_line(&exit, "FAILED", "BASIC_LISTEN_ADDR: cannot listen on");
     assert_eq!(exit.stderr, "6 checks failed\n");
-    assert!(!exit.stdout.contains("hunter2"), "a secret is shown: {exit:?}");
+    assert!(
+        !exit.stdout.contains("hunter2"),
+        "a secret is shown: {exit:?}"
+    );
 }
 
 #[tokio::test]
@@ -236,10 +329,16 @@ async fn own_files_of_the_data_dir_that_others_can_read_fail_and_foreign_ones_do
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
         std::fs::set_permissions(file, open).expect("set");
     };
-    assert_eq!(run(&["migrate"], &settings, folder.path()).await.code, Some(0));
+    assert_eq!(
+        run(&["migrate"], &settings, folder.path()).await.code,
+        Some(0)
+    );
     std::fs::write(folder.path().join("data/copy.db"), "").expect("written");
     make_readable("copy.db");
-    assert_eq!(run(&["doctor"], &settings, folder.path()).await.code, Some(0));
+    assert_eq!(
+        run(&["doctor"], &settings, folder.path()).await.code,
+        Some(0)
+    );
     let process = Process::start(Program::FastHashRolegate, &settings, folder.path());
     process.ready().await.kill().await;
     for name in ["signing-secret", "second-factor-key", "posts.db"] {
@@ -262,12 +361,20 @@ async fn migrate_creates_the_tables_of_both_services(store: Store) {
     for _ in 0..2 {
         let exit = run(&["migrate"], &settings, folder.path()).await;
         assert_eq!(exit.code, Some(0), "{exit:?}");
-        assert_eq!(exit.stdout.matches("The schema is up to date: ").count(), 2, "{exit:?}");
+        assert_eq!(
+            exit.stdout.matches("The schema is up to date: ").count(),
+            2,
+            "{exit:?}"
+        );
     }
     match &database {
         Some(database) => database.execute("SELECT author_id FROM posts.post").await,
         None => assert!(folder.path().join("data/posts.db").exists()),
     }
     let list = run(&["user", "list"], &settings, folder.path()).await;
-    assert_eq!(list.stdout.lines().count(), 1, "migrate creates no user: {list:?}");
+    assert_eq!(
+        list.stdout.lines().count(),
+        1,
+        "migrate creates no user: {list:?}"
+    );
 }

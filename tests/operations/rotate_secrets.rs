@@ -6,7 +6,14 @@ use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
 async fn init(folder: &Path, further: &[&str]) -> Exit {
     let folder = folder.display().to_string();
     let arguments = [&["init-secrets", &folder], further].concat();
-    Process::run(Program::AuthService, &arguments, &BTreeMap::new(), Path::new("/"), "").await
+    Process::run(
+        Program::AuthService,
+        &arguments,
+        &BTreeMap::new(),
+        Path::new("/"),
+        "",
+    )
+    .await
 }
 
 async fn rotate(folder: &Path, step: &str) {
@@ -44,7 +51,10 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
         assert_eq!(lines(folder, ACCEPTED)[..1], old[..]);
     }
     let both = lines(folder, ACCEPTED);
-    assert!(both.len() == 2 && both[0] != both[1], "the next secret is another one");
+    assert!(
+        both.len() == 2 && both[0] != both[1],
+        "the next secret is another one"
+    );
     for _ in 0..2 {
         rotate(folder, "sign").await;
         assert_eq!(lines(folder, SIGNING), both[1..]);
@@ -69,7 +79,10 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
     rotate(folder, "replace").await;
     let leaked = [old, both].concat();
     assert_eq!(lines(folder, ACCEPTED), lines(folder, SIGNING));
-    assert!(!leaked.contains(&lines(folder, SIGNING)[0]), "the leaked secret is in use");
+    assert!(
+        !leaked.contains(&lines(folder, SIGNING)[0]),
+        "the leaked secret is in use"
+    );
     // Without --rotate nothing changes, and nothing of the rotation stays behind.
     let again = init(folder, &["--accepted-secrets"]).await;
     assert_eq!(again.stdout.matches(" exists\n").count(), 5, "{again:?}");
@@ -88,10 +101,18 @@ async fn rotation_step_that_is_too_early_or_unknown_is_rejected() {
     };
     expect(&["--rotate", "accept"], "signing-secret: does not exist").await;
     assert_eq!(init(folder, &[]).await.code, Some(0));
-    expect(&["--rotate", "accept"], "signing-secrets-accepted: does not exist").await;
+    expect(
+        &["--rotate", "accept"],
+        "signing-secrets-accepted: does not exist",
+    )
+    .await;
     assert_eq!(init(folder, &["--accepted-secrets"]).await.code, Some(0));
     expect(&["--rotate", "sign"], "next-signing-secret: does not exist").await;
-    expect(&["--rotate", "back"], "previous-signing-secret: does not exist").await;
+    expect(
+        &["--rotate", "back"],
+        "previous-signing-secret: does not exist",
+    )
+    .await;
     expect(
         &["--rotate", "sideways"],
         "--rotate: must be one of: accept, sign, back, drop, replace",
@@ -99,7 +120,12 @@ async fn rotation_step_that_is_too_early_or_unknown_is_rejected() {
     .await;
     expect(&["--rotate"], "--rotate").await;
     expect(
-        &["--rotate", "accept", "--postgres", "rolegate@db:5432/rolegate"],
+        &[
+            "--rotate",
+            "accept",
+            "--postgres",
+            "rolegate@db:5432/rolegate",
+        ],
         "--rotate: cannot be used with --postgres",
     )
     .await;
@@ -121,7 +147,10 @@ async fn tokens_of_both_secrets_are_valid_during_a_rotation() {
     assert_eq!(init(folder, &["--accepted-secrets"]).await.code, Some(0));
     let file = |name: &str| folder.join(name).display().to_string();
     let settings = |pairs: &[(&str, String)]| -> BTreeMap<String, String> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect()
     };
     let anywhere = || "127.0.0.1:0".to_owned();
     let of_auth = settings(&[
@@ -132,7 +161,9 @@ async fn tokens_of_both_secrets_are_valid_during_a_rotation() {
         ("AUTH_LISTEN_ADDR", "127.0.0.0/8:0".to_owned()),
         ("OPS_LISTEN_ADDR", anywhere()),
     ]);
-    let auth = Process::start(Program::FastHashAuthService, &of_auth, folder).ready().await;
+    let auth = Process::start(Program::FastHashAuthService, &of_auth, folder)
+        .ready()
+        .await;
     let of_gateway = settings(&[
         ("AUTH_SERVICE_URL", auth.address("grpc")),
         ("BEARER_LISTEN_ADDR", anywhere()),
@@ -140,7 +171,9 @@ async fn tokens_of_both_secrets_are_valid_during_a_rotation() {
         ("FORWARD_AUTH_LISTEN_ADDR", "off".to_owned()),
         ("OPS_LISTEN_ADDR", anywhere()),
     ]);
-    let gateway = Process::start(Program::Gateway, &of_gateway, folder).ready().await;
+    let gateway = Process::start(Program::Gateway, &of_gateway, folder)
+        .ready()
+        .await;
     let api = Api::at(&gateway.address("bearer"));
     let password = lines(folder, "admin-password").remove(0);
     let log_in = async || {
@@ -203,14 +236,31 @@ async fn lost_password_of_an_existing_database_is_an_error_and_creates_nothing()
     fs::create_dir(&database).expect("made");
     assert_eq!(init(&secrets, &of_database).await.code, Some(0));
     fs::write(database.join("PG_VERSION"), "17\n").expect("written");
-    assert_eq!(init(&secrets, &of_database).await.code, Some(0), "it has its password");
+    assert_eq!(
+        init(&secrets, &of_database).await.code,
+        Some(0),
+        "it has its password"
+    );
     fs::remove_dir_all(&secrets).expect("removed");
     let exit = init(&secrets, &of_database).await;
     assert_eq!(exit.code, Some(64), "{exit:?}");
-    assert!(exit.stderr.contains("database-password: does not exist"), "{exit:?}");
-    assert!(exit.stderr.contains("password of its first start"), "{exit:?}");
-    assert_eq!(fs::read_dir(&secrets).expect("a folder").count(), 0, "something was created");
+    assert!(
+        exit.stderr.contains("database-password: does not exist"),
+        "{exit:?}"
+    );
+    assert!(
+        exit.stderr.contains("password of its first start"),
+        "{exit:?}"
+    );
+    assert_eq!(
+        fs::read_dir(&secrets).expect("a folder").count(),
+        0,
+        "something was created"
+    );
     let file = init(&secrets, &["--database-directory", "/proc/version"]).await;
     assert_eq!(file.code, Some(64), "{file:?}");
-    assert!(file.stderr.starts_with("--database-directory: "), "{file:?}");
+    assert!(
+        file.stderr.starts_with("--database-directory: "),
+        "{file:?}"
+    );
 }

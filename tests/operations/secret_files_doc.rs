@@ -10,7 +10,9 @@ fn read(name: &str) -> String {
 /// The shell examples of a document.
 fn examples(document: &str) -> Vec<String> {
     let blocks = document.split("```sh\n").skip(1);
-    blocks.map(|rest| rest.split("```").next().unwrap_or_default().to_owned()).collect()
+    blocks
+        .map(|rest| rest.split("```").next().unwrap_or_default().to_owned())
+        .collect()
 }
 
 /// What the commands of an example write, and the databases that they open.
@@ -19,7 +21,11 @@ fn written(example: &str) -> Vec<String> {
     let mut files = Vec::new();
     for marker in ["> ", "-keyout ", "-out ", "sqlite://", "admin-password "] {
         for rest in example.split(marker).skip(1) {
-            let file = rest.trim_start_matches('"').split(is_end).next().unwrap_or_default();
+            let file = rest
+                .trim_start_matches('"')
+                .split(is_end)
+                .next()
+                .unwrap_or_default();
             files.push(file.to_owned());
         }
     }
@@ -31,7 +37,10 @@ fn written(example: &str) -> Vec<String> {
 fn secrets_are_made_where_git_ignores_them() {
     let ignored = read(".gitignore");
     for folder in ["/secrets", "/data"] {
-        assert!(ignored.lines().any(|line| line == folder), "{folder} is not ignored");
+        assert!(
+            ignored.lines().any(|line| line == folder),
+            "{folder} is not ignored"
+        );
     }
     assert!(read(".dockerignore").lines().any(|line| line == "secrets"));
     let mut seen = 0;
@@ -50,8 +59,13 @@ fn secrets_are_made_where_git_ignores_them() {
             }
             for file in written(&example) {
                 seen += 1;
-                let is_safe = ["secrets/", "data/", "/"].iter().any(|it| file.starts_with(it));
-                assert!(is_safe, "{name} writes {file}, which git does not ignore:\n{example}");
+                let is_safe = ["secrets/", "data/", "/"]
+                    .iter()
+                    .any(|it| file.starts_with(it));
+                assert!(
+                    is_safe,
+                    "{name} writes {file}, which git does not ignore:\n{example}"
+                );
             }
         }
     }
@@ -61,11 +75,20 @@ fn secrets_are_made_where_git_ignores_them() {
 /// Dumps contain password hashes, and secrets of others must not be readable by other local users.
 #[test]
 fn directories_of_secrets_and_dumps_are_private() {
-    for name in ["README.md", "docs/deployment.md", "docs/backup-and-recovery.md", "docs/tls.md"] {
+    for name in [
+        "README.md",
+        "docs/deployment.md",
+        "docs/backup-and-recovery.md",
+        "docs/tls.md",
+    ] {
         let document = read(name);
-        assert!(!document.contains("mkdir -p secrets"), "{name} makes it readable by others");
-        for line in
-            document.lines().filter(|line| line.contains("pg_dump --") && !line.contains("- "))
+        assert!(
+            !document.contains("mkdir -p secrets"),
+            "{name} makes it readable by others"
+        );
+        for line in document
+            .lines()
+            .filter(|line| line.contains("pg_dump --") && !line.contains("- "))
         {
             assert!(line.contains("(umask 077; "), "{name}: {line}");
         }
@@ -80,7 +103,10 @@ fn directories_of_secrets_and_dumps_are_private() {
 fn every_step_of_the_key_rotation_begins_in_the_directory_of_the_secrets() {
     for example in examples(&read("docs/key-rotation.md")) {
         if example.contains("openssl rand") || example.contains("cp -p ") {
-            assert!(example.starts_with("cd /etc/rolegate/auth-service\n"), "{example}");
+            assert!(
+                example.starts_with("cd /etc/rolegate/auth-service\n"),
+                "{example}"
+            );
         }
     }
 }

@@ -54,24 +54,41 @@ impl Tables {
     }
 
     pub(crate) async fn read(&mut self) -> StoredRecord {
-        let (rows, seals) = (self.rows("audit", &ROW).await, self.rows("audit_seal", &SEAL).await);
+        let (rows, seals) = (
+            self.rows("audit", &ROW).await,
+            self.rows("audit_seal", &SEAL).await,
+        );
         StoredRecord { rows, seals }
     }
 
     /// Replaces everything in both tables.
     pub(crate) async fn write(&mut self, record: &StoredRecord) {
         let mut script = "BEGIN; DELETE FROM audit; DELETE FROM audit_seal;".to_owned();
-        for (table, columns, rows) in
-            [("audit", &ROW[..], &record.rows), ("audit_seal", &SEAL, &record.seals)]
-        {
+        for (table, columns, rows) in [
+            ("audit", &ROW[..], &record.rows),
+            ("audit_seal", &SEAL, &record.seals),
+        ] {
             let literals = |row: &Row| {
-                let row: Vec<_> = columns.iter().map(|column| literal(&row[*column])).collect();
+                let row: Vec<_> = columns
+                    .iter()
+                    .map(|column| literal(&row[*column]))
+                    .collect();
                 format!("({})", row.join(","))
             };
             if !rows.is_empty() {
-                let (columns, rows) =
-                    (columns.join(","), rows.iter().map(literals).collect::<Vec<_>>().join(","));
-                script.extend(["INSERT INTO ", table, "(", &columns, ") VALUES ", &rows, ";"]);
+                let (columns, rows) = (
+                    columns.join(","),
+                    rows.iter().map(literals).collect::<Vec<_>>().join(","),
+                );
+                script.extend([
+                    "INSERT INTO ",
+                    table,
+                    "(",
+                    &columns,
+                    ") VALUES ",
+                    &rows,
+                    ";",
+                ]);
             }
         }
         let script = sqlx::raw_sql(AssertSqlSafe(script + "COMMIT;"));
@@ -94,14 +111,19 @@ impl Tables {
         );
         let select = sqlx::AssertSqlSafe(select);
         let texts: Vec<String> = match self {
-            Self::Postgres(connection) => {
-                sqlx::query_scalar(select).fetch_all(connection).await.expect("read")
-            }
-            Self::Sqlite(connection) => {
-                sqlx::query_scalar(select).fetch_all(connection).await.expect("read")
-            }
+            Self::Postgres(connection) => sqlx::query_scalar(select)
+                .fetch_all(connection)
+                .await
+                .expect("read"),
+            Self::Sqlite(connection) => sqlx::query_scalar(select)
+                .fetch_all(connection)
+                .await
+                .expect("read"),
         };
-        texts.iter().map(|text| serde_json::from_str(text).expect("an object")).collect()
+        texts
+            .iter()
+            .map(|text| serde_json::from_str(text).expect("an object"))
+            .collect()
     }
 }
 
@@ -138,12 +160,18 @@ impl StoredRecord {
     pub(crate) fn seal(&mut self) {
         let mut rows = self.rows.as_slice();
         for index in 1..self.seals.len() {
-            let (before, revision) =
-                (self.seals[index - 1].clone(), number(&self.seals[index], "revision"));
+            let (before, revision) = (
+                self.seals[index - 1].clone(),
+                number(&self.seals[index], "revision"),
+            );
             let (batch, rest) =
                 rows.split_at(rows.partition_point(|row| number(row, "revision") <= revision));
             rows = rest;
-            let at = batch.iter().map(|row| number(row, "at")).chain([number(&before, "at")]).max();
+            let at = batch
+                .iter()
+                .map(|row| number(row, "at"))
+                .chain([number(&before, "at")])
+                .max();
             let at = at.expect("that of the seal before");
             let mut chain = Sha256::new_with_prefix(text(&before, "digest"));
             chain.update(number(&before, "at").to_be_bytes());
@@ -159,7 +187,9 @@ impl StoredRecord {
 
 fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from_digit(digit.into(), 16).expect("below 16")).collect()
+    digits
+        .map(|digit| char::from_digit(digit.into(), 16).expect("below 16"))
+        .collect()
 }
 
 /// The salted digests of the user's name, and of the actor's name and address.
@@ -207,7 +237,10 @@ pub(crate) fn erase(row: &mut Row, of_user: bool) {
     let (commitments, erased) = if of_user {
         (format!("={user} {old_actor}"), &["username"][..])
     } else {
-        (format!("{old_user} ={actor}={address}"), &["actor", "client_address"][..])
+        (
+            format!("{old_user} ={actor}={address}"),
+            &["actor", "client_address"][..],
+        )
     };
     row.insert("commitments".to_owned(), commitments.into());
     for column in erased {

@@ -16,14 +16,18 @@ fn unit() -> String {
 }
 
 fn value<'a>(unit: &'a str, directive: &str) -> Option<&'a str> {
-    unit.lines().find_map(|line| line.strip_prefix(directive)?.strip_prefix('='))
+    unit.lines()
+        .find_map(|line| line.strip_prefix(directive)?.strip_prefix('='))
 }
 
 #[test]
 fn unit_is_confined_and_has_time_to_stop() {
     let unit = unit();
     for (directive, expected) in [
-        ("After", "network-online.target time-sync.target postgresql.service"),
+        (
+            "After",
+            "network-online.target time-sync.target postgresql.service",
+        ),
         ("User", "rolegate-%i"),
         ("StateDirectory", "rolegate-%i"),
         ("NoNewPrivileges", "yes"),
@@ -39,8 +43,13 @@ fn unit_is_confined_and_has_time_to_stop() {
     ] {
         assert_eq!(value(&unit, directive), Some(expected), "{directive}");
     }
-    let stop: u32 = value(&unit, "TimeoutStopSec").and_then(|it| it.parse().ok()).expect("seconds");
-    assert!(stop > 22, "the lame-duck time (2 s) and the drain (20 s) take longer");
+    let stop: u32 = value(&unit, "TimeoutStopSec")
+        .and_then(|it| it.parse().ok())
+        .expect("seconds");
+    assert!(
+        stop > 22,
+        "the lame-duck time (2 s) and the drain (20 s) take longer"
+    );
 }
 
 #[test]
@@ -49,15 +58,25 @@ fn unit_has_a_low_exposure() {
     let file = folder.path().join("rolegate@auth-service.service");
     fs::write(&file, unit()).expect("written");
     let arguments = ["security", "--offline=true", "--no-pager", MAX_EXPOSURE];
-    let analyze = Command::new("systemd-analyze").args(arguments).arg(&file).output();
+    let analyze = Command::new("systemd-analyze")
+        .args(arguments)
+        .arg(&file)
+        .output();
     // Where systemd is not installed, the test above is what remains.
     let Ok(analyze) = analyze else {
         // Directly: the test harness keeps what `eprintln!` prints.
-        let _ = writeln!(std::io::stderr(), "SKIPPED: systemd-analyze is not installed");
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: systemd-analyze is not installed"
+        );
         return;
     };
     let report = String::from_utf8_lossy(&analyze.stdout);
-    assert!(analyze.status.success(), "{report}{}", String::from_utf8_lossy(&analyze.stderr));
+    assert!(
+        analyze.status.success(),
+        "{report}{}",
+        String::from_utf8_lossy(&analyze.stderr)
+    );
     assert!(report.contains("Overall exposure level"), "{report}");
 }
 
@@ -66,7 +85,11 @@ async fn documented_environment_files_have_settings_of_their_programs() {
     let folder = tempfile::tempdir().expect("a folder");
     let document = read("docs/deployment.md");
     let mut seen = 0;
-    for program in [Program::AuthService, Program::PostsService, Program::Gateway] {
+    for program in [
+        Program::AuthService,
+        Program::PostsService,
+        Program::Gateway,
+    ] {
         let start = format!("cat > /etc/rolegate/{}.env <<'END'\n", program.name());
         let (_, rest) = document.split_once(&start).expect("an environment file");
         let (lines, _) = rest.split_once("\nEND\n").expect("its end");
@@ -93,7 +116,10 @@ fn gateway_has_no_secret_and_posts_service_only_that_of_the_database() {
         values.map(|(_, path)| path.to_owned()).collect()
     };
     assert_eq!(files("gateway"), [""; 0]);
-    assert_eq!(files("posts-service"), ["/etc/rolegate/posts-service/database-url"]);
+    assert_eq!(
+        files("posts-service"),
+        ["/etc/rolegate/posts-service/database-url"]
+    );
     let own = |path: &String| path.starts_with("/etc/rolegate/auth-service/");
     assert!(files("auth-service").iter().all(own));
 }

@@ -24,9 +24,15 @@ pub(crate) async fn user(
     more: &[(&str, &str)],
 ) -> Exit {
     let mut settings = BTreeMap::from([("DATABASE_URL".to_owned(), app.database.url())]);
-    settings.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    settings.extend(
+        more.iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+    );
     let folder = tempfile::tempdir().expect("a folder");
-    let arguments: Vec<_> = ["user"].into_iter().chain(arguments.iter().copied()).collect();
+    let arguments: Vec<_> = ["user"]
+        .into_iter()
+        .chain(arguments.iter().copied())
+        .collect();
     let program = Program::FastHashAuthService;
     Process::run(program, &arguments, &settings, folder.path(), input).await
 }
@@ -36,20 +42,34 @@ async fn users_are_created_listed_shown_and_deleted(setup: TestSetup) {
     let run = async |arguments: &[&str]| {
         let exit = user(&app, arguments, &format!("{NEW_PASSWORD}\n"), &[]).await;
         assert_eq!(exit.code, Some(0), "{exit:?}");
-        assert!(!format!("{}{}", exit.stdout, exit.stderr).contains(NEW_PASSWORD), "{exit:?}");
+        assert!(
+            !format!("{}{}", exit.stdout, exit.stderr).contains(NEW_PASSWORD),
+            "{exit:?}"
+        );
         exit
     };
     let created = run(&["create", "ann"]).await;
     assert_eq!(created.stdout, "User 2 (\"ann\") has the role user.\n");
     let audited = |exit: &Exit, event: &str| {
-        let line = exit.stderr.lines().find(|line| line.contains("audit")).unwrap_or_default();
-        assert!(line.contains(event) && line.contains("operator"), "{exit:?}");
+        let line = exit
+            .stderr
+            .lines()
+            .find(|line| line.contains("audit"))
+            .unwrap_or_default();
+        assert!(
+            line.contains(event) && line.contains("operator"),
+            "{exit:?}"
+        );
     };
     audited(&created, "user_created");
     run(&["create", "bob b", "--role", "author"]).await;
     e2e::TestUser::log_in(&app.bearer, "ann", NEW_PASSWORD).await;
     let bob = e2e::TestUser::log_in(&app.bearer, "bob b", NEW_PASSWORD).await;
-    app.bearer.with_token(&bob.token).get("/author").await.expect(200);
+    app.bearer
+        .with_token(&bob.token)
+        .get("/author")
+        .await
+        .expect(200);
     let disabled = run(&["disable", "ann"]).await;
     assert_eq!(disabled.stdout, "User 2 (\"ann\") is disabled now.\n");
     audited(&disabled, "user_disabled");
@@ -60,16 +80,26 @@ async fn users_are_created_listed_shown_and_deleted(setup: TestSetup) {
     let header = "      ID  ROLE    STATE     USERNAME\n";
     let ann = "       2  user    disabled  \"ann\"\n";
     let list = run(&["list"]).await;
-    let others =
-        ["       1  admin   enabled   \"admin\"\n", "       3  author  enabled   \"bob b\"\n"];
+    let others = [
+        "       1  admin   enabled   \"admin\"\n",
+        "       3  author  enabled   \"bob b\"\n",
+    ];
     assert_eq!(list.stdout, [header, others[0], ann, others[1]].concat());
     assert_eq!(run(&["show", "ann"]).await.stdout, format!("{header}{ann}"));
     let deleted = run(&["delete", "bob b"]).await;
     assert_eq!(deleted.stdout, "User 3 (\"bob b\") is deleted.\n");
     audited(&deleted, "user_deleted");
-    app.bearer.with_token(&bob.token).get("/profile").await.expect_detail(401, "User not found.");
+    app.bearer
+        .with_token(&bob.token)
+        .get("/profile")
+        .await
+        .expect_detail(401, "User not found.");
     let deleted = run(&["delete", "admin"]).await;
-    assert!(deleted.stdout.contains("The next start creates the user admin again."));
+    assert!(
+        deleted
+            .stdout
+            .contains("The next start creates the user admin again.")
+    );
     assert_eq!(app.database.count_users().await, 1);
 }
 
@@ -80,51 +110,102 @@ async fn set_role_takes_effect_with_the_next_request(setup: TestSetup) {
     ann_asks.get("/admin").await.expect(403);
     let exit = user(&app, &["set-role", "ann", "admin"], "", &[]).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
-    let said = format!("User {} (\"ann\") has the role admin now; it was user.\n", ann.id);
+    let said = format!(
+        "User {} (\"ann\") has the role admin now; it was user.\n",
+        ann.id
+    );
     assert_eq!(exit.stdout, said);
     let line = exit.stderr.lines().find(|line| line.contains("audit"));
-    assert!(line.is_some_and(|line| line.contains("ann")), "no trace in the log: {exit:?}");
+    assert!(
+        line.is_some_and(|line| line.contains("ann")),
+        "no trace in the log: {exit:?}"
+    );
     ann_asks.get("/admin").await.expect(200);
 }
 
 async fn reset_password_replaces_the_password(setup: TestSetup) {
     let app = setup.start().await;
     // Cached by Basic: a new hash must miss.
-    app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(200);
+    app.basic
+        .with_basic("admin", ADMIN_PASSWORD)
+        .get("/protected")
+        .await
+        .expect(200);
     let old = app.bearer.with_token(&app.admin().await.token);
     old.get("/admin").await.expect(200);
-    let exit = user(&app, &["reset-password", "admin"], &format!("{NEW_PASSWORD}\n"), &[]).await;
+    let exit = user(
+        &app,
+        &["reset-password", "admin"],
+        &format!("{NEW_PASSWORD}\n"),
+        &[],
+    )
+    .await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     let is_audited = |word| exit.stderr.contains(word);
-    assert!(is_audited("password_set") && is_audited("operator"), "{exit:?}");
-    assert!(!(exit.stdout + &exit.stderr).contains(NEW_PASSWORD), "it is shown");
+    assert!(
+        is_audited("password_set") && is_audited("operator"),
+        "{exit:?}"
+    );
+    assert!(
+        !(exit.stdout + &exit.stderr).contains(NEW_PASSWORD),
+        "it is shown"
+    );
     app.try_log_in("admin", ADMIN_PASSWORD).await.expect(401);
-    app.basic.with_basic("admin", ADMIN_PASSWORD).get("/protected").await.expect(401);
-    old.get("/admin").await.expect_detail(401, "Invalid or expired token.");
+    app.basic
+        .with_basic("admin", ADMIN_PASSWORD)
+        .get("/protected")
+        .await
+        .expect(401);
+    old.get("/admin")
+        .await
+        .expect_detail(401, "Invalid or expired token.");
     let new = e2e::TestUser::log_in(&app.bearer, "admin", NEW_PASSWORD).await;
-    app.bearer.with_token(&new.token).get("/admin").await.expect(200);
+    app.bearer
+        .with_token(&new.token)
+        .get("/admin")
+        .await
+        .expect(200);
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), "from a file\n").expect("written");
     let path = file.path().display().to_string();
     let from_file = [("NEW_PASSWORD_FILE", path.as_str())];
-    let exit = user(&app, &["reset-password", "admin"], "not this one", &from_file).await;
+    let exit = user(
+        &app,
+        &["reset-password", "admin"],
+        "not this one",
+        &from_file,
+    )
+    .await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
     app.try_log_in("admin", "from a file").await.expect(200);
     app.try_log_in("admin", NEW_PASSWORD).await.expect(401);
-    assert_eq!(app.database.user("admin").await.expect("stored").role, "admin");
+    assert_eq!(
+        app.database.user("admin").await.expect("stored").role,
+        "admin"
+    );
 }
 
 async fn revoke_tokens_ends_them_and_nothing_else(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let exit = user(&app, &["revoke-tokens", "ann"], "", &[]).await;
-    let said = format!("Every access token of user {} (\"ann\") is revoked.\n", ann.id);
+    let said = format!(
+        "Every access token of user {} (\"ann\") is revoked.\n",
+        ann.id
+    );
     assert_eq!((exit.code, &*exit.stdout), (Some(0), &*said), "{exit:?}");
-    assert!(exit.stderr.contains("tokens_revoked") && exit.stderr.contains("operator"), "{exit:?}");
+    assert!(
+        exit.stderr.contains("tokens_revoked") && exit.stderr.contains("operator"),
+        "{exit:?}"
+    );
     let old = app.bearer.with_token(&ann.token).get("/profile").await;
     old.expect_detail(401, "Invalid or expired token.");
     let new = e2e::TestUser::log_in(&app.bearer, "ann", &ann.password).await;
-    app.bearer.with_token(&new.token).get("/profile").await.expect(200);
+    app.bearer
+        .with_token(&new.token)
+        .get("/profile")
+        .await
+        .expect(200);
 }
 
 async fn create_key_prints_a_key_that_works_at_once(setup: TestSetup) {
@@ -141,59 +222,226 @@ async fn create_key_prints_a_key_that_works_at_once(setup: TestSetup) {
     let key = exit.stdout.trim_end();
     app.bearer.with_token(key).get("/author").await.expect(200);
     app.bearer.with_token(key).get("/admin").await.expect(403);
-    let keys = app.bearer.with_token(key).get("/profile/keys").await.expect(200).json();
+    let keys = app
+        .bearer
+        .with_token(key)
+        .get("/profile/keys")
+        .await
+        .expect(200)
+        .json();
     assert!(keys["keys"][0]["expires_at"].is_null() && keys["keys"][1]["expires_at"].is_string());
     let long = "x".repeat(101);
     for (arguments, code, message) in [
-        (&["create-key", "stranger", "--name", "a"][..], 1, "there is no user \"stranger\""),
-        (&["create-key", "admin"], 64, "NAME: is required"),
-        (&["create-key", "admin", "--name", &long], 64, "API key name must have 1 to 100"),
-        (&["create-key", "admin", "--name", "a", "--role", "root"], 64, "ROLE: must be one of"),
         (
-            &["create-key", "admin", "--name", "a", "--expires-in", "tomorrow"],
+            &["create-key", "stranger", "--name", "a"][..],
+            1,
+            "there is no user \"stranger\"",
+        ),
+        (&["create-key", "admin"], 64, "NAME: is required"),
+        (
+            &["create-key", "admin", "--name", &long],
+            64,
+            "API key name must have 1 to 100",
+        ),
+        (
+            &["create-key", "admin", "--name", "a", "--role", "root"],
+            64,
+            "ROLE: must be one of",
+        ),
+        (
+            &[
+                "create-key",
+                "admin",
+                "--name",
+                "a",
+                "--expires-in",
+                "tomorrow",
+            ],
             64,
             "EXPIRES_IN: must be a duration such as 90days or 12h",
         ),
-        (&["create-key", "admin", "--name", "a", "--expires-in", "0s"], 64, "in the future"),
-        (&["create-key", "admin", "--name", "a", "--expires-in", "9000years"], 64, "10000"),
-        (&["revoke-tokens", "stranger"], 1, "there is no user \"stranger\""),
+        (
+            &["create-key", "admin", "--name", "a", "--expires-in", "0s"],
+            64,
+            "in the future",
+        ),
+        (
+            &[
+                "create-key",
+                "admin",
+                "--name",
+                "a",
+                "--expires-in",
+                "9000years",
+            ],
+            64,
+            "10000",
+        ),
+        (
+            &["revoke-tokens", "stranger"],
+            1,
+            "there is no user \"stranger\"",
+        ),
     ] {
         let exit = user(&app, arguments, "", &[]).await;
         assert_eq!(exit.code, Some(code), "{arguments:?}: {exit:?}");
-        assert!(exit.stderr.contains(message) && exit.stdout.is_empty(), "{arguments:?}: {exit:?}");
+        assert!(
+            exit.stderr.contains(message) && exit.stdout.is_empty(),
+            "{arguments:?}: {exit:?}"
+        );
     }
 }
 
 /// Arguments, standard input, further settings, exit code and a part of the message.
-type Case<'a> = (&'a [&'a str], &'a str, &'a [(&'a str, &'a str)], i32, &'a str);
+type Case<'a> = (
+    &'a [&'a str],
+    &'a str,
+    &'a [(&'a str, &'a str)],
+    i32,
+    &'a str,
+);
 
 async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
     let app = setup.start().await;
     let before = app.database.user("admin").await;
     let long = "x".repeat(73);
     let cases: &[Case] = &[
-        (&["set-role", "stranger", "admin"], "", &[], 1, "there is no user \"stranger\""),
-        (&["set-role", "Admin", "user"], "", &[], 1, "there is no user \"Admin\""),
-        (&["set-role", "admin", "root"], "", &[], 64, "ROLE: must be one of: user, author, admin"),
-        (&["set-role", "admin", "Admin"], "", &[], 64, "ROLE: must be one of: user, author, admin"),
-        (&["set-role", "admin", ""], "", &[], 64, "ROLE: must be one of: user, author, admin"),
+        (
+            &["set-role", "stranger", "admin"],
+            "",
+            &[],
+            1,
+            "there is no user \"stranger\"",
+        ),
+        (
+            &["set-role", "Admin", "user"],
+            "",
+            &[],
+            1,
+            "there is no user \"Admin\"",
+        ),
+        (
+            &["set-role", "admin", "root"],
+            "",
+            &[],
+            64,
+            "ROLE: must be one of: user, author, admin",
+        ),
+        (
+            &["set-role", "admin", "Admin"],
+            "",
+            &[],
+            64,
+            "ROLE: must be one of: user, author, admin",
+        ),
+        (
+            &["set-role", "admin", ""],
+            "",
+            &[],
+            64,
+            "ROLE: must be one of: user, author, admin",
+        ),
         (&["set-role", "admin"], "", &[], 64, "ROLE: is required"),
-        (&["show", "stranger"], "", &[], 1, "there is no user \"stranger\""),
-        (&["delete", "Admin"], "", &[], 1, "there is no user \"Admin\""),
-        (&["disable", "Admin"], "", &[], 1, "there is no user \"Admin\""),
+        (
+            &["show", "stranger"],
+            "",
+            &[],
+            1,
+            "there is no user \"stranger\"",
+        ),
+        (
+            &["delete", "Admin"],
+            "",
+            &[],
+            1,
+            "there is no user \"Admin\"",
+        ),
+        (
+            &["disable", "Admin"],
+            "",
+            &[],
+            1,
+            "there is no user \"Admin\"",
+        ),
         (&["enable"], "", &[], 64, "USERNAME: is required"),
-        (&["create", "admin"], "x", &[], 1, "the user \"admin\" exists already"),
-        (&["create", "a:b"], "x", &[], 64, "USERNAME: Username must not contain a colon."),
-        (&["create", "admin\u{200b}"], "x", &[], 64, "invisible or unassigned characters"),
-        (&["create", "ann"], "", &[], 64, "Password must have at least 1 byte."),
-        (&["create", "ann", "--role", "root"], "x", &[], 64, "must be one of: user, author, admin"),
+        (
+            &["create", "admin"],
+            "x",
+            &[],
+            1,
+            "the user \"admin\" exists already",
+        ),
+        (
+            &["create", "a:b"],
+            "x",
+            &[],
+            64,
+            "USERNAME: Username must not contain a colon.",
+        ),
+        (
+            &["create", "admin\u{200b}"],
+            "x",
+            &[],
+            64,
+            "invisible or unassigned characters",
+        ),
+        (
+            &["create", "ann"],
+            "",
+            &[],
+            64,
+            "Password must have at least 1 byte.",
+        ),
+        (
+            &["create", "ann", "--role", "root"],
+            "x",
+            &[],
+            64,
+            "must be one of: user, author, admin",
+        ),
         (&["create"], "x", &[], 64, "USERNAME: is required"),
-        (&["create", "ann", NEW_PASSWORD], "", &[], 64, "no such flag or subcommand"),
-        (&["reset-password", "stranger"], "x", &[], 1, "there is no user"),
-        (&["reset-password", "admin"], "", &[], 64, "Password must have at least 1 byte."),
-        (&["reset-password", "admin"], "\n", &[], 64, "Password must have at least 1 byte."),
-        (&["reset-password", "admin"], &long, &[], 64, "Password must have at most 72 bytes."),
-        (&["reset-password", "admin"], "a\0b", &[], 64, "Password must not contain NUL."),
+        (
+            &["create", "ann", NEW_PASSWORD],
+            "",
+            &[],
+            64,
+            "no such flag or subcommand",
+        ),
+        (
+            &["reset-password", "stranger"],
+            "x",
+            &[],
+            1,
+            "there is no user",
+        ),
+        (
+            &["reset-password", "admin"],
+            "",
+            &[],
+            64,
+            "Password must have at least 1 byte.",
+        ),
+        (
+            &["reset-password", "admin"],
+            "\n",
+            &[],
+            64,
+            "Password must have at least 1 byte.",
+        ),
+        (
+            &["reset-password", "admin"],
+            &long,
+            &[],
+            64,
+            "Password must have at most 72 bytes.",
+        ),
+        (
+            &["reset-password", "admin"],
+            "a\0b",
+            &[],
+            64,
+            "Password must not contain NUL.",
+        ),
         (
             &["reset-password", "admin"],
             "short",
@@ -208,14 +456,29 @@ async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
             64,
             "NEW_PASSWORD_FILE: /nowhere/at/all does not exist",
         ),
-        (&["reset-password", "admin", NEW_PASSWORD], "", &[], 64, "no such flag or subcommand"),
-        (&["set-role", "admin", "user"], "", &[("BCRYPT_COST", "4")], 64, "BCRYPT_COST"),
+        (
+            &["reset-password", "admin", NEW_PASSWORD],
+            "",
+            &[],
+            64,
+            "no such flag or subcommand",
+        ),
+        (
+            &["set-role", "admin", "user"],
+            "",
+            &[("BCRYPT_COST", "4")],
+            64,
+            "BCRYPT_COST",
+        ),
     ];
     for (arguments, input, settings, code, said) in cases {
         let exit = user(&app, arguments, input, settings).await;
         assert_eq!(exit.code, Some(*code), "{arguments:?}: {exit:?}");
         assert!(exit.stderr.contains(said), "{arguments:?}: {exit:?}");
-        assert!(!exit.stderr.contains(NEW_PASSWORD), "a password is shown: {exit:?}");
+        assert!(
+            !exit.stderr.contains(NEW_PASSWORD),
+            "a password is shown: {exit:?}"
+        );
         assert_eq!(app.database.user("admin").await, before, "{arguments:?}");
         assert_eq!(app.database.count_users().await, 1, "{arguments:?}");
     }
@@ -228,7 +491,14 @@ async fn missing_sqlite_file_is_not_created() {
     let url = format!("sqlite://{}", file.display());
     let settings = BTreeMap::from([("DATABASE_URL".to_owned(), url)]);
     let arguments = ["user", "set-role", "admin", "user"];
-    let exit = Process::run(Program::AuthService, &arguments, &settings, folder.path(), "").await;
+    let exit = Process::run(
+        Program::AuthService,
+        &arguments,
+        &settings,
+        folder.path(),
+        "",
+    )
+    .await;
     assert_eq!(exit.code, Some(64), "{exit:?}");
     assert!(exit.stderr.contains("there is no database yet"), "{exit:?}");
     assert!(!file.exists());
@@ -246,7 +516,11 @@ async fn stale_initial_admin_password_is_mentioned_and_removed_at_the_next_start
     assert!(file.exists());
     let bearer = e2e::Api::at(&process.address("bearer"));
     e2e::TestUser::register(&bearer, "ann").await;
-    let database = [("DATABASE_URL".to_owned(), "sqlite://data/rolegate.db".to_owned())].into();
+    let database = [(
+        "DATABASE_URL".to_owned(),
+        "sqlite://data/rolegate.db".to_owned(),
+    )]
+    .into();
     let reset = async |name: &str| {
         let arguments = ["user", "reset-password", name];
         let program = Program::FastHashAuthService;
@@ -255,9 +529,15 @@ async fn stale_initial_admin_password_is_mentioned_and_removed_at_the_next_start
         exit.stdout
     };
     let of_somebody = reset("ann").await;
-    assert!(!of_somebody.contains("initial-admin-password"), "{of_somebody}");
+    assert!(
+        !of_somebody.contains("initial-admin-password"),
+        "{of_somebody}"
+    );
     let of_admin = reset("admin").await;
-    assert!(of_admin.contains("data/initial-admin-password holds an older one"), "{of_admin}");
+    assert!(
+        of_admin.contains("data/initial-admin-password holds an older one"),
+        "{of_admin}"
+    );
     process.kill().await;
     start().ready().await;
     assert!(!file.exists(), "it was promised to go");

@@ -39,7 +39,10 @@ const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u
 async fn user(app: &TestApp, arguments: &[&str], input: &str) -> Exit {
     let settings = BTreeMap::from([("DATABASE_URL".to_owned(), app.database.url())]);
     let folder = tempfile::tempdir().expect("a folder");
-    let arguments: Vec<_> = ["user"].into_iter().chain(arguments.iter().copied()).collect();
+    let arguments: Vec<_> = ["user"]
+        .into_iter()
+        .chain(arguments.iter().copied())
+        .collect();
     let program = Program::FastHashAuthService;
     Process::run(program, &arguments, &settings, folder.path(), input).await
 }
@@ -50,18 +53,34 @@ async fn export_into_a_pipe_without_a_reader_holds_no_transaction(setup: TestSet
     // Far more than a pipe holds.
     let line = |number| json!({ "username": format!("user{number}"), "password_hash": HASH });
     let lines: Vec<_> = (0..3000).map(|number| line(number).to_string()).collect();
-    assert_eq!(user(&app, &["import", "-"], &lines.join("\n")).await.code, Some(0));
+    assert_eq!(
+        user(&app, &["import", "-"], &lines.join("\n")).await.code,
+        Some(0)
+    );
     let mut export = Shell::new(Program::FastHashAuthService.path());
-    export.args(["user", "export"]).env_clear().env("DATABASE_URL", app.database.url());
-    let export = export.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    export
+        .args(["user", "export"])
+        .env_clear()
+        .env("DATABASE_URL", app.database.url());
+    let export = export
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut export = export.spawn().expect("started");
     let mut audit = BufReader::new(export.stderr.take().expect("piped"));
     let mut line = String::new();
     audit.read_line(&mut line).expect("read");
     assert!(line.contains("users_exported"), "{line}");
     if store == Store::Sqlite {
-        app.database.execute("PRAGMA wal_checkpoint(TRUNCATE)").await;
-        let log = app.database.file().with_extension("db-wal").metadata().expect("there");
+        app.database
+            .execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            .await;
+        let log = app
+            .database
+            .file()
+            .with_extension("db-wal")
+            .metadata()
+            .expect("there");
         assert_eq!(log.len(), 0, "a reader keeps the log");
     } else {
         let open = "SELECT 1 FROM pg_stat_activity
@@ -79,7 +98,14 @@ async fn export_into_a_pipe_without_a_reader_holds_no_transaction(setup: TestSet
 
 async fn imported_users_log_in_and_get_a_hash_of_bcrypt(setup: TestSetup) {
     let app = setup.start().await;
-    let names = ["of php", "of argon2", "of scrypt", "of asp.net", "of keycloak", "of wordpress"];
+    let names = [
+        "of php",
+        "of argon2",
+        "of scrypt",
+        "of asp.net",
+        "of keycloak",
+        "of wordpress",
+    ];
     let line = |(name, hash)| {
         json!({ "username": name, "password_hash": hash, "role": "author" }).to_string()
     };
@@ -93,18 +119,35 @@ async fn imported_users_log_in_and_get_a_hash_of_bcrypt(setup: TestSetup) {
     let counts = "6 imported, 0 skipped because they exist, 0 bad lines.\n\
         6 password hashes are below OWASP's minimum; each is replaced at the next login.\n";
     assert_eq!(imported.stdout, counts);
-    let audited = imported.stderr.lines().find(|line| line.contains("users_imported"));
-    assert!(audited.is_some_and(|line| line.contains("operator")), "{imported:?}");
+    let audited = imported
+        .stderr
+        .lines()
+        .find(|line| line.contains("users_imported"));
+    assert!(
+        audited.is_some_and(|line| line.contains("operator")),
+        "{imported:?}"
+    );
     for (name, hash) in names.into_iter().zip(HASHES) {
         let basic = |password| app.basic.with_basic(name, password);
         basic("wrong").get("/protected").await.expect(401);
         basic(PASSWORD).get("/protected").await.expect(200);
-        app.try_log_in(name, "wrong").await.expect_detail(401, "Invalid username or password.");
+        app.try_log_in(name, "wrong")
+            .await
+            .expect_detail(401, "Invalid username or password.");
         let stored = || async { app.database.user(name).await.expect("stored").password };
         let imported = stored().await;
-        assert!(imported == hash || name == "of asp.net", "nothing is replaced");
-        let token = e2e::TestUser::log_in(&app.bearer, name, PASSWORD).await.token;
-        app.bearer.with_token(&token).get("/author").await.expect(200);
+        assert!(
+            imported == hash || name == "of asp.net",
+            "nothing is replaced"
+        );
+        let token = e2e::TestUser::log_in(&app.bearer, name, PASSWORD)
+            .await
+            .token;
+        app.bearer
+            .with_token(&token)
+            .get("/author")
+            .await
+            .expect(200);
         let new = eventually("a hash of bcrypt", async || {
             let new = stored().await;
             (new != imported).then_some(new)
@@ -117,8 +160,11 @@ async fn imported_users_log_in_and_get_a_hash_of_bcrypt(setup: TestSetup) {
     let exported = user(&app, &["export"], "").await;
     assert_eq!(exported.code, Some(0), "{exported:?}");
     assert!(exported.stderr.contains("users_exported"), "{exported:?}");
-    let users: Vec<Value> =
-        exported.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let users: Vec<Value> = exported
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
     let exported_names: Vec<_> = users.iter().map(|user| &user["username"]).collect();
     assert_eq!(exported_names, [&["admin"][..], &names].concat());
     // The programs of tests hash with cost 4.
@@ -135,10 +181,17 @@ async fn bad_import_is_reported_by_line_and_changes_nothing(setup: TestSetup) {
     let planted = "planted-hash-1f3a";
     let bad = json!({ "username": "bob", "password_hash": planted }).to_string();
     let admin = json!({ "username": "admin", "password_hash": HASH }).to_string();
-    let input = format!("{good}\n{bad}\n\n{planted}\n{admin}\n{}\n", "x".repeat(40_000));
+    let input = format!(
+        "{good}\n{bad}\n\n{planted}\n{admin}\n{}\n",
+        "x".repeat(40_000)
+    );
     for dry_run in [&["import", "-"][..], &["import", "--dry-run", "-"]] {
         let refused = user(&app, dry_run, &input).await;
-        assert_eq!((refused.code, &*refused.stdout), (Some(1), ""), "{refused:?}");
+        assert_eq!(
+            (refused.code, &*refused.stdout),
+            (Some(1), ""),
+            "{refused:?}"
+        );
         for line in [
             "line 2: password_hash is in no form that is read",
             "line 4: is not a JSON object: column 1",
@@ -152,17 +205,31 @@ async fn bad_import_is_reported_by_line_and_changes_nothing(setup: TestSetup) {
         assert_eq!(app.database.count_users().await, 1);
     }
     let dry = user(&app, &["import", "--dry-run", "-"], &good).await;
-    assert_eq!(dry.stdout, "1 users can be imported, 0 are skipped because they exist.\n");
+    assert_eq!(
+        dry.stdout,
+        "1 users can be imported, 0 are skipped because they exist.\n"
+    );
     let continued = user(&app, &["import", "--continue", "-"], &input).await;
     let counts = "1 imported, 0 skipped because they exist, 4 bad lines.\n";
-    assert_eq!((continued.code, &*continued.stdout), (Some(2), counts), "{continued:?}");
-    assert!(continued.stderr.contains("4 bad lines were not imported"), "{continued:?}");
+    assert_eq!(
+        (continued.code, &*continued.stdout),
+        (Some(2), counts),
+        "{continued:?}"
+    );
+    assert!(
+        continued.stderr.contains("4 bad lines were not imported"),
+        "{continued:?}"
+    );
     assert_eq!(app.database.count_users().await, 2);
     for (arguments, code, problem) in [
         (&["import"][..], 64, "FILE: is required"),
         (&["import", "no such file"], 64, "FILE: cannot be read"),
         (&["import", "/"], 64, "FILE: cannot be read"),
-        (&["import", "-", "--dry-run", "--continue"], 64, "cannot be used with"),
+        (
+            &["import", "-", "--dry-run", "--continue"],
+            64,
+            "cannot be used with",
+        ),
     ] {
         let exit = user(&app, arguments, "").await;
         assert_eq!(exit.code, Some(code), "{arguments:?}: {exit:?}");
@@ -177,7 +244,11 @@ async fn a_user_without_a_password_logs_in_after_a_reset(setup: TestSetup) {
     let imported = user(&app, &["import", "-"], &ann.to_string()).await;
     let counts = "1 imported, 0 skipped because they exist, 0 bad lines.\n\
         1 users have no password; user reset-password gives them one.\n";
-    assert_eq!((imported.code, &*imported.stdout), (Some(0), counts), "{imported:?}");
+    assert_eq!(
+        (imported.code, &*imported.stdout),
+        (Some(0), counts),
+        "{imported:?}"
+    );
     let row = "       7  author  enabled   \"ann\"  (no password)\n";
     for arguments in [&["list"][..], &["show", "ann"]] {
         let shown = user(&app, arguments, "").await;
@@ -186,14 +257,29 @@ async fn a_user_without_a_password_logs_in_after_a_reset(setup: TestSetup) {
     for password in ["", "!", "null", PASSWORD] {
         let refused = app.try_log_in("ann", password).await;
         refused.expect_detail(401, "Invalid username or password.");
-        app.basic.with_basic("ann", password).get("/protected").await.expect(401);
+        app.basic
+            .with_basic("ann", password)
+            .get("/protected")
+            .await
+            .expect(401);
     }
     let exported = user(&app, &["export"], "").await;
-    assert!(exported.stdout.contains(r#""username":"ann","password_hash":null"#), "{exported:?}");
+    assert!(
+        exported
+            .stdout
+            .contains(r#""username":"ann","password_hash":null"#),
+        "{exported:?}"
+    );
     let reset = user(&app, &["reset-password", "ann"], &format!("{PASSWORD}\n")).await;
     assert_eq!(reset.code, Some(0), "{reset:?}");
-    let token = e2e::TestUser::log_in(&app.bearer, "ann", PASSWORD).await.token;
-    app.bearer.with_token(&token).get("/author").await.expect(200);
+    let token = e2e::TestUser::log_in(&app.bearer, "ann", PASSWORD)
+        .await
+        .token;
+    app.bearer
+        .with_token(&token)
+        .get("/author")
+        .await
+        .expect(200);
     let shown = user(&app, &["show", "ann"], "").await;
     assert!(!shown.stdout.contains("no password"), "{shown:?}");
 }
@@ -201,7 +287,9 @@ async fn a_user_without_a_password_logs_in_after_a_reset(setup: TestSetup) {
 async fn a_repeated_import_prints_twenty_lines_and_names_skip_existing(setup: TestSetup) {
     let app = setup.start().await;
     let line = |name: &str| json!({ "username": name, "password_hash": HASH }).to_string() + "\n";
-    let lines: String = (0..50).map(|number| line(&format!("user {number}"))).collect();
+    let lines: String = (0..50)
+        .map(|number| line(&format!("user {number}")))
+        .collect();
     let lines = lines + &line("User 1");
     let first = user(&app, &["import", "-"], &lines).await;
     assert_eq!(first.code, Some(0), "{first:?}");
@@ -209,11 +297,18 @@ async fn a_repeated_import_prints_twenty_lines_and_names_skip_existing(setup: Te
     assert_eq!(first.stderr.matches(warning).count(), 1, "{first:?}");
     let again = user(&app, &["import", "-"], &lines).await;
     assert_eq!(again.code, Some(1), "{again:?}");
-    let printed = again.stderr.lines().filter(|line| line.contains("exists already")).count();
+    let printed = again
+        .stderr
+        .lines()
+        .filter(|line| line.contains("exists already"))
+        .count();
     assert_eq!(printed, 20, "{again:?}");
     let rest = "51 users exist already; --skip-existing skips them\n";
     assert!(again.stderr.contains(rest), "{again:?}");
-    assert!(again.stderr.contains("nothing was imported: 51 bad lines"), "{again:?}");
+    assert!(
+        again.stderr.contains("nothing was imported: 51 bad lines"),
+        "{again:?}"
+    );
 }
 
 async fn what_ended_tokens_is_exported_and_imported(store: Store) {
@@ -224,27 +319,54 @@ async fn what_ended_tokens_is_exported_and_imported(store: Store) {
     // A token of that clock.
     let mut claims = claims_of(ann.id);
     claims["exp"] = (now() + 45 + 1800).into();
-    let ended = [signed(&plain_header(), &claims, SIGNING_SECRET), ann.token, bob.token];
+    let ended = [
+        signed(&plain_header(), &claims, SIGNING_SECRET),
+        ann.token,
+        bob.token,
+    ];
     for name in ["ann", "bob"] {
         assert_eq!(user(&old, &["revoke-tokens", name], "").await.code, Some(0));
     }
-    let marked = TestUser::log_in(&old.bearer, "ann", &ann.password).await.token;
+    let marked = TestUser::log_in(&old.bearer, "ann", &ann.password)
+        .await
+        .token;
     assert!(header(&marked)["marked_until"].is_u64(), "{marked}");
     let exported = user(&old, &["export"], "").await.stdout;
 
     let new = setup.start().await;
     let import = ["import", "-", "--skip-existing", "--accept-weak-hashes"];
     let imported = user(&new, &import, &exported).await;
-    assert!(imported.stdout.contains("2 imported, 1 skipped"), "{imported:?}");
+    assert!(
+        imported.stdout.contains("2 imported, 1 skipped"),
+        "{imported:?}"
+    );
     for app in [&old, &new] {
         for token in &ended {
             let answer = app.bearer.with_token(token).get("/profile").await;
             answer.expect_detail(401, "Invalid or expired token.");
         }
-        app.bearer.with_token(&marked).get("/profile").await.expect(200);
-        let token = TestUser::log_in(&app.bearer, "ann", &ann.password).await.token;
-        assert_eq!(header(&token)["marked_until"], header(&marked)["marked_until"]);
+        app.bearer
+            .with_token(&marked)
+            .get("/profile")
+            .await
+            .expect(200);
+        let token = TestUser::log_in(&app.bearer, "ann", &ann.password)
+            .await
+            .token;
+        assert_eq!(
+            header(&token)["marked_until"],
+            header(&marked)["marked_until"]
+        );
     }
-    let users = |export: String| export.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(users(user(&new, &["export"], "").await.stdout), users(exported));
+    let users = |export: String| {
+        export
+            .lines()
+            .skip(1)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        users(user(&new, &["export"], "").await.stdout),
+        users(exported)
+    );
 }

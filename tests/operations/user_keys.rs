@@ -22,16 +22,26 @@ async fn keys_of_a_user_are_listed_and_deleted_one_by_one(setup: TestSetup) {
     let header = "      ID  PREFIX    ROLE    CREATED               EXPIRES               \
                   LAST USED             NAME\n";
     assert_eq!(run(&app, &["keys", "ann"]).await.stdout, header);
-    let nightly = run(&app, &["create-key", "ann", "--name", "nightly"]).await.stdout;
+    let nightly = run(&app, &["create-key", "ann", "--name", "nightly"])
+        .await
+        .stdout;
     let more = ["--role", "user", "--expires-in", "9days"];
     let create = [&["create-key", "ann", "--name", "ex\"port"][..], &more].concat();
     let export = run(&app, &create).await.stdout;
     let asks = |key: &str| app.bearer.with_token(key.trim_end());
     let login = json!({ "username": "ann", "password": ann.password });
-    let session = app.bearer.post("/sessions", &login).await.expect(201).json();
+    let session = app
+        .bearer
+        .post("/sessions", &login)
+        .await
+        .expect(201)
+        .json();
     let more = json!({ "name": "by an admin", "role": "user" });
     let admin = app.bearer.with_token(&app.admin().await.token);
-    admin.post(&format!("/users/{}/keys", ann.id), &more).await.expect(201);
+    admin
+        .post(&format!("/users/{}/keys", ann.id), &more)
+        .await
+        .expect(201);
     asks(&nightly).get("/author").await.expect(200);
     asks(&export).get("/author").await.expect(403);
 
@@ -40,17 +50,28 @@ async fn keys_of_a_user_are_listed_and_deleted_one_by_one(setup: TestSetup) {
     let [title, first, second, third] = listed.lines().collect::<Vec<_>>()[..] else {
         panic!("{listed}")
     };
-    assert!(third.ends_with("  \"by an admin\"  (created by \"admin\")"), "{listed}");
+    assert!(
+        third.ends_with("  \"by an admin\"  (created by \"admin\")"),
+        "{listed}"
+    );
     assert_eq!(title, header.trim_end_matches('\n'));
     let words: Vec<_> = first.split_whitespace().collect();
-    let [id, prefix, "-", created, "-", _, "\"nightly\""] = words[..] else { panic!("{listed}") };
+    let [id, prefix, "-", created, "-", _, "\"nightly\""] = words[..] else {
+        panic!("{listed}")
+    };
     assert!(nightly.starts_with(prefix) && prefix.len() == 8, "{listed}");
-    assert!(created.starts_with("20") && created.ends_with('Z') && created.len() == 20, "{listed}");
+    assert!(
+        created.starts_with("20") && created.ends_with('Z') && created.len() == 20,
+        "{listed}"
+    );
     let words: Vec<_> = second.split_whitespace().collect();
     let [_, _, "user", created, expires, _, "\"ex\\\"port\""] = words[..] else {
         panic!("{listed}")
     };
-    assert!(created < expires && !listed.contains(nightly.trim_end()), "{listed}");
+    assert!(
+        created < expires && !listed.contains(nightly.trim_end()),
+        "{listed}"
+    );
 
     let nobody = user(&app, &["delete-key", "admin", id], "", &[]).await;
     assert_eq!(nobody.code, Some(1), "another user's key: {nobody:?}");
@@ -59,9 +80,15 @@ async fn keys_of_a_user_are_listed_and_deleted_one_by_one(setup: TestSetup) {
     let deleted = run(&app, &["delete-key", "ann", id]).await;
     let said = format!("API key {id} of user {} (\"ann\") is deleted.\n", ann.id);
     assert_eq!(deleted.stdout, said);
-    let line = deleted.stderr.lines().find(|line| line.contains("api_key_deleted"));
+    let line = deleted
+        .stderr
+        .lines()
+        .find(|line| line.contains("api_key_deleted"));
     let line = line.unwrap_or_default();
-    assert!(line.contains("operator") && line.contains("ann") && line.contains("key_id"), "{line}");
+    assert!(
+        line.contains("operator") && line.contains("ann") && line.contains("key_id"),
+        "{line}"
+    );
     asks(&nightly).get("/author").await.expect(401);
     asks(&export).get("/protected").await.expect(200);
     assert_eq!(run(&app, &["keys", "ann"]).await.stdout.lines().count(), 3);
@@ -71,17 +98,36 @@ async fn keys_of_a_user_are_listed_and_deleted_one_by_one(setup: TestSetup) {
     for (arguments, code, message) in [
         (&["delete-key", "ann", id][..], 1, "has no API key"),
         (&["delete-key", "ann", session_id], 1, "has no API key"),
-        (&["delete-key", "stranger", "1"], 1, "there is no user \"stranger\""),
+        (
+            &["delete-key", "stranger", "1"],
+            1,
+            "there is no user \"stranger\"",
+        ),
         (&["keys", "stranger"], 1, "there is no user \"stranger\""),
         (&["delete-key", "ann"], 64, "ID: is required"),
-        (&["delete-key", "ann", "0"], 64, "ID: must be a whole number from 1 to"),
-        (&["delete-key", "ann", "one"], 64, "ID: must be a whole number from 1 to"),
-        (&["delete-key", "ann", "9223372036854775808"], 64, "ID: must be a whole number from 1 to"),
+        (
+            &["delete-key", "ann", "0"],
+            64,
+            "ID: must be a whole number from 1 to",
+        ),
+        (
+            &["delete-key", "ann", "one"],
+            64,
+            "ID: must be a whole number from 1 to",
+        ),
+        (
+            &["delete-key", "ann", "9223372036854775808"],
+            64,
+            "ID: must be a whole number from 1 to",
+        ),
         (&["keys"], 64, "USERNAME: is required"),
     ] {
         let exit = user(&app, arguments, "", &[]).await;
         assert_eq!(exit.code, Some(code), "{arguments:?}: {exit:?}");
-        assert!(exit.stderr.contains(message) && exit.stdout.is_empty(), "{arguments:?}: {exit:?}");
+        assert!(
+            exit.stderr.contains(message) && exit.stdout.is_empty(),
+            "{arguments:?}: {exit:?}"
+        );
     }
     let token = session["token"].as_str().expect("a token");
     asks(token).get("/protected").await.expect(200);
@@ -92,7 +138,12 @@ async fn users_are_listed_by_their_role_and_that_of_their_keys(setup: TestSetup)
     for (name, role) in [("ann", "author"), ("bob", "user"), ("carl", "user")] {
         app.user_with_role(name, role).await;
     }
-    for (name, role) in [("bob", "author"), ("bob", "author"), ("bob", "user"), ("ann", "author")] {
+    for (name, role) in [
+        ("bob", "author"),
+        ("bob", "author"),
+        ("bob", "user"),
+        ("ann", "author"),
+    ] {
         run(&app, &["create-key", name, "--name", "a", "--role", role]).await;
     }
     run(&app, &["create-key", "carl", "--name", "without a role"]).await;
@@ -104,7 +155,10 @@ async fn users_are_listed_by_their_role_and_that_of_their_keys(setup: TestSetup)
     ];
     assert_eq!(listed, [header, authors[0], authors[1]].concat());
     // Also a role that does not exist here: it may have been taken away.
-    assert_eq!(run(&app, &["list", "--role", "editor"]).await.stdout, header);
+    assert_eq!(
+        run(&app, &["list", "--role", "editor"]).await.stdout,
+        header
+    );
     for (role, problem) in [("Author", "ROLE: not a role"), ("", "ROLE: not a role")] {
         let exit = user(&app, &["list", "--role", role], "", &[]).await;
         assert_eq!((exit.code, &*exit.stdout), (Some(64), ""), "{exit:?}");
@@ -121,13 +175,23 @@ async fn commands_that_end_tokens_end_sessions_too(setup: TestSetup) {
         &[&["disable", "ann"], &["enable", "ann"]],
         &[&["reset-password", "ann"]],
     ] {
-        let session = app.bearer.post("/sessions", &login).await.expect(201).json();
-        let session = app.bearer.with_token(session["token"].as_str().expect("a token"));
+        let session = app
+            .bearer
+            .post("/sessions", &login)
+            .await
+            .expect(201)
+            .json();
+        let session = app
+            .bearer
+            .with_token(session["token"].as_str().expect("a token"));
         session.get("/protected").await.expect(200);
         for arguments in commands {
             let exit = user(&app, arguments, &ann.password, &[]).await;
             assert_eq!(exit.code, Some(0), "{arguments:?}: {exit:?}");
         }
-        session.get("/protected").await.expect_detail(401, "Invalid or expired token.");
+        session
+            .get("/protected")
+            .await
+            .expect_detail(401, "Invalid or expired token.");
     }
 }

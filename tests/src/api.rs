@@ -38,8 +38,16 @@ impl Api {
     /// If no HTTP client can be created.
     #[must_use]
     pub fn at(base: &str) -> Self {
-        let client = Client::builder().no_proxy().timeout(TIMEOUT).redirect(Policy::none()).build();
-        Self { base: base.to_owned(), client: client.expect("an HTTP client"), authorization: None }
+        let client = Client::builder()
+            .no_proxy()
+            .timeout(TIMEOUT)
+            .redirect(Policy::none())
+            .build();
+        Self {
+            base: base.to_owned(),
+            client: client.expect("an HTTP client"),
+            authorization: None,
+        }
     }
 
     /// The base URL.
@@ -52,7 +60,10 @@ impl Api {
     #[must_use]
     pub fn with_authorization(&self, value: &[u8]) -> Self {
         let value = HeaderValue::from_bytes(value).expect("bytes that a header may have");
-        Self { authorization: Some(value), ..self.clone() }
+        Self {
+            authorization: Some(value),
+            ..self.clone()
+        }
     }
 
     /// The same address with this bearer token.
@@ -96,7 +107,9 @@ impl Api {
 
     /// Ends the access tokens and sessions of the user, or only the session whose token this is.
     pub async fn log_out(&self) {
-        self.send(self.request(Method::POST, "/logout")).await.expect_message("Logged out.");
+        self.send(self.request(Method::POST, "/logout"))
+            .await
+            .expect_message("Logged out.");
     }
 
     /// A request that the test completes.
@@ -110,7 +123,9 @@ impl Api {
 
     /// Sends a request.
     pub async fn send(&self, request: RequestBuilder) -> TestResponse {
-        self.try_send(request).await.unwrap_or_else(|error| panic!("no response: {error:?}"))
+        self.try_send(request)
+            .await
+            .unwrap_or_else(|error| panic!("no response: {error:?}"))
     }
 
     /// Sends a request that may get no response.
@@ -120,7 +135,13 @@ impl Api {
         let received = self.client.execute(request).await?;
         let (status, headers) = (received.status().as_u16(), received.headers().clone());
         let body = received.text().await?;
-        Ok(TestResponse { request: description, status, headers, body }.checked())
+        Ok(TestResponse {
+            request: description,
+            status,
+            headers,
+            body,
+        }
+        .checked())
     }
 }
 
@@ -132,7 +153,9 @@ impl TestResponse {
     pub(crate) fn checked(self) -> Self {
         let is_error = self.status >= 400;
         let of_ours = ["application/json", "text/html; charset=utf-8"];
-        let is_ours = self.header("content-type").is_some_and(|it| of_ours.contains(&it));
+        let is_ours = self
+            .header("content-type")
+            .is_some_and(|it| of_ours.contains(&it));
         let has_reason = self.header("rolegate-reason").is_some();
         let is_of_proxy = self.header("server").is_some();
         assert!(is_of_proxy || has_reason == (is_error && is_ours), "{self}");
@@ -150,7 +173,11 @@ impl TestResponse {
     #[track_caller]
     pub fn expect_json(&self, status: u16, body: &Value) -> &Self {
         self.expect(status);
-        assert_eq!(self.header("content-type"), Some("application/json"), "{self}");
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/json"),
+            "{self}"
+        );
         assert_eq!(&self.json(), body, "{self}");
         self
     }
@@ -171,7 +198,10 @@ impl TestResponse {
     #[track_caller]
     pub fn expect_error(&self, status: u16) -> String {
         self.expect(status);
-        let detail = self.json()["detail"].as_str().unwrap_or_default().to_owned();
+        let detail = self.json()["detail"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         assert!(!detail.is_empty(), "an error has a detail: {self}");
         self.expect_detail(status, &detail);
         detail
@@ -181,15 +211,23 @@ impl TestResponse {
     #[track_caller]
     pub fn expect_header(&self, name: &str, value: Option<&str>) -> &Self {
         assert_eq!(self.header(name), value, "{name}: {self}");
-        assert!(self.headers.get_all(name).iter().count() <= 1, "{name} twice: {self}");
+        assert!(
+            self.headers.get_all(name).iter().count() <= 1,
+            "{name} twice: {self}"
+        );
         self
     }
 
     /// Asserts a `Retry-After` from 1 to 60 seconds.
     #[track_caller]
     pub fn expect_retry_after(&self) -> &Self {
-        let seconds = self.header("retry-after").and_then(|text| text.parse::<u32>().ok());
-        assert!(seconds.is_some_and(|seconds| (1..=60).contains(&seconds)), "{self}");
+        let seconds = self
+            .header("retry-after")
+            .and_then(|text| text.parse::<u32>().ok());
+        assert!(
+            seconds.is_some_and(|seconds| (1..=60).contains(&seconds)),
+            "{self}"
+        );
         self
     }
 
@@ -235,7 +273,12 @@ pub async fn until_served<F: Future<Output = TestResponse>>(
 
 impl std::fmt::Display for TestResponse {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { request, status, headers, body } = self;
+        let Self {
+            request,
+            status,
+            headers,
+            body,
+        } = self;
         write!(formatter, "{request}\ngot {status} {headers:?}\n{body}")
     }
 }

@@ -37,11 +37,16 @@ impl Authority {
     /// A new authority.
     pub fn new() -> Self {
         let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "Test CA");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "Test CA");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key"));
         let folder = tempfile::tempdir().expect("a folder");
-        let authority = Self { issuer: issuer.expect("signed"), folder };
+        let authority = Self {
+            issuer: issuer.expect("signed"),
+            folder,
+        };
         fs::write(authority.file(), authority.issuer.pem()).expect("written");
         authority
     }
@@ -56,8 +61,10 @@ impl Authority {
         let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
         let mut params = CertificateParams::new(hosts).expect("names and addresses");
         params.distinguished_name.push(DnType::CommonName, name);
-        params.extended_key_usages =
-            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
         if validity == Validity::Expired {
             params.not_before = date_time_ymd(2020, 1, 1);
             params.not_after = date_time_ymd(2021, 1, 1);
@@ -65,7 +72,10 @@ impl Authority {
         let key = KeyPair::generate().expect("a key");
         let certificate = params.signed_by(&key, &self.issuer).expect("signed");
         let path = |ending| self.folder.path().join(format!("{name}.{ending}"));
-        let files = Certificate { certificate: path("pem"), key: path("key") };
+        let files = Certificate {
+            certificate: path("pem"),
+            key: path("key"),
+        };
         fs::write(&files.certificate, certificate.pem()).expect("written");
         fs::write(&files.key, key.serialize_pem()).expect("written");
         files
@@ -75,7 +85,9 @@ impl Authority {
     pub fn client(&self, identity: Option<&Certificate>) -> ClientTlsConfig {
         let trusting = ClientTlsConfig::new()
             .ca_certificate(transport::Certificate::from_pem(self.issuer.pem()));
-        let Some(Certificate { certificate, key }) = identity else { return trusting };
+        let Some(Certificate { certificate, key }) = identity else {
+            return trusting;
+        };
         let read = |path| fs::read(path).expect("readable");
         trusting.identity(transport::Identity::from_pem(read(certificate), read(key)))
     }

@@ -68,7 +68,16 @@ impl ClientStage {
         fs::write(folder.path().join("hosts"), hosts).expect("a writable folder");
         let replicas = [first, second];
         let (is_whole, cases) = (true, 0);
-        Self { setup, replicas, port, is_whole, database_proxies, cases, folder, database }
+        Self {
+            setup,
+            replicas,
+            port,
+            is_whole,
+            database_proxies,
+            cases,
+            folder,
+            database,
+        }
     }
 
     /// The value for `AUTH_SERVICE_URL`, where names resolve by [`ClientStage::hosts`].
@@ -104,10 +113,21 @@ impl ClientStage {
         }
         let (username, password) = (format!("case {}", self.cases), PASSWORD.to_owned());
         let mut client = self.client().await;
-        let request = RegisterRequest { username: username.clone(), password: password.clone() };
-        let user = client.register(request).await.expect("registered").into_inner().user;
-        let login =
-            LoginRequest { username: username.clone(), password: password.clone(), otp: None };
+        let request = RegisterRequest {
+            username: username.clone(),
+            password: password.clone(),
+        };
+        let user = client
+            .register(request)
+            .await
+            .expect("registered")
+            .into_inner()
+            .user;
+        let login = LoginRequest {
+            username: username.clone(),
+            password: password.clone(),
+            otp: None,
+        };
         let login = client.login(login).await.expect("a login");
         let fresh_token = login.into_inner().access_token;
         let id = user.expect("a user").id;
@@ -124,14 +144,30 @@ impl ClientStage {
                     for_domain: false,
                     otp: None,
                 };
-                client.create_session(request).await.expect("a session").into_inner().token
+                client
+                    .create_session(request)
+                    .await
+                    .expect("a session")
+                    .into_inner()
+                    .token
             }
             ("key", role) => {
-                let role_name = Some(role).filter(|role| !role.is_empty()).map(str::to_owned);
+                let role_name = Some(role)
+                    .filter(|role| !role.is_empty())
+                    .map(str::to_owned);
                 let name = kind.to_owned();
-                let message = CreateApiKeyRequest { name, role_name, ..Default::default() };
+                let message = CreateApiKeyRequest {
+                    name,
+                    role_name,
+                    ..Default::default()
+                };
                 let request = grpc::authenticated(message, &fresh_token);
-                client.create_api_key(request).await.expect("a key").into_inner().key
+                client
+                    .create_api_key(request)
+                    .await
+                    .expect("a key")
+                    .into_inner()
+                    .key
             }
             ("expired", _) => {
                 claims["exp"] = (token::now() - 1).into();
@@ -144,7 +180,11 @@ impl ClientStage {
             ("malformed", "session") => format!("rgs_{}", "A".repeat(42)),
             _ => panic!("no kind of token: {kind}"),
         };
-        CaseUser { id, fresh_token, token }
+        CaseUser {
+            id,
+            fresh_token,
+            token,
+        }
     }
 
     /// Brings about a state of `user`, or a fault.
@@ -156,31 +196,61 @@ impl ClientStage {
         match given.split_once(' ').unwrap_or((given, "")) {
             ("role", name) => {
                 let role_name = name.to_owned();
-                let message = SetUserRoleRequest { user_id: user.id, role_name, role: 0 };
+                let message = SetUserRoleRequest {
+                    user_id: user.id,
+                    role_name,
+                    role: 0,
+                };
                 let request = grpc::authenticated(message, &self.admin_token().await);
-                self.client().await.set_user_role(request).await.expect("a changed role");
+                self.client()
+                    .await
+                    .set_user_role(request)
+                    .await
+                    .expect("a changed role");
             }
             ("disabled" | "enabled", _) => {
                 let disabled = given == "disabled";
-                let message = SetUserDisabledRequest { user_id: user.id, disabled };
+                let message = SetUserDisabledRequest {
+                    user_id: user.id,
+                    disabled,
+                };
                 let request = grpc::authenticated(message, &self.admin_token().await);
-                self.client().await.set_user_disabled(request).await.expect("changed");
+                self.client()
+                    .await
+                    .set_user_disabled(request)
+                    .await
+                    .expect("changed");
             }
             ("deleted", _) => {
                 let message = DeleteUserRequest { user_id: user.id };
                 let request = grpc::authenticated(message, &self.admin_token().await);
-                self.client().await.delete_user(request).await.expect("deleted");
+                self.client()
+                    .await
+                    .delete_user(request)
+                    .await
+                    .expect("deleted");
             }
             ("logged", "out") => {
                 let message = RevokeTokensRequest::default();
                 let request = grpc::authenticated(message, &user.token);
-                self.client().await.revoke_tokens(request).await.expect("logged out");
+                self.client()
+                    .await
+                    .revoke_tokens(request)
+                    .await
+                    .expect("logged out");
             }
             ("sessions", "ended") => {
                 let sessions = Some(Sessions::All(AllSessions {}));
-                let message = DeleteSessionsRequest { user_id: None, sessions };
+                let message = DeleteSessionsRequest {
+                    user_id: None,
+                    sessions,
+                };
                 let request = grpc::authenticated(message, &user.fresh_token);
-                self.client().await.delete_sessions(request).await.expect("ended");
+                self.client()
+                    .await
+                    .delete_sessions(request)
+                    .await
+                    .expect("ended");
             }
             ("password", changed) => {
                 let message = ChangePasswordRequest {
@@ -188,9 +258,17 @@ impl ClientStage {
                     new_password: "another password".to_owned(),
                 };
                 let by_it = changed == "changed by it";
-                let token = if by_it { &user.token } else { &user.fresh_token };
+                let token = if by_it {
+                    &user.token
+                } else {
+                    &user.fresh_token
+                };
                 let request = grpc::authenticated(message, token);
-                self.client().await.change_password(request).await.expect("changed");
+                self.client()
+                    .await
+                    .change_password(request)
+                    .await
+                    .expect("changed");
             }
             ("no", "replica") => {
                 self.is_whole = false;
@@ -223,7 +301,9 @@ impl ClientStage {
 
     async fn start_all(&mut self) {
         for (index, replica) in self.replicas.iter_mut().enumerate() {
-            let url = self.database.url_through(self.database_proxies[index].address());
+            let url = self
+                .database
+                .url_through(self.database_proxies[index].address());
             let address = ADDRESSES[index];
             replica.kill().await;
             *replica = start(&self.setup, &url, address, self.port, &self.folder).await;
@@ -237,7 +317,15 @@ impl ClientStage {
 
     async fn admin_token(&self) -> String {
         let (username, password) = ("admin".to_owned(), ADMIN_PASSWORD.to_owned());
-        let login = self.client().await.login(LoginRequest { username, password, otp: None }).await;
+        let login = self
+            .client()
+            .await
+            .login(LoginRequest {
+                username,
+                password,
+                otp: None,
+            })
+            .await;
         login.expect("a login").into_inner().access_token
     }
 }
@@ -251,7 +339,9 @@ async fn start(
 ) -> Process {
     let mut settings = setup.auth_settings(database_url);
     settings.insert("AUTH_LISTEN_ADDR".to_owned(), format!("{address}:{port}"));
-    let replica = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
+    let replica = Process::start(setup.auth_program(), &settings, folder.path())
+        .ready()
+        .await;
     replica.wait_for_readiness(200).await;
     replica
 }

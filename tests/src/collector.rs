@@ -56,13 +56,19 @@ impl Collector {
     ///
     /// Without a free port.
     pub async fn start() -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a free port");
         let address = listener.local_addr().expect("bound");
         let spans = Arc::default();
         let collector = Self { address, spans };
         let service = TraceServiceServer::new(collector.clone());
         let incoming = TcpListenerStream::new(listener);
-        tokio::spawn(Server::builder().add_service(service).serve_with_incoming(incoming));
+        tokio::spawn(
+            Server::builder()
+                .add_service(service)
+                .serve_with_incoming(incoming),
+        );
         collector
     }
 
@@ -88,7 +94,10 @@ impl Collector {
         what: &str,
         is_match: impl Fn(&CollectedSpan) -> bool,
     ) -> CollectedSpan {
-        eventually(what, async || self.spans().into_iter().find(|span| is_match(span))).await
+        eventually(what, async || {
+            self.spans().into_iter().find(|span| is_match(span))
+        })
+        .await
     }
 }
 
@@ -101,7 +110,10 @@ impl TraceService for Collector {
         for resource_spans in request.into_inner().resource_spans {
             let resource = resource_spans.resource.unwrap_or_default();
             let resource = texts(resource.attributes);
-            let spans = resource_spans.scope_spans.into_iter().flat_map(|scope| scope.spans);
+            let spans = resource_spans
+                .scope_spans
+                .into_iter()
+                .flat_map(|scope| scope.spans);
             let spans = spans.map(|span| collected(&resource, span));
             self.spans.lock().expect("no panic").extend(spans);
         }
@@ -125,11 +137,16 @@ fn collected(resource: &BTreeMap<String, String>, span: Span) -> CollectedSpan {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    bytes
+        .iter()
+        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 fn texts(attributes: Vec<KeyValue>) -> BTreeMap<String, String> {
-    attributes.into_iter().map(|attribute| (attribute.key, text(attribute.value))).collect()
+    attributes
+        .into_iter()
+        .map(|attribute| (attribute.key, text(attribute.value)))
+        .collect()
 }
 
 fn text(value: Option<AnyValue>) -> String {

@@ -89,8 +89,13 @@ impl TestDatabase {
     /// On SQLite, which has no server.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        let Self::Postgres(database) = self else { panic!("SQLite has no address") };
-        let addresses = database.url().socket_addrs(|| Some(5432)).expect("TCP to PostgreSQL");
+        let Self::Postgres(database) = self else {
+            panic!("SQLite has no address")
+        };
+        let addresses = database
+            .url()
+            .socket_addrs(|| Some(5432))
+            .expect("TCP to PostgreSQL");
         addresses.into_iter().next().expect("an address")
     }
 
@@ -101,7 +106,9 @@ impl TestDatabase {
     /// On SQLite, which has no server.
     #[must_use]
     pub fn url_through(&self, proxy: SocketAddr) -> String {
-        let Self::Postgres(database) = self else { panic!("SQLite has no address") };
+        let Self::Postgres(database) = self else {
+            panic!("SQLite has no address")
+        };
         let mut url = database.url().clone();
         url.set_ip_host(proxy.ip()).expect("a host can be set");
         url.set_port(Some(proxy.port())).expect("a port can be set");
@@ -175,17 +182,32 @@ impl TestDatabase {
 
     /// Replaces a user's role.
     pub async fn set_role(&self, username: &str, role: &str) {
-        self.update(r#"UPDATE "user" SET role = $2 WHERE username = $1"#, username, role).await;
+        self.update(
+            r#"UPDATE "user" SET role = $2 WHERE username = $1"#,
+            username,
+            role,
+        )
+        .await;
     }
 
     /// Renames a user, also to what cannot be registered.
     pub async fn rename(&self, username: &str, new: &str) {
-        self.update(r#"UPDATE "user" SET username = $2 WHERE username = $1"#, username, new).await;
+        self.update(
+            r#"UPDATE "user" SET username = $2 WHERE username = $1"#,
+            username,
+            new,
+        )
+        .await;
     }
 
     /// Replaces a user's password hash.
     pub async fn set_password_hash(&self, username: &str, hash: &str) {
-        self.update(r#"UPDATE "user" SET password = $2 WHERE username = $1"#, username, hash).await;
+        self.update(
+            r#"UPDATE "user" SET password = $2 WHERE username = $1"#,
+            username,
+            hash,
+        )
+        .await;
     }
 
     async fn update(&self, sql: &'static str, username: &str, value: &str) {
@@ -219,11 +241,17 @@ impl TestDatabase {
 
     /// Locks a table in this mode.
     pub async fn lock_in(&self, table: &'static str, mode: &'static str) -> LockedTable {
-        let Self::Postgres(database) = self else { panic!("only PostgreSQL has table locks") };
-        let mut connection =
-            PgConnection::connect(database.url().as_str()).await.expect("connected");
+        let Self::Postgres(database) = self else {
+            panic!("only PostgreSQL has table locks")
+        };
+        let mut connection = PgConnection::connect(database.url().as_str())
+            .await
+            .expect("connected");
         let lock = format!("BEGIN; LOCK TABLE {table} IN {mode} MODE");
-        sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut connection).await.expect("locked");
+        sqlx::raw_sql(AssertSqlSafe(lock))
+            .execute(&mut connection)
+            .await
+            .expect("locked");
         LockedTable { connection, table }
     }
 
@@ -235,11 +263,21 @@ impl TestDatabase {
     pub async fn hold_username(&self, username: &str) -> HeldUsername {
         const SQL: &str =
             r#"INSERT INTO "user" (username, password, role) VALUES ($1, '', 'user')"#;
-        let Self::Postgres(database) = self else { panic!("on SQLite every write would wait") };
-        let mut connection =
-            PgConnection::connect(database.url().as_str()).await.expect("connected");
-        sqlx::raw_sql("BEGIN").execute(&mut connection).await.expect("begun");
-        sqlx::query(SQL).bind(username).execute(&mut connection).await.expect("inserted");
+        let Self::Postgres(database) = self else {
+            panic!("on SQLite every write would wait")
+        };
+        let mut connection = PgConnection::connect(database.url().as_str())
+            .await
+            .expect("connected");
+        sqlx::raw_sql("BEGIN")
+            .execute(&mut connection)
+            .await
+            .expect("begun");
+        sqlx::query(SQL)
+            .bind(username)
+            .execute(&mut connection)
+            .await
+            .expect("inserted");
         HeldUsername(connection)
     }
 
@@ -268,7 +306,9 @@ impl LockedTable {
     pub async fn has_waiters(&mut self) -> bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM pg_locks
             WHERE NOT granted AND relation = $1::regclass)";
-        let waits = sqlx::query_scalar(sql).bind(self.table).fetch_one(&mut self.connection);
+        let waits = sqlx::query_scalar(sql)
+            .bind(self.table)
+            .fetch_one(&mut self.connection);
         waits.await.expect("the locks can be read")
     }
 
@@ -293,6 +333,9 @@ impl HeldUsername {
 
     /// Releases it; the user was never there.
     pub async fn release(mut self) {
-        sqlx::raw_sql("ROLLBACK").execute(&mut self.0).await.expect("rolled back");
+        sqlx::raw_sql("ROLLBACK")
+            .execute(&mut self.0)
+            .await
+            .expect("rolled back");
     }
 }

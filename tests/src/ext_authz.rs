@@ -50,7 +50,9 @@ pub fn check(roles: Option<&str>, authorization: Option<&str>) -> CheckRequest {
         context_extensions: roles.into_iter().collect(),
         ..AttributeContext::default()
     };
-    CheckRequest { attributes: Some(attributes) }
+    CheckRequest {
+        attributes: Some(attributes),
+    }
 }
 
 /// The same from the client at this address.
@@ -60,8 +62,12 @@ pub fn check(roles: Option<&str>, authorization: Option<&str>) -> CheckRequest {
 /// Without attributes.
 #[must_use]
 pub fn from(client: &str, mut check: CheckRequest) -> CheckRequest {
-    let socket_address = Some(SocketAddress { address: client.to_owned() });
-    let peer = Peer { address: Some(Address { socket_address }) };
+    let socket_address = Some(SocketAddress {
+        address: client.to_owned(),
+    });
+    let peer = Peer {
+        address: Some(Address { socket_address }),
+    };
     check.attributes.as_mut().expect("attributes").source = Some(peer);
     check
 }
@@ -72,7 +78,12 @@ pub fn from(client: &str, mut check: CheckRequest) -> CheckRequest {
 ///
 /// On a gRPC error, on which Envoy may let the request pass, and on a header that Envoy would append.
 pub async fn decide(client: &Client, check: CheckRequest) -> Decision {
-    let response = client.clone().check(check).await.expect("an answer").into_inner();
+    let response = client
+        .clone()
+        .check(check)
+        .await
+        .expect("an answer")
+        .into_inner();
     decision(response)
 }
 
@@ -86,9 +97,11 @@ pub fn decision(response: CheckResponse) -> Decision {
     let code = response.status.expect("a status").code;
     let (http_status, options, body) = match response.http_response.expect("an HTTP response") {
         HttpResponse::OkResponse(ok) => (0, ok.headers, String::new()),
-        HttpResponse::DeniedResponse(denied) => {
-            (denied.status.expect("a status").code, denied.headers, denied.body)
-        }
+        HttpResponse::DeniedResponse(denied) => (
+            denied.status.expect("a status").code,
+            denied.headers,
+            denied.body,
+        ),
     };
     let headers = options
         .into_iter()
@@ -99,11 +112,23 @@ pub fn decision(response: CheckResponse) -> Decision {
         })
         .collect::<Vec<_>>();
     if let Some(metadata) = response.dynamic_metadata {
-        let metadata: BTreeMap<_, _> =
-            metadata.fields.into_iter().map(|(name, value)| (name, text(value))).collect();
-        assert_eq!(metadata, headers.iter().cloned().collect(), "the metadata differs");
+        let metadata: BTreeMap<_, _> = metadata
+            .fields
+            .into_iter()
+            .map(|(name, value)| (name, text(value)))
+            .collect();
+        assert_eq!(
+            metadata,
+            headers.iter().cloned().collect(),
+            "the metadata differs"
+        );
     }
-    Decision { code, http_status, headers, body }
+    Decision {
+        code,
+        http_status,
+        headers,
+        body,
+    }
 }
 
 fn text(value: Value) -> String {
@@ -130,7 +155,12 @@ impl Decision {
             ("rolegate-role", role.to_owned()),
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value)).into();
-        let passed = Self { code: 0, http_status: 0, headers, body: String::new() };
+        let passed = Self {
+            code: 0,
+            http_status: 0,
+            headers,
+            body: String::new(),
+        };
         assert_eq!(*self, passed);
     }
 
@@ -138,12 +168,23 @@ impl Decision {
     #[track_caller]
     pub fn expect_refused(&self, code: i32, http_status: i32, detail: &str) {
         let body = serde_json::json!({ "detail": detail }).to_string();
-        assert_eq!((self.code, self.http_status, &self.body), (code, http_status, &body));
+        assert_eq!(
+            (self.code, self.http_status, &self.body),
+            (code, http_status, &body)
+        );
         assert_eq!(self.values("content-type"), ["application/json"]);
         assert_eq!(self.values("rolegate-reason").len(), 1, "{self:?}");
         let challenges = if http_status == 401 { 2 } else { 0 };
-        assert_eq!(self.values("www-authenticate").len(), challenges, "{self:?}");
+        assert_eq!(
+            self.values("www-authenticate").len(),
+            challenges,
+            "{self:?}"
+        );
         let is_temporary = [429, 503].contains(&http_status);
-        assert_eq!(self.values("retry-after").len(), usize::from(is_temporary), "{self:?}");
+        assert_eq!(
+            self.values("retry-after").len(),
+            usize::from(is_temporary),
+            "{self:?}"
+        );
     }
 }

@@ -30,7 +30,9 @@ pub async fn client(address: &str) -> AuthServiceClient<Channel> {
 #[must_use]
 pub fn authenticated<M>(message: M, token: &str) -> Request<M> {
     let mut request = Request::new(message);
-    let value = format!("Bearer {token}").parse().expect("text for metadata");
+    let value = format!("Bearer {token}")
+        .parse()
+        .expect("text for metadata");
     request.metadata_mut().insert("authorization", value);
     request
 }
@@ -47,9 +49,15 @@ pub fn expect_error<M: std::fmt::Debug>(
     reason: &str,
 ) -> Status {
     let status = outcome.expect_err("an error");
-    let info = status.get_details_error_info().map(|info| (info.reason, info.domain));
+    let info = status
+        .get_details_error_info()
+        .map(|info| (info.reason, info.domain));
     let info = info.unwrap_or_else(|| panic!("no ErrorInfo in: {status:?}"));
-    assert_eq!((status.code(), info.0.as_str()), (code, reason), "{status:?}");
+    assert_eq!(
+        (status.code(), info.0.as_str()),
+        (code, reason),
+        "{status:?}"
+    );
     assert_eq!(info.1, "rolegate", "{status:?}");
     status
 }
@@ -66,15 +74,20 @@ pub async fn services(channel: Channel) -> Vec<String> {
         server_reflection_response::MessageResponse::ListServicesResponse,
     };
     let question = MessageRequest::ListServices(String::new());
-    let request = ServerReflectionRequest { host: String::new(), message_request: Some(question) };
+    let request = ServerReflectionRequest {
+        host: String::new(),
+        message_request: Some(question),
+    };
     let stream = ServerReflectionClient::new(channel)
         .server_reflection_info(tokio_stream::once(request))
         .await;
     let response = stream.expect("a response").into_inner().message().await;
     match response.expect("a message").expect("one").message_response {
-        Some(ListServicesResponse(list)) => {
-            list.service.into_iter().map(|service| service.name).collect()
-        }
+        Some(ListServicesResponse(list)) => list
+            .service
+            .into_iter()
+            .map(|service| service.name)
+            .collect(),
         other => panic!("not a list of services: {other:?}"),
     }
 }

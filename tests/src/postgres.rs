@@ -42,19 +42,27 @@ impl OwnCluster {
 
     /// Changes a setting of the server.
     pub async fn set(&self, name: &str, value: &str) {
-        let mut connection = PgConnection::connect(self.url().as_str()).await.expect("connected");
+        let mut connection = PgConnection::connect(self.url().as_str())
+            .await
+            .expect("connected");
         for sql in [
             "SET synchronous_commit = local".to_owned(),
             format!("ALTER SYSTEM SET {name} = '{value}'"),
             "SELECT pg_reload_conf()".to_owned(),
         ] {
-            sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("executed");
+            sqlx::raw_sql(AssertSqlSafe(sql))
+                .execute(&mut connection)
+                .await
+                .expect("executed");
         }
         let sql = format!("SELECT current_setting('{name}')");
         eventually("the setting", async || {
             let mut connection = PgConnection::connect(self.url().as_str()).await.ok()?;
             let sql = AssertSqlSafe(sql.clone());
-            let now: String = sqlx::query_scalar(sql).fetch_one(&mut connection).await.ok()?;
+            let now: String = sqlx::query_scalar(sql)
+                .fetch_one(&mut connection)
+                .await
+                .ok()?;
             (now == value).then_some(())
         })
         .await;
@@ -95,28 +103,46 @@ impl OwnCluster {
     pub async fn execute(&self, database: &str, sql: &'static str) {
         let url = self.0.url(database);
         let mut connection = PgConnection::connect(&url).await.expect("connected");
-        sqlx::raw_sql(sql).execute(&mut connection).await.expect("executed");
+        sqlx::raw_sql(sql)
+            .execute(&mut connection)
+            .await
+            .expect("executed");
     }
 
     /// Whether a commit waits for a synchronous standby.
     pub async fn has_waiting_commit(&self) -> bool {
-        let mut connection = PgConnection::connect(self.url().as_str()).await.expect("connected");
+        let mut connection = PgConnection::connect(self.url().as_str())
+            .await
+            .expect("connected");
         let sql = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep')";
-        sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("a boolean")
+        sqlx::query_scalar(sql)
+            .fetch_one(&mut connection)
+            .await
+            .expect("a boolean")
     }
 
     /// The number of standbys that stream from it.
     pub async fn standbys(&self) -> i64 {
         let sql = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
-        let mut connection = PgConnection::connect(self.url().as_str()).await.expect("connected");
-        sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("counted")
+        let mut connection = PgConnection::connect(self.url().as_str())
+            .await
+            .expect("connected");
+        sqlx::query_scalar(sql)
+            .fetch_one(&mut connection)
+            .await
+            .expect("counted")
     }
 
     /// The id of the next transaction that gets one, by which those between two calls are counted.
     pub async fn next_transaction(&self) -> u64 {
         let sql = "SELECT txid_snapshot_xmax(txid_current_snapshot())";
-        let mut connection = PgConnection::connect(self.url().as_str()).await.expect("connected");
-        let next: i64 = sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("read");
+        let mut connection = PgConnection::connect(self.url().as_str())
+            .await
+            .expect("connected");
+        let next: i64 = sqlx::query_scalar(sql)
+            .fetch_one(&mut connection)
+            .await
+            .expect("read");
         next.try_into().expect("positive")
     }
 
@@ -133,7 +159,10 @@ impl OwnCluster {
 pub async fn role_of(url: &str, username: &str) -> Option<String> {
     let mut connection = PgConnection::connect(url).await.ok()?;
     let sql = r#"SELECT role FROM "user" WHERE username = $1"#;
-    let role = sqlx::query_scalar(sql).bind(username).fetch_optional(&mut connection).await;
+    let role = sqlx::query_scalar(sql)
+        .bind(username)
+        .fetch_optional(&mut connection)
+        .await;
     role.ok().flatten()
 }
 

@@ -54,7 +54,12 @@ impl Process {
             tokio::time::timeout(TIMEOUT, ready).await,
             Ok(Ok(output)) if !output.has_ended
         );
-        assert!(is_ready, "{name} is not ready\n{}\n{}", self.stdout(), self.stderr());
+        assert!(
+            is_ready,
+            "{name} is not ready\n{}\n{}",
+            self.stdout(),
+            self.stderr()
+        );
         self
     }
 
@@ -69,7 +74,11 @@ impl Process {
         let is_ready = within_bounds(name, async {
             tokio::select! { ready = ready => ready.is_ok(), _ = self.child.wait() => false }
         });
-        if is_ready.await { None } else { Some(self.exit().await) }
+        if is_ready.await {
+            None
+        } else {
+            Some(self.exit().await)
+        }
     }
 
     /// The URL of the listener of this name, such as `http://127.0.0.1:43211`.
@@ -107,15 +116,25 @@ impl Process {
     pub async fn logs(&self, what: &str, is_match: impl Fn(&str) -> bool) {
         let mut stderr = self.stderr.clone();
         let found = stderr.wait_for(|log| log.has_ended || log.text.lines().any(&is_match));
-        drop(within_bounds(what, found).await.expect("the reader lives as long as this"));
-        assert!(self.stderr().lines().any(&is_match), "no log line of {what}:\n{}", self.stderr());
+        drop(
+            within_bounds(what, found)
+                .await
+                .expect("the reader lives as long as this"),
+        );
+        assert!(
+            self.stderr().lines().any(&is_match),
+            "no log line of {what}:\n{}",
+            self.stderr()
+        );
     }
 
     /// Waits until its `/readyz` returns this status.
     pub async fn wait_for_readiness(&self, status: u16) {
         let ops = Api::at(&self.address("ops"));
-        eventually("readiness", async || (ops.get("/readyz").await.status == status).then_some(()))
-            .await;
+        eventually("readiness", async || {
+            (ops.get("/readyz").await.status == status).then_some(())
+        })
+        .await;
     }
 
     /// Sends SIGKILL, and waits until it has ended.
@@ -156,33 +175,46 @@ impl Process {
 
     fn signal(&self, name: &str) {
         let id = self.id().to_string();
-        let status =
-            Shell::new("sh").args(["-c", "kill -\"$1\" \"$2\"", "kill", name, &id]).status();
-        assert!(status.is_ok_and(|status| status.success()), "it can be signalled");
+        let status = Shell::new("sh")
+            .args(["-c", "kill -\"$1\" \"$2\"", "kill", name, &id])
+            .status();
+        assert!(
+            status.is_ok_and(|status| status.success()),
+            "it can be signalled"
+        );
     }
 
     /// Waits until it has ended.
     pub async fn exit(mut self) -> Exit {
         let what = format!("{} to end", self.program.name());
-        let status = within_bounds(&what, self.child.wait()).await.expect("it can be waited for");
+        let status = within_bounds(&what, self.child.wait())
+            .await
+            .expect("it can be waited for");
         for output in [&mut self.stdout, &mut self.stderr] {
             let ended = output.wait_for(|output| output.has_ended);
             drop(within_bounds("the end of its output", ended).await);
         }
-        Exit { code: status.code(), stdout: self.stdout(), stderr: self.stderr() }
+        Exit {
+            code: status.code(),
+            stdout: self.stdout(),
+            stderr: self.stderr(),
+        }
     }
 }
 
 /// Of a complete line such as `  bearer  http://127.0.0.1:43211   access tokens and roles`, or of a
 /// notice in JSON.
 fn listener_url(stdout: &str, listener: &str) -> Option<String> {
-    stdout.split_inclusive('\n').filter(|line| line.ends_with('\n')).find_map(|line| {
-        if let Ok(notice) = serde_json::from_str::<serde_json::Value>(line) {
-            return notice["listeners"][listener].as_str().map(str::to_owned);
-        }
-        let mut words = line.split_whitespace();
-        (words.next() == Some(listener)).then(|| words.next().map(str::to_owned))?
-    })
+    stdout
+        .split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+        .find_map(|line| {
+            if let Ok(notice) = serde_json::from_str::<serde_json::Value>(line) {
+                return notice["listeners"][listener].as_str().map(str::to_owned);
+            }
+            let mut words = line.split_whitespace();
+            (words.next() == Some(listener)).then(|| words.next().map(str::to_owned))?
+        })
 }
 
 fn collect(pipe: impl AsyncRead + Unpin + Send + 'static) -> watch::Receiver<Output> {
@@ -190,7 +222,11 @@ fn collect(pipe: impl AsyncRead + Unpin + Send + 'static) -> watch::Receiver<Out
     tokio::spawn(async move {
         let mut pipe = BufReader::new(pipe);
         let mut line = Vec::new();
-        while pipe.read_until(b'\n', &mut line).await.is_ok_and(|read| read > 0) {
+        while pipe
+            .read_until(b'\n', &mut line)
+            .await
+            .is_ok_and(|read| read > 0)
+        {
             sender.send_modify(|output| output.text += &String::from_utf8_lossy(&line));
             line.clear();
         }

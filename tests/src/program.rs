@@ -69,14 +69,21 @@ impl Program {
     pub fn path(self) -> PathBuf {
         let this = std::env::current_exe().expect("the path of this executable");
         // Test executables are in `deps`, a folder below the programs.
-        let candidates = this.ancestors().skip(1).take(2).map(|folder| folder.join(self.name()));
-        candidates.into_iter().find(|path| path.is_file()).unwrap_or_else(|| {
-            panic!(
-                "{} is missing near {}; build the programs first: \
+        let candidates = this
+            .ancestors()
+            .skip(1)
+            .take(2)
+            .map(|folder| folder.join(self.name()));
+        candidates
+            .into_iter()
+            .find(|path| path.is_file())
+            .unwrap_or_else(|| {
+                panic!(
+                    "{} is missing near {}; build the programs first: \
                  cargo build --workspace --bins --locked",
-                self.name(),
-                this.display()
-            )
-        })
+                    self.name(),
+                    this.display()
+                )
+            })
     }
 }

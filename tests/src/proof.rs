@@ -5,10 +5,17 @@
 /// of those that begin with `slowest`.
 #[expect(clippy::print_stdout, reason = "tests/prove reads it")]
 pub fn proof(promise: &str, tried: &[(&str, usize)], seen: &[(&str, usize)]) {
-    println!("proof: {promise}: tried {}; seen {}", in_words(tried), in_words(seen));
+    println!(
+        "proof: {promise}: tried {}; seen {}",
+        in_words(tried),
+        in_words(seen)
+    );
 }
 
 fn in_words(counts: &[(&str, usize)]) -> String {
-    let counts: Vec<_> = counts.iter().map(|(words, count)| format!("{words} {count}")).collect();
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|(words, count)| format!("{words} {count}"))
+        .collect();
     counts.join(", ")
 }

@@ -15,7 +15,9 @@ use tokio::{
 /// When the response is not HTTP.
 pub async fn exchange(base: &str, request: &[u8]) -> TestResponse {
     let address = base.trim_start_matches("http://");
-    let stream = TcpStream::connect(address).await.expect("it accepts connections");
+    let stream = TcpStream::connect(address)
+        .await
+        .expect("it accepts connections");
     let (mut reading, mut writing) = stream.into_split();
     // A server may respond and stop reading before the end of the request.
     let writing = async {
@@ -25,8 +27,14 @@ pub async fn exchange(base: &str, request: &[u8]) -> TestResponse {
     let mut received = Vec::new();
     let both = async { tokio::join!(writing, reading.read_to_end(&mut received)) };
     let (_writing, _read) = within_bounds("a raw response", both).await;
-    let first_line = request.split(|&byte| byte == b'\r').next().unwrap_or_default();
-    parse(&String::from_utf8_lossy(first_line), &String::from_utf8_lossy(&received))
+    let first_line = request
+        .split(|&byte| byte == b'\r')
+        .next()
+        .unwrap_or_default();
+    parse(
+        &String::from_utf8_lossy(first_line),
+        &String::from_utf8_lossy(&received),
+    )
 }
 
 /// A request with this request line, these headers and this body.
@@ -47,7 +55,9 @@ fn parse(request: &str, text: &str) -> TestResponse {
         .split_once("\r\n\r\n")
         .unwrap_or_else(|| panic!("{request} got an incomplete head: {text:?}"));
     let mut lines = head.split("\r\n");
-    let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
+    let status = lines
+        .next()
+        .and_then(|line| line.split(' ').nth(1)?.parse().ok());
     let mut headers = HeaderMap::new();
     for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
         let name = HeaderName::from_bytes(name.as_bytes()).expect("a header name");

@@ -25,14 +25,24 @@ impl Replicas {
         for last in 2..2 + count {
             let mut settings = setup.auth_settings(&database.url());
             // A name has many addresses and one port.
-            settings.insert("AUTH_LISTEN_ADDR".to_owned(), format!("127.0.0.{last}:{port}"));
-            let auth = Process::start(setup.auth_program(), &settings, folder.path()).ready().await;
+            settings.insert(
+                "AUTH_LISTEN_ADDR".to_owned(),
+                format!("127.0.0.{last}:{port}"),
+            );
+            let auth = Process::start(setup.auth_program(), &settings, folder.path())
+                .ready()
+                .await;
             port = auth.socket_address("grpc").port();
             hosts += &["127.0.0.", &last.to_string(), " auth.test\n"].concat();
             auths.push(auth);
         }
         fs::write(folder.path().join("hosts"), hosts).expect("a writable folder");
-        Self { auths, setup, folder, _database: database }
+        Self {
+            auths,
+            setup,
+            folder,
+            _database: database,
+        }
     }
 
     /// Starts a gateway of all of them.
@@ -42,7 +52,9 @@ impl Replicas {
         let url = format!("http://auth.test:{}", address.port());
         settings.insert("AUTH_SERVICE_URL".to_owned(), url);
         let (folder, hosts) = (self.folder.path(), self.folder.path().join("hosts"));
-        Process::start_with_hosts(Program::Gateway, &settings, folder, &hosts).ready().await
+        Process::start_with_hosts(Program::Gateway, &settings, folder, &hosts)
+            .ready()
+            .await
     }
 }
 
@@ -52,6 +64,15 @@ pub async fn answered_calls(auth: &Process, method: &str) -> u64 {
     let is_of_method = |line: &&str| {
         line.starts_with("rolegate_grpc_requests_total") && line.contains(&format!(r#"{method}""#))
     };
-    let count = |line: &str| line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok());
-    metrics.body.lines().filter(is_of_method).filter_map(count).sum()
+    let count = |line: &str| {
+        line.rsplit(' ')
+            .next()
+            .and_then(|count| count.parse::<u64>().ok())
+    };
+    metrics
+        .body
+        .lines()
+        .filter(is_of_method)
+        .filter_map(count)
+        .sum()
 }

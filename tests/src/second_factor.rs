@@ -36,10 +36,21 @@ impl SecondFactor {
         let body = response.expect(201).json();
         let text = |field: &str| body[field].as_str().expect(field).to_owned();
         let codes = body["recovery_codes"].as_array().expect("codes").iter();
-        let recovery_codes = codes.map(|code| code.as_str().expect("a code").to_owned()).collect();
+        let recovery_codes = codes
+            .map(|code| code.as_str().expect("a code").to_owned())
+            .collect();
         let (secret, otpauth_url) = (text("secret"), text("otpauth_url"));
-        assert_eq!(body.as_object().map(serde_json::Map::len), Some(3), "{response}");
-        Self { totp: Totp::of(&secret), secret, otpauth_url, recovery_codes }
+        assert_eq!(
+            body.as_object().map(serde_json::Map::len),
+            Some(3),
+            "{response}"
+        );
+        Self {
+            totp: Totp::of(&secret),
+            secret,
+            otpauth_url,
+            recovery_codes,
+        }
     }
 
     /// The code of now.
@@ -65,8 +76,10 @@ impl TestUser {
     /// Turns one on, with the code of now. The access token has ended then.
     pub async fn turn_on_second_factor(&self, bearer: &Api) -> SecondFactor {
         let factor = self.begin_second_factor(bearer).await;
-        let turned_on =
-            bearer.with_token(&self.token).put(PATH, &json!({ "otp": factor.code() })).await;
+        let turned_on = bearer
+            .with_token(&self.token)
+            .put(PATH, &json!({ "otp": factor.code() }))
+            .await;
         turned_on.expect_message("Second factor is on.");
         factor
     }
@@ -79,14 +92,19 @@ impl TestUser {
 
     /// Logs in with a code.
     pub async fn log_in_with_code(&self, bearer: &Api, otp: &str) -> Self {
-        Self::of_login(&self.try_code(bearer, otp).await, &self.username, &self.password)
+        Self::of_login(
+            &self.try_code(bearer, otp).await,
+            &self.username,
+            &self.password,
+        )
     }
 }
 
 impl TestDatabase {
     /// Makes codes of all users good that were used, as if that was long ago. Forgets wrong ones.
     pub async fn forget_codes(&self) {
-        self.execute("UPDATE second_factor SET last_step = 0, wrong_codes = 0").await;
+        self.execute("UPDATE second_factor SET last_step = 0, wrong_codes = 0")
+            .await;
     }
 
     /// What a copy of the tables of users shows: rows as text, or the file.
@@ -106,7 +124,9 @@ impl TestDatabase {
             Self::Postgres(database) => {
                 let url = database.url().as_str();
                 let mut connection = PgConnection::connect(url).await.expect("connected");
-                let rows = sqlx::query_scalar::<_, String>(ROWS).fetch_all(&mut connection).await;
+                let rows = sqlx::query_scalar::<_, String>(ROWS)
+                    .fetch_all(&mut connection)
+                    .await;
                 rows.expect("rows").concat().into_bytes()
             }
             Self::Sqlite(_) => {

@@ -38,14 +38,22 @@ impl SmallDisk {
         if !is_supported {
             // Not `eprintln`, which the test harness hides.
             let command = UNSHARE.join(" ");
-            let _ = writeln!(stderr(), "NOT TESTED: a full disk, because `{command}` fails here");
+            let _ = writeln!(
+                stderr(),
+                "NOT TESTED: a full disk, because `{command}` fails here"
+            );
         }
         is_supported
     }
 
     pub(crate) fn of_process(id: u32, folder: &Path) -> Self {
         let folder = folder.strip_prefix("/").expect("an absolute path");
-        Self(Path::new("/proc").join(id.to_string()).join("root").join(folder))
+        Self(
+            Path::new("/proc")
+                .join(id.to_string())
+                .join("root")
+                .join(folder),
+        )
     }
 
     /// Leaves no free space.
@@ -73,6 +81,10 @@ impl SmallDisk {
 /// Runs the program in a small file system at `folder`.
 pub(crate) fn command(program: &Path, folder: &Path) -> Command {
     let mut command = Command::new(UNSHARE[0]);
-    command.args(&UNSHARE[1..]).args(["sh", "-c", SCRIPT, "sh", SIZE]).arg(folder).arg(program);
+    command
+        .args(&UNSHARE[1..])
+        .args(["sh", "-c", SCRIPT, "sh", SIZE])
+        .arg(folder)
+        .arg(program);
     command
 }

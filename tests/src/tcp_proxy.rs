@@ -41,7 +41,9 @@ impl TcpProxy {
     #[must_use]
     pub fn refusing(target: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
-        socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).expect("a free port");
+        socket
+            .bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+            .expect("a free port");
         let address = socket.local_addr().expect("a bound socket");
         Self {
             address,
@@ -135,7 +137,9 @@ async fn relay(
     mut state: watch::Receiver<State>,
     mut frozen: watch::Receiver<u64>,
 ) {
-    let Ok(mut far) = TcpStream::connect(target).await else { return };
+    let Ok(mut far) = TcpStream::connect(target).await else {
+        return;
+    };
     let _ = (near.set_nodelay(true), far.set_nodelay(true));
     let ((near_in, near_out), (far_in, far_out)) = (near.split(), far.split());
     let mut requests = pin!(relay_one_way(near_in, far_out).fuse());

@@ -47,22 +47,39 @@ impl TestSetup {
         let database = self.create_database().await;
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (url, database_proxy) = self.database_url(&database);
-        let auth = Process::start(self.auth_program(), &self.auth_settings(&url), folder.path());
+        let auth = Process::start(
+            self.auth_program(),
+            &self.auth_settings(&url),
+            folder.path(),
+        );
         let auth = auth.ready().await;
         let split = if self.is_all_in_one {
             None
         } else {
-            let posts_url =
-                if database_proxy.is_some() { url.clone() } else { database.posts_url() };
+            let posts_url = if database_proxy.is_some() {
+                url.clone()
+            } else {
+                database.posts_url()
+            };
             Some(self.start_split(&auth, &posts_url, folder.path()).await)
         };
         let gateway = split.as_ref().map_or(&auth, |split| &split.gateway);
-        let (bearer, basic) =
-            (Api::at(&gateway.address("bearer")), Api::at(&gateway.address("basic")));
+        let (bearer, basic) = (
+            Api::at(&gateway.address("bearer")),
+            Api::at(&gateway.address("basic")),
+        );
         let (posts, gateway, auth_proxy, posts_proxy) = match split {
-            Some(SplitProcesses { posts, gateway, auth_proxy, posts_proxy }) => {
-                (Some(posts), Some(gateway), Some(auth_proxy), Some(posts_proxy))
-            }
+            Some(SplitProcesses {
+                posts,
+                gateway,
+                auth_proxy,
+                posts_proxy,
+            }) => (
+                Some(posts),
+                Some(gateway),
+                Some(auth_proxy),
+                Some(posts_proxy),
+            ),
             None => (None, None, None, None),
         };
         TestApp {
@@ -83,11 +100,20 @@ impl TestSetup {
     async fn start_split(&self, auth: &Process, posts_url: &str, folder: &Path) -> SplitProcesses {
         let auth_proxy = TcpProxy::to(auth.socket_address("grpc"));
         let settings = self.posts_settings(posts_url, auth_proxy.address());
-        let posts = Process::start(Program::PostsService, &settings, folder).ready().await;
+        let posts = Process::start(Program::PostsService, &settings, folder)
+            .ready()
+            .await;
         let posts_proxy = TcpProxy::to(posts.socket_address("grpc"));
         let settings = self.gateway_settings(auth_proxy.address(), Some(posts_proxy.address()));
-        let gateway = Process::start(Program::Gateway, &settings, folder).ready().await;
-        SplitProcesses { posts, gateway, auth_proxy, posts_proxy }
+        let gateway = Process::start(Program::Gateway, &settings, folder)
+            .ready()
+            .await;
+        SplitProcesses {
+            posts,
+            gateway,
+            auth_proxy,
+            posts_proxy,
+        }
     }
 
     fn database_url(&self, database: &TestDatabase) -> (String, Option<TcpProxy>) {
@@ -114,13 +140,17 @@ impl TestApp {
 
     /// All processes.
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
-        std::iter::once(&self.auth).chain(&self.posts).chain(&self.gateway)
+        std::iter::once(&self.auth)
+            .chain(&self.posts)
+            .chain(&self.gateway)
     }
 
     /// Its processes, in order to observe how they end, and the database that they need.
     #[must_use]
     pub fn into_processes(self) -> (Vec<Process>, TestDatabase) {
-        let processes = std::iter::once(self.auth).chain(self.posts).chain(self.gateway);
+        let processes = std::iter::once(self.auth)
+            .chain(self.posts)
+            .chain(self.gateway);
         (processes.collect(), self.database)
     }
 
@@ -151,7 +181,11 @@ impl TestApp {
     /// The URL of the gRPC port of posts.
     #[must_use]
     pub fn posts_address(&self) -> String {
-        let listener = if self.posts.is_some() { "grpc" } else { "posts" };
+        let listener = if self.posts.is_some() {
+            "grpc"
+        } else {
+            "posts"
+        };
         self.posts().address(listener)
     }
 
@@ -254,7 +288,10 @@ impl TestApp {
     /// `None` in one process.
     fn gateway_settings(&self) -> Option<BTreeMap<String, String>> {
         let (auth, posts) = (self.auth_proxy.as_ref()?, self.posts_proxy.as_ref()?);
-        Some(self.setup.gateway_settings(auth.address(), Some(posts.address())))
+        Some(
+            self.setup
+                .gateway_settings(auth.address(), Some(posts.address())),
+        )
     }
 
     fn update_addresses(&mut self) {
@@ -286,13 +323,18 @@ impl TestApp {
     pub async fn user_with_role(&self, username: &str, role: &str) -> TestUser {
         let user = self.user(username).await;
         let admin = self.admin().await;
-        self.set_role(&admin, &user, role).await.expect_message("User role updated successfully.");
+        self.set_role(&admin, &user, role)
+            .await
+            .expect_message("User role updated successfully.");
         user
     }
 
     /// Sends a role change for `target` as `actor`.
     pub async fn set_role(&self, actor: &TestUser, target: &TestUser, role: &str) -> TestResponse {
         let path = format!("/users/{}/role", target.id);
-        self.bearer.with_token(&actor.token).put(&path, &json!({ "role": role })).await
+        self.bearer
+            .with_token(&actor.token)
+            .put(&path, &json!({ "role": role }))
+            .await
     }
 }

@@ -47,7 +47,10 @@ impl TestSetup {
     /// auth-service, posts-service and gateway on this store, a process each.
     #[must_use]
     pub fn split(store: Store) -> Self {
-        Self { is_all_in_one: false, ..Self::all_in_one(store) }
+        Self {
+            is_all_in_one: false,
+            ..Self::all_in_one(store)
+        }
     }
 
     /// Adds a setting of every program.
@@ -72,7 +75,9 @@ impl TestSetup {
                 ("CLIENT_TLS_CA_FILE", &ca_file),
             ]
             .into_iter()
-            .fold(setup, |setup, (name, path)| setup.with_file(&format!("{service}_{name}"), path))
+            .fold(setup, |setup, (name, path)| {
+                setup.with_file(&format!("{service}_{name}"), path)
+            })
         })
     }
 
@@ -92,7 +97,10 @@ impl TestSetup {
     /// The programs as released, with hashes of the default cost.
     #[must_use]
     pub fn with_real_hashes(self) -> Self {
-        Self { has_fast_hashes: false, ..self }
+        Self {
+            has_fast_hashes: false,
+            ..self
+        }
     }
 
     /// Hashes of this bcrypt cost.
@@ -109,7 +117,10 @@ impl TestSetup {
         let probe = self.clone().with_hash_cost(PROBE_COST).start().await;
         let started = Instant::now();
         for number in 0..PROBES {
-            probe.try_log_in(&format!("stranger {number}"), "wrong").await.expect(401);
+            probe
+                .try_log_in(&format!("stranger {number}"), "wrong")
+                .await
+                .expect(401);
         }
         let mut cost = PROBE_COST;
         let mut measured = started.elapsed() / PROBES;
@@ -124,13 +135,19 @@ impl TestSetup {
     /// Puts a proxy between the services and PostgreSQL.
     #[must_use]
     pub fn with_database_proxy(self) -> Self {
-        Self { has_database_proxy: true, ..self }
+        Self {
+            has_database_proxy: true,
+            ..self
+        }
     }
 
     /// A database on this PostgreSQL server instead of the shared one.
     #[must_use]
     pub fn on_server(self, server: Url) -> Self {
-        Self { server: Some(server), ..self }
+        Self {
+            server: Some(server),
+            ..self
+        }
     }
 
     /// An empty database of its own.
@@ -169,7 +186,12 @@ impl TestSetup {
     pub fn auth_settings(&self, database_url: &str) -> BTreeMap<String, String> {
         let mut settings = listeners(&["AUTH", "OPS"]);
         if self.is_all_in_one {
-            settings.append(&mut listeners(&["BEARER", "BASIC", "FORWARD_AUTH", "POSTS"]));
+            settings.append(&mut listeners(&[
+                "BEARER",
+                "BASIC",
+                "FORWARD_AUTH",
+                "POSTS",
+            ]));
         }
         settings.extend(
             [
@@ -220,12 +242,18 @@ impl TestSetup {
     fn url(&self, service: &str, address: SocketAddr) -> String {
         let ca_file = format!("{service}_CLIENT_TLS_CA_FILE");
         let is_encrypted = self.settings.contains_key(&ca_file);
-        format!("{}://{address}", if is_encrypted { "https" } else { "http" })
+        format!(
+            "{}://{address}",
+            if is_encrypted { "https" } else { "http" }
+        )
     }
 }
 
 fn listeners(names: &[&str]) -> BTreeMap<String, String> {
-    names.iter().map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned())).collect()
+    names
+        .iter()
+        .map(|name| (format!("{name}_LISTEN_ADDR"), "127.0.0.1:0".to_owned()))
+        .collect()
 }
 
 pub(crate) fn owned((name, value): (&str, &str)) -> (String, String) {

@@ -28,8 +28,13 @@ pub struct OpaqueToken {
 impl OpaqueToken {
     fn of(response: &TestResponse, field: &str) -> Self {
         let body = response.expect(201).json();
-        let token = body[field].as_str().unwrap_or_else(|| panic!("no {field}: {response}"));
-        Self { id: body["id"].as_i64().expect("an id"), token: token.to_owned() }
+        let token = body[field]
+            .as_str()
+            .unwrap_or_else(|| panic!("no {field}: {response}"));
+        Self {
+            id: body["id"].as_i64().expect("an id"),
+            token: token.to_owned(),
+        }
     }
 }
 
@@ -40,7 +45,11 @@ impl TestUser {
     ///
     /// When the response is not a token of the documented form.
     pub async fn log_in(bearer: &Api, username: &str, password: &str) -> Self {
-        Self::of_login(&log_in(bearer, username, password).await, username, password)
+        Self::of_login(
+            &log_in(bearer, username, password).await,
+            username,
+            password,
+        )
     }
 
     /// The user whose login got this response.
@@ -51,8 +60,13 @@ impl TestUser {
     pub fn of_login(response: &TestResponse, username: &str, password: &str) -> Self {
         let body = response.expect(200).json();
         let token = body["access_token"].as_str().unwrap_or_default().to_owned();
-        response.expect_json(200, &json!({ "access_token": token, "token_type": "bearer" }));
-        let id = token::claims(&token)["sub"].as_str().and_then(|sub| sub.parse().ok());
+        response.expect_json(
+            200,
+            &json!({ "access_token": token, "token_type": "bearer" }),
+        );
+        let id = token::claims(&token)["sub"]
+            .as_str()
+            .and_then(|sub| sub.parse().ok());
         Self {
             id: id.unwrap_or_else(|| panic!("the sub of {token} is not an id")),
             username: username.to_owned(),
@@ -64,8 +78,13 @@ impl TestUser {
     /// Registers and logs in.
     pub async fn register(bearer: &Api, username: &str) -> Self {
         // At most 72 bytes, however long the name is.
-        let password = format!("password of {}", username.chars().take(10).collect::<String>());
-        register(bearer, username, &password).await.expect_message("User registered successfully.");
+        let password = format!(
+            "password of {}",
+            username.chars().take(10).collect::<String>()
+        );
+        register(bearer, username, &password)
+            .await
+            .expect_message("User registered successfully.");
         Self::log_in(bearer, username, &password).await
     }
 
@@ -78,16 +97,30 @@ impl TestUser {
     /// Makes an API key with the user's role, by the access token.
     pub async fn key(&self, bearer: &Api) -> OpaqueToken {
         let body = json!({ "name": "a program" });
-        OpaqueToken::of(&bearer.with_token(&self.token).post("/profile/keys", &body).await, "key")
+        OpaqueToken::of(
+            &bearer
+                .with_token(&self.token)
+                .post("/profile/keys", &body)
+                .await,
+            "key",
+        )
     }
 }
 
 /// Sends a registration.
 pub(crate) async fn register(api: &Api, username: &str, password: &str) -> TestResponse {
-    api.post("/register", &json!({ "username": username, "password": password })).await
+    api.post(
+        "/register",
+        &json!({ "username": username, "password": password }),
+    )
+    .await
 }
 
 /// Sends a login.
 pub(crate) async fn log_in(api: &Api, username: &str, password: &str) -> TestResponse {
-    api.post("/login", &json!({ "username": username, "password": password })).await
+    api.post(
+        "/login",
+        &json!({ "username": username, "password": password }),
+    )
+    .await
 }

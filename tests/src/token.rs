@@ -23,9 +23,15 @@ pub enum Algorithm {
 ///
 /// On a machine whose clock is before 1970.
 #[must_use]
-#[expect(clippy::disallowed_methods, reason = "the programs under test use the real clock too")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the programs under test use the real clock too"
+)]
 pub fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs()
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("after 1970")
+        .as_secs()
 }
 
 /// The header of an ordinary token.
@@ -43,7 +49,12 @@ pub fn claims_of(id: i64) -> Value {
 /// A token signed with HMAC-SHA-256, whatever algorithm its header names.
 #[must_use]
 pub fn signed(header: &Value, claims: &Value, secret: &str) -> String {
-    signed_text(&header.to_string(), &claims.to_string(), secret, Algorithm::Hs256)
+    signed_text(
+        &header.to_string(),
+        &claims.to_string(),
+        secret,
+        Algorithm::Hs256,
+    )
 }
 
 /// A token of any header and payload.
@@ -87,7 +98,10 @@ pub fn header(token: &str) -> Value {
 }
 
 fn part(token: &str, index: usize) -> Value {
-    let text = token.split('.').nth(index).expect("the token has three parts");
+    let text = token
+        .split('.')
+        .nth(index)
+        .expect("the token has three parts");
     let bytes = URL_SAFE_NO_PAD.decode(text).expect("base64url");
     serde_json::from_slice(&bytes).expect("JSON")
 }

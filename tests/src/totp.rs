@@ -38,7 +38,10 @@ impl Totp {
     #[must_use]
     pub fn at(&self, time: u64) -> String {
         let mac = Hmac::<Sha1>::new_from_slice(&self.0).expect("a key");
-        let digest = mac.chain_update((time / STEP).to_be_bytes()).finalize().into_bytes();
+        let digest = mac
+            .chain_update((time / STEP).to_be_bytes())
+            .finalize()
+            .into_bytes();
         let offset = usize::from(digest[19] & 15);
         let [a, b, c, d] = [0, 1, 2, 3].map(|index| digest[offset + index]);
         format!("{:06}", u32::from_be_bytes([a & 127, b, c, d]) % 1_000_000)
@@ -52,9 +55,13 @@ impl Totp {
     #[must_use]
     pub fn wrong(&self) -> String {
         let time = now();
-        let near: Vec<_> = (0..240).map(|step| self.at(time - 3600 + step * STEP)).collect();
+        let near: Vec<_> = (0..240)
+            .map(|step| self.at(time - 3600 + step * STEP))
+            .collect();
         let mut codes = (0..1_000_000).map(|code| format!("{code:06}"));
-        codes.find(|code| !near.contains(code)).expect("another one")
+        codes
+            .find(|code| !near.contains(code))
+            .expect("another one")
     }
 }
 

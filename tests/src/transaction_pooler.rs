@@ -73,7 +73,9 @@ async fn serve(
     if sessions == Sessions::Refused {
         let error = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0";
         let len = u32::try_from(error.len() + 4).expect("short");
-        client.write_all(&[b"E".as_slice(), &len.to_be_bytes(), error].concat()).await?;
+        client
+            .write_all(&[b"E".as_slice(), &len.to_be_bytes(), error].concat())
+            .await?;
         return client.shutdown().await;
     }
     {
@@ -85,12 +87,16 @@ async fn serve(
             relay(&mut stream, &mut greeting).await?;
             *server = Some(Server { stream, greeting });
         }
-        client.write_all(&server.as_ref().expect("connected").greeting).await?;
+        client
+            .write_all(&server.as_ref().expect("connected").greeting)
+            .await?;
     }
     loop {
         let mut message = typed(&mut client).await?;
         let mut guard = shared.lock().await;
-        let Some(Server { stream, .. }) = &mut *guard else { return Ok(()) };
+        let Some(Server { stream, .. }) = &mut *guard else {
+            return Ok(());
+        };
         if sessions == Sessions::Discarded {
             stream.write_all(b"Q\0\0\0\x13DEALLOCATE ALL\0").await?;
             relay(stream, &mut Vec::new()).await?;

@@ -29,7 +29,13 @@ pub(crate) struct Checked {
 impl Checked {
     /// Prints it as a proof.
     pub(crate) fn prove(self, restarts: usize, failovers: usize) {
-        let Self { changes, snapshots, made_unknown, problems, .. } = self;
+        let Self {
+            changes,
+            snapshots,
+            made_unknown,
+            problems,
+            ..
+        } = self;
         proof(
             "user-changes",
             &[
@@ -48,7 +54,14 @@ impl Checked {
 
 impl fmt::Display for Checked {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { changes, users, made_unknown, unknown, snapshots, .. } = self;
+        let Self {
+            changes,
+            users,
+            made_unknown,
+            unknown,
+            snapshots,
+            ..
+        } = self;
         write!(
             formatter,
             "{changes} changes of {users} users, each seen once and in order; {made_unknown} of {unknown} \
@@ -67,19 +80,31 @@ pub(crate) fn check(
     let changes = reference(watched, last);
     let end = changes.last().expect("the last user").revision;
     let mut problems = Problems::default();
-    for pair in changes.windows(2).filter(|pair| pair[0].revision >= pair[1].revision) {
+    for pair in changes
+        .windows(2)
+        .filter(|pair| pair[0].revision >= pair[1].revision)
+    {
         problems.add(format!("revisions do not ascend: {pair:?}"));
     }
     let order = order(attempts, &changes, &mut problems);
     real_time(&order, &mut problems);
-    let mut checked =
-        Checked { changes: changes.len(), users: attempts.len(), ..Checked::default() };
+    let mut checked = Checked {
+        changes: changes.len(),
+        users: attempts.len(),
+        ..Checked::default()
+    };
     for (number, stored) in watched.iter().enumerate() {
         checked.snapshots += watcher(number, stored, &order, &changes, end, &mut problems);
     }
-    checked.unknown = attempts.values().flatten().filter(|it| it.acknowledged.is_none()).count();
-    checked.made_unknown =
-        order.iter().filter(|(_, attempt)| attempt.acknowledged.is_none()).count();
+    checked.unknown = attempts
+        .values()
+        .flatten()
+        .filter(|it| it.acknowledged.is_none())
+        .count();
+    checked.made_unknown = order
+        .iter()
+        .filter(|(_, attempt)| attempt.acknowledged.is_none())
+        .count();
     checked.problems = problems.expect_none();
     (checked, changes)
 }
@@ -111,21 +136,40 @@ impl Problems {
 
     fn expect_none(&self) -> usize {
         let count = self.0.len();
-        assert!(count == 0, "{count} problems: {:#?}", &self.0[..count.min(MAX_PRINTED)]);
+        assert!(
+            count == 0,
+            "{count} problems: {:#?}",
+            &self.0[..count.min(MAX_PRINTED)]
+        );
         count
     }
 }
 
 /// What a watcher saw that took no snapshot.
 fn reference(watched: &[Vec<Stored>], last: &str) -> Vec<Seen> {
-    let of_changes =
-        |stored: &&Vec<Stored>| !stored.iter().any(|it| matches!(it, Stored::Snapshot { .. }));
-    let stored = watched.iter().find(of_changes).expect("a watcher without snapshots");
+    let of_changes = |stored: &&Vec<Stored>| {
+        !stored
+            .iter()
+            .any(|it| matches!(it, Stored::Snapshot { .. }))
+    };
+    let stored = watched
+        .iter()
+        .find(of_changes)
+        .expect("a watcher without snapshots");
     let mut changes: Vec<_> = stored
         .iter()
-        .filter_map(|it| if let Stored::Change(seen) = it { Some(seen.clone()) } else { None })
+        .filter_map(|it| {
+            if let Stored::Change(seen) = it {
+                Some(seen.clone())
+            } else {
+                None
+            }
+        })
         .collect();
-    let end = changes.iter().position(|seen| seen.state.username == last).expect("the last user");
+    let end = changes
+        .iter()
+        .position(|seen| seen.state.username == last)
+        .expect("the last user");
     changes.truncate(end + 1);
     changes
 }
@@ -145,7 +189,10 @@ fn order<'a>(
             problems.add(format!("{seen:?}: the user has another id"));
         }
         let number = made.entry(username).or_default();
-        match attempts.get(username).and_then(|attempts| attempts.get(*number)) {
+        match attempts
+            .get(username)
+            .and_then(|attempts| attempts.get(*number))
+        {
             Some(attempt) if attempt.state == seen.state => order.push((seen.revision, attempt)),
             expected => problems.add(format!("{seen:?} instead of {expected:?}")),
         }
@@ -153,7 +200,11 @@ fn order<'a>(
     }
     for (username, attempts) in attempts {
         let made = made.get(username.as_str()).copied().unwrap_or_default();
-        for lost in attempts.iter().skip(made).filter(|it| it.acknowledged.is_some()) {
+        for lost in attempts
+            .iter()
+            .skip(made)
+            .filter(|it| it.acknowledged.is_some())
+        {
             problems.add(format!("lost: {lost:?}"));
         }
     }
@@ -165,9 +216,13 @@ fn real_time(order: &[(i64, &Attempt)], problems: &mut Problems) {
     let mut latest: Option<&Attempt> = None;
     for (revision, attempt) in order {
         if let Some(latest) = latest
-            && attempt.acknowledged.is_some_and(|acknowledged| acknowledged < latest.began)
+            && attempt
+                .acknowledged
+                .is_some_and(|acknowledged| acknowledged < latest.began)
         {
-            problems.add(format!("{revision}, {attempt:?}: behind the later {latest:?}"));
+            problems.add(format!(
+                "{revision}, {attempt:?}: behind the later {latest:?}"
+            ));
         }
         if latest.is_none_or(|latest| latest.began < attempt.began) {
             latest = Some(attempt);
@@ -185,8 +240,10 @@ fn watcher(
     end: i64,
     problems: &mut Problems,
 ) -> usize {
-    let began: HashMap<i64, Instant> =
-        order.iter().map(|(revision, attempt)| (*revision, attempt.began)).collect();
+    let began: HashMap<i64, Instant> = order
+        .iter()
+        .map(|(revision, attempt)| (*revision, attempt.began))
+        .collect();
     let behind = |revision| changes.partition_point(|seen| seen.revision <= revision);
     let (mut revision, mut snapshots) = (0, 0);
     // What the changes so far lead to.
@@ -201,23 +258,36 @@ fn watcher(
                         "watcher {number}, behind {revision}: {seen:?} instead of {expected:?}"
                     ));
                 }
-                if began.get(&seen.revision).is_some_and(|began| seen.at < *began) {
+                if began
+                    .get(&seen.revision)
+                    .is_some_and(|began| seen.at < *began)
+                {
                     problems.add(format!("watcher {number}: {seen:?} before it was sent"));
                 }
                 revision = seen.revision;
             }
             Stored::Progress(progress) => {
                 if *progress < revision || behind(*progress) > behind(revision) {
-                    problems.add(format!("watcher {number}, behind {revision}: all to {progress}"));
+                    problems.add(format!(
+                        "watcher {number}, behind {revision}: all to {progress}"
+                    ));
                 }
                 revision = *progress;
             }
-            Stored::Snapshot { began, revision: of_snapshot, users } => {
+            Stored::Snapshot {
+                began,
+                revision: of_snapshot,
+                users,
+            } => {
                 snapshots += 1;
                 let is_older = |attempt: &Attempt| {
-                    attempt.acknowledged.is_some_and(|acknowledged| acknowledged < *began)
+                    attempt
+                        .acknowledged
+                        .is_some_and(|acknowledged| acknowledged < *began)
                 };
-                let missing = order.iter().find(|it| it.0 > *of_snapshot && is_older(it.1));
+                let missing = order
+                    .iter()
+                    .find(|it| it.0 > *of_snapshot && is_older(it.1));
                 if *of_snapshot < revision || missing.is_some() {
                     problems.add(format!(
                         "watcher {number}, behind {revision}: a snapshot of {of_snapshot} without {missing:?}"

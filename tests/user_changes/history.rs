@@ -48,7 +48,10 @@ pub(crate) struct History(Mutex<Attempts>);
 impl History {
     pub(crate) fn add(&self, attempt: Attempt) {
         let mut attempts = self.0.lock().expect("no holder panicked");
-        attempts.entry(attempt.state.username.clone()).or_default().push(attempt);
+        attempts
+            .entry(attempt.state.username.clone())
+            .or_default()
+            .push(attempt);
     }
 
     pub(crate) fn attempts(&self) -> Attempts {

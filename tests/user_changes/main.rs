@@ -51,7 +51,10 @@ fn wanted() -> usize {
     env::var("USER_CHANGES").map_or(1000, |text| text.parse().expect("USER_CHANGES is a number"))
 }
 
-#[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]
+#[expect(
+    clippy::print_stdout,
+    reason = "the counts are the result of the long form"
+)]
 fn print(text: &str) {
     println!("{text}");
 }

@@ -10,8 +10,14 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 
 /// The events that change what other services keep of a user.
-const CHANGES: [&str; 6] =
-    ["registered", "user_created", "role_changed", "user_disabled", "user_enabled", "user_deleted"];
+const CHANGES: [&str; 6] = [
+    "registered",
+    "user_created",
+    "role_changed",
+    "user_disabled",
+    "user_enabled",
+    "user_deleted",
+];
 
 /// Asserts that the record is intact and has each of these changes once, with its actor, and that they lead to
 /// the stored users.
@@ -19,14 +25,24 @@ pub(crate) async fn check(stage: &Stage, attempts: &Attempts, changes: &[Seen]) 
     let verified = stage.command(&["audit", "verify"]).await;
     assert_eq!(verified.code, Some(0), "{verified:?}");
     let rows = lines(stage, &["audit", "export"]).await;
-    let revisions: Vec<_> = rows.iter().filter_map(|row| row["revision"].as_u64()).collect();
+    let revisions: Vec<_> = rows
+        .iter()
+        .filter_map(|row| row["revision"].as_u64())
+        .collect();
     let all: Vec<_> = (1..).take(rows.len()).collect();
     assert_eq!(revisions, all, "revisions without gaps");
     let end = changes.last().map(|last| last.revision);
     let is_change = |row: &&Value| CHANGES.iter().any(|event| row["event"] == *event);
-    let recorded: Vec<_> =
-        rows.iter().filter(is_change).filter(|row| row["revision"].as_i64() <= end).collect();
-    assert_eq!(recorded.len(), changes.len(), "the record and the stream have the same changes");
+    let recorded: Vec<_> = rows
+        .iter()
+        .filter(is_change)
+        .filter(|row| row["revision"].as_i64() <= end)
+        .collect();
+    assert_eq!(
+        recorded.len(),
+        changes.len(),
+        "the record and the stream have the same changes"
+    );
 
     let mut made = HashMap::<&str, usize>::new();
     for (row, seen) in recorded.into_iter().zip(changes) {
@@ -61,13 +77,20 @@ pub(crate) async fn check(stage: &Stage, attempts: &Attempts, changes: &[Seen]) 
         ]);
         assert_eq!(found, expected, "{row}");
     }
-    assert_eq!(stored(stage).await, check::state(changes), "the stored users");
+    assert_eq!(
+        stored(stage).await,
+        check::state(changes),
+        "the stored users"
+    );
 }
 
 async fn lines(stage: &Stage, arguments: &[&str]) -> Vec<Value> {
     let exit = stage.command(arguments).await;
     assert_eq!(exit.code, Some(0), "{exit:?}");
-    exit.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    exit.stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
 }
 
 /// The stored users by id.

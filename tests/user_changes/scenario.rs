@@ -39,7 +39,11 @@ impl Scenario {
             stage: Arc::clone(stage),
             work: Arc::clone(&work),
             apis: apis.each_ref().map(|api| api.with_token(&admin.token)),
-            actor: Actor::Admin { id: admin.id, key: None, session: None },
+            actor: Actor::Admin {
+                id: admin.id,
+                key: None,
+                session: None,
+            },
             dice: dice.split(),
         };
         let mut writers = JoinSet::new();
@@ -50,7 +54,14 @@ impl Scenario {
             let apis = apis.each_ref().map(|api| api.with_token(&token));
             credentials.push(token);
             let (stage, work, dice) = (Arc::clone(stage), Arc::clone(&work), dice.split());
-            let writer = Writer { name, stage, work, apis, actor, dice };
+            let writer = Writer {
+                name,
+                stage,
+                work,
+                apis,
+                actor,
+                dice,
+            };
             writers.spawn(writer.run(wanted));
         }
         let (last, mut watchers) = (watch::Sender::new(None), JoinSet::new());
@@ -64,7 +75,14 @@ impl Scenario {
             watchers.spawn(watcher.run(last.subscribe()));
         }
         let stage = Arc::clone(stage);
-        Self { stage, work, writers, watchers, last, last_writer: first }
+        Self {
+            stage,
+            work,
+            writers,
+            watchers,
+            last,
+            last_writer: first,
+        }
     }
 
     /// Waits until this many changes are acknowledged.
@@ -89,7 +107,12 @@ impl Scenario {
         let last = loop {
             attempt += 1;
             let name = format!("the last {attempt}");
-            if self.last_writer.create(name.clone(), "user").await.is_some() {
+            if self
+                .last_writer
+                .create(name.clone(), "user")
+                .await
+                .is_some()
+            {
                 break name;
             }
         };
@@ -109,7 +132,12 @@ fn seeded() -> Attempt {
     Attempt {
         began: now,
         acknowledged: Some(now),
-        state: State { username, role, disabled: false, deleted: false },
+        state: State {
+            username,
+            role,
+            disabled: false,
+            deleted: false,
+        },
         event: "user_created",
         actor: Actor::Operator,
     }
@@ -118,7 +146,9 @@ fn seeded() -> Attempt {
 impl Writer {
     /// A new admin with an API key, or with a session.
     async fn new_admin(&mut self, api: &Api, name: &str, has_key: bool) -> (String, Actor) {
-        self.create(name.to_owned(), "admin").await.expect("the replicas serve");
+        self.create(name.to_owned(), "admin")
+            .await
+            .expect("the replicas serve");
         let user = TestUser::log_in(api, name, crate::writer::PASSWORD).await;
         let (key, session, credential) = if has_key {
             let key = user.key(api).await;
@@ -127,6 +157,13 @@ impl Writer {
             let session = user.session(api).await;
             (None, Some(session.id), session)
         };
-        (credential.token, Actor::Admin { id: user.id, key, session })
+        (
+            credential.token,
+            Actor::Admin {
+                id: user.id,
+                key,
+                session,
+            },
+        )
     }
 }

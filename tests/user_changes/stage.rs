@@ -36,11 +36,19 @@ impl Replica {
         settings: &BTreeMap<String, String>,
         folder: &TempDir,
     ) -> Self {
-        let auth = Process::start(setup.auth_program(), settings, folder.path()).ready().await;
+        let auth = Process::start(setup.auth_program(), settings, folder.path())
+            .ready()
+            .await;
         let proxy = TcpProxy::to(auth.socket_address("grpc"));
         let settings = setup.gateway_settings(proxy.address(), None);
-        let gateway = Process::start(Program::Gateway, &settings, folder.path()).ready().await;
-        Self { auth: Mutex::new(Some(auth)), proxy, gateway }
+        let gateway = Process::start(Program::Gateway, &settings, folder.path())
+            .ready()
+            .await;
+        Self {
+            auth: Mutex::new(Some(auth)),
+            proxy,
+            gateway,
+        }
     }
 }
 
@@ -50,17 +58,26 @@ impl Stage {
         let settings = setup.auth_settings(database_url);
         let first = Replica::start(&setup, &settings, &folder).await;
         let replicas = [first, Replica::start(&setup, &settings, &folder).await];
-        Self { setup, settings, replicas, folder }
+        Self {
+            setup,
+            settings,
+            replicas,
+            folder,
+        }
     }
 
     /// Both gateways.
     pub(crate) fn apis(&self) -> [Api; 2] {
-        self.replicas.each_ref().map(|replica| Api::at(&replica.gateway.address("bearer")))
+        self.replicas
+            .each_ref()
+            .map(|replica| Api::at(&replica.gateway.address("bearer")))
     }
 
     /// The gRPC addresses of both auth-services, which stay.
     pub(crate) fn auth_addresses(&self) -> [String; 2] {
-        self.replicas.each_ref().map(|replica| format!("http://{}", replica.proxy.address()))
+        self.replicas
+            .each_ref()
+            .map(|replica| format!("http://{}", replica.proxy.address()))
     }
 
     /// The first admin, logged in.
@@ -101,7 +118,9 @@ impl Stage {
             old.kill().await;
         }
         let (program, folder) = (self.setup.auth_program(), self.folder.path());
-        let new = Process::start(program, &self.settings, folder).ready().await;
+        let new = Process::start(program, &self.settings, folder)
+            .ready()
+            .await;
         proxy.retarget(new.socket_address("grpc"));
         *auth = Some(new);
     }

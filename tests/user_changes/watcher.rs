@@ -68,8 +68,11 @@ impl Watcher {
     /// Watches until it has stored the user of this name, once there is a name.
     pub(crate) async fn run(mut self, last: watch::Receiver<Option<String>>) -> Vec<Stored> {
         let mut log = Log::default();
-        let has_ended =
-            |log: &Log| last.borrow().as_ref().is_some_and(|name| log.names.contains(name));
+        let has_ended = |log: &Log| {
+            last.borrow()
+                .as_ref()
+                .is_some_and(|name| log.names.contains(name))
+        };
         while !has_ended(&log) {
             let snapshot = self.takes_snapshots
                 && (log.stored.is_empty() || self.dice.one_in(CONNECTIONS_OF_SNAPSHOT));
@@ -79,7 +82,8 @@ impl Watcher {
                 sleep(PAUSE).await;
                 continue;
             };
-            self.follow(stream, &mut log, snapshot.then_some(began)).await;
+            self.follow(stream, &mut log, snapshot.then_some(began))
+                .await;
         }
         log.stored
     }
@@ -113,13 +117,25 @@ impl Watcher {
         let forgets_last = self.dice.one_in(2);
         if let Some(began) = snapshot {
             let taken = timeout(PATIENCE, take_snapshot(&mut stream)).await;
-            let Some((revision, users)) = taken.ok().flatten() else { return };
-            log.names.extend(users.values().map(|state| state.username.clone()));
-            log.store(Stored::Snapshot { began, revision, users }, revision);
+            let Some((revision, users)) = taken.ok().flatten() else {
+                return;
+            };
+            log.names
+                .extend(users.values().map(|state| state.username.clone()));
+            log.store(
+                Stored::Snapshot {
+                    began,
+                    revision,
+                    users,
+                },
+                revision,
+            );
         }
         let followed = timeout(Duration::from_millis(millis), async {
             for number in 1..=items {
-                let Some(item) = next(&mut stream).await else { return };
+                let Some(item) = next(&mut stream).await else {
+                    return;
+                };
                 if forgets_last && number == items {
                     return;
                 }
@@ -176,14 +192,38 @@ async fn next(stream: &mut Streaming<WatchUsersResponse>) -> Option<Item> {
 }
 
 fn seen(change: UserChange) -> Seen {
-    let UserChange { revision, user_id, username, role_name, disabled, deleted } = change;
-    let state = State { username, role: role_name, disabled, deleted };
-    Seen { revision, user_id, state, at: Instant::now() }
+    let UserChange {
+        revision,
+        user_id,
+        username,
+        role_name,
+        disabled,
+        deleted,
+    } = change;
+    let state = State {
+        username,
+        role: role_name,
+        disabled,
+        deleted,
+    };
+    Seen {
+        revision,
+        user_id,
+        state,
+        at: Instant::now(),
+    }
 }
 
 /// Asserts that the replica does not serve, rather than that it refuses the watcher with a reason.
 fn expect_outage(status: &Status) {
-    let outages = [Code::Unavailable, Code::DeadlineExceeded, Code::ResourceExhausted];
+    let outages = [
+        Code::Unavailable,
+        Code::DeadlineExceeded,
+        Code::ResourceExhausted,
+    ];
     let has_reason = status.get_details_error_info().is_some();
-    assert!(!has_reason || outages.contains(&status.code()), "{status:?}");
+    assert!(
+        !has_reason || outages.contains(&status.code()),
+        "{status:?}"
+    );
 }

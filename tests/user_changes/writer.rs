@@ -60,7 +60,10 @@ impl Work {
     }
 
     fn release(&self, subject: Subject) {
-        self.subjects.lock().expect("no writer panicked").push(subject);
+        self.subjects
+            .lock()
+            .expect("no writer panicked")
+            .push(subject);
     }
 
     /// Whether the change was acknowledged.
@@ -99,12 +102,20 @@ impl Writer {
 
     /// Creates a user, if that is acknowledged.
     pub(crate) async fn create(&mut self, username: String, role: &str) -> Option<Subject> {
-        let state = State { username, role: role.to_owned(), disabled: false, deleted: false };
+        let state = State {
+            username,
+            role: role.to_owned(),
+            disabled: false,
+            deleted: false,
+        };
         let user = json!({ "username": state.username, "password": PASSWORD, "role": role });
         let (api, began) = (self.api(), Instant::now());
         let created = api.post("/users", &user).await;
         let actor = self.actor.clone();
-        if !self.note(began, &created, 201, &state, ("user_created", actor)).await {
+        if !self
+            .note(began, &created, 201, &state, ("user_created", actor))
+            .await
+        {
             return None;
         }
         let id = created.json()["id"].as_i64().expect("an id");
@@ -113,10 +124,24 @@ impl Writer {
 
     async fn register(&mut self, username: String) -> Option<Subject> {
         let user = json!({ "username": username, "password": PASSWORD });
-        let state = State { username, role: "user".to_owned(), disabled: false, deleted: false };
+        let state = State {
+            username,
+            role: "user".to_owned(),
+            disabled: false,
+            deleted: false,
+        };
         let (api, began) = (self.api(), Instant::now());
         let registered = api.post("/register", &user).await;
-        if !self.note(began, &registered, 200, &state, ("registered", Actor::Owner)).await {
+        if !self
+            .note(
+                began,
+                &registered,
+                200,
+                &state,
+                ("registered", Actor::Owner),
+            )
+            .await
+        {
             return None;
         }
         // Only a token names the id.
@@ -137,7 +162,11 @@ impl Writer {
         let (event, request, command) = match self.dice.below(8) {
             0..2 => {
                 state.deleted = true;
-                ("user_deleted", api.request(Method::DELETE, &path), vec!["delete", "--yes"])
+                (
+                    "user_deleted",
+                    api.request(Method::DELETE, &path),
+                    vec!["delete", "--yes"],
+                )
             }
             2..4 => {
                 state.disabled = !state.disabled;
@@ -154,7 +183,11 @@ impl Writer {
                 let role = others[self.dice.below(others.len())];
                 role.clone_into(&mut state.role);
                 let request = api.request(Method::PUT, &format!("{path}/role"));
-                ("role_changed", request.json(&json!({ "role": role })), vec!["set-role", role])
+                (
+                    "role_changed",
+                    request.json(&json!({ "role": role })),
+                    vec!["set-role", role],
+                )
             }
         };
         let (state, began) = (subject.state.clone(), Instant::now());
@@ -164,10 +197,17 @@ impl Writer {
             let exit = self.stage.command(&arguments).await;
             let acknowledged = (exit.code == Some(0)).then(Instant::now);
             let actor = Actor::Operator;
-            self.work.record(Attempt { began, acknowledged, state, event, actor })
+            self.work.record(Attempt {
+                began,
+                acknowledged,
+                state,
+                event,
+                actor,
+            })
         } else {
             let changed = api.send(request).await;
-            self.note(began, &changed, 200, &state, (event, self.actor.clone())).await
+            self.note(began, &changed, 200, &state, (event, self.actor.clone()))
+                .await
         };
         is_made.then_some(subject)
     }
@@ -186,7 +226,13 @@ impl Writer {
             response.expect(success);
         }
         let state = state.clone();
-        let is_made = self.work.record(Attempt { began, acknowledged, state, event, actor });
+        let is_made = self.work.record(Attempt {
+            began,
+            acknowledged,
+            state,
+            event,
+            actor,
+        });
         if !is_made {
             sleep(PAUSE).await;
         }

@@ -86,9 +86,11 @@ impl Accounts {
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
         match self.credential(access_token, cookie)? {
-            Credential::Token(token) => {
-                self.admit(self.reads.users.get(token.user_id).await?, token, requirement)
-            }
+            Credential::Token(token) => self.admit(
+                self.reads.users.get(token.user_id).await?,
+                token,
+                requirement,
+            ),
             Credential::Opaque(kind, Some(digest)) => {
                 let found = self.reads.tokens.get(digest).await?;
                 let idle = self.end_idle_sessions(found.at, found.value.iter()).await;
@@ -118,22 +120,41 @@ impl Accounts {
             Ok((credential, bearer))
         };
         let verified: Vec<Result<_, AccountError>> = bearers.into_iter().map(verify).collect();
-        let (users, tokens) =
-            tokio::try_join!(self.reads.users.get_all(ids), self.reads.tokens.get_all(digests))?;
+        let (users, tokens) = tokio::try_join!(
+            self.reads.users.get_all(ids),
+            self.reads.tokens.get_all(digests)
+        )?;
         let stored = tokens.value.values().flatten();
         let idle = self.end_idle_sessions(tokens.at, stored).await;
         let mut outcomes = Vec::with_capacity(verified.len());
         for verified in verified {
             let outcome = async {
-                let (credential, Bearer { requirement, client_address, .. }) = verified?;
+                let (
+                    credential,
+                    Bearer {
+                        requirement,
+                        client_address,
+                        ..
+                    },
+                ) = verified?;
                 match credential {
                     Credential::Token(token) => {
                         let value = users.value.get(&token.user_id).cloned().transpose()?;
-                        self.admit(Timed { at: users.at, value }, token, &requirement)
+                        self.admit(
+                            Timed {
+                                at: users.at,
+                                value,
+                            },
+                            token,
+                            &requirement,
+                        )
                     }
                     Credential::Opaque(kind, digest) => {
                         let found = digest.and_then(|digest| tokens.value.get(&digest).cloned());
-                        let found = Timed { at: tokens.at, value: found.transpose()? };
+                        let found = Timed {
+                            at: tokens.at,
+                            value: found.transpose()?,
+                        };
                         let admitted =
                             async { self.admit_opaque(kind, found, &idle, &requirement) };
                         RequestContext::with_client_address(client_address, admitted).await
@@ -146,7 +167,8 @@ impl Accounts {
     }
 
     pub(super) async fn authorize_admin(&self, access_token: &str) -> Result<Actor, AccountError> {
-        self.authorize(access_token, &Requirement::Roles(vec![Role::ADMIN])).await
+        self.authorize(access_token, &Requirement::Roles(vec![Role::ADMIN]))
+            .await
     }
 
     /// A cookie may hold a session and nothing else, and one for a domain may be nowhere else. What may not be
@@ -157,8 +179,15 @@ impl Accounts {
             return Ok(Credential::Token(token.ok_or(Reason::TokenInvalid)?));
         };
         let is_for_domain = credential.starts_with(DOMAIN_SESSION_PREFIX);
-        let is_allowed = if cookie { kind == TokenKind::Session } else { !is_for_domain };
-        Ok(Credential::Opaque(kind, opaque_token::digest(credential).filter(|_| is_allowed)))
+        let is_allowed = if cookie {
+            kind == TokenKind::Session
+        } else {
+            !is_for_domain
+        };
+        Ok(Credential::Opaque(
+            kind,
+            opaque_token::digest(credential).filter(|_| is_allowed),
+        ))
     }
 
     /// Checks a signed token by its stored user.
@@ -171,12 +200,23 @@ impl Accounts {
         if !token.is_valid_at(at) {
             return Err(Reason::TokenInvalid.into());
         }
-        let user = user.filter(|user| !user.disabled).ok_or(Reason::TokenUserNotFound)?;
+        let user = user
+            .filter(|user| !user.disabled)
+            .ok_or(Reason::TokenUserNotFound)?;
         if token.is_revoked(&user) {
             return Err(Reason::TokenInvalid.into());
         }
         let (token, expires_at) = (None, Some(token.exp));
-        self.check(Actor { user, unknown_role: None, token, expires_at, at }, requirement)
+        self.check(
+            Actor {
+                user,
+                unknown_role: None,
+                token,
+                expires_at,
+                at,
+            },
+            requirement,
+        )
     }
 
     /// Checks a stored opaque token and notes its use.
@@ -211,7 +251,16 @@ impl Accounts {
         self.store.note_use(Used::Token, stored.token_id, at);
         let (token, expires_at) = (Some((kind, stored.token_id)), stored.expires_at);
         let user = stored.into_bounded_user();
-        self.check(Actor { user, unknown_role: None, token, expires_at, at }, requirement)
+        self.check(
+            Actor {
+                user,
+                unknown_role: None,
+                token,
+                expires_at,
+                at,
+            },
+            requirement,
+        )
     }
 
     /// Checks the role. One that does not count here grants what any user may.
@@ -245,12 +294,20 @@ impl Accounts {
 impl Actor {
     /// The actor, unless it is an API key: for what only a person may do.
     pub(super) fn without_key(self) -> Result<Self, AccountError> {
-        if self.key_id().is_some() { Err(Reason::RoleInsufficient.into()) } else { Ok(self) }
+        if self.key_id().is_some() {
+            Err(Reason::RoleInsufficient.into())
+        } else {
+            Ok(self)
+        }
     }
 
     /// Refuses a change by an API key of its own user, whom it must not lock out.
     pub(super) fn may_change(&self, user_id: i64) -> Result<(), AccountError> {
         let is_own = self.key_id().is_some() && user_id == self.user.id;
-        if is_own { Err(Reason::RoleInsufficient.into()) } else { Ok(()) }
+        if is_own {
+            Err(Reason::RoleInsufficient.into())
+        } else {
+            Ok(())
+        }
     }
 }

@@ -47,7 +47,16 @@ impl<'a> Presented<'a> {
         let password = PresentedPassword::new(password).ok();
         let has_valid_name = check_username(username).is_ok();
         let (otp, has_stepped, confirms) = (None, false, false);
-        Self { username, has_valid_name, password, origin, method, otp, has_stepped, confirms }
+        Self {
+            username,
+            has_valid_name,
+            password,
+            origin,
+            method,
+            otp,
+            has_stepped,
+            confirms,
+        }
     }
 }
 
@@ -60,17 +69,27 @@ impl Accounts {
         if !presented.has_valid_name {
             return Ok(None);
         }
-        Ok(self.reads.credentials.get(presented.username.to_owned()).await?.value)
+        Ok(self
+            .reads
+            .credentials
+            .get(presented.username.to_owned())
+            .await?
+            .value)
     }
 
     /// Refuses a check over the limit. Counts nothing and comes before all other work, so that even
     /// the correct password is refused, cached or not, and refusals cost little.
     pub(super) async fn check_limit(&self, presented: &Presented<'_>) -> Result<(), AccountError> {
         let client = presented.origin.client_key();
-        let Err(exceeded) = self.logins.check(presented.username, client) else { return Ok(()) };
+        let Err(exceeded) = self.logins.check(presented.username, client) else {
+            return Ok(());
+        };
         // The audit names the user; a lookup that fails changes nothing about the refusal.
-        let stored =
-            if exceeded.first_in_window { self.load(presented).await.ok().flatten() } else { None };
+        let stored = if exceeded.first_in_window {
+            self.load(presented).await.ok().flatten()
+        } else {
+            None
+        };
         Err(self.refusal(exceeded, presented, stored.as_ref()))
     }
 
@@ -92,7 +111,11 @@ impl Accounts {
         metrics::limit_exceeded("login");
         if exceeded.first_in_window {
             let user = stored.map(|stored| &stored.user);
-            self.note(audit::login_failed(user, presented.method, "too_many_attempts"));
+            self.note(audit::login_failed(
+                user,
+                presented.method,
+                "too_many_attempts",
+            ));
         }
         exceeded.into()
     }
@@ -104,11 +127,21 @@ impl Accounts {
         presented: &Presented<'_>,
         stored: Option<&Credentials>,
     ) -> Result<Verification, AccountError> {
-        let &Presented { username, ref password, origin, method, .. } = presented;
-        let attempt = self.logins.acquire(username, origin.client_key(), Instant::now());
+        let &Presented {
+            username,
+            ref password,
+            origin,
+            method,
+            ..
+        } = presented;
+        let attempt = self
+            .logins
+            .acquire(username, origin.client_key(), Instant::now());
         let attempt = attempt.map_err(|exceeded| self.refusal(exceeded, presented, stored))?;
         // A disabled user is checked like an unknown one, at the same cost.
-        let hash = stored.filter(|stored| !stored.user.disabled).map(|it| &it.password_hash);
+        let hash = stored
+            .filter(|stored| !stored.user.disabled)
+            .map(|it| &it.password_hash);
         let verified = self.hasher.verify(password.as_ref(), hash, origin).await;
         match &verified {
             Ok(verified) if verified.is_match => attempt.succeed(),
@@ -134,8 +167,13 @@ impl Accounts {
     /// background, because the caller has already waited for one hash.
     pub(super) fn rehash(&self, presented: &Presented<'_>, checked: &Checked) {
         let stored = &checked.credentials;
-        let password = presented.password.as_ref().and_then(PresentedPassword::valid);
-        let Some(password) = password.cloned().filter(|_| checked.needs_rehash) else { return };
+        let password = presented
+            .password
+            .as_ref()
+            .and_then(PresentedPassword::valid);
+        let Some(password) = password.cloned().filter(|_| checked.needs_rehash) else {
+            return;
+        };
         let (accounts, user_id, origin) = (self.clone(), stored.user.id, presented.origin);
         let old = stored.password_hash.clone();
         tokio::spawn(RequestContext::propagate(async move {

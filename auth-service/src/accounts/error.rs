@@ -95,7 +95,9 @@ impl AccountError {
     /// When to retry, and what is refused until then.
     pub(crate) fn retry(&self) -> Option<(Duration, Option<RefusalScope>)> {
         match self {
-            Self::Later { retry_after, scope, .. } => Some((*retry_after, *scope)),
+            Self::Later {
+                retry_after, scope, ..
+            } => Some((*retry_after, *scope)),
             _ => None,
         }
     }
@@ -129,9 +131,11 @@ impl From<WriteError> for AccountError {
 impl From<HashError> for AccountError {
     fn from(error: HashError) -> Self {
         match error {
-            HashError::Overloaded { retry_after, scope } => {
-                Self::Later { reason: Reason::Overloaded, retry_after, scope }
-            }
+            HashError::Overloaded { retry_after, scope } => Self::Later {
+                reason: Reason::Overloaded,
+                retry_after,
+                scope,
+            },
             HashError::UnknownPepper => Self::internal(error),
             HashError::Failed(cause) => Self::internal(cause),
         }
@@ -139,7 +143,15 @@ impl From<HashError> for AccountError {
 }
 
 impl From<LimitExceeded> for AccountError {
-    fn from(LimitExceeded { retry_after, scope, .. }: LimitExceeded) -> Self {
-        Self::Later { reason: Reason::TooManyAttempts, retry_after, scope }
+    fn from(
+        LimitExceeded {
+            retry_after, scope, ..
+        }: LimitExceeded,
+    ) -> Self {
+        Self::Later {
+            reason: Reason::TooManyAttempts,
+            retry_after,
+            scope,
+        }
     }
 }

@@ -20,12 +20,17 @@ impl InitialPassword {
     /// The password in the file; `None` without a file.
     pub(super) fn read(&self) -> Option<io::Result<SecretString>> {
         let read = secret::read_file(self.0.as_deref()?);
-        (!read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)).then_some(read)
+        (!read
+            .as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound))
+        .then_some(read)
     }
 
     /// Removes the file, because its password is no longer valid. A failure is only logged.
     pub(super) fn remove(&self) {
-        let Some(path) = self.0.as_deref() else { return };
+        let Some(path) = self.0.as_deref() else {
+            return;
+        };
         match fs::remove_file(path) {
             Ok(()) => tracing::info!(
                 path = %path.display(),

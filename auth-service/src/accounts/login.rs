@@ -35,7 +35,10 @@ impl Accounts {
         presented.otp = otp;
         let (checked, Timed { at, value: user }) = self.check_login(&mut presented).await?;
         self.rehash(&presented, &checked);
-        let token = self.tokens.issue(&user, at).map_err(AccountError::internal)?;
+        let token = self
+            .tokens
+            .issue(&user, at)
+            .map_err(AccountError::internal)?;
         metrics::TOKENS_ISSUED.inc();
         Ok((token, user))
     }
@@ -53,12 +56,20 @@ impl Accounts {
         let stored = self.load(presented).await?;
         let verified = self.verify(presented, stored.as_ref()).await?;
         drop(slot);
-        let stored = stored.filter(|_| verified.is_match).ok_or(Reason::CredentialsInvalid)?;
+        let stored = stored
+            .filter(|_| verified.is_match)
+            .ok_or(Reason::CredentialsInvalid)?;
         let mut user = self.user_to_issue(&stored, origin).await?;
         self.second_step(&user.value, presented).await?;
         self.take_withheld_role(&mut user.value);
         self.store.note_use(Used::Password, user.value.id, user.at);
-        Ok((Checked { credentials: stored, needs_rehash: verified.needs_rehash }, user))
+        Ok((
+            Checked {
+                credentials: stored,
+                needs_rehash: verified.needs_rehash,
+            },
+            user,
+        ))
     }
 
     /// The user as stored when a token can be issued: at once, except a few seconds after dozens of
@@ -86,7 +97,11 @@ impl Accounts {
                     );
                 }
                 let reason = Reason::ClockBehind;
-                return Err(AccountError::Later { reason, retry_after, scope: None });
+                return Err(AccountError::Later {
+                    reason,
+                    retry_after,
+                    scope: None,
+                });
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -96,7 +111,9 @@ impl Accounts {
     /// since these credentials were read.
     async fn unchanged(&self, checked: &Credentials) -> Result<Timed<User>, AccountError> {
         let Timed { at, value } = self.reads.users.get(checked.user.id).await?;
-        let user = value.filter(|user| !user.disabled).ok_or(Reason::CredentialsInvalid)?;
+        let user = value
+            .filter(|user| !user.disabled)
+            .ok_or(Reason::CredentialsInvalid)?;
         if user.tokens_not_before == checked.user.tokens_not_before {
             return Ok(Timed { at, value: user });
         }
@@ -107,6 +124,9 @@ impl Accounts {
             let is_same = hash == checked.password_hash.expose_secret();
             is_same && now.user.id == checked.user.id && !now.user.disabled
         });
-        Ok(Timed { at, value: now.ok_or(Reason::CredentialsInvalid)?.user })
+        Ok(Timed {
+            at,
+            value: now.ok_or(Reason::CredentialsInvalid)?.user,
+        })
     }
 }

@@ -24,7 +24,10 @@ pub(crate) struct ApiKeyRequest {
     /// As its user named it.
     pub(crate) name: String,
     /// The highest role that it grants: `None` for the user's, `Some(None)` for a malformed one.
-    #[expect(clippy::option_option, reason = "absent and malformed are not the same")]
+    #[expect(
+        clippy::option_option,
+        reason = "absent and malformed are not the same"
+    )]
     pub(crate) role: Option<Option<Role>>,
     /// When it ends, in Unix seconds; `None` for never.
     pub(crate) expires_at: Option<i64>,
@@ -39,16 +42,26 @@ impl Accounts {
         credential: &str,
         request: ApiKeyRequest,
     ) -> Result<(SecretString, OpaqueToken), AccountError> {
-        let ApiKeyRequest { user_id, name, role, expires_at } = request;
+        let ApiKeyRequest {
+            user_id,
+            name,
+            role,
+            expires_at,
+        } = request;
         let requirement = Requirement::of_user_or_admin(user_id);
-        let actor = self.authorize(credential, &requirement).await?.without_key()?;
+        let actor = self
+            .authorize(credential, &requirement)
+            .await?
+            .without_key()?;
         let user = self.user_of(&actor, user_id).await?;
         if user_id.is_some() && user.role == Role::ADMIN {
             return Err(WriteError::UserIsAdmin.into());
         }
         check_name(TokenKind::ApiKey, &name)?;
         let created_at = actor.at;
-        let expires_at = expires_at.map(|at| check_key_expiry(at, created_at)).transpose()?;
+        let expires_at = expires_at
+            .map(|at| check_key_expiry(at, created_at))
+            .transpose()?;
         let is_allowed = |role: &Role| {
             self.policy.roles.contains(role) && (user_id.is_none() || *role != Role::ADMIN)
         };
@@ -75,7 +88,11 @@ impl Accounts {
         };
         let inserted = write.run(insert, record).await;
         let otherwise = user_id.map_or(Reason::TokenInvalid, |_| Reason::UserNotFound);
-        Ok((token, self.or_reauthorize(inserted, credential, &requirement, otherwise).await?))
+        Ok((
+            token,
+            self.or_reauthorize(inserted, credential, &requirement, otherwise)
+                .await?,
+        ))
     }
 
     /// The user with this id, or the actor.
@@ -93,7 +110,9 @@ impl Accounts {
         credential: &str,
         user_id: Option<i64>,
     ) -> Result<(Actor, User, Timed<Vec<OpaqueToken>>), AccountError> {
-        let actor = self.authorize(credential, &Requirement::of_user_or_admin(user_id)).await?;
+        let actor = self
+            .authorize(credential, &Requirement::of_user_or_admin(user_id))
+            .await?;
         let user = self.user_of(&actor, user_id).await?;
         let tokens = self.store.tokens_of_user(kind, user.id).await?;
         Ok((actor, user, tokens))
@@ -108,12 +127,16 @@ impl Accounts {
         user_id: Option<i64>,
         token_id: Option<i64>,
     ) -> Result<Vec<OpaqueToken>, AccountError> {
-        let actor = self.authorize(credential, &Requirement::of_user_or_admin(user_id)).await?;
+        let actor = self
+            .authorize(credential, &Requirement::of_user_or_admin(user_id))
+            .await?;
         let itself = (kind == TokenKind::ApiKey).then_some(token_id).flatten();
         if actor.key_id().is_none_or(|own| Some(own) != itself) {
             actor.may_change(user_id.unwrap_or(actor.user.id))?;
         }
-        let tokens = self.delete_tokens_by(actor, kind, user_id, token_id).await?;
+        let tokens = self
+            .delete_tokens_by(actor, kind, user_id, token_id)
+            .await?;
         if tokens.is_empty() && token_id.is_some() {
             return Err(kind.reasons().1.into());
         }
@@ -130,7 +153,10 @@ impl Accounts {
     ) -> Result<Vec<OpaqueToken>, AccountError> {
         let own = actor.session_id().filter(|_| kind == TokenKind::Session);
         let selection = token_id.map_or(TokenSelection::AllBut(own), TokenSelection::One);
-        let (admin, id) = (user_id.map(|_| actor.user.id), user_id.unwrap_or(actor.user.id));
+        let (admin, id) = (
+            user_id.map(|_| actor.user.id),
+            user_id.unwrap_or(actor.user.id),
+        );
         let store = Arc::clone(&self.store);
         let delete = move |write| async move {
             store.delete_tokens(kind, admin, id, selection, write).await
@@ -144,7 +170,9 @@ impl Accounts {
             TokenKind::ApiKey => Change::ApiKeyDeleted,
             TokenKind::Session => Change::SessionEnded,
         };
-        Ok(Write::by_actor(actor, change, id).run(delete, record).await?)
+        Ok(Write::by_actor(actor, change, id)
+            .run(delete, record)
+            .await?)
     }
 }
 

@@ -32,7 +32,9 @@ impl Accounts {
             store.insert_password_link(by, user_id, digest, write).await
         };
         let write = Write::by_actor(actor, Change::PasswordLinkCreated, user_id);
-        let expires_at = write.run(insert, move |write, _| write.record_user(&user)).await?;
+        let expires_at = write
+            .run(insert, move |write, _| write.record_user(&user))
+            .await?;
         Ok((token, expires_at))
     }
 
@@ -46,13 +48,20 @@ impl Accounts {
         let attempt = self.links.acquire("", origin.client_key(), Instant::now());
         let attempt = attempt.inspect_err(|_| metrics::limit_exceeded("password_link"))?;
         let digest = link_digest(token).ok_or(Reason::LinkInvalid)?;
-        let user = self.store.user_of_link(&digest).await?.ok_or(Reason::LinkInvalid)?;
+        let user = self
+            .store
+            .user_of_link(&digest)
+            .await?
+            .ok_or(Reason::LinkInvalid)?;
         attempt.refund();
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit(origin).await?;
         let write = Write::new(Change::PasswordSetByLink, By::Owner(None), Some(user.id));
         let writer = Writer::Link(digest);
-        match self.replace_password(write, user.id, &password, writer, origin).await? {
+        match self
+            .replace_password(write, user.id, &password, writer, origin)
+            .await?
+        {
             // Used or replaced meanwhile.
             Err(WriteError::UserNotFound) => Err(Reason::LinkInvalid.into()),
             set => Ok(set?),

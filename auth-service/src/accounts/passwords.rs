@@ -37,13 +37,21 @@ impl Accounts {
         let (session, user) = (actor.session_id(), actor.user);
         let new = self.policy.passwords.check(new)?;
         let method = "password_change";
-        let (stored, _slot) = self.confirm_password(&user, current, method, origin).await?;
+        let (stored, _slot) = self
+            .confirm_password(&user, current, method, origin)
+            .await?;
         let (change, by) = (Change::PasswordChanged, By::Owner(session));
         let write = Write::new(change, by, Some(user.id));
         // Only if the password is still the one checked: of two concurrent changes, one fails.
-        let owner = Writer::Owner { seen: stored.user.tokens_not_before, session };
-        let changed = self.replace_password(write, user.id, &new, owner, origin).await?;
-        self.or_reauthorize(changed, access_token, &any, Reason::CurrentPasswordWrong).await
+        let owner = Writer::Owner {
+            seen: stored.user.tokens_not_before,
+            session,
+        };
+        let changed = self
+            .replace_password(write, user.id, &new, owner, origin)
+            .await?;
+        self.or_reauthorize(changed, access_token, &any, Reason::CurrentPasswordWrong)
+            .await
     }
 
     /// Checks the current password of a user who acts; what is stored of it. The slot is the client's place for a
@@ -60,7 +68,10 @@ impl Accounts {
         self.check_limit(&presented).await?;
         let slot = self.hasher.admit(origin).await?;
         // A deleted user's name may have been registered again.
-        let stored = self.load(&presented).await?.filter(|stored| stored.user.id == user.id);
+        let stored = self
+            .load(&presented)
+            .await?
+            .filter(|stored| stored.user.id == user.id);
         let stored = stored.ok_or(Reason::TokenUserNotFound)?;
         if self.verify(&presented, Some(&stored)).await?.is_match {
             Ok((stored, slot))
@@ -85,9 +96,12 @@ impl Accounts {
         // Hashing can take seconds under load, so the write re-checks that the actor is an admin.
         let writer = Writer::Admin(actor.user.id);
         let write = Write::by_actor(actor, Change::PasswordSet, user_id);
-        let set = self.replace_password(write, user_id, &password, writer, origin).await?;
+        let set = self
+            .replace_password(write, user_id, &password, writer, origin)
+            .await?;
         let admin = Requirement::Roles(vec![Role::ADMIN]);
-        self.or_reauthorize(set, access_token, &admin, Reason::UserNotFound).await
+        self.or_reauthorize(set, access_token, &admin, Reason::UserNotFound)
+            .await
     }
 
     /// The admin who gives another user a password or the way to one.
@@ -107,7 +121,8 @@ impl Accounts {
 
     pub(super) fn admins_set_passwords(&self) -> Result<(), AccountError> {
         let may = self.policy.admins_set_passwords;
-        may.then_some(()).ok_or_else(|| Reason::PasswordLinkRequired.into())
+        may.then_some(())
+            .ok_or_else(|| Reason::PasswordLinkRequired.into())
     }
 
     /// Cache entries of the old hash no longer match.
@@ -144,13 +159,20 @@ pub(crate) async fn set_password(
     write: Write,
 ) -> Result<User, WriteError> {
     let (began, session) = (Instant::now(), writer.session());
-    let user = store.set_password(user_id, hash.clone(), writer, write.clone()).await?;
+    let user = store
+        .set_password(user_id, hash.clone(), writer, write.clone())
+        .await?;
     if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
         return Ok(user);
     }
-    let owner = |session| Writer::Owner { seen: user.tokens_not_before, session };
+    let owner = |session| Writer::Owner {
+        seen: user.tokens_not_before,
+        session,
+    };
     let write = write.followed_by(Change::TokensRevoked);
-    let again = store.set_password(user_id, hash.clone(), owner(session), write.clone()).await;
+    let again = store
+        .set_password(user_id, hash.clone(), owner(session), write.clone())
+        .await;
     let again = match again {
         // The session has ended meanwhile.
         Err(WriteError::UserNotFound) if session.is_some() => {

@@ -60,19 +60,30 @@ impl RateLimiter {
     /// `limit` per minute for a username at an address, 15 times that for an address and, if it
     /// `limits_names`, for a username at addresses where its user never logged in; 0 is no limit.
     pub(crate) fn new(limit: u32, limits_names: bool) -> Arc<Self> {
-        let known = Cache::builder().max_capacity(MAX_KNOWN).time_to_live(KNOWN_TTL).build();
+        let known = Cache::builder()
+            .max_capacity(MAX_KNOWN)
+            .time_to_live(KNOWN_TTL)
+            .build();
         let (windows, may_refuse) = (Mutex::default(), AtomicBool::new(false));
-        Arc::new(Self { limit: NonZero::new(limit), limits_names, windows, may_refuse, known })
+        Arc::new(Self {
+            limit: NonZero::new(limit),
+            limits_names,
+            windows,
+            may_refuse,
+            known,
+        })
     }
 
     /// Refuses what [`Self::acquire`] would refuse, and counts nothing.
     pub(crate) fn check(&self, username: &str, client: IpAddr) -> Result<(), LimitExceeded> {
-        self.refusal(username, client, Instant::now, true).map_or(Ok(()), Err)
+        self.refusal(username, client, Instant::now, true)
+            .map_or(Ok(()), Err)
     }
 
     /// Whether [`Self::check`] would refuse. The first refusal of a window is left to it.
     pub(crate) fn is_full(&self, username: &str, client: IpAddr) -> bool {
-        self.refusal(username, client, Instant::now, false).is_some()
+        self.refusal(username, client, Instant::now, false)
+            .is_some()
     }
 
     fn refusal(
@@ -82,10 +93,13 @@ impl RateLimiter {
         now: impl FnOnce() -> Instant,
         is_made: bool,
     ) -> Option<LimitExceeded> {
-        let limit = self.limit.filter(|_| self.may_refuse.load(Ordering::Relaxed))?;
+        let limit = self
+            .limit
+            .filter(|_| self.may_refuse.load(Ordering::Relaxed))?;
         let (counts, now) = (self.counts(digest(username), client, limit.get()), now());
         let mut windows = self.windows.lock();
-        self.may_refuse.store(windows.may_refuse(now), Ordering::Relaxed);
+        self.may_refuse
+            .store(windows.may_refuse(now), Ordering::Relaxed);
         windows.refusal(&counts, now, is_made)
     }
 
@@ -108,7 +122,12 @@ impl RateLimiter {
                 self.may_refuse.store(true, Ordering::Relaxed);
             }
         }
-        Ok(Attempt { limiter: Arc::clone(self), counted, place, is_refunded: false })
+        Ok(Attempt {
+            limiter: Arc::clone(self),
+            counted,
+            place,
+            is_refunded: false,
+        })
     }
 
     /// What an attempt counts for, with the limits.
@@ -116,15 +135,27 @@ impl RateLimiter {
         let mut counts = Vec::with_capacity(7);
         for (network, factor) in networks(client) {
             let limit = limit.saturating_mul(factor);
-            counts.push(Count { key: (network, Some(name)), limit, scope: RefusalScope::Username });
+            counts.push(Count {
+                key: (network, Some(name)),
+                limit,
+                scope: RefusalScope::Username,
+            });
             let limit = limit.saturating_mul(SHARED_FACTOR);
-            counts.push(Count { key: (network, None), limit, scope: RefusalScope::Client });
+            counts.push(Count {
+                key: (network, None),
+                limit,
+                scope: RefusalScope::Client,
+            });
         }
         if self.limits_names && !self.known.contains_key(&(name, client)) {
             let everywhere = (Ipv6Addr::UNSPECIFIED.into(), 0);
             let limit = limit.saturating_mul(SHARED_FACTOR);
             let key = (everywhere, Some(name));
-            counts.push(Count { key, limit, scope: RefusalScope::Username });
+            counts.push(Count {
+                key,
+                limit,
+                scope: RefusalScope::Username,
+            });
         }
         counts
     }
@@ -147,7 +178,10 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        self.limiter.windows.lock().settle(&self.counted, self.is_refunded);
+        self.limiter
+            .windows
+            .lock()
+            .settle(&self.counted, self.is_refunded);
     }
 }
 

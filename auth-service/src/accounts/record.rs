@@ -44,9 +44,20 @@ impl Accounts {
         request: AuditRequest,
     ) -> Result<(Vec<AuditRow>, Option<i64>), AccountError> {
         let admins = Requirement::Roles(vec![Role::ADMIN]);
-        let required = if request.own { Requirement::AnyAuthenticated } else { admins };
+        let required = if request.own {
+            Requirement::AnyAuthenticated
+        } else {
+            admins
+        };
         let actor = self.authorize(actor, &required).await?.user.id;
-        let AuditRequest { user_id, actor_id, event, after, size, own } = request;
+        let AuditRequest {
+            user_id,
+            actor_id,
+            event,
+            after,
+            size,
+            own,
+        } = request;
         let invalid = AccountError::request("page_size must be 0 to 200, ids and after positive");
         let ids = [user_id, actor_id, after];
         let size = page_size(size).filter(|_| ids.into_iter().flatten().all(|id| id > 0));
@@ -56,13 +67,25 @@ impl Accounts {
         }
         // What was answered before this call is in the page, unless the database cannot write.
         if let Err(error) = self.store.seal().await {
-            tracing::debug!(error = error_chain(&error), "cannot seal the record for a reader");
+            tracing::debug!(
+                error = error_chain(&error),
+                "cannot seal the record for a reader"
+            );
         }
         let user_id = if own { Some(actor) } else { user_id };
-        let filter = AuditFilter { user_id, actor_id, event, before: after, limit: size + 1 };
+        let filter = AuditFilter {
+            user_id,
+            actor_id,
+            event,
+            before: after,
+            limit: size + 1,
+        };
         let mut rows = self.store.audit(&filter).await?;
         let has_next = end_page(&mut rows, size);
-        for row in rows.iter_mut().filter(|row| own && row.actor_id != Some(actor)) {
+        for row in rows
+            .iter_mut()
+            .filter(|row| own && row.actor_id != Some(actor))
+        {
             row.client_address = None;
         }
         let next = rows.last().filter(|_| has_next).map(|row| row.revision);
@@ -96,18 +119,28 @@ async fn keep(store: Weak<dyn UserStore>, changed: Sender<i64>, days: u32) {
                 let now = i64::try_from(store.users_by_id(&[]).await?.at).unwrap_or_default();
                 let oldest = store.oldest_at().await?.unwrap_or(now);
                 let before = now - i64::from(days) * DAY_SECONDS;
-                while store.prune(before.min(oldest.saturating_add(MAX_REMOVED))).await? {}
+                while store
+                    .prune(before.min(oldest.saturating_add(MAX_REMOVED)))
+                    .await?
+                {}
             }
             Ok::<_, StoreError>(has_more)
         };
         let outcome = outcome.await;
         // After an import the database has as much time for others.
-        pause = if matches!(outcome, Ok(true)) { began.elapsed() } else { SEAL_INTERVAL };
+        pause = if matches!(outcome, Ok(true)) {
+            began.elapsed()
+        } else {
+            SEAL_INTERVAL
+        };
         if let Err(error) = outcome
             && CANNOT_SEAL.is_due(())
         {
             let error = error_chain(&error);
-            tracing::warn!(error, "cannot seal the record; changes are recorded even so");
+            tracing::warn!(
+                error,
+                "cannot seal the record; changes are recorded even so"
+            );
         }
     }
 }

@@ -34,15 +34,24 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<(Enrolment, User), AccountError> {
         let (actor, keys) = self.unenrolled(credential).await?;
-        let (stored, _slot) = self.confirm_password(&actor.user, current, METHOD, origin).await?;
+        let (stored, _slot) = self
+            .confirm_password(&actor.user, current, METHOD, origin)
+            .await?;
         let mut enrolment = Enrolment::generate().map_err(AccountError::internal)?;
         let sealed = keys.seal(actor.user.id, &*enrolment.secret);
-        let (sealed, store) = (sealed.map_err(AccountError::internal)?, Arc::clone(&self.store));
+        let (sealed, store) = (
+            sealed.map_err(AccountError::internal)?,
+            Arc::clone(&self.store),
+        );
         let digests = std::mem::take(&mut enrolment.digests);
         let begin = move |write| async move {
-            store.begin_second_factor(&stored.user, sealed, digests, write).await
+            store
+                .begin_second_factor(&stored.user, sealed, digests, write)
+                .await
         };
-        let user = self.run_own(credential, &actor, Change::SecondFactorBegun, begin).await?;
+        let user = self
+            .run_own(credential, &actor, Change::SecondFactorBegun, begin)
+            .await?;
         Ok((enrolment, user))
     }
 
@@ -66,7 +75,8 @@ impl Accounts {
         let (store, user) = (Arc::clone(&self.store), actor.user.clone());
         let turn_on =
             move |write| async move { turn_on(&*store, &user, begun.secret, step, write).await };
-        self.run_own(credential, &actor, Change::SecondFactorEnabled, turn_on).await
+        self.run_own(credential, &actor, Change::SecondFactorEnabled, turn_on)
+            .await
     }
 
     /// Turns it off: for the bearer by a code, or for an admin that of another user.
@@ -77,7 +87,10 @@ impl Accounts {
         otp: &str,
     ) -> Result<User, AccountError> {
         let requirement = Requirement::of_user_or_admin(user_id);
-        let actor = self.authorize(credential, &requirement).await?.without_key()?;
+        let actor = self
+            .authorize(credential, &requirement)
+            .await?
+            .without_key()?;
         let (change, id) = match user_id {
             Some(id) if id == actor.user.id => return Err(Reason::OwnSecondFactor.into()),
             Some(id) => (Change::SecondFactorRemoved, self.find(id).await?.id),
@@ -92,10 +105,16 @@ impl Accounts {
             }
         }
         let (store, admin) = (Arc::clone(&self.store), user_id.map(|_| actor.user.id));
-        let by = if admin.is_some() { By::Actor(actor) } else { By::Owner(actor.session_id()) };
+        let by = if admin.is_some() {
+            By::Actor(actor)
+        } else {
+            By::Owner(actor.session_id())
+        };
         let turn_off =
             move |write| async move { store.turn_off_second_factor(admin, id, write).await };
-        Ok(Write::new(change, by, Some(id)).run(turn_off, Write::record_user).await?)
+        Ok(Write::new(change, by, Some(id))
+            .run(turn_off, Write::record_user)
+            .await?)
     }
 
     /// Whether the bearer's is on, and how many recovery codes are left.
@@ -103,10 +122,18 @@ impl Accounts {
         &self,
         credential: &str,
     ) -> Result<(bool, i64), AccountError> {
-        let user = self.authorize(credential, &Requirement::AnyAuthenticated).await?.user;
+        let user = self
+            .authorize(credential, &Requirement::AnyAuthenticated)
+            .await?
+            .user;
         let stored = self.store.second_factor(user.id).await?.value;
         let is_on = user.second_factor;
-        Ok((is_on, stored.filter(|_| is_on).map_or(0, |factor| factor.recovery_codes)))
+        Ok((
+            is_on,
+            stored
+                .filter(|_| is_on)
+                .map_or(0, |factor| factor.recovery_codes),
+        ))
     }
 
     /// The second step of a sign-in by a right password.
@@ -140,7 +167,9 @@ impl Accounts {
     /// Uses up a code; whether it was good. A wrong one is counted, even a malformed one.
     async fn take_code(&self, user: &User, otp: &str) -> Result<bool, AccountError> {
         let Timed { at, value } = self.store.second_factor(user.id).await?;
-        let Some(factor) = value else { return Ok(false) };
+        let Some(factor) = value else {
+            return Ok(false);
+        };
         check_wrong_codes(&factor, at)?;
         let code = Code::parse(otp);
         let is_taken = if let Code::Recovery(digest) = code {
@@ -160,7 +189,9 @@ impl Accounts {
             let keys = self.policy.second_factor.keys.as_ref().ok_or_else(no_key)?;
             match one_time_step(keys, &factor, user.id, &code, at)? {
                 Some((step, sealed)) => {
-                    self.store.use_step(user.id, [factor.secret, sealed], step).await?
+                    self.store
+                        .use_step(user.id, [factor.secret, sealed], step)
+                        .await?
                 }
                 None => false,
             }
@@ -212,7 +243,8 @@ impl Accounts {
         let own = Write::new(change, By::Owner(actor.session_id()), Some(actor.user.id));
         let changed = own.run(write, Write::record_user).await;
         let (any, otherwise) = (Requirement::AnyAuthenticated, Reason::TokenInvalid);
-        self.or_reauthorize(changed, credential, &any, otherwise).await
+        self.or_reauthorize(changed, credential, &any, otherwise)
+            .await
     }
 }
 
@@ -226,12 +258,20 @@ async fn turn_on(
     write: Write,
 ) -> Result<User, WriteError> {
     let began = Instant::now();
-    let on = store.turn_on_second_factor(user, secret, step, write.clone()).await?;
+    let on = store
+        .turn_on_second_factor(user, secret, step, write.clone())
+        .await?;
     if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
         return Ok(on);
     }
-    let owner = Writer::Owner { seen: on.tokens_not_before, session: None };
-    match store.revoke_tokens(on.id, owner, write.followed_by(Change::TokensRevoked)).await {
+    let owner = Writer::Owner {
+        seen: on.tokens_not_before,
+        session: None,
+    };
+    match store
+        .revoke_tokens(on.id, owner, write.followed_by(Change::TokensRevoked))
+        .await
+    {
         Err(WriteError::UserNotFound) => Ok(on),
         Err(WriteError::Store(_)) => {
             Err(StoreError::OutcomeUnknown("the tokens were not revoked again", None).into())
@@ -248,24 +288,35 @@ fn one_time_step(
     code: &Code,
     at: u64,
 ) -> Result<Option<(i64, String)>, AccountError> {
-    let Code::OneTime(otp) = code else { return Ok(None) };
+    let Code::OneTime(otp) = code else {
+        return Ok(None);
+    };
     let secret = keys.open(user_id, &factor.secret).ok_or_else(no_key)?;
     let last = factor.last_step.unsigned_abs();
-    let Some(step) = step_of(&secret, *otp, at, last) else { return Ok(None) };
+    let Some(step) = step_of(&secret, *otp, at, last) else {
+        return Ok(None);
+    };
     // Only under another key: of two codes at the same time, the second must find the secret that it read.
     let sealed = if keys.is_newest(factor.key_id()) {
         factor.secret.clone()
     } else {
-        keys.seal(user_id, &secret).map_err(AccountError::internal)?
+        keys.seal(user_id, &secret)
+            .map_err(AccountError::internal)?
     };
     Ok(Some((step.try_into().unwrap_or(i64::MAX), sealed)))
 }
 
 fn check_wrong_codes(factor: &StoredFactor, at: u64) -> Result<(), AccountError> {
-    let Some(seconds) = factor.refused_for(at) else { return Ok(()) };
+    let Some(seconds) = factor.refused_for(at) else {
+        return Ok(());
+    };
     metrics::limit_exceeded("one_time_code");
     let (reason, retry_after) = (Reason::TooManyAttempts, Duration::from_secs(seconds));
-    Err(AccountError::Later { reason, retry_after, scope: None })
+    Err(AccountError::Later {
+        reason,
+        retry_after,
+        scope: None,
+    })
 }
 
 /// Of another replica's user: a service does not start without the keys of those who exist.

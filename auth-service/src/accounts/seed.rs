@@ -52,13 +52,21 @@ impl Accounts {
         if exists || !self.insert_admin(password).await? {
             self.remove_outdated_password_file().await;
         }
-        Ok(self.warn_without_admin().await.map_err(AccountError::from)?)
+        Ok(self
+            .warn_without_admin()
+            .await
+            .map_err(AccountError::from)?)
     }
 
     /// Without an enabled admin no user can manage others: the operator demoted or disabled the last.
     async fn warn_without_admin(&self) -> Result<(), StoreError> {
         let role = Some(Role::ADMIN);
-        let admin = UserFilter { limit: 1, role, disabled: Some(false), ..UserFilter::default() };
+        let admin = UserFilter {
+            limit: 1,
+            role,
+            disabled: Some(false),
+            ..UserFilter::default()
+        };
         if self.store.list(&admin).await?.is_empty() {
             tracing::warn!(
                 "no enabled user has the role admin; run auth-service (or rolegate) user set-role \
@@ -77,17 +85,28 @@ impl Accounts {
             }
             AdminPassword::Given(text) => text.clone(),
             AdminPassword::GeneratedInto(path) => {
-                let source = |source| SeedError::File { path: path.clone(), source };
+                let source = |source| SeedError::File {
+                    path: path.clone(),
+                    source,
+                };
                 let generate = || secret_generation::password(self.policy.passwords.min_length);
                 secret::read_or_create(path, generate).map_err(source)?.0
             }
         };
         let checked = self.policy.passwords.check(text);
         let password = checked.map_err(|rule| SeedError::Password(rule.to_string()))?;
-        let hashed = self.hasher.hash(&password, CallOrigin::own(SEED_TIMEOUT)).await;
+        let hashed = self
+            .hasher
+            .hash(&password, CallOrigin::own(SEED_TIMEOUT))
+            .await;
         let password_hash = hashed.map_err(AccountError::from)?;
         let username = ADMIN_USERNAME.to_owned();
-        let admin = NewUser { username, password_hash, role: Role::ADMIN, link: None };
+        let admin = NewUser {
+            username,
+            password_hash,
+            role: Role::ADMIN,
+            link: None,
+        };
         let write = Write::by_operator(Change::UserCreated, None);
         match self.store.insert(None, admin, write).await {
             Ok(_) => {
@@ -105,8 +124,15 @@ impl Accounts {
     /// `tokens_not_before` too. A failure is only logged and keeps the file.
     async fn remove_outdated_password_file(&self) {
         let is_outdated = async {
-            let Some(text) = self.initial_password.read().transpose()? else { return Ok(false) };
-            let stored = self.reads.credentials.get(ADMIN_USERNAME.to_owned()).await?.value;
+            let Some(text) = self.initial_password.read().transpose()? else {
+                return Ok(false);
+            };
+            let stored = self
+                .reads
+                .credentials
+                .get(ADMIN_USERNAME.to_owned())
+                .await?
+                .value;
             let hash = stored.as_ref().map(|stored| &stored.password_hash);
             let presented = PresentedPassword::new(text).ok();
             let origin = CallOrigin::own(CHECK_TIMEOUT);
@@ -118,7 +144,10 @@ impl Accounts {
             Ok(false) => {}
             Err(error) => {
                 let error = error_chain(&*error);
-                tracing::warn!(error, "cannot check the file with the initial admin password");
+                tracing::warn!(
+                    error,
+                    "cannot check the file with the initial admin password"
+                );
             }
         }
     }

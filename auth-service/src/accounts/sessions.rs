@@ -53,10 +53,18 @@ impl Accounts {
         }
         let mut presented = Presented::new(username, password, origin, "session");
         presented.otp = otp;
-        let user_agent = request.user_agent.chars().filter(|c| !c.is_control()).collect::<String>();
+        let user_agent = request
+            .user_agent
+            .chars()
+            .filter(|c| !c.is_control())
+            .collect::<String>();
         let user_agent = &user_agent[..user_agent.floor_char_boundary(MAX_USER_AGENT)];
         let name = request.name.unwrap_or_default();
-        let prefix = if request.for_domain { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
+        let prefix = if request.for_domain {
+            DOMAIN_SESSION_PREFIX
+        } else {
+            SESSION_PREFIX
+        };
         let mut is_repeated = false;
         loop {
             let (checked, Timed { at, value: user }) = self.check_login(&mut presented).await?;
@@ -68,7 +76,10 @@ impl Accounts {
             new.stored.user_agent = Some(user_agent.to_owned()).filter(|it| !it.is_empty());
             let token = new.token.clone();
             let password_hash = checked.credentials.password_hash.clone();
-            let writer = Writer::Login { seen: user.tokens_not_before, password_hash };
+            let writer = Writer::Login {
+                seen: user.tokens_not_before,
+                password_hash,
+            };
             let (store, recorded) = (Arc::clone(&self.store), user.username.clone());
             let insert = move |write| async move { store.insert_token(new, writer, write).await };
             let record = move |write: &Write, session: &OpaqueToken| {
@@ -94,8 +105,16 @@ impl Accounts {
         credential: &str,
         user_id: Option<i64>,
     ) -> Result<(Actor, Vec<OpaqueToken>), AccountError> {
-        let (actor, user, Timed { at, value: mut sessions }) =
-            self.list_tokens(TokenKind::Session, credential, user_id).await?;
+        let (
+            actor,
+            user,
+            Timed {
+                at,
+                value: mut sessions,
+            },
+        ) = self
+            .list_tokens(TokenKind::Session, credential, user_id)
+            .await?;
         for session in &mut sessions {
             let noted = self.store.noted_use(Used::Token, session.id);
             session.last_used_at = session.last_used_at.max(noted);

@@ -27,7 +27,10 @@ use std::{
 use tokio::time::timeout;
 
 const POLICY: Policy = Policy {
-    passwords: PasswordRules { min_length: 4, blocklist: None },
+    passwords: PasswordRules {
+        min_length: 4,
+        blocklist: None,
+    },
     login_failure_limit: 3,
     basic_cache_ttl: Duration::from_mins(5),
     registration_open: true,
@@ -35,10 +38,16 @@ const POLICY: Policy = Policy {
     roles: Roles::BUILT_IN,
     sessions: SESSIONS,
     admins_set_passwords: true,
-    second_factor: SecondFactorPolicy { mode: Mode::Optional, keys: None },
+    second_factor: SecondFactorPolicy {
+        mode: Mode::Optional,
+        keys: None,
+    },
 };
 
-const SESSIONS: SessionLimits = SessionLimits { idle: 43_200, max: 2_592_000 };
+const SESSIONS: SessionLimits = SessionLimits {
+    idle: 43_200,
+    max: 2_592_000,
+};
 
 /// The time of the store at first.
 const NOW: u64 = 1_800_000_000;
@@ -53,8 +62,14 @@ struct App {
 impl App {
     async fn new(policy: Policy) -> Self {
         let app = Self::unseeded(policy, InitialPassword::default());
-        app.accounts.seed_admin(&AdminPassword::Given("sesame".into())).await.expect("seeded");
-        let admin = app.login(ADMIN_USERNAME, "sesame").await.expect("logged in");
+        app.accounts
+            .seed_admin(&AdminPassword::Given("sesame".into()))
+            .await
+            .expect("seeded");
+        let admin = app
+            .login(ADMIN_USERNAME, "sesame")
+            .await
+            .expect("logged in");
         Self { admin, ..app }
     }
 
@@ -62,43 +77,69 @@ impl App {
         let store = Arc::new(MemoryStore::default());
         store.set_time(NOW);
         assert!(token::self_test());
-        let engine = rolegate_bcrypt_lanes::Settings { threads: 1, ..Default::default() };
+        let engine = rolegate_bcrypt_lanes::Settings {
+            threads: 1,
+            ..Default::default()
+        };
         let hasher =
             Hasher::start(4, engine, crate::password::Peppers::default()).expect("started");
         let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
         let tokens = Tokens::new(keyring.expect("long enough"));
         let accounts = Accounts::new(store.clone(), hasher, tokens, policy, initial_password);
-        Self { accounts: accounts.expect("randomness"), store, admin: String::new() }
+        Self {
+            accounts: accounts.expect("randomness"),
+            store,
+            admin: String::new(),
+        }
     }
 
     async fn register(&self, username: &str) -> Result<User, AccountError> {
-        self.accounts.register(username, "sesame".into(), origin(1)).await
+        self.accounts
+            .register(username, "sesame".into(), origin(1))
+            .await
     }
 
     async fn login(&self, username: &str, password: &str) -> Result<String, AccountError> {
-        let login = self.accounts.login(username, password.into(), None, origin(1)).await;
+        let login = self
+            .accounts
+            .login(username, password.into(), None, origin(1))
+            .await;
         login.map(|(token, _)| token.expose_secret().to_owned())
     }
 
     async fn verify(&self, username: &str, password: &str) -> Result<User, AccountError> {
-        let verified = self.accounts.verify_credentials(username, password.into(), origin(1)).await;
+        let verified = self
+            .accounts
+            .verify_credentials(username, password.into(), origin(1))
+            .await;
         verified.map(|(user, _)| user)
     }
 
     async fn authorize(&self, token: &str, roles: &[Role]) -> Result<User, AccountError> {
         let requirement = Requirement::Roles(roles.to_vec());
-        self.accounts.authorize(token, &requirement).await.map(|actor| actor.user)
+        self.accounts
+            .authorize(token, &requirement)
+            .await
+            .map(|actor| actor.user)
     }
 }
 
 fn origin(host: u8) -> CallOrigin {
     let deadline = Instant::now() + Duration::from_mins(1);
-    CallOrigin { client_address: Some([192, 0, 2, host].into()), deadline }
+    CallOrigin {
+        client_address: Some([192, 0, 2, host].into()),
+        deadline,
+    }
 }
 
 fn bearer(token: &str, requirement: Requirement) -> Bearer {
     let access_token = token.to_owned();
-    Bearer { access_token, requirement, client_address: None, from_cookie: false }
+    Bearer {
+        access_token,
+        requirement,
+        client_address: None,
+        from_cookie: false,
+    }
 }
 
 macro_rules! assert_err {
@@ -127,8 +168,14 @@ async fn registered_user_logs_in_with_the_role_user() {
     let ann = app.register("ann").await.expect("registered");
     assert_eq!(ann.role, Role::USER);
     let token = app.login("ann", "sesame").await.expect("logged in");
-    assert_eq!(app.authorize(&token, &[Role::USER]).await.expect("allowed"), ann);
-    assert_err!(app.authorize(&token, &[Role::ADMIN]).await, RoleInsufficient);
+    assert_eq!(
+        app.authorize(&token, &[Role::USER]).await.expect("allowed"),
+        ann
+    );
+    assert_err!(
+        app.authorize(&token, &[Role::ADMIN]).await,
+        RoleInsufficient
+    );
 }
 
 #[tokio::test]
@@ -143,12 +190,24 @@ async fn registration_rejects_taken_and_invalid_names_and_short_passwords() {
 
 #[tokio::test]
 async fn closed_and_limited_registration_is_rejected() {
-    let closed = App::new(Policy { registration_open: false, ..POLICY }).await;
+    let closed = App::new(Policy {
+        registration_open: false,
+        ..POLICY
+    })
+    .await;
     assert_err!(closed.register("ann").await, RegistrationClosed);
-    let limited = App::new(Policy { registration_limit: 1, ..POLICY }).await;
+    let limited = App::new(Policy {
+        registration_limit: 1,
+        ..POLICY
+    })
+    .await;
     limited.register("ann").await.expect("registered");
     assert_err!(limited.register("bob").await, TooManyAttempts);
-    limited.accounts.register("bob", "sesame".into(), origin(2)).await.expect("other address");
+    limited
+        .accounts
+        .register("bob", "sesame".into(), origin(2))
+        .await
+        .expect("other address");
 }
 
 #[tokio::test]
@@ -156,11 +215,20 @@ async fn a_registration_beyond_the_share_of_a_client_waits_for_its_turn() {
     let app = App::new(POLICY).await;
     let mut slots = Vec::new();
     for _ in 0..MAX_LOGINS_PER_CLIENT {
-        slots.push(app.accounts.hasher.admit(origin(1)).await.expect("below its share"));
+        slots.push(
+            app.accounts
+                .hasher
+                .admit(origin(1))
+                .await
+                .expect("below its share"),
+        );
     }
     let mut ann = pin!(app.register("ann"));
     assert!(timeout(Duration::ZERO, &mut ann).await.is_err());
-    app.accounts.register("bob", "sesame".into(), origin(2)).await.expect("of another client");
+    app.accounts
+        .register("bob", "sesame".into(), origin(2))
+        .await
+        .expect("of another client");
     assert!(timeout(Duration::ZERO, &mut ann).await.is_err());
     drop(slots);
     ann.await.expect("registered");
@@ -182,24 +250,36 @@ async fn failed_logins_are_limited_per_username_and_address() {
     for _ in 0..3 {
         assert_err!(app.login("ann", "wrong").await, CredentialsInvalid);
         // A success is refunded.
-        app.login(ADMIN_USERNAME, "sesame").await.expect("logged in");
+        app.login(ADMIN_USERNAME, "sesame")
+            .await
+            .expect("logged in");
     }
     assert_err!(app.login("ann", "sesame").await, TooManyAttempts);
     assert_err!(app.verify("ann", "sesame").await, TooManyAttempts);
-    app.accounts.login("ann", "sesame".into(), None, origin(2)).await.expect("other address");
+    app.accounts
+        .login("ann", "sesame".into(), None, origin(2))
+        .await
+        .expect("other address");
 }
 
 #[tokio::test]
 async fn successes_are_cached_and_no_attempt_but_failures_are_not() {
     let app = App::new(POLICY).await;
-    app.verify(ADMIN_USERNAME, "sesame").await.expect("verified");
+    app.verify(ADMIN_USERNAME, "sesame")
+        .await
+        .expect("verified");
     for _ in 0..3 {
-        assert_err!(app.verify(ADMIN_USERNAME, "wrong").await, CredentialsInvalid);
+        assert_err!(
+            app.verify(ADMIN_USERNAME, "wrong").await,
+            CredentialsInvalid
+        );
     }
     assert_err!(app.verify(ADMIN_USERNAME, "wrong").await, TooManyAttempts);
     assert_err!(app.login(ADMIN_USERNAME, "sesame").await, TooManyAttempts);
     assert_err!(app.verify(ADMIN_USERNAME, "sesame").await, TooManyAttempts);
-    let elsewhere = app.accounts.verify_credentials(ADMIN_USERNAME, "sesame".into(), origin(2));
+    let elsewhere = app
+        .accounts
+        .verify_credentials(ADMIN_USERNAME, "sesame".into(), origin(2));
     elsewhere.await.expect("another client");
 }
 
@@ -209,18 +289,25 @@ async fn changed_password_revokes_tokens_and_cached_credentials() {
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.verify("ann", "sesame").await.expect("verified");
-    let change = app.accounts.change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    let change = app
+        .accounts
+        .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert_err!(app.authorize(&token, &[Role::USER]).await, TokenInvalid);
     assert_err!(app.verify("ann", "sesame").await, CredentialsInvalid);
     let token = app.login("ann", "open!").await.expect("logged in");
-    app.authorize(&token, &[Role::USER]).await.expect("issued after the change");
+    app.authorize(&token, &[Role::USER])
+        .await
+        .expect("issued after the change");
 }
 
 #[tokio::test]
 async fn wrong_current_passwords_count_as_login_failures() {
     let app = App::new(POLICY).await;
-    let change = || app.accounts.change_password(&app.admin, "x".into(), "open!".into(), origin(1));
+    let change = || {
+        app.accounts
+            .change_password(&app.admin, "x".into(), "open!".into(), origin(1))
+    };
     for _ in 0..3 {
         assert_err!(change().await, CurrentPasswordWrong);
     }
@@ -232,9 +319,14 @@ async fn stored_role_decides_for_tokens_issued_before() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let set = app.accounts.set_user_role(&app.admin, ann.id, Some(Role::AUTHOR)).await;
+    let set = app
+        .accounts
+        .set_user_role(&app.admin, ann.id, Some(Role::AUTHOR))
+        .await;
     assert_eq!(set.expect("set").role, Role::AUTHOR);
-    app.authorize(&token, &[Role::AUTHOR]).await.expect("allowed");
+    app.authorize(&token, &[Role::AUTHOR])
+        .await
+        .expect("allowed");
     assert_err!(app.authorize(&token, &[Role::USER]).await, RoleInsufficient);
 }
 
@@ -259,13 +351,22 @@ async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
 async fn deleted_user_is_unknown_to_its_tokens_and_admins_cannot_delete_themselves() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("set");
+    app.store
+        .set_role(None, ann.id, Role::ADMIN, Write::any())
+        .await
+        .expect("set");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let delete = |token, id| app.accounts.delete_user(token, id);
     assert_err!(delete(&token, ann.id).await, UserNotDeletable);
     assert_err!(delete(&token, 1).await, UserNotDeletable);
-    assert_eq!(delete(&app.admin, ann.id).await.expect("deleted").id, ann.id);
-    assert_err!(app.authorize(&token, &[Role::ADMIN]).await, TokenUserNotFound);
+    assert_eq!(
+        delete(&app.admin, ann.id).await.expect("deleted").id,
+        ann.id
+    );
+    assert_err!(
+        app.authorize(&token, &[Role::ADMIN]).await,
+        TokenUserNotFound
+    );
 }
 
 #[tokio::test]
@@ -276,7 +377,10 @@ async fn every_credential_of_a_disabled_user_is_refused_as_if_the_user_did_not_e
     app.verify("ann", "sesame").await.expect("cached");
     let set = |disabled| app.accounts.set_user_disabled(&app.admin, ann.id, disabled);
     assert!(set(true).await.expect("disabled").disabled);
-    assert_err!(app.authorize(&token, &[Role::USER]).await, TokenUserNotFound);
+    assert_err!(
+        app.authorize(&token, &[Role::USER]).await,
+        TokenUserNotFound
+    );
     assert_err!(app.login("ann", "sesame").await, CredentialsInvalid);
     assert_err!(app.verify("ann", "sesame").await, CredentialsInvalid);
     assert!(!set(false).await.expect("enabled").disabled);
@@ -298,7 +402,15 @@ async fn batch_authorizes_each_bearer_by_itself() {
     ]);
     let mut outcomes = outcomes.await.expect("looked up").into_iter();
     assert_err!(outcomes.next().expect("four"), TokenInvalid);
-    assert_eq!(outcomes.next().expect("four").expect("allowed").user.username, ADMIN_USERNAME);
+    assert_eq!(
+        outcomes
+            .next()
+            .expect("four")
+            .expect("allowed")
+            .user
+            .username,
+        ADMIN_USERNAME
+    );
     assert_err!(outcomes.next().expect("four"), RequestInvalid);
     assert_err!(outcomes.next().expect("four"), RoleInsufficient);
 }
@@ -308,7 +420,10 @@ async fn store_outage_is_never_a_decision() {
     let app = App::new(POLICY).await;
     app.verify(ADMIN_USERNAME, "sesame").await.expect("cached");
     app.store.set_down(true);
-    assert_err!(app.authorize(&app.admin, &[Role::ADMIN]).await, StoreUnavailable);
+    assert_err!(
+        app.authorize(&app.admin, &[Role::ADMIN]).await,
+        StoreUnavailable
+    );
     assert_err!(app.verify(ADMIN_USERNAME, "sesame").await, StoreUnavailable);
     assert_err!(app.login(ADMIN_USERNAME, "sesame").await, StoreUnavailable);
 }

@@ -35,9 +35,12 @@ impl Accounts {
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit_registration(origin).await?;
         // Per address, whatever the username; never refunded, because each costs a hash.
-        let attempt = self.registrations.acquire("", origin.client_key(), Instant::now());
+        let attempt = self
+            .registrations
+            .acquire("", origin.client_key(), Instant::now());
         drop(attempt.inspect_err(|_| metrics::limit_exceeded("registration"))?);
-        self.insert_user(None, username, &password, Role::USER, origin).await
+        self.insert_user(None, username, &password, Role::USER, origin)
+            .await
     }
 
     /// Creates a user with a role; the actor must be an admin. Works while registration is disabled,
@@ -60,7 +63,9 @@ impl Accounts {
         self.admins_set_passwords()?;
         let password = self.policy.passwords.check(password)?;
         let role = self.known(role)?;
-        let user = self.insert_user(Some(actor), username, &password, role, origin).await?;
+        let user = self
+            .insert_user(Some(actor), username, &password, role, origin)
+            .await?;
         Ok((user, None))
     }
 
@@ -75,7 +80,12 @@ impl Accounts {
         let expires_at = actor.at.saturating_add(PASSWORD_LINK_SECONDS);
         let (username, password_hash) = (username.to_owned(), NO_PASSWORD.into());
         let link = Some((digest, expires_at));
-        let new = NewUser { username, password_hash, role, link };
+        let new = NewUser {
+            username,
+            password_hash,
+            role,
+            link,
+        };
         let user = self.insert(Some(actor), new).await?;
         Ok((user, Some((token, expires_at))))
     }
@@ -89,7 +99,12 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let password_hash = self.hasher.hash(password, origin).await?;
-        let new = NewUser { username: username.to_owned(), password_hash, role, link: None };
+        let new = NewUser {
+            username: username.to_owned(),
+            password_hash,
+            role,
+            link: None,
+        };
         self.insert(actor, new).await
     }
 
@@ -99,13 +114,18 @@ impl Accounts {
         if new.username == ADMIN_USERNAME {
             return Err(Reason::UsernameTaken.into());
         }
-        let (store, admin) = (Arc::clone(&self.store), actor.as_ref().map(|actor| actor.user.id));
+        let (store, admin) = (
+            Arc::clone(&self.store),
+            actor.as_ref().map(|actor| actor.user.id),
+        );
         let (change, by) = actor.map_or((Change::Registered, By::Owner(None)), |actor| {
             (Change::UserCreated, By::Actor(actor))
         });
         // Hashing takes a while, so the store checks again that the actor is an admin.
         let insert = move |write| async move { store.insert(admin, new, write).await };
-        Ok(Write::new(change, by, None).run(insert, Write::record_user).await?)
+        Ok(Write::new(change, by, None)
+            .run(insert, Write::record_user)
+            .await?)
     }
 
     /// Replaces the role of a user. The contract fixes the order of the checks: the actor's token,
@@ -118,11 +138,15 @@ impl Accounts {
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
         actor.may_change(user_id)?;
-        let change = Change::RoleChanged { from: self.find(user_id).await?.role };
+        let change = Change::RoleChanged {
+            from: self.find(user_id).await?.role,
+        };
         let role = self.known(role)?;
         let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
         let set = move |write| async move { store.set_role(admin, user_id, role, write).await };
-        Ok(Write::by_actor(actor, change, user_id).run(set, Write::record_user).await?)
+        Ok(Write::by_actor(actor, change, user_id)
+            .run(set, Write::record_user)
+            .await?)
     }
 
     /// Disables or enables a user; the actor must be an admin. Every read of the user sees it, so each
@@ -140,7 +164,9 @@ impl Accounts {
         let set =
             move |write| async move { store.set_disabled(admin, user_id, disabled, write).await };
         let change = Change::disabled(disabled);
-        Ok(Write::by_actor(actor, change, user_id).run(set, Write::record_user).await?)
+        Ok(Write::by_actor(actor, change, user_id)
+            .run(set, Write::record_user)
+            .await?)
     }
 
     /// Deletes a user and returns it; the actor must be an admin. Admins cannot delete themselves,
@@ -170,16 +196,24 @@ impl Accounts {
 
     /// Ends the session in a cookie of the sign-in page.
     pub(crate) async fn end_cookie_session(&self, token: &str) -> Result<User, AccountError> {
-        let actor = self.authorize_from(true, token, &Requirement::AnyAuthenticated).await?;
+        let actor = self
+            .authorize_from(true, token, &Requirement::AnyAuthenticated)
+            .await?;
         let session = actor.session_id().ok_or(Reason::TokenInvalid)?;
         self.end_session(actor, session).await
     }
 
     async fn end_session(&self, actor: Actor, session: i64) -> Result<User, AccountError> {
         let user = actor.user.clone();
-        let ended = self.delete_tokens_by(actor, TokenKind::Session, None, Some(session)).await?;
+        let ended = self
+            .delete_tokens_by(actor, TokenKind::Session, None, Some(session))
+            .await?;
         // Another logout was first.
-        if ended.is_empty() { Err(Reason::TokenInvalid.into()) } else { Ok(user) }
+        if ended.is_empty() {
+            Err(Reason::TokenInvalid.into())
+        } else {
+            Ok(user)
+        }
     }
 
     /// Ends the session of the actor. By an access token, or for an admin of the user with this id, revokes
@@ -207,6 +241,7 @@ impl Accounts {
         let write = Write::by_actor(actor, Change::TokensRevoked, id);
         let revoked = write.run(revoke, Write::record_user).await;
         // Another logout was first, or the user was deleted.
-        self.or_reauthorize(revoked, access_token, &requirement, Reason::UserNotFound).await
+        self.or_reauthorize(revoked, access_token, &requirement, Reason::UserNotFound)
+            .await
     }
 }

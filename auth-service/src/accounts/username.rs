@@ -39,7 +39,9 @@ pub(crate) fn check_new_username(text: &str) -> Result<(), AccountError> {
     check_username(text)?;
     // Between emoji, a joiner shows; the zero-width non-joiner never does.
     if text.contains('\u{200c}') || has_invisible(text, is_emoji) {
-        return Err(broken("Username must not contain invisible or unassigned characters."));
+        return Err(broken(
+            "Username must not contain invisible or unassigned characters.",
+        ));
     }
     Ok(())
 }
@@ -98,7 +100,9 @@ mod tests {
             "ad\u{200d}min",
             "👩\u{200c}👩",
         ] {
-            let broken = check_new_username(text).expect_err("a broken rule").to_string();
+            let broken = check_new_username(text)
+                .expect_err("a broken rule")
+                .to_string();
             assert!(broken.contains("invisible"), "{text:?}: {broken}");
             assert!(check_username(text).is_ok(), "{text:?}");
         }

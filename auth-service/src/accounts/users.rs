@@ -25,7 +25,10 @@ pub(crate) struct PageRequest {
     /// Only usernames that start with this, taken literally.
     pub(crate) username_prefix: String,
     /// Only this role; `Some(None)` for an unknown one.
-    #[expect(clippy::option_option, reason = "absent and malformed are not the same")]
+    #[expect(
+        clippy::option_option,
+        reason = "absent and malformed are not the same"
+    )]
     pub(crate) role: Option<Option<Role>>,
     /// Only users who are, or are not, disabled.
     pub(crate) disabled: Option<bool>,
@@ -50,7 +53,13 @@ impl Accounts {
     }
 
     pub(super) async fn find(&self, user_id: i64) -> Result<User, AccountError> {
-        Ok(self.reads.users.get(user_id).await?.value.ok_or(Reason::UserNotFound)?)
+        Ok(self
+            .reads
+            .users
+            .get(user_id)
+            .await?
+            .value
+            .ok_or(Reason::UserNotFound)?)
     }
 
     /// Lists users by ascending id; the actor must be an admin. Also returns the `after` of the next page;
@@ -66,12 +75,26 @@ impl Accounts {
         let _running = is_search.then(|| self.begin_search(admin)).transpose()?;
         let size = filter.limit;
         // One more than the page reveals whether there is a next one.
-        let mut users = self.store.list(&UserFilter { limit: size + 1, ..filter }).await?;
+        let mut users = self
+            .store
+            .list(&UserFilter {
+                limit: size + 1,
+                ..filter
+            })
+            .await?;
         let has_next = end_page(&mut users, size);
-        for ListedUser { user, last_login_at, .. } in &mut users {
+        for ListedUser {
+            user,
+            last_login_at,
+            ..
+        } in &mut users
+        {
             *last_login_at = (*last_login_at).max(self.store.noted_use(Used::Password, user.id));
         }
-        let next_after = users.last().filter(|_| has_next).map(|listed| listed.user.id);
+        let next_after = users
+            .last()
+            .filter(|_| has_next)
+            .map(|listed| listed.user.id);
         Ok((users, next_after))
     }
 
@@ -81,7 +104,11 @@ impl Accounts {
         let (search, last) = (Arc::new(()), searches.entry(admin).or_default());
         if last.strong_count() > 0 {
             let (reason, retry_after) = (Reason::Overloaded, Duration::from_secs(1));
-            return Err(AccountError::Later { reason, retry_after, scope: None });
+            return Err(AccountError::Later {
+                reason,
+                retry_after,
+                scope: None,
+            });
         }
         *last = Arc::downgrade(&search);
         Ok(search)
@@ -95,7 +122,8 @@ impl Accounts {
         mut ids: Vec<i64>,
     ) -> Result<Vec<User>, AccountError> {
         if let Some(actor) = actor {
-            self.authorize(actor, &Requirement::AnyAuthenticated).await?;
+            self.authorize(actor, &Requirement::AnyAuthenticated)
+                .await?;
         }
         if ids.len() > MAX_USERNAME_BATCH {
             return Err(AccountError::request("ids must be at most 256"));
@@ -120,7 +148,13 @@ impl Accounts {
         if request.after < 0 {
             return Err(AccountError::request("after must not be negative"));
         }
-        let PageRequest { after, username_prefix, disabled, search, .. } = request;
+        let PageRequest {
+            after,
+            username_prefix,
+            disabled,
+            search,
+            ..
+        } = request;
         for text in [&username_prefix, &search] {
             if text.len() > username::MAX_LENGTH {
                 return Err(username::LENGTH);
@@ -131,7 +165,14 @@ impl Accounts {
         }
         let role = request.role.map(|role| self.known(role)).transpose()?;
         let limit = size.into();
-        Ok(UserFilter { after, limit, username_prefix, role, disabled, search })
+        Ok(UserFilter {
+            after,
+            limit,
+            username_prefix,
+            role,
+            disabled,
+            search,
+        })
     }
 }
 

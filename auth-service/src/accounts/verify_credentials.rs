@@ -37,7 +37,8 @@ impl Accounts {
         let hash = active.map(|stored| stored.password_hash.expose_secret());
         let key = presented.password.as_ref().map(|password| {
             let password = password.secret().expose_secret();
-            self.cache.key(username, hash, password, origin.client_key())
+            self.cache
+                .key(username, hash, password, origin.client_key())
         });
         // Basic has no second step: users with a second factor are checked at the same cost, then refused.
         let cached = active.filter(|stored| !stored.user.second_factor);
@@ -66,19 +67,33 @@ impl Accounts {
         let is_allowed = |(username, _, origin): &BasicCheck| {
             check_username(username).is_ok() && !self.logins.is_full(username, origin.client_key())
         };
-        let checks: Vec<_> = checks.into_iter().map(|check| check.filter(is_allowed)).collect();
-        let usernames = checks.iter().flatten().map(|(username, ..)| username.clone()).collect();
+        let checks: Vec<_> = checks
+            .into_iter()
+            .map(|check| check.filter(is_allowed))
+            .collect();
+        let usernames = checks
+            .iter()
+            .flatten()
+            .map(|(username, ..)| username.clone())
+            .collect();
         let stored = self.reads.credentials.get_all(usernames).await?.value;
         let recall = |check: Option<BasicCheck>| {
             let (username, password, origin) = check?;
-            let stored = stored.get(&username).and_then(|stored| stored.as_ref().ok());
+            let stored = stored
+                .get(&username)
+                .and_then(|stored| stored.as_ref().ok());
             let active = stored.filter(|stored| !stored.user.disabled);
             // For an unknown name too: it costs as much as another.
             let hash = active.map(|stored| stored.password_hash.expose_secret());
             let client = origin.client_key();
-            let key = self.cache.key(&username, hash, password.expose_secret(), client);
+            let key = self
+                .cache
+                .key(&username, hash, password.expose_secret(), client);
             let is_hit = self.cache.is_audited(&key, origin.deadline);
-            let mut user = active.filter(|it| is_hit && !it.user.second_factor)?.user.clone();
+            let mut user = active
+                .filter(|it| is_hit && !it.user.second_factor)?
+                .user
+                .clone();
             metrics::BASIC_CACHE_HITS.inc();
             let withheld_role = self.take_withheld_role(&mut user);
             Some((user, withheld_role))
@@ -101,7 +116,10 @@ impl Accounts {
             Some(key) => self.cache.single_flight(key, check).await?,
             None => check.await?,
         };
-        let user = stored.filter(|_| is_match).ok_or(Reason::CredentialsInvalid)?.user;
+        let user = stored
+            .filter(|_| is_match)
+            .ok_or(Reason::CredentialsInvalid)?
+            .user;
         self.second_step(&user, presented).await?;
         if let Some(key) = key {
             self.cache.insert(key, presented.origin.deadline);

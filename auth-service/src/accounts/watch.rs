@@ -58,7 +58,12 @@ struct Place(Arc<Watches>, String);
 impl Watches {
     pub(super) fn new() -> Self {
         let (of_callers, snapshots) = (Mutex::default(), Semaphore::new(MAX_SNAPSHOTS));
-        Self { changed: watch::Sender::new(0), of_callers, snapshots, end: Shutdown::new() }
+        Self {
+            changed: watch::Sender::new(0),
+            of_callers,
+            snapshots,
+            end: Shutdown::new(),
+        }
     }
 
     fn place(self: &Arc<Self>, caller: String) -> Option<Place> {
@@ -100,7 +105,11 @@ impl Accounts {
         let caller = self.check_watcher(&watcher).await?;
         let busy = || {
             let (reason, retry_after) = (Reason::Overloaded, Duration::from_secs(10));
-            AccountError::Later { reason, retry_after, scope: None }
+            AccountError::Later {
+                reason,
+                retry_after,
+                scope: None,
+            }
         };
         let place = self.watches.place(caller).ok_or_else(busy)?;
         if let Some(from) = from {
@@ -113,7 +122,11 @@ impl Accounts {
         let (accounts, end) = (self.clone(), self.watches.end.stopping());
         tokio::spawn(async move {
             let _place = place;
-            let stream = WatchStream { accounts, watcher, items: items.clone() };
+            let stream = WatchStream {
+                accounts,
+                watcher,
+                items: items.clone(),
+            };
             tokio::select! {
                 () = end => {}
                 () = items.closed() => {}

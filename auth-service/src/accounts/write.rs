@@ -46,7 +46,10 @@ impl Write {
 impl Actor {
     /// The user as the writer of a change to themselves, who must still be as they were read.
     pub(super) fn as_owner(&self) -> Writer {
-        Writer::Owner { seen: self.user.tokens_not_before, session: self.session_id() }
+        Writer::Owner {
+            seen: self.user.tokens_not_before,
+            session: self.session_id(),
+        }
     }
 }
 

@@ -22,10 +22,18 @@ static UNKNOWN_ROWS: LogOnce<(Option<IpAddr>, &str)> = LogOnce::at_most(60, MINU
 
 /// Records a right password; the row, if one is due. `method` is what it was checked for.
 pub(crate) fn login_ok(user: &User, method: &'static str) -> Option<Entry> {
-    let details = Details { method: Some(method), ..Details::default() };
-    let entry = Entry { by_owner: true, ..Entry::now("login_ok", Some(user), details) };
+    let details = Details {
+        method: Some(method),
+        ..Details::default()
+    };
+    let entry = Entry {
+        by_owner: true,
+        ..Entry::now("login_ok", Some(user), details)
+    };
     entry.log();
-    LOGIN_ROWS.is_due((user.id, entry.client_address, method)).then_some(entry)
+    LOGIN_ROWS
+        .is_due((user.id, entry.client_address, method))
+        .then_some(entry)
 }
 
 /// Records a password that was wrong or not checked; the row, if one is due.
@@ -34,7 +42,11 @@ pub(crate) fn login_failed(
     method: &'static str,
     reason: &'static str,
 ) -> Option<Entry> {
-    let details = Details { method: Some(method), reason: Some(reason), ..Details::default() };
+    let details = Details {
+        method: Some(method),
+        reason: Some(reason),
+        ..Details::default()
+    };
     refused(Entry::now("login_failed", user, details), reason)
 }
 
@@ -51,7 +63,10 @@ fn refused(entry: Entry, reason: &'static str) -> Option<Entry> {
 /// Records the use of a good key, in the log only.
 pub(crate) fn api_key_used(key: &TokenBearer) {
     if KEY_USES.is_due((key.token_id, RequestContext::client_address())) {
-        let details = Details { key_id: Some(key.token_id), ..Details::default() };
+        let details = Details {
+            key_id: Some(key.token_id),
+            ..Details::default()
+        };
         Entry::now("api_key_used", Some(&key.user), details).log();
     }
 }
@@ -70,8 +85,14 @@ pub(crate) fn api_key_refused(key: Option<&TokenBearer>) -> Option<Entry> {
         Some(_) => "expired",
     };
     let key_id = key.map(|key| key.token_id);
-    let details = Details { key_id, reason: Some(reason), ..Details::default() };
-    is_due.then(|| Entry::now("api_key_refused", user, details)).and_then(|it| refused(it, reason))
+    let details = Details {
+        key_id,
+        reason: Some(reason),
+        ..Details::default()
+    };
+    is_due
+        .then(|| Entry::now("api_key_refused", user, details))
+        .and_then(|it| refused(it, reason))
 }
 
 /// Records in the log that a proxy was told to refuse a request of this user, and why. `route` is host and path,
@@ -85,5 +106,13 @@ pub(crate) fn access_denied(
 ) {
     let reason = reason.as_str();
     let (actor_id, actor) = (actor.id, &*actor.username);
-    audit_line!("access_denied", actor_id, actor, method, route, required_roles, reason);
+    audit_line!(
+        "access_denied",
+        actor_id,
+        actor,
+        method,
+        route,
+        required_roles,
+        reason
+    );
 }

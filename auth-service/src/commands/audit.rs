@@ -82,14 +82,31 @@ pub fn run(
 
 /// A line for each row; names are quoted, and what is invisible in them is escaped.
 async fn list(operator: &Operator, arguments: ListArguments) -> Result<(), Failure> {
-    let ListArguments { user_id, actor_id, event, limit } = arguments;
-    let filter = AuditFilter { user_id, actor_id, event, before: None, limit };
+    let ListArguments {
+        user_id,
+        actor_id,
+        event,
+        limit,
+    } = arguments;
+    let filter = AuditFilter {
+        user_id,
+        actor_id,
+        event,
+        before: None,
+        limit,
+    };
     for row in operator.store.audit(&filter).await? {
         let person = |id: Option<i64>, name: &Option<String>| {
-            let name = name.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
+            let name = name
+                .as_ref()
+                .map(|name| format!(" {name:?}"))
+                .unwrap_or_default();
             id.map_or_else(|| "-".to_owned(), |id| format!("{id}{name}"))
         };
-        let (user, actor) = (person(row.user_id, &row.username), person(row.actor_id, &row.actor));
+        let (user, actor) = (
+            person(row.user_id, &row.username),
+            person(row.actor_id, &row.actor),
+        );
         let address = row.client_address.as_deref().unwrap_or("-");
         let (revision, event, details) = (row.revision, &row.event, &row.details);
         print(&format!(
@@ -104,7 +121,9 @@ async fn export(mut record: SealedRecord) -> Result<(), Failure> {
     let (mut last, mut lines) = (record.oldest_seal().await?.0.revision, io::stdout().lock());
     loop {
         let (seals, rows) = record.next(last).await?;
-        let Some(seal) = seals.last() else { return Ok(()) };
+        let Some(seal) = seals.last() else {
+            return Ok(());
+        };
         last = seal.revision;
         for row in rows {
             serde_json::to_writer(&mut lines, &line(&row)?)?;

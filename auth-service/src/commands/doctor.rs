@@ -18,17 +18,25 @@ pub fn check_settings(
     match keys {
         Some(keys) => {
             let ring = keys.and_then(|keys| keys.read());
-            doctor.report("keys", ring.map(|ring| format!("{} accepted", ring.kids().count())));
+            doctor.report(
+                "keys",
+                ring.map(|ring| format!("{} accepted", ring.kids().count())),
+            );
         }
         None => doctor.ok("keys", "there is none yet; the first start generates it"),
     }
     let peppers = service.peppers();
-    doctor.report("pepper", peppers.map(|peppers| format!("{} given", peppers.count())));
-    let factors = service.second_factors().map(|policy| match (policy.mode, policy.keys) {
-        (Mode::Off, _) => "off",
-        (_, None) => "nobody can turn one on without SECOND_FACTOR_KEY",
-        (_, Some(_)) => "users can turn one on",
-    });
+    doctor.report(
+        "pepper",
+        peppers.map(|peppers| format!("{} given", peppers.count())),
+    );
+    let factors = service
+        .second_factors()
+        .map(|policy| match (policy.mode, policy.keys) {
+            (Mode::Off, _) => "off",
+            (_, None) => "nobody can turn one on without SECOND_FACTOR_KEY",
+            (_, Some(_)) => "users can turn one on",
+        });
     doctor.report("factors", factors);
     if let Err(error) = service.sessions() {
         doctor.fail("sessions", error);
@@ -36,16 +44,30 @@ pub fn check_settings(
     if let Err(error) = service.sign_in.read() {
         doctor.fail("sign-in", error);
     }
-    let blocked = service.password_rules().map(|rules| rules.blocklist.map_or(0, |it| it.count()));
-    doctor.report("blocklist", blocked.map(|count| format!("{count} passwords refused")));
+    let blocked = service
+        .password_rules()
+        .map(|rules| rules.blocklist.map_or(0, |it| it.count()));
+    doctor.report(
+        "blocklist",
+        blocked.map(|count| format!("{count} passwords refused")),
+    );
     doctor.file_modes(&[
         ("SIGNING_SECRET_FILE", &service.signing_secret_file),
-        ("SIGNING_SECRETS_ACCEPTED_FILE", &service.signing_secrets_accepted_file),
+        (
+            "SIGNING_SECRETS_ACCEPTED_FILE",
+            &service.signing_secrets_accepted_file,
+        ),
         ("SECOND_FACTOR_KEY_FILE", &service.second_factor_key_file),
-        ("SECOND_FACTOR_KEYS_ACCEPTED_FILE", &service.second_factor_keys_accepted_file),
+        (
+            "SECOND_FACTOR_KEYS_ACCEPTED_FILE",
+            &service.second_factor_keys_accepted_file,
+        ),
         ("PASSWORD_PEPPER_FILE", &service.password_pepper_file),
         ("AUTH_TLS_KEY_FILE", &service.auth_tls_key_file),
-        ("DEFAULT_ADMIN_PASSWORD_FILE", &service.default_admin_password_file),
+        (
+            "DEFAULT_ADMIN_PASSWORD_FILE",
+            &service.default_admin_password_file,
+        ),
     ]);
 }
 
@@ -62,7 +84,9 @@ pub async fn check_users(
         Err(error) => return doctor.fail(step, error),
     };
     let inspected = store::inspect(&database).await;
-    let Some(found) = check_database(doctor, step, &database, inspected) else { return };
+    let Some(found) = check_database(doctor, step, &database, inspected) else {
+        return;
+    };
     if let Some(locked_out @ 1..) = found.count {
         doctor.fail(
             "logins",
@@ -82,6 +106,9 @@ pub async fn check_users(
             "admin",
             "DEFAULT_ADMIN_PASSWORD: is required, because the user admin does not exist yet",
         ),
-        Ok(_) => doctor.ok("admin", "there is no user admin yet; the first start creates it"),
+        Ok(_) => doctor.ok(
+            "admin",
+            "there is no user admin yet; the first start creates it",
+        ),
     }
 }

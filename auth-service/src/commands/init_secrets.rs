@@ -46,16 +46,26 @@ const DATABASE_PASSWORD: &str = "database-password";
 /// Creates missing secrets and checks existing ones. Prints names, never contents.
 pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Failure> {
     // First, so that an invalid argument does not leave an incomplete set of secrets behind.
-    let postgres = arguments.postgres.as_deref().map(parse_postgres).transpose()?;
+    let postgres = arguments
+        .postgres
+        .as_deref()
+        .map(parse_postgres)
+        .transpose()?;
     let folder = SecretFolder::open("DIRECTORY", &arguments.directory)?;
     if let Some(step) = arguments.rotate {
         return Ok(rotation::run(&folder, step)?);
     }
     let copies = arguments.database_secrets.as_deref();
-    let copies = copies.map(|path| SecretFolder::open("--database-secrets", path)).transpose()?;
+    let copies = copies
+        .map(|path| SecretFolder::open("--database-secrets", path))
+        .transpose()?;
     // The first folder may be lost alone.
-    let kept = copies.as_ref().filter(|copies| copies.has(DATABASE_PASSWORD));
-    let kept = kept.map(|copies| copies.read(DATABASE_PASSWORD)).transpose()?;
+    let kept = copies
+        .as_ref()
+        .filter(|copies| copies.has(DATABASE_PASSWORD));
+    let kept = kept
+        .map(|copies| copies.read(DATABASE_PASSWORD))
+        .transpose()?;
     if let Some(directory) = &arguments.database_directory
         && kept.is_none()
     {
@@ -104,7 +114,11 @@ fn parse_postgres(target: &str) -> Result<Url, SettingError> {
     let is_complete = !url.username().is_empty() && url.has_host() && url.path().len() > 1;
     let has_more = url.password().is_some() || url.query().is_some() || url.fragment().is_some();
     let is_supported = DatabaseTarget::parse(&SecretString::from(url.as_str())).is_ok();
-    if is_complete && !has_more && is_supported { Ok(url) } else { Err(invalid()) }
+    if is_complete && !has_more && is_supported {
+        Ok(url)
+    } else {
+        Err(invalid())
+    }
 }
 
 #[cfg(test)]
@@ -137,7 +151,10 @@ mod tests {
             "postgres://me@db/x",
         ] {
             let error = parse_postgres(target).expect_err(target);
-            assert_eq!(error.to_string(), "--postgres: must be user@host:port/database");
+            assert_eq!(
+                error.to_string(),
+                "--postgres: must be user@host:port/database"
+            );
         }
     }
 }

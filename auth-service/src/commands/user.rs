@@ -120,12 +120,20 @@ pub fn run(
             UserCommand::CreateKey(new) => new.role.as_ref(),
             _ => None,
         };
-        let role = role.map(|name| roles.named(name).ok_or_else(unknown)).transpose()?;
+        let role = role
+            .map(|name| roles.named(name).ok_or_else(unknown))
+            .transpose()?;
         let role_of_user = role.unwrap_or(Role::USER);
         let operator = Operator::connect(database?, roles.clone()).await?;
         let outcome = match command {
-            UserCommand::Create { username, new_password_file, .. } => {
-                operator.create(&username, role_of_user, new_password_file, settings).await
+            UserCommand::Create {
+                username,
+                new_password_file,
+                ..
+            } => {
+                operator
+                    .create(&username, role_of_user, new_password_file, settings)
+                    .await
             }
             UserCommand::List { role } => operator.list(role).await,
             UserCommand::Show(Name { username }) => operator.show(&username).await,
@@ -135,11 +143,18 @@ pub fn run(
             UserCommand::SetRole { username, .. } => {
                 operator.set_role(&username, role_of_user).await
             }
-            UserCommand::ResetPassword { username, new_password_file } => {
-                operator.reset_password(&username, new_password_file, settings).await
+            UserCommand::ResetPassword {
+                username,
+                new_password_file,
+            } => {
+                operator
+                    .reset_password(&username, new_password_file, settings)
+                    .await
             }
             UserCommand::PasswordLink(Name { username }) => {
-                operator.password_link(&username, &settings.sign_in.sign_in_url).await
+                operator
+                    .password_link(&username, &settings.sign_in.sign_in_url)
+                    .await
             }
             UserCommand::RemoveSecondFactor(Name { username }) => {
                 operator.remove_second_factor(&username).await

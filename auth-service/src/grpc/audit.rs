@@ -16,8 +16,22 @@ use tonic::{Request, Response, Status};
 
 impl From<wire::ListAuditRequest> for AuditRequest {
     fn from(request: wire::ListAuditRequest) -> Self {
-        let wire::ListAuditRequest { user_id, actor_id, event, after, page_size, own } = request;
-        Self { user_id, actor_id, event, after, size: page_size, own }
+        let wire::ListAuditRequest {
+            user_id,
+            actor_id,
+            event,
+            after,
+            page_size,
+            own,
+        } = request;
+        Self {
+            user_id,
+            actor_id,
+            event,
+            after,
+            size: page_size,
+            own,
+        }
     }
 }
 
@@ -42,7 +56,10 @@ impl From<AuditRow> for wire::AuditEntry {
 
 pub(super) fn page((rows, next_after): (Vec<AuditRow>, Option<i64>)) -> wire::ListAuditResponse {
     let entries = rows.into_iter().map(Into::into).collect();
-    wire::ListAuditResponse { entries, next_after }
+    wire::ListAuditResponse {
+        entries,
+        next_after,
+    }
 }
 
 impl From<WatchItem> for wire::WatchUsersResponse {
@@ -77,7 +94,10 @@ impl AuthGrpc {
         request: Request<wire::ListAuditRequest>,
     ) -> RpcResult<wire::ListAuditResponse> {
         let (metadata, _, message) = request.into_parts();
-        let found = self.accounts.list_audit(actor::token(&metadata), message.into()).await?;
+        let found = self
+            .accounts
+            .list_audit(actor::token(&metadata), message.into())
+            .await?;
         Ok(Response::new(page(found)))
     }
 
@@ -86,7 +106,10 @@ impl AuthGrpc {
         request: Request<wire::WatchUsersRequest>,
     ) -> RpcResult<UserChanges> {
         let watcher = self.watcher(&request);
-        let items = self.accounts.watch_users(watcher, request.get_ref().from_revision).await?;
+        let items = self
+            .accounts
+            .watch_users(watcher, request.get_ref().from_revision)
+            .await?;
         Ok(Response::new(UserChanges::new(items)))
     }
 }
@@ -104,7 +127,9 @@ impl Stream for UserChanges {
     type Item = Result<wire::WatchUsersResponse, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Some(items) = &mut self.0 else { return Poll::Ready(None) };
+        let Some(items) = &mut self.0 else {
+            return Poll::Ready(None);
+        };
         let item = ready!(items.poll_recv(cx));
         Poll::Ready(Some(match item {
             Some(Ok(item)) => Ok(item.into()),

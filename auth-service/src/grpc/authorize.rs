@@ -28,10 +28,15 @@ fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountErro
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),
         Some(WireRequirement::AnyAuthenticated(_)) => Ok(Requirement::AnyAuthenticated),
-        Some(WireRequirement::Roles(AllowedRoles { roles: allowed, role_names })) => {
+        Some(WireRequirement::Roles(AllowedRoles {
+            roles: allowed,
+            role_names,
+        })) => {
             let numbers = allowed.iter().map(|&number| Role::from_message("", number));
             let roles = if role_names.is_empty() {
-                numbers.collect::<Result<_, _>>().map_err(|_| invalid(MALFORMED))
+                numbers
+                    .collect::<Result<_, _>>()
+                    .map_err(|_| invalid(MALFORMED))
             } else {
                 roles(&role_names)
             }?;
@@ -44,7 +49,10 @@ fn requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountErro
 }
 
 pub(super) fn roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
-    let roles = names.iter().map(|name| name.parse()).collect::<Result<_, _>>();
+    let roles = names
+        .iter()
+        .map(|name| name.parse())
+        .collect::<Result<_, _>>();
     roles.map_err(|_| AccountError::request(MALFORMED))
 }
 
@@ -58,8 +66,17 @@ impl AuthGrpc {
         let address = item.client_address.and_then(|address| address.parse().ok());
         let client_address = address.filter(|_| is_trusted_caller(call, &self.trusted));
         let requirement = requirement(item.requirement)?;
-        let AuthorizeRequest { access_token, from_cookie, .. } = item;
-        Ok(Bearer { access_token, requirement, client_address, from_cookie })
+        let AuthorizeRequest {
+            access_token,
+            from_cookie,
+            ..
+        } = item;
+        Ok(Bearer {
+            access_token,
+            requirement,
+            client_address,
+            from_cookie,
+        })
     }
 
     /// The outcomes of the items of a batch, in their order.
@@ -71,7 +88,10 @@ impl AuthGrpc {
         if items.len() > MAX_AUTHORIZE_BATCH {
             return Err(AccountError::request("a batch has at most 256 items"));
         }
-        let bearers = items.into_iter().map(|item| self.bearer(item, call)).collect();
+        let bearers = items
+            .into_iter()
+            .map(|item| self.bearer(item, call))
+            .collect();
         let outcomes = self.accounts.authorize_batch(bearers).await?;
         let outcomes = outcomes
             .into_iter()
@@ -81,7 +101,9 @@ impl AuthGrpc {
                 Ok(user) => Outcome::User(user.into()),
                 Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
             })
-            .map(|outcome| AuthorizeOutcome { outcome: Some(outcome) })
+            .map(|outcome| AuthorizeOutcome {
+                outcome: Some(outcome),
+            })
             .collect();
         Ok(BatchAuthorizeResponse { outcomes })
     }
@@ -104,16 +126,24 @@ impl AuthGrpc {
             self.accounts.expect_known(&roles).ok()?;
             let reported = item.client_address.and_then(|address| address.parse().ok());
             let client_address = reported.or(origin.client_address);
-            let origin = CallOrigin { client_address, ..origin };
+            let origin = CallOrigin {
+                client_address,
+                ..origin
+            };
             Some((item.username, item.password.into(), origin))
         };
-        let recalled = self.accounts.recall(items.into_iter().map(check).collect()).await?;
+        let recalled = self
+            .accounts
+            .recall(items.into_iter().map(check).collect())
+            .await?;
         let outcome = |(user, unknown_role)| {
             metrics::login("basic", None);
             decided(user, unknown_role)
         };
         let outcomes = recalled.into_iter().map(|user| user.map(outcome));
-        let outcomes = outcomes.map(|user| VerifyCredentialsResponse { user }).collect();
+        let outcomes = outcomes
+            .map(|user| VerifyCredentialsResponse { user })
+            .collect();
         Ok(BatchVerifyCredentialsResponse { outcomes })
     }
 
@@ -123,8 +153,16 @@ impl AuthGrpc {
     ) -> RpcResult<wire::AuthorizeResponse> {
         let (_, call, item) = request.into_parts();
         let bearer = self.bearer(item, &call)?;
-        let Bearer { access_token, requirement, client_address, from_cookie } = &bearer;
-        let authorize = || self.accounts.authorize_from(*from_cookie, access_token, requirement);
+        let Bearer {
+            access_token,
+            requirement,
+            client_address,
+            from_cookie,
+        } = &bearer;
+        let authorize = || {
+            self.accounts
+                .authorize_from(*from_cookie, access_token, requirement)
+        };
         let outcome = match *client_address {
             // Boxed, so that decisions about tokens are no larger.
             address @ Some(_) => {
@@ -133,7 +171,9 @@ impl AuthGrpc {
             None => authorize().await,
         };
         metrics::authorization(outcome.as_ref().err().map(AccountError::reason));
-        Ok(Response::new(wire::AuthorizeResponse { user: Some(outcome?.into()) }))
+        Ok(Response::new(wire::AuthorizeResponse {
+            user: Some(outcome?.into()),
+        }))
     }
 
     pub(super) async fn batch_authorize(
@@ -148,7 +188,10 @@ impl AuthGrpc {
         &self,
         request: Request<wire::GetCurrentUserRequest>,
     ) -> RpcResult<wire::GetCurrentUserResponse> {
-        let (token, any) = (actor::token(request.metadata()), Requirement::AnyAuthenticated);
+        let (token, any) = (
+            actor::token(request.metadata()),
+            Requirement::AnyAuthenticated,
+        );
         let actor = self.accounts.authorize(token, &any).await?;
         Ok(Response::new(actor.into()))
     }
@@ -165,14 +208,31 @@ mod tests {
     #[test]
     fn missing_empty_and_unknown_roles_are_rejected() {
         for roles in [vec![], vec![0], vec![2, 0], vec![4], vec![-1]] {
-            let allowed = AllowedRoles { roles: roles.clone(), ..AllowedRoles::default() };
-            assert!(requirement(Some(WireRequirement::Roles(allowed))).is_err(), "{roles:?}");
+            let allowed = AllowedRoles {
+                roles: roles.clone(),
+                ..AllowedRoles::default()
+            };
+            assert!(
+                requirement(Some(WireRequirement::Roles(allowed))).is_err(),
+                "{roles:?}"
+            );
         }
-        for names in [vec![""], vec!["author", ""], vec!["Admin"], vec!["author,admin"]] {
+        for names in [
+            vec![""],
+            vec!["author", ""],
+            vec!["Admin"],
+            vec!["author,admin"],
+        ] {
             let role_names = names.iter().map(ToString::to_string).collect();
             // The numbers of the version before do not make up for a name.
-            let allowed = AllowedRoles { roles: vec![3], role_names };
-            assert!(requirement(Some(WireRequirement::Roles(allowed))).is_err(), "{names:?}");
+            let allowed = AllowedRoles {
+                roles: vec![3],
+                role_names,
+            };
+            assert!(
+                requirement(Some(WireRequirement::Roles(allowed))).is_err(),
+                "{names:?}"
+            );
         }
         assert!(requirement(None).is_err());
     }
@@ -180,13 +240,25 @@ mod tests {
     #[test]
     fn valid_requirements_are_converted() {
         let any = WireRequirement::AnyAuthenticated(AnyAuthenticated {});
-        assert_eq!(requirement(Some(any)).expect("valid"), Requirement::AnyAuthenticated);
+        assert_eq!(
+            requirement(Some(any)).expect("valid"),
+            Requirement::AnyAuthenticated
+        );
         let named = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         let editor = "editor".parse().expect("a role");
         for (allowed, expected) in [
-            (AllowedRoles { roles: vec![2, 3], role_names: vec![] }, [Role::AUTHOR, Role::ADMIN]),
             (
-                AllowedRoles { roles: vec![3], role_names: named(&["editor", "admin"]) },
+                AllowedRoles {
+                    roles: vec![2, 3],
+                    role_names: vec![],
+                },
+                [Role::AUTHOR, Role::ADMIN],
+            ),
+            (
+                AllowedRoles {
+                    roles: vec![3],
+                    role_names: named(&["editor", "admin"]),
+                },
                 [editor, Role::ADMIN],
             ),
         ] {

@@ -14,10 +14,15 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The client address is that of the request context, which `rolegate_grpc_server` sets.
 pub(super) fn origin_of<M>(request: &Request<M>) -> CallOrigin {
-    let time = timeout(request.metadata()).unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT);
+    let time = timeout(request.metadata())
+        .unwrap_or(DEFAULT_TIMEOUT)
+        .min(MAX_TIMEOUT);
     let time = time.saturating_sub((time / 10).min(MAX_RESPONSE_RESERVE));
     let client_address = RequestContext::client_address();
-    CallOrigin { client_address, deadline: Instant::now() + time }
+    CallOrigin {
+        client_address,
+        deadline: Instant::now() + time,
+    }
 }
 
 /// `grpc-timeout`: at most eight digits and a unit (gRPC over HTTP/2, Requests).
@@ -53,11 +58,24 @@ mod tests {
             ("5S", Duration::from_secs(5)),
             ("99999999H", Duration::from_hours(99_999_999)),
         ] {
-            request.metadata_mut().insert("grpc-timeout", MetadataValue::from_static(text));
+            request
+                .metadata_mut()
+                .insert("grpc-timeout", MetadataValue::from_static(text));
             assert_eq!(timeout(request.metadata()), Some(time), "{text}");
         }
-        for text in ["", "S", "5", "5x", "-5S", "+5S", "123456789S", "99999999999S"] {
-            request.metadata_mut().insert("grpc-timeout", MetadataValue::from_static(text));
+        for text in [
+            "",
+            "S",
+            "5",
+            "5x",
+            "-5S",
+            "+5S",
+            "123456789S",
+            "99999999999S",
+        ] {
+            request
+                .metadata_mut()
+                .insert("grpc-timeout", MetadataValue::from_static(text));
             assert_eq!(timeout(request.metadata()), None, "{text}");
         }
         let left = origin_of(&request).deadline - Instant::now();

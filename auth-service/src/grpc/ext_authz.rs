@@ -53,7 +53,10 @@ impl Check for AuthGrpc {
         let attributes = request.into_inner().attributes.unwrap_or_default();
         // The client address is that of Envoy's client, if Envoy is trusted to report it.
         let origin = match request::source_address(&attributes) {
-            Some(address) if is_trusted => CallOrigin { client_address: Some(address), ..origin },
+            Some(address) if is_trusted => CallOrigin {
+                client_address: Some(address),
+                ..origin
+            },
             Some(_) => {
                 IGNORED.ignore(origin.client_address);
                 origin
@@ -97,7 +100,9 @@ impl AuthGrpc {
                 counted(bearer, &requirement)?
             }
             Some(Authorization::Basic { username, password }) => {
-                let verify = self.accounts.verify_credentials(&username, password, origin);
+                let verify = self
+                    .accounts
+                    .verify_credentials(&username, password, origin);
                 let verified = Box::pin(RequestContext::with_client_address(client, verify)).await;
                 metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
                 verified?

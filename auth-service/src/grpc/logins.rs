@@ -13,8 +13,13 @@ impl AuthGrpc {
     ) -> RpcResult<wire::RegisterResponse> {
         let origin = origin_of(&request);
         let wire::RegisterRequest { username, password } = request.into_inner();
-        let user = self.accounts.register(&username, password.into(), origin).await?;
-        Ok(Response::new(wire::RegisterResponse { user: Some(user.into()) }))
+        let user = self
+            .accounts
+            .register(&username, password.into(), origin)
+            .await?;
+        Ok(Response::new(wire::RegisterResponse {
+            user: Some(user.into()),
+        }))
     }
 
     pub(super) async fn login(
@@ -22,13 +27,20 @@ impl AuthGrpc {
         request: Request<wire::LoginRequest>,
     ) -> RpcResult<wire::LoginResponse> {
         let origin = origin_of(&request);
-        let wire::LoginRequest { username, password, otp } = request.into_inner();
+        let wire::LoginRequest {
+            username,
+            password,
+            otp,
+        } = request.into_inner();
         let (password, otp) = (password.into(), otp.as_deref());
         let outcome = self.accounts.login(&username, password, otp, origin).await;
         metrics::login("login", outcome.as_ref().err().map(AccountError::reason));
         let (token, user) = outcome?;
         let access_token = token.expose_secret().to_owned();
-        Ok(Response::new(wire::LoginResponse { access_token, user: Some(user.into()) }))
+        Ok(Response::new(wire::LoginResponse {
+            access_token,
+            user: Some(user.into()),
+        }))
     }
 
     pub(super) async fn verify_credentials(
@@ -36,9 +48,16 @@ impl AuthGrpc {
         request: Request<wire::VerifyCredentialsRequest>,
     ) -> RpcResult<wire::VerifyCredentialsResponse> {
         let origin = origin_of(&request);
-        let wire::VerifyCredentialsRequest { username, password, role_names, .. } =
-            request.into_inner();
-        let outcome = self.accounts.verify_credentials(&username, password.into(), origin).await;
+        let wire::VerifyCredentialsRequest {
+            username,
+            password,
+            role_names,
+            ..
+        } = request.into_inner();
+        let outcome = self
+            .accounts
+            .verify_credentials(&username, password.into(), origin)
+            .await;
         metrics::login("basic", outcome.as_ref().err().map(AccountError::reason));
         let (user, unknown_role) = outcome?;
         self.accounts.expect_known(&roles(&role_names)?)?;

@@ -13,9 +13,22 @@ use tonic::Status;
 
 impl From<User> for auth_v1::User {
     fn from(user: User) -> Self {
-        let User { id, username, role, disabled, .. } = user;
+        let User {
+            id,
+            username,
+            role,
+            disabled,
+            ..
+        } = user;
         let (role, role_name) = (role.response_number(), role.to_string());
-        Self { id, username, role, disabled, role_name, unknown_role_name: String::new() }
+        Self {
+            id,
+            username,
+            role,
+            disabled,
+            role_name,
+            unknown_role_name: String::new(),
+        }
     }
 }
 
@@ -50,12 +63,21 @@ pub(super) fn page(
 
 /// A user in a decision, and the stored role if this service does not have it.
 pub(super) fn decided(user: User, unknown_role: Option<Role>) -> auth_v1::User {
-    let unknown_role_name = unknown_role.map(|role| role.to_string()).unwrap_or_default();
-    auth_v1::User { unknown_role_name, ..user.into() }
+    let unknown_role_name = unknown_role
+        .map(|role| role.to_string())
+        .unwrap_or_default();
+    auth_v1::User {
+        unknown_role_name,
+        ..user.into()
+    }
 }
 
 impl From<Actor> for auth_v1::User {
-    fn from(Actor { user, unknown_role, .. }: Actor) -> Self {
+    fn from(
+        Actor {
+            user, unknown_role, ..
+        }: Actor,
+    ) -> Self {
         decided(user, unknown_role)
     }
 }
@@ -68,13 +90,22 @@ impl From<Actor> for auth_v1::GetCurrentUserResponse {
             Some(TokenKind::ApiKey) => auth_v1::CredentialKind::ApiKey,
         };
         let expires_at = actor.expires_at.map(timestamp);
-        let credential = auth_v1::Credential { kind: kind.into(), expires_at };
-        Self { user: Some(actor.into()), credential: Some(credential) }
+        let credential = auth_v1::Credential {
+            kind: kind.into(),
+            expires_at,
+        };
+        Self {
+            user: Some(actor.into()),
+            credential: Some(credential),
+        }
     }
 }
 
 /// The role of an optional field; `Some(None)` for a malformed one.
-#[expect(clippy::option_option, reason = "absent and malformed are not the same")]
+#[expect(
+    clippy::option_option,
+    reason = "absent and malformed are not the same"
+)]
 pub(super) fn optional_role(name: Option<String>, number: Option<i32>) -> Option<Option<Role>> {
     let is_set = name.is_some() || number.is_some();
     let role = || Role::from_message(&name.unwrap_or_default(), number.unwrap_or_default());
@@ -83,13 +114,24 @@ pub(super) fn optional_role(name: Option<String>, number: Option<i32>) -> Option
 
 impl From<User> for auth_v1::UserName {
     fn from(user: User) -> Self {
-        Self { id: user.id, username: user.username }
+        Self {
+            id: user.id,
+            username: user.username,
+        }
     }
 }
 
 impl From<OpaqueToken> for auth_v1::ApiKey {
     fn from(key: OpaqueToken) -> Self {
-        let OpaqueToken { id, user_id, name, prefix, role, created_by, .. } = key;
+        let OpaqueToken {
+            id,
+            user_id,
+            name,
+            prefix,
+            role,
+            created_by,
+            ..
+        } = key;
         Self {
             id,
             user_id,
@@ -111,7 +153,14 @@ pub(super) fn session(
     idle_expires_at: u64,
     current: Option<i64>,
 ) -> auth_v1::Session {
-    let OpaqueToken { id, user_id, name, client_address, user_agent, .. } = session;
+    let OpaqueToken {
+        id,
+        user_id,
+        name,
+        client_address,
+        user_agent,
+        ..
+    } = session;
     auth_v1::Session {
         id,
         user_id,
@@ -127,7 +176,10 @@ pub(super) fn session(
 }
 
 pub(super) fn timestamp(unix_seconds: u64) -> Timestamp {
-    Timestamp { seconds: unix_seconds.try_into().unwrap_or(i64::MAX), nanos: 0 }
+    Timestamp {
+        seconds: unix_seconds.try_into().unwrap_or(i64::MAX),
+        nanos: 0,
+    }
 }
 
 impl From<AccountError> for Status {

@@ -22,15 +22,31 @@ impl AuthGrpc {
         message: wire::CreateSessionRequest,
         origin: CallOrigin,
     ) -> Result<wire::CreateSessionResponse, AccountError> {
-        let wire::CreateSessionRequest { username, password, otp, name, user_agent, for_domain } =
-            message;
-        let new = SessionRequest { name, user_agent, for_domain };
+        let wire::CreateSessionRequest {
+            username,
+            password,
+            otp,
+            name,
+            user_agent,
+            for_domain,
+        } = message;
+        let new = SessionRequest {
+            name,
+            user_agent,
+            for_domain,
+        };
         let (password, otp) = (password.into(), otp.as_deref());
-        let made = self.accounts.create_session(&username, password, new, otp, origin);
+        let made = self
+            .accounts
+            .create_session(&username, password, new, otp, origin);
         let (token, session, user) = made.await?;
         let (token, id) = (token.expose_secret().to_owned(), session.id);
         let session = Some(self.session(session, Some(id)));
-        Ok(wire::CreateSessionResponse { token, session, user: Some(user.into()) })
+        Ok(wire::CreateSessionResponse {
+            token,
+            session,
+            user: Some(user.into()),
+        })
     }
 
     /// `current` is the session of the actor.
@@ -45,15 +61,19 @@ impl AuthGrpc {
     ) -> RpcResult<wire::RevokeTokensResponse> {
         let actor = actor::token(request.metadata());
         let user = match *request.get_ref() {
-            wire::RevokeTokensRequest { user_id, from_cookie: false } => {
-                self.accounts.revoke_tokens(actor, user_id).await?
-            }
-            wire::RevokeTokensRequest { user_id: None, from_cookie: true } => {
-                self.accounts.end_cookie_session(actor).await?
-            }
+            wire::RevokeTokensRequest {
+                user_id,
+                from_cookie: false,
+            } => self.accounts.revoke_tokens(actor, user_id).await?,
+            wire::RevokeTokensRequest {
+                user_id: None,
+                from_cookie: true,
+            } => self.accounts.end_cookie_session(actor).await?,
             _ => return Err(AccountError::request("a cookie ends only its own session").into()),
         };
-        Ok(Response::new(wire::RevokeTokensResponse { user: Some(user.into()) }))
+        Ok(Response::new(wire::RevokeTokensResponse {
+            user: Some(user.into()),
+        }))
     }
 
     pub(super) async fn create_api_key(
@@ -67,7 +87,10 @@ impl AuthGrpc {
             role: optional_role(message.role_name, message.role),
             expires_at: message.expires_at.map(|time| time.seconds),
         };
-        let (key, api_key) = self.accounts.create_api_key(actor::token(&metadata), new).await?;
+        let (key, api_key) = self
+            .accounts
+            .create_api_key(actor::token(&metadata), new)
+            .await?;
         let (key, api_key) = (key.expose_secret().to_owned(), Some(api_key.into()));
         Ok(Response::new(wire::CreateApiKeyResponse { key, api_key }))
     }
@@ -77,7 +100,10 @@ impl AuthGrpc {
         request: Request<wire::ListApiKeysRequest>,
     ) -> RpcResult<wire::ListApiKeysResponse> {
         let (user_id, actor) = (request.get_ref().user_id, actor::token(request.metadata()));
-        let (.., keys) = self.accounts.list_tokens(TokenKind::ApiKey, actor, user_id).await?;
+        let (.., keys) = self
+            .accounts
+            .list_tokens(TokenKind::ApiKey, actor, user_id)
+            .await?;
         let api_keys = keys.value.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::ListApiKeysResponse { api_keys }))
     }
@@ -93,7 +119,10 @@ impl AuthGrpc {
             None => return Err(AccountError::request("say which keys: key_id or all").into()),
         };
         let actor = actor::token(request.metadata());
-        let keys = self.accounts.delete_tokens(TokenKind::ApiKey, actor, user_id, id).await?;
+        let keys = self
+            .accounts
+            .delete_tokens(TokenKind::ApiKey, actor, user_id, id)
+            .await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::DeleteApiKeysResponse { api_keys }))
     }
@@ -104,8 +133,12 @@ impl AuthGrpc {
     ) -> RpcResult<wire::ListSessionsResponse> {
         let (user_id, actor) = (request.get_ref().user_id, actor::token(request.metadata()));
         let (actor, sessions) = self.accounts.list_sessions(actor, user_id).await?;
-        let sessions = sessions.into_iter().map(|it| self.session(it, actor.session_id()));
-        Ok(Response::new(wire::ListSessionsResponse { sessions: sessions.collect() }))
+        let sessions = sessions
+            .into_iter()
+            .map(|it| self.session(it, actor.session_id()));
+        Ok(Response::new(wire::ListSessionsResponse {
+            sessions: sessions.collect(),
+        }))
     }
 
     pub(super) async fn delete_sessions(
@@ -122,7 +155,10 @@ impl AuthGrpc {
             }
         };
         let actor = actor::token(request.metadata());
-        let ended = self.accounts.delete_tokens(TokenKind::Session, actor, user_id, id).await?;
+        let ended = self
+            .accounts
+            .delete_tokens(TokenKind::Session, actor, user_id, id)
+            .await?;
         let sessions = ended.into_iter().map(|it| self.session(it, None)).collect();
         Ok(Response::new(wire::DeleteSessionsResponse { sessions }))
     }

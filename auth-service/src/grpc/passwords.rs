@@ -16,8 +16,13 @@ impl AuthGrpc {
         let (metadata, _, message) = request.into_parts();
         let wire::SetPasswordRequest { user_id, password } = message;
         let (actor, password) = (actor::token(&metadata), password.into());
-        let user = self.accounts.set_password(actor, user_id, password, origin).await?;
-        Ok(Response::new(wire::SetPasswordResponse { user: Some(user.into()) }))
+        let user = self
+            .accounts
+            .set_password(actor, user_id, password, origin)
+            .await?;
+        Ok(Response::new(wire::SetPasswordResponse {
+            user: Some(user.into()),
+        }))
     }
 
     pub(super) async fn change_password(
@@ -28,8 +33,13 @@ impl AuthGrpc {
         let (metadata, _, message) = request.into_parts();
         let (current, new) = (message.current_password.into(), message.new_password.into());
         let actor = actor::token(&metadata);
-        let user = self.accounts.change_password(actor, current, new, origin).await?;
-        Ok(Response::new(wire::ChangePasswordResponse { user: Some(user.into()) }))
+        let user = self
+            .accounts
+            .change_password(actor, current, new, origin)
+            .await?;
+        Ok(Response::new(wire::ChangePasswordResponse {
+            user: Some(user.into()),
+        }))
     }
 
     pub(super) async fn create_password_link(
@@ -48,12 +58,17 @@ impl AuthGrpc {
     ) -> RpcResult<wire::RedeemPasswordLinkResponse> {
         let origin = origin_of(&request);
         let wire::RedeemPasswordLinkRequest { token, password } = request.into_inner();
-        self.accounts.redeem_password_link(&token, password.into(), origin).await?;
+        self.accounts
+            .redeem_password_link(&token, password.into(), origin)
+            .await?;
         Ok(Response::new(wire::RedeemPasswordLinkResponse {}))
     }
 }
 
 pub(super) fn password_link_message((token, expires_at): PasswordLink) -> wire::PasswordLink {
-    let (token, expires_at) = (token.expose_secret().to_owned(), Some(timestamp(expires_at)));
+    let (token, expires_at) = (
+        token.expose_secret().to_owned(),
+        Some(timestamp(expires_at)),
+    );
     wire::PasswordLink { token, expires_at }
 }

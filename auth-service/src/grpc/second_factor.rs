@@ -14,9 +14,15 @@ impl AuthGrpc {
         let origin = origin_of(&request);
         let (metadata, _, message) = request.into_parts();
         let (actor, password) = (actor::token(&metadata), message.current_password.into());
-        let (enrolment, user) = self.accounts.begin_second_factor(actor, password, origin).await?;
+        let (enrolment, user) = self
+            .accounts
+            .begin_second_factor(actor, password, origin)
+            .await?;
         let (secret, otpauth_url) = enrolment.shown(&user.username);
-        let codes = enrolment.recovery_codes.iter().map(|code| code.expose_secret().to_owned());
+        let codes = enrolment
+            .recovery_codes
+            .iter()
+            .map(|code| code.expose_secret().to_owned());
         Ok(Response::new(wire::EnrolSecondFactorResponse {
             secret: secret.expose_secret().to_owned(),
             otpauth_url: otpauth_url.expose_secret().to_owned(),
@@ -39,7 +45,9 @@ impl AuthGrpc {
     ) -> RpcResult<wire::DisableSecondFactorResponse> {
         let wire::DisableSecondFactorRequest { user_id, otp } = request.get_ref();
         let actor = actor::token(request.metadata());
-        self.accounts.turn_off_second_factor(actor, *user_id, otp).await?;
+        self.accounts
+            .turn_off_second_factor(actor, *user_id, otp)
+            .await?;
         Ok(Response::new(wire::DisableSecondFactorResponse {}))
     }
 
@@ -49,6 +57,9 @@ impl AuthGrpc {
     ) -> RpcResult<wire::GetSecondFactorResponse> {
         let actor = actor::token(request.metadata());
         let (enabled, recovery_codes) = self.accounts.second_factor_of(actor).await?;
-        Ok(Response::new(wire::GetSecondFactorResponse { enabled, recovery_codes }))
+        Ok(Response::new(wire::GetSecondFactorResponse {
+            enabled,
+            recovery_codes,
+        }))
     }
 }

@@ -17,15 +17,26 @@ impl AuthGrpc {
     ) -> RpcResult<wire::CreateUserResponse> {
         let origin = origin_of(&request);
         let (metadata, _, message) = request.into_parts();
-        let wire::CreateUserRequest { username, password, role, role_name, password_link } =
-            message;
+        let wire::CreateUserRequest {
+            username,
+            password,
+            role,
+            role_name,
+            password_link,
+        } = message;
         let role = optional_role(role_name, role).unwrap_or(Some(Role::USER));
         let password = (!password_link).then(|| password.into());
         let actor = actor::token(&metadata);
-        let created = self.accounts.create_user(actor, &username, password, role, origin).await?;
+        let created = self
+            .accounts
+            .create_user(actor, &username, password, role, origin)
+            .await?;
         let (user, link) = created;
         let (user, password_link) = (Some(user.into()), link.map(password_link_message));
-        Ok(Response::new(wire::CreateUserResponse { user, password_link }))
+        Ok(Response::new(wire::CreateUserResponse {
+            user,
+            password_link,
+        }))
     }
 
     pub(super) async fn get_user(
@@ -33,8 +44,13 @@ impl AuthGrpc {
         request: Request<wire::GetUserRequest>,
     ) -> RpcResult<wire::GetUserResponse> {
         let actor = actor::token(request.metadata());
-        let user = self.accounts.get_user(actor, request.get_ref().user_id).await?;
-        Ok(Response::new(wire::GetUserResponse { user: Some(user.into()) }))
+        let user = self
+            .accounts
+            .get_user(actor, request.get_ref().user_id)
+            .await?;
+        Ok(Response::new(wire::GetUserResponse {
+            user: Some(user.into()),
+        }))
     }
 
     pub(super) async fn list_users(
@@ -43,7 +59,10 @@ impl AuthGrpc {
     ) -> RpcResult<wire::ListUsersResponse> {
         let (metadata, _, message) = request.into_parts();
         let with_times = message.with_times;
-        let page = self.accounts.list_users(actor::token(&metadata), message.into()).await?;
+        let page = self
+            .accounts
+            .list_users(actor::token(&metadata), message.into())
+            .await?;
         Ok(Response::new(message::page(page, with_times)))
     }
 
@@ -52,7 +71,10 @@ impl AuthGrpc {
         request: Request<wire::BatchGetUsersRequest>,
     ) -> RpcResult<wire::BatchGetUsersResponse> {
         let (metadata, _, wire::BatchGetUsersRequest { ids }) = request.into_parts();
-        let users = self.accounts.usernames(actor::optional_token(&metadata), ids).await?;
+        let users = self
+            .accounts
+            .usernames(actor::optional_token(&metadata), ids)
+            .await?;
         let users = users.into_iter().map(Into::into).collect();
         Ok(Response::new(wire::BatchGetUsersResponse { users }))
     }
@@ -61,11 +83,17 @@ impl AuthGrpc {
         &self,
         request: Request<wire::SetUserRoleRequest>,
     ) -> RpcResult<wire::SetUserRoleResponse> {
-        let wire::SetUserRoleRequest { user_id, role, role_name } = request.get_ref();
+        let wire::SetUserRoleRequest {
+            user_id,
+            role,
+            role_name,
+        } = request.get_ref();
         let role = Role::from_message(role_name, *role).ok();
         let (actor, user_id) = (actor::token(request.metadata()), *user_id);
         let user = self.accounts.set_user_role(actor, user_id, role).await?;
-        Ok(Response::new(wire::SetUserRoleResponse { user: Some(user.into()) }))
+        Ok(Response::new(wire::SetUserRoleResponse {
+            user: Some(user.into()),
+        }))
     }
 
     pub(super) async fn set_user_disabled(
@@ -74,8 +102,13 @@ impl AuthGrpc {
     ) -> RpcResult<wire::SetUserDisabledResponse> {
         let wire::SetUserDisabledRequest { user_id, disabled } = *request.get_ref();
         let actor = actor::token(request.metadata());
-        let user = self.accounts.set_user_disabled(actor, user_id, disabled).await?;
-        Ok(Response::new(wire::SetUserDisabledResponse { user: Some(user.into()) }))
+        let user = self
+            .accounts
+            .set_user_disabled(actor, user_id, disabled)
+            .await?;
+        Ok(Response::new(wire::SetUserDisabledResponse {
+            user: Some(user.into()),
+        }))
     }
 
     pub(super) async fn delete_user(
@@ -83,15 +116,23 @@ impl AuthGrpc {
         request: Request<wire::DeleteUserRequest>,
     ) -> RpcResult<wire::DeleteUserResponse> {
         let actor = actor::token(request.metadata());
-        let user = self.accounts.delete_user(actor, request.get_ref().user_id).await?;
-        Ok(Response::new(wire::DeleteUserResponse { user: Some(user.into()) }))
+        let user = self
+            .accounts
+            .delete_user(actor, request.get_ref().user_id)
+            .await?;
+        Ok(Response::new(wire::DeleteUserResponse {
+            user: Some(user.into()),
+        }))
     }
 
     pub(super) async fn list_roles(
         &self,
         request: Request<wire::ListRolesRequest>,
     ) -> RpcResult<wire::ListRolesResponse> {
-        let roles = self.accounts.list_roles(actor::token(request.metadata())).await?;
+        let roles = self
+            .accounts
+            .list_roles(actor::token(request.metadata()))
+            .await?;
         let role_names = roles.into_iter().map(|role| role.to_string()).collect();
         Ok(Response::new(wire::ListRolesResponse { role_names }))
     }

@@ -14,7 +14,10 @@ fn generated_tokens_differ_and_have_their_documented_form() {
         let token = one.token.expose_secret();
         assert!(token.len() == 47 && token.starts_with(start), "{token}");
         assert_eq!(TokenKind::of(token), Some(kind));
-        assert_eq!((one.stored.prefix.as_str(), one.stored.kind()), (&token[..8], kind));
+        assert_eq!(
+            (one.stored.prefix.as_str(), one.stored.kind()),
+            (&token[..8], kind)
+        );
         assert_eq!(one.digest.len(), 64);
         assert_eq!(digest(token), Some(one.digest));
     }
@@ -32,7 +35,11 @@ fn malformed_tokens_have_no_digest() {
     let key = format!("rgk_{}", "A".repeat(43));
     assert!(digest(&key).is_some());
     let digests = ["rgk_", "rgs_", "rgd_"].map(|prefix| digest(&key.replace("rgk_", prefix)));
-    assert_eq!(digests.iter().flatten().collect::<BTreeSet<_>>().len(), 3, "the kind is in it");
+    assert_eq!(
+        digests.iter().flatten().collect::<BTreeSet<_>>().len(),
+        3,
+        "the kind is in it"
+    );
     for text in [
         "",
         "rgk_",

@@ -52,7 +52,9 @@ impl Blocklist {
     }
 
     fn contains(&self, password: &str) -> bool {
-        self.0.binary_search(&of_password(password.as_bytes())).is_ok()
+        self.0
+            .binary_search(&of_password(password.as_bytes()))
+            .is_ok()
     }
 }
 
@@ -71,7 +73,11 @@ impl BlocklistFile {
     /// Reads the file. Blocks: 10 million lines take seconds.
     pub(crate) fn load(path: &Path) -> Result<Self, SettingError> {
         let current = RwLock::new(read(path)?);
-        let shared = Shared { path: path.to_owned(), current, reload: Mutex::default() };
+        let shared = Shared {
+            path: path.to_owned(),
+            current,
+            reload: Mutex::default(),
+        };
         Ok(Self(Arc::new(shared)))
     }
 
@@ -124,7 +130,10 @@ fn open(path: &Path) -> Result<File, String> {
 /// The first 64 bits of the SHA-1 digest, which public lists of leaked passwords use.
 fn of_password(password: &[u8]) -> u64 {
     let digest: [u8; 20] = Sha1::digest(password).into();
-    digest.into_iter().take(8).fold(0, |number, byte| number << 8 | u64::from(byte))
+    digest
+        .into_iter()
+        .take(8)
+        .fold(0, |number, byte| number << 8 | u64::from(byte))
 }
 
 /// Calls `act` with the digest of each line that is not empty. Lines end in LF or CR LF; what is not
@@ -151,7 +160,10 @@ fn for_each(file: &File, mut act: impl FnMut(u64)) -> Result<(), String> {
             let problem = "has a NUL byte; it must be a text file in UTF-8, not compressed";
             return Err(format!("line {number} {problem}"));
         }
-        let digits = str::from_utf8(text).ok().and_then(digits).unwrap_or_default();
+        let digits = str::from_utf8(text)
+            .ok()
+            .and_then(digits)
+            .unwrap_or_default();
         if digits.len() == NTLM_DIGITS && text.len() > NTLM_DIGITS {
             let problem = "is an NTLM digest; digests must be of SHA-1, in 40 hex digits";
             return Err(format!("line {number} {problem}"));

@@ -44,8 +44,15 @@ pub(crate) struct Hit {
 impl CredentialCache {
     /// Keeps entries for `ttl`; zero turns caching off. Fails only without system randomness.
     pub(crate) fn new(ttl: Duration) -> Result<Self, getrandom::Error> {
-        let cache = || Cache::builder().max_capacity(MAX_ENTRIES).time_to_live(ttl).build();
-        let in_flight = Cache::builder().max_capacity(MAX_IN_FLIGHT).time_to_live(IN_FLIGHT_TTL);
+        let cache = || {
+            Cache::builder()
+                .max_capacity(MAX_ENTRIES)
+                .time_to_live(ttl)
+                .build()
+        };
+        let in_flight = Cache::builder()
+            .max_capacity(MAX_IN_FLIGHT)
+            .time_to_live(IN_FLIGHT_TTL);
         let mut secret = Zeroizing::new([0; 64]);
         getrandom::fill(&mut *secret)?;
         Ok(Self {
@@ -84,7 +91,9 @@ impl CredentialCache {
         let audited = self.entries.as_ref()?.get(key)?;
         let (now, last) = (self.minute(deadline), audited.load(Ordering::Relaxed));
         let swap = || audited.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
-        Some(Hit { is_first_in_minute: now > last && swap().is_ok() })
+        Some(Hit {
+            is_first_in_minute: now > last && swap().is_ok(),
+        })
     }
 
     /// Whether this is a hit that [`Self::get`] would not call the first of its minute.

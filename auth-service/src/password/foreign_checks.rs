@@ -42,7 +42,12 @@ impl ForeignChecks {
     /// Runs as many checks at a time as the engine has threads.
     pub(super) fn new(threads: u32) -> Self {
         let running = Arc::new(Semaphore::new(threads as usize));
-        Self { threads, running, pending: Arc::default(), counters: Mutex::default() }
+        Self {
+            threads,
+            running,
+            pending: Arc::default(),
+            counters: Mutex::default(),
+        }
     }
 
     /// Adds the counters of these checks to those of the engine.
@@ -66,7 +71,9 @@ impl ForeignChecks {
     ) -> Result<Timed<bool>, EngineError> {
         let submitted = Instant::now();
         let pending = self.admit(work, client, deadline, per_second)?;
-        let permit = self.wait_for_place(work, submitted, deadline, per_second).await;
+        let permit = self
+            .wait_for_place(work, submitted, deadline, per_second)
+            .await;
         let Some(permit) = permit else {
             self.counters.lock().expired += 1;
             return Err(EngineError::DeadlinePassed);
@@ -79,16 +86,30 @@ impl ForeignChecks {
             let value = check();
             let waited = started.saturating_duration_since(submitted);
             drop((permit, pending));
-            let _ = answer.send(Timed { value, waited, ran: started.elapsed() });
+            let _ = answer.send(Timed {
+                value,
+                waited,
+                ran: started.elapsed(),
+            });
         };
-        if let Err(error) = thread::Builder::new().name("password".to_owned()).spawn(run) {
+        if let Err(error) = thread::Builder::new()
+            .name("password".to_owned())
+            .spawn(run)
+        {
             tracing::error!(%error, "no thread for a check of an imported hash");
             self.counters.lock().refused += 1;
-            return Err(EngineError::Refused { retry_after: NO_THREAD, is_full: true });
+            return Err(EngineError::Refused {
+                retry_after: NO_THREAD,
+                is_full: true,
+            });
         }
         let outcome = answered.await;
         let mut counters = self.counters.lock();
-        *(if outcome.is_ok() { &mut counters.completed } else { &mut counters.panics }) += 1;
+        *(if outcome.is_ok() {
+            &mut counters.completed
+        } else {
+            &mut counters.panics
+        }) += 1;
         outcome.map_err(|_| EngineError::Lost)
     }
 
@@ -106,7 +127,10 @@ impl ForeignChecks {
         }
         let runs = time(work, per_second) * self.threads;
         let latest = deadline.checked_sub(runs).unwrap_or(now);
-        timeout_at(latest.into(), Arc::clone(&self.running).acquire_owned()).await.ok()?.ok()
+        timeout_at(latest.into(), Arc::clone(&self.running).acquire_owned())
+            .await
+            .ok()?
+            .ok()
     }
 
     /// As the engine admits a job to its lanes: by the time in which it would be done, where the work that
@@ -128,10 +152,17 @@ impl ForeignChecks {
         if self.running.available_permits() == 0 && !overrun.is_zero() {
             self.counters.lock().refused += 1;
             let retry_after = overrun.max(Duration::from_millis(1));
-            return Err(EngineError::Refused { retry_after, is_full: own == 0 });
+            return Err(EngineError::Refused {
+                retry_after,
+                is_full: own == 0,
+            });
         }
         *pending.entry(client).or_default() += work;
-        Ok(Pending { all: Arc::clone(&self.pending), client, work })
+        Ok(Pending {
+            all: Arc::clone(&self.pending),
+            client,
+            work,
+        })
     }
 }
 

@@ -56,7 +56,11 @@ impl ForeignHash {
         } else {
             return Err(HashRejection::UnknownFormat);
         };
-        Ok(Self { algorithm, cost, is_normalized: normalized.is_some() })
+        Ok(Self {
+            algorithm,
+            cost,
+            is_normalized: normalized.is_some(),
+        })
     }
 
     /// Whether this hash is of the very bytes of `password`. Otherwise a hash of them would refuse other

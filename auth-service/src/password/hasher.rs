@@ -64,18 +64,28 @@ impl Hasher {
         let cost = Cost::new(cost)
             .ok_or_else(|| io::Error::other(format!("bcrypt has no cost {cost}")))?;
         rolegate_bcrypt_lanes::self_test().map_err(|error| {
-            io::Error::other(format!("the password engine does not compute bcrypt: {error}"))
+            io::Error::other(format!(
+                "the password engine does not compute bcrypt: {error}"
+            ))
         })?;
         let foreign = ForeignChecks::new(engine.threads.try_into().unwrap_or(u32::MAX));
         let engine = Engine::start(engine).map_err(|error| {
-            io::Error::other(format!("the password engine cannot start its threads: {error}"))
+            io::Error::other(format!(
+                "the password engine cannot start its threads: {error}"
+            ))
         })?;
         if let Err(error) = engine.priority() {
             tracing::warn!(%error, "password hashing runs at normal priority");
         }
         let slots = ClientSlots::new(MAX_LOGINS_PER_CLIENT);
         let (engine, foreign) = (Arc::new(engine), Arc::new(foreign));
-        Ok(Self { engine, foreign, cost, slots, peppers: Arc::new(peppers) })
+        Ok(Self {
+            engine,
+            foreign,
+            cost,
+            slots,
+            peppers: Arc::new(peppers),
+        })
     }
 
     /// The counters of the engine and of checks by other algorithms.
@@ -90,7 +100,9 @@ impl Hasher {
     pub(crate) async fn admit(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
         let slot = self.slots.acquire(client).ok_or(NO_SLOT)?;
-        self.engine.check_admission(self.cost, client.into(), origin.deadline).await?;
+        self.engine
+            .check_admission(self.cost, client.into(), origin.deadline)
+            .await?;
         Ok(slot)
     }
 
@@ -101,9 +113,14 @@ impl Hasher {
         origin: CallOrigin,
     ) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
-        let turn = timeout_at(origin.deadline.into(), self.slots.of(client).acquire_owned());
+        let turn = timeout_at(
+            origin.deadline.into(),
+            self.slots.of(client).acquire_owned(),
+        );
         let slot = turn.await.ok().and_then(Result::ok).ok_or(NO_SLOT)?;
-        self.engine.check_admission(self.cost, client.into(), origin.deadline).await?;
+        self.engine
+            .check_admission(self.cost, client.into(), origin.deadline)
+            .await?;
         Ok(slot)
     }
 
@@ -122,7 +139,9 @@ impl Hasher {
     ) -> Result<SecretString, HashError> {
         let client = ClientKey::from(origin.client_key());
         let (mut stored, input) = self.peppers.for_new(password);
-        let hash = self.engine.hash(input.as_bytes(), self.cost, client, origin.deadline);
+        let hash = self
+            .engine
+            .hash(input.as_bytes(), self.cost, client, origin.deadline);
         stored += &observe(hash.await?);
         Ok(SecretString::from(stored))
     }
@@ -134,7 +153,9 @@ impl Hasher {
         stored: Option<&SecretString>,
         origin: CallOrigin,
     ) -> Result<Verification, HashError> {
-        let hash = stored.map(ExposeSecret::expose_secret).filter(|hash| *hash != NO_PASSWORD);
+        let hash = stored
+            .map(ExposeSecret::expose_secret)
+            .filter(|hash| *hash != NO_PASSWORD);
         if let (Some(password), Some(foreign)) = (password, hash.and_then(foreign)) {
             return self.verify_foreign(password, foreign, origin).await;
         }
@@ -146,10 +167,16 @@ impl Hasher {
             Ok(peppered) => (peppered, None),
             Err(unknown) => (None, Some(unknown)),
         };
-        let text = peppered.as_ref().map_or("", |peppered| &peppered.input).as_bytes();
+        let text = peppered
+            .as_ref()
+            .map_or("", |peppered| &peppered.input)
+            .as_bytes();
         let hash = peppered.as_ref().map(|peppered| peppered.hash);
         let client = ClientKey::from(origin.client_key());
-        let verdict = self.engine.verify(text, hash, self.cost, client, origin.deadline).await?;
+        let verdict = self
+            .engine
+            .verify(text, hash, self.cost, client, origin.deadline)
+            .await?;
         let verdict = observe(verdict);
         if let Some(unknown) = unknown {
             return Err(unknown);
@@ -162,7 +189,10 @@ impl Hasher {
             let is_outdated = peppered.is_outdated || verdict == Verdict::Match { rehash: true };
             is_match && is_outdated && peppered.is_of_bytes
         });
-        Ok(Verification { is_match, needs_rehash })
+        Ok(Verification {
+            is_match,
+            needs_rehash,
+        })
     }
 
     /// Verifies a password against a hash of another algorithm, which has no pepper. A lane does the work
@@ -175,11 +205,15 @@ impl Hasher {
         origin: CallOrigin,
     ) -> Result<Verification, HashError> {
         let (client, deadline) = (origin.client_key(), origin.deadline);
-        let can_rehash = password.valid().is_some_and(|valid| stored.is_of_bytes(valid.expose()));
+        let can_rehash = password
+            .valid()
+            .is_some_and(|valid| stored.is_of_bytes(valid.expose()));
         let (password, work) = (password.secret().clone(), stored.cost.work);
         let check = move || stored.matches(password.expose_secret());
         let per_second = self.engine.stats().iterations_per_second;
-        let padding = self.engine.verify(b"", None, self.cost, client.into(), deadline);
+        let padding = self
+            .engine
+            .verify(b"", None, self.cost, client.into(), deadline);
         let checked = self.foreign.run(check, work, client, deadline, per_second);
         let (mut padding, mut checked) = (pin!(padding), pin!(checked));
         let (checked, is_padded) = tokio::select! {
@@ -196,13 +230,20 @@ impl Hasher {
             let _ = padding.await;
         }
         let is_match = observe(checked);
-        Ok(Verification { is_match, needs_rehash: is_match && can_rehash })
+        Ok(Verification {
+            is_match,
+            needs_rehash: is_match && can_rehash,
+        })
     }
 }
 
 /// A stored hash of another algorithm; a malformed one is treated like one of bcrypt.
 fn foreign(stored: &str) -> Option<ForeignHash> {
-    if stored.starts_with("$2") { None } else { ForeignHash::parse(stored).ok() }
+    if stored.starts_with("$2") {
+        None
+    } else {
+        ForeignHash::parse(stored).ok()
+    }
 }
 
 fn observe<T>(done: Timed<T>) -> T {
@@ -215,14 +256,25 @@ fn observe<T>(done: Timed<T>) -> T {
 impl From<EngineError> for HashError {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Refused { retry_after, is_full } => {
-                let scope = if is_full { RefusalScope::Service } else { RefusalScope::Client };
-                Self::Overloaded { retry_after, scope: Some(scope) }
+            EngineError::Refused {
+                retry_after,
+                is_full,
+            } => {
+                let scope = if is_full {
+                    RefusalScope::Service
+                } else {
+                    RefusalScope::Client
+                };
+                Self::Overloaded {
+                    retry_after,
+                    scope: Some(scope),
+                }
             }
             // The caller has usually stopped waiting.
-            EngineError::DeadlinePassed => {
-                Self::Overloaded { retry_after: Duration::from_secs(1), scope: None }
-            }
+            EngineError::DeadlinePassed => Self::Overloaded {
+                retry_after: Duration::from_secs(1),
+                scope: None,
+            },
             EngineError::Lost | EngineError::Random(_) => Self::Failed(error),
         }
     }

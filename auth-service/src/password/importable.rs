@@ -32,7 +32,11 @@ impl HashRules {
     /// tenth of OWASP's minimum.
     pub(crate) fn new(bcrypt_cost: u32, slow: bool, weak: bool) -> Self {
         Self {
-            max_cost: if slow { *COSTS.end() } else { bcrypt_cost.max(MAX_COST) },
+            max_cost: if slow {
+                *COSTS.end()
+            } else {
+                bcrypt_cost.max(MAX_COST)
+            },
             min_percent: if weak { 0 } else { MIN_PERCENT },
         }
     }
@@ -46,9 +50,13 @@ impl Peppers {
         rules: HashRules,
     ) -> Result<Cow<'h, str>, HashRejection> {
         let stored = translate(hash)?;
-        let bcrypt = self.bcrypt_part(&stored).ok_or(HashRejection::UnknownPepper)?;
+        let bcrypt = self
+            .bcrypt_part(&stored)
+            .ok_or(HashRejection::UnknownPepper)?;
         if bcrypt.len() < stored.len() || bcrypt.starts_with("$2") {
-            let is_known = ["$2a$", "$2b$", "$2y$"].iter().any(|prefix| bcrypt.starts_with(prefix));
+            let is_known = ["$2a$", "$2b$", "$2y$"]
+                .iter()
+                .any(|prefix| bcrypt.starts_with(prefix));
             let cost = stored_cost(bcrypt).filter(|_| is_known);
             let cost = cost.ok_or(HashRejection::Malformed("bcrypt"))?.get();
             if !COSTS.contains(&cost) {
@@ -70,10 +78,14 @@ impl Peppers {
 /// How a stored hash compares with OWASP's minimum; `None` if it cannot be checked.
 fn percent_of_minimum(stored: &str) -> Option<u64> {
     // A hash of bcrypt ends the text; `$wp` or the name of a pepper may precede it.
-    let bcrypt = stored.find("$2").and_then(|at| stored_cost(stored.get(at..)?));
+    let bcrypt = stored
+        .find("$2")
+        .and_then(|at| stored_cost(stored.get(at..)?));
     match bcrypt {
         Some(cost) => Some((100 << cost.get()) >> MIN_COST),
-        None => ForeignHash::parse(stored).ok().map(|hash| hash.cost.percent),
+        None => ForeignHash::parse(stored)
+            .ok()
+            .map(|hash| hash.cost.percent),
     }
 }
 
@@ -99,7 +111,9 @@ impl HashCounts {
         let missing = "users have no password; user reset-password gives them one.";
         let all = [(self.weak, weak), (self.missing, missing)];
         let counted = all.into_iter().filter(|(count, _)| *count > 0);
-        counted.map(|(count, text)| format!("{count} {text}")).collect()
+        counted
+            .map(|(count, text)| format!("{count} {text}"))
+            .collect()
     }
 }
 

@@ -59,12 +59,18 @@ impl Peppers {
     /// These secrets, newest first. New hashes have the first.
     pub(crate) fn new(secrets: &[SecretString]) -> Self {
         let pepper = |secret: &SecretString| Pepper::new(secret.expose_secret().as_bytes());
-        Self { all: secrets.iter().map(pepper).collect(), only_accepts: false }
+        Self {
+            all: secrets.iter().map(pepper).collect(),
+            only_accepts: false,
+        }
     }
 
     /// The same for stored hashes; new ones are plain bcrypt.
     pub(crate) fn only_accepting(secrets: &[SecretString]) -> Self {
-        Self { only_accepts: true, ..Self::new(secrets) }
+        Self {
+            only_accepts: true,
+            ..Self::new(secrets)
+        }
     }
 
     pub(crate) fn read(source: &SecretSource) -> Result<Self, SettingError> {
@@ -110,7 +116,10 @@ impl Peppers {
             return Some(stored.strip_prefix(WORDPRESS).unwrap_or(stored));
         };
         let (id, hash) = rest.split_once(':')?;
-        self.all.iter().any(|pepper| pepper.id == id).then_some(hash)
+        self.all
+            .iter()
+            .any(|pepper| pepper.id == id)
+            .then_some(hash)
     }
 
     pub(super) fn for_stored<'h>(
@@ -123,28 +132,53 @@ impl Peppers {
             let is_of_bytes = trimmed.len() == password.expose().len();
             let mac = Hmac::<Sha384>::new_from_slice(b"wp-sha384").expect("takes any key");
             let input = base64_of(mac.chain_update(trimmed));
-            return Ok(Peppered { hash, input, is_outdated: true, is_of_bytes });
+            return Ok(Peppered {
+                hash,
+                input,
+                is_outdated: true,
+                is_of_bytes,
+            });
         }
         let current = self.current().map(|pepper| pepper.id.as_str());
-        let named = stored.strip_prefix(SCHEME).and_then(|rest| rest.split_once(':'));
+        let named = stored
+            .strip_prefix(SCHEME)
+            .and_then(|rest| rest.split_once(':'));
         let Some((id, hash)) = named else {
             let input = Zeroizing::new(password.expose().to_owned());
             let is_outdated = current.is_some();
-            return Ok(Peppered { hash: stored, input, is_outdated, is_of_bytes: true });
+            return Ok(Peppered {
+                hash: stored,
+                input,
+                is_outdated,
+                is_of_bytes: true,
+            });
         };
-        let pepper =
-            self.all.iter().find(|pepper| pepper.id == id).ok_or(HashError::UnknownPepper)?;
+        let pepper = self
+            .all
+            .iter()
+            .find(|pepper| pepper.id == id)
+            .ok_or(HashError::UnknownPepper)?;
         let is_outdated = current != Some(id);
-        Ok(Peppered { hash, input: pepper.apply(password), is_outdated, is_of_bytes: true })
+        Ok(Peppered {
+            hash,
+            input: pepper.apply(password),
+            is_outdated,
+            is_of_bytes: true,
+        })
     }
 }
 
 impl Pepper {
     fn new(secret: &[u8]) -> Self {
-        let digest =
-            Sha256::new().chain_update(b"rolegate pepper\0").chain_update(secret).finalize();
+        let digest = Sha256::new()
+            .chain_update(b"rolegate pepper\0")
+            .chain_update(secret)
+            .finalize();
         let mac = Hmac::new_from_slice(secret).expect("HMAC takes a key of any length");
-        Self { id: URL_SAFE_NO_PAD.encode(&digest[..9]), mac }
+        Self {
+            id: URL_SAFE_NO_PAD.encode(&digest[..9]),
+            mac,
+        }
     }
 
     fn apply(&self, password: &Password) -> Zeroizing<String> {

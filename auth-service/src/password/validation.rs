@@ -56,7 +56,9 @@ impl Password {
     pub(crate) fn new(text: SecretString, least: usize) -> Result<Self, PasswordError> {
         let bytes = text.expose_secret().as_bytes();
         if bytes.len() < least.max(1) {
-            Err(PasswordError::TooShort { least: least.max(1) })
+            Err(PasswordError::TooShort {
+                least: least.max(1),
+            })
         } else if bytes.len() > MAX_PASSWORD_BYTES {
             Err(PasswordError::TooLong)
         } else if bytes.contains(&0) {
@@ -93,7 +95,11 @@ impl PresentedPassword {
 
     /// The password, if bcrypt reads all of it.
     pub(crate) fn valid(&self) -> Option<&Password> {
-        if let Self::Valid(password) = self { Some(password) } else { None }
+        if let Self::Valid(password) = self {
+            Some(password)
+        } else {
+            None
+        }
     }
 
     pub(crate) fn secret(&self) -> &SecretString {
@@ -122,7 +128,10 @@ mod tests {
     #[test]
     fn invalid_password_names_the_broken_rule() {
         assert_eq!(rule("", 0), Some(PasswordError::TooShort { least: 1 }));
-        assert_eq!(rule("1234567", 8), Some(PasswordError::TooShort { least: 8 }));
+        assert_eq!(
+            rule("1234567", 8),
+            Some(PasswordError::TooShort { least: 8 })
+        );
         assert_eq!(rule(&"x".repeat(73), 1), Some(PasswordError::TooLong));
         assert_eq!(rule(&"é".repeat(37), 1), Some(PasswordError::TooLong));
         assert_eq!(rule("a\0b", 1), Some(PasswordError::Nul));
@@ -130,7 +139,11 @@ mod tests {
         assert!(matches!(long(72), Ok(PresentedPassword::Valid(_))));
         assert!(matches!(long(73), Ok(PresentedPassword::Long(_))));
         assert!(long(1024).is_ok_and(|password| password.valid().is_none()));
-        for text in [String::new(), "x".repeat(1025), format!("{}\0", "x".repeat(80))] {
+        for text in [
+            String::new(),
+            "x".repeat(1025),
+            format!("{}\0", "x".repeat(80)),
+        ] {
             assert!(PresentedPassword::new(SecretString::from(text)).is_err());
         }
         let text = PasswordError::TooShort { least: 1 }.to_string();

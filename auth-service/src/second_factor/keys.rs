@@ -43,7 +43,10 @@ impl FactorKeys {
             };
             let id = digest("rolegate second factor id\0");
             let key = UnboundKey::new(&AES_256_GCM, &*digest("rolegate second factor\0"))?;
-            Ok((URL_SAFE_NO_PAD.encode(&id[..ID_BYTES]), LessSafeKey::new(key)))
+            Ok((
+                URL_SAFE_NO_PAD.encode(&id[..ID_BYTES]),
+                LessSafeKey::new(key),
+            ))
         });
         keys.collect::<Result<_, _>>().map(Self)
     }
@@ -66,7 +69,8 @@ impl FactorKeys {
         getrandom::fill(&mut nonce).map_err(io::Error::other)?;
         let (mut sealed, bound) = (secret.to_vec(), Aad::from(user_id.to_be_bytes()));
         let nonced = Nonce::assume_unique_for_key(nonce);
-        key.seal_in_place_append_tag(nonced, bound, &mut sealed).map_err(|_| failed())?;
+        key.seal_in_place_append_tag(nonced, bound, &mut sealed)
+            .map_err(|_| failed())?;
         let sealed = URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat());
         Ok(format!("{id}.{sealed}"))
     }
@@ -78,7 +82,9 @@ impl FactorKeys {
         let mut sealed = Zeroizing::new(URL_SAFE_NO_PAD.decode(sealed).ok()?);
         let nonce = Nonce::try_assume_unique_for_key(sealed.get(..NONCE_LEN)?).ok()?;
         let bound = Aad::from(user_id.to_be_bytes());
-        let secret = key.open_within(nonce, bound, &mut sealed, NONCE_LEN..).ok()?;
+        let secret = key
+            .open_within(nonce, bound, &mut sealed, NONCE_LEN..)
+            .ok()?;
         Some(Zeroizing::new(secret.to_vec()))
     }
 }
@@ -96,8 +102,14 @@ mod tests {
     #[test]
     fn only_the_key_and_the_user_open_a_secret() {
         let sealed = keys(&['a']).seal(7, b"a secret").expect("sealed");
-        assert_eq!(keys(&['a']).open(7, &sealed).as_deref(), Some(&b"a secret".to_vec()));
-        assert_eq!(keys(&['b', 'a']).open(7, &sealed).as_deref(), Some(&b"a secret".to_vec()));
+        assert_eq!(
+            keys(&['a']).open(7, &sealed).as_deref(),
+            Some(&b"a secret".to_vec())
+        );
+        assert_eq!(
+            keys(&['b', 'a']).open(7, &sealed).as_deref(),
+            Some(&b"a secret".to_vec())
+        );
         assert!(keys(&['a']).open(8, &sealed).is_none(), "another user");
         assert!(keys(&['b']).open(7, &sealed).is_none(), "another key");
         let (id, _) = sealed.split_once('.').expect("an id");

@@ -7,8 +7,16 @@ use std::collections::BTreeSet;
 fn one_time_codes_have_six_digits_and_spaces_do_not_count() {
     assert_eq!(Code::parse("012345"), Code::OneTime(12345));
     assert_eq!(Code::parse(" 012 345\n"), Code::OneTime(12345));
-    for bad in ["", "12345", "1234567", "12345a", "+12345", "１２３４５６", "-", &"1".repeat(1000)]
-    {
+    for bad in [
+        "",
+        "12345",
+        "1234567",
+        "12345a",
+        "+12345",
+        "１２３４５６",
+        "-",
+        &"1".repeat(1000),
+    ] {
         assert_eq!(Code::parse(bad), Code::Malformed, "{bad}");
     }
 }
@@ -16,16 +24,28 @@ fn one_time_codes_have_six_digits_and_spaces_do_not_count() {
 #[test]
 fn recovery_codes_differ_and_are_read_however_they_are_typed() {
     let enrolment = Enrolment::generate().expect("randomness");
-    let codes: BTreeSet<_> =
-        enrolment.recovery_codes.iter().map(ExposeSecret::expose_secret).collect();
+    let codes: BTreeSet<_> = enrolment
+        .recovery_codes
+        .iter()
+        .map(ExposeSecret::expose_secret)
+        .collect();
     assert_eq!((codes.len(), enrolment.digests.len()), (10, 10));
     for (code, digest) in enrolment.recovery_codes.iter().zip(&enrolment.digests) {
         let code = code.expose_secret();
         let groups: Vec<usize> = code.split('-').map(str::len).collect();
         assert_eq!(groups, [5, 5, 5, 5, 6], "{code}");
         let upper = code.to_uppercase();
-        for typed in [code, &upper, &code.replace('-', ""), &code.replace('-', " ")] {
-            assert_eq!(Code::parse(typed), Code::Recovery(digest.clone()), "{typed}");
+        for typed in [
+            code,
+            &upper,
+            &code.replace('-', ""),
+            &code.replace('-', " "),
+        ] {
+            assert_eq!(
+                Code::parse(typed),
+                Code::Recovery(digest.clone()),
+                "{typed}"
+            );
         }
         assert_eq!(Code::parse(&format!("{code}a")), Code::Malformed);
         assert_eq!(Code::parse(&code[1..]), Code::Malformed);
@@ -36,7 +56,9 @@ fn recovery_codes_differ_and_are_read_however_they_are_typed() {
 fn authenticator_applications_get_the_secret_and_an_encoded_name() {
     let enrolment = Enrolment::generate().expect("randomness");
     let (secret, url) = enrolment.shown("ada-1 & b/c?ü");
-    let decoded = BASE32_NOPAD.decode(secret.expose_secret().as_bytes()).expect("base32");
+    let decoded = BASE32_NOPAD
+        .decode(secret.expose_secret().as_bytes())
+        .expect("base32");
     assert_eq!(decoded, *enrolment.secret);
     let expected = format!(
         "otpauth://totp/Rolegate:ada-1%20%26%20b%2Fc%3F%C3%BC?secret={}&issuer=Rolegate&algorithm=SHA1&digits=6&period=30",

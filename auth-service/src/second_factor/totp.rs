@@ -11,7 +11,10 @@ pub(crate) fn step_of(secret: &[u8], otp: u32, at: u64, last: u64) -> Option<u64
     let now = at / STEP_SECONDS;
     // All are computed, whichever it is.
     let steps = [now.saturating_sub(1), now, now + 1].map(|step| (step, code(secret, step)));
-    steps.iter().find(|(step, code)| *code == otp && *step > last).map(|(step, _)| *step)
+    steps
+        .iter()
+        .find(|(step, code)| *code == otp && *step > last)
+        .map(|(step, _)| *step)
 }
 
 /// RFC 4226, section 5.3.
@@ -20,7 +23,9 @@ fn code(secret: &[u8], step: u64) -> u32 {
     let digest = mac.chain_update(step.to_be_bytes()).finalize().into_bytes();
     let offset = usize::from(digest[19] & 0xf);
     let word = &digest[offset..offset + 4];
-    let number = word.iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+    let number = word
+        .iter()
+        .fold(0, |number, byte| number << 8 | u32::from(*byte));
     (number & 0x7fff_ffff) % DIGITS
 }
 
@@ -55,14 +60,27 @@ mod tests {
     fn one_step_either_side_is_good_and_no_step_twice() {
         let at = 1_111_111_111;
         let otp = code(SECRET, at / 30);
-        for (moved, is_good) in [(-60_i64, false), (-30, true), (0, true), (30, true), (60, false)]
-        {
+        for (moved, is_good) in [
+            (-60_i64, false),
+            (-30, true),
+            (0, true),
+            (30, true),
+            (60, false),
+        ] {
             let moved = at.saturating_add_signed(moved);
-            assert_eq!(step_of(SECRET, otp, moved, 0), is_good.then_some(at / 30), "at {moved}");
+            assert_eq!(
+                step_of(SECRET, otp, moved, 0),
+                is_good.then_some(at / 30),
+                "at {moved}"
+            );
         }
         assert_eq!(step_of(SECRET, otp, at, at / 30 - 1), Some(at / 30));
         assert_eq!(step_of(SECRET, otp, at, at / 30), None, "used");
         assert_eq!(step_of(SECRET, otp ^ 1, at, 0), None, "wrong");
-        assert_eq!(step_of(SECRET, code(SECRET, 1), 0, 0), Some(1), "a clock at zero");
+        assert_eq!(
+            step_of(SECRET, code(SECRET, 1), 0, 0),
+            Some(1),
+            "a clock at zero"
+        );
     }
 }

@@ -26,7 +26,10 @@ impl ServiceSettings {
             self.signing_secrets_accepted.clone(),
             self.signing_secrets_accepted_file.as_deref(),
         )?;
-        Ok(KeySource { signing: key.map_or_else(default, Ok)?, accepted })
+        Ok(KeySource {
+            signing: key.map_or_else(default, Ok)?,
+            accepted,
+        })
     }
 
     /// Who has a second factor, and the keys that seal the secrets.
@@ -49,7 +52,10 @@ impl ServiceSettings {
             return Ok(SecondFactorPolicy { mode, keys: None });
         };
         let keys = FactorKeys::read(&key, accepted.as_ref())?;
-        Ok(SecondFactorPolicy { mode, keys: Some(Arc::new(keys)) })
+        Ok(SecondFactorPolicy {
+            mode,
+            keys: Some(Arc::new(keys)),
+        })
     }
 
     /// The secrets that go into password hashes.
@@ -57,7 +63,9 @@ impl ServiceSettings {
         let file = self.password_pepper_file.as_deref();
         let source =
             SecretSource::from_setting("PASSWORD_PEPPER", self.password_pepper.clone(), file)?;
-        source.as_ref().map_or_else(|| Ok(Peppers::default()), Peppers::read)
+        source
+            .as_ref()
+            .map_or_else(|| Ok(Peppers::default()), Peppers::read)
     }
 
     /// The password of the seeded admin. Validated even if the admin exists, because a value that
@@ -88,7 +96,10 @@ mod tests {
     /// Who has a second factor, and whether there are keys.
     fn second_factors(flags: &[&str]) -> Result<(Mode, bool), String> {
         let line = Line::try_parse_from([&["test"], flags].concat()).expect("valid flags");
-        let policy = line.service.second_factors().map_err(|error| error.to_string())?;
+        let policy = line
+            .service
+            .second_factors()
+            .map_err(|error| error.to_string())?;
         Ok((policy.mode, policy.keys.is_some()))
     }
 
@@ -97,12 +108,21 @@ mod tests {
         let key = "--second-factor-key=32 bytes, which are the shortest";
         assert_eq!(second_factors(&[]), Ok((Mode::Optional, false)));
         assert_eq!(second_factors(&[key]), Ok((Mode::Optional, true)));
-        assert_eq!(second_factors(&["--second-factor=off"]), Ok((Mode::Off, false)));
+        assert_eq!(
+            second_factors(&["--second-factor=off"]),
+            Ok((Mode::Off, false))
+        );
         let admins = "--second-factor=admins";
         assert_eq!(second_factors(&[admins, key]), Ok((Mode::Admins, true)));
-        for needs in [admins, "--second-factor-keys-accepted=32 bytes, which are the shortest"] {
+        for needs in [
+            admins,
+            "--second-factor-keys-accepted=32 bytes, which are the shortest",
+        ] {
             let error = second_factors(&[needs]).expect_err(needs);
-            assert!(error.starts_with("SECOND_FACTOR_KEY: is required by "), "{error}");
+            assert!(
+                error.starts_with("SECOND_FACTOR_KEY: is required by "),
+                "{error}"
+            );
         }
     }
 }

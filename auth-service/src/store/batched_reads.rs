@@ -36,6 +36,10 @@ impl BatchedReads {
             |store, digests| store.tokens_by_digest(digests),
             |token: &TokenBearer| token.digest.clone(),
         );
-        Self { users, credentials, tokens }
+        Self {
+            users,
+            credentials,
+            tokens,
+        }
     }
 }

@@ -22,7 +22,10 @@ pub(super) async fn list(
         let mut last = None;
         if !filter.search.is_empty() {
             let step = r#"SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2"#;
-            let step = database.statement(step).bind(filter.after).bind(SEARCH_STEP - 1);
+            let step = database
+                .statement(step)
+                .bind(filter.after)
+                .bind(SEARCH_STEP - 1);
             last = database.read::<(i64,)>(step).await?.pop().map(|(id,)| id);
         }
         let query = list_query(database.statement("SELECT "), &filter, last);
@@ -38,7 +41,9 @@ pub(super) async fn list(
 
 /// The statement of a page, or of a step of a search, which ends with the id `last`.
 pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
-    let select = select.push(COLUMNS).push(r#", created_at, last_login_at FROM "user""#);
+    let select = select
+        .push(COLUMNS)
+        .push(r#", created_at, last_login_at FROM "user""#);
     let mut query = select.push(" WHERE id > ").push_bind(filter.after);
     if let Some(last) = last {
         query = query.push(" AND id <= ").push_bind(last);
@@ -54,7 +59,11 @@ pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i6
         query = query.push(" AND role = ").push_bind(role.as_str());
     }
     if let Some(disabled) = filter.disabled {
-        query = query.push(if disabled { " AND disabled" } else { " AND NOT disabled" });
+        query = query.push(if disabled {
+            " AND disabled"
+        } else {
+            " AND NOT disabled"
+        });
     }
     if !filter.search.is_empty() {
         query = query.push(" AND username").push_contains(&filter.search);
@@ -76,7 +85,17 @@ fn prefix_range(prefix: &str) -> (&str, Option<String>) {
     (prefix, None)
 }
 
-type ListedRow = (i64, String, String, i64, bool, i64, bool, Option<i64>, Option<i64>);
+type ListedRow = (
+    i64,
+    String,
+    String,
+    i64,
+    bool,
+    i64,
+    bool,
+    Option<i64>,
+    Option<i64>,
+);
 
 impl<'r, R: Row> FromRow<'r, R> for ListedUser
 where
@@ -87,7 +106,11 @@ where
         let (.., created_at, last_login_at) = ListedRow::from_row(row)?;
         let time = |stored: Option<i64>| stored.map(stored_seconds).transpose();
         let (created_at, last_login_at) = (time(created_at)?, time(last_login_at)?);
-        Ok(Self { user: User::from_row(row)?, created_at, last_login_at })
+        Ok(Self {
+            user: User::from_row(row)?,
+            created_at,
+            last_login_at,
+        })
     }
 }
 

@@ -28,13 +28,19 @@ impl Seal {
         let mut next = self.clone();
         for row in rows {
             if row.revision != next.revision + 1 {
-                return Err(Broken { revision: next.revision + 1, what: "the row is missing" });
+                return Err(Broken {
+                    revision: next.revision + 1,
+                    what: "the row is missing",
+                });
             }
             chain.update(row.digest()?);
             (next.revision, next.at) = (row.revision, row.at.max(next.at));
         }
         chain.update(next.at.to_be_bytes());
-        Ok(Self { digest: hex::encode(chain.finalize()), ..next })
+        Ok(Self {
+            digest: hex::encode(chain.finalize()),
+            ..next
+        })
     }
 }
 
@@ -77,10 +83,19 @@ impl AuditRow {
 
     /// The salted digests of the user's name, and of the actor's name and address.
     fn committed(&self) -> Result<[String; 3], Broken> {
-        let broken = |what| Broken { revision: self.revision, what };
-        let (user, actor) =
-            self.commitments.split_once(' ').ok_or(broken("the salts are malformed"))?;
-        let values = [(user, &self.username), (actor, &self.actor), (actor, &self.client_address)];
+        let broken = |what| Broken {
+            revision: self.revision,
+            what,
+        };
+        let (user, actor) = self
+            .commitments
+            .split_once(' ')
+            .ok_or(broken("the salts are malformed"))?;
+        let values = [
+            (user, &self.username),
+            (actor, &self.actor),
+            (actor, &self.client_address),
+        ];
         let mut digests = [const { String::new() }; 3];
         for (index, (commitment, value)) in values.into_iter().enumerate() {
             digests[index] = match commitment.strip_prefix('=') {

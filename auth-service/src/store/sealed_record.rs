@@ -24,7 +24,10 @@ impl Transfer {
             r#"SELECT DISTINCT user_id FROM audit WHERE username = $1
                 AND user_id NOT IN (SELECT id FROM "user") ORDER BY user_id"#,
         );
-        let ids = self.database().read::<(i64,)>(select.bind(username.to_owned())).await?;
+        let ids = self
+            .database()
+            .read::<(i64,)>(select.bind(username.to_owned()))
+            .await?;
         Ok(ids.into_iter().map(|(id,)| id).collect())
     }
 
@@ -38,9 +41,15 @@ impl Transfer {
         let mut transaction = self.database().begin().await?;
         let (mut erased, mut last) = (0, 0);
         loop {
-            let page = transaction.statement("SELECT ").push(AUDIT_COLUMNS).push(" FROM audit");
+            let page = transaction
+                .statement("SELECT ")
+                .push(AUDIT_COLUMNS)
+                .push(" FROM audit");
             let page = page.push(" WHERE (user_id = $1 OR actor_id = $1) AND revision > $2");
-            let page = page.push(" ORDER BY revision LIMIT 1000").bind(user_id).bind(last);
+            let page = page
+                .push(" ORDER BY revision LIMIT 1000")
+                .bind(user_id)
+                .bind(last);
             let mut rows: Vec<AuditRow> = transaction.fetch(page).await?;
             let Some(row) = rows.last() else { break };
             last = row.revision;
@@ -48,9 +57,14 @@ impl Transfer {
                 row.erase(user_id)?;
             }
             erased += rows.len();
-            transaction.fetch::<(i64,)>(update(transaction.statement(""), &rows)).await?;
+            transaction
+                .fetch::<(i64,)>(update(transaction.statement(""), &rows))
+                .await?;
         }
-        let entry = insert_pending(transaction.statement(""), &[write.of_erasure(user_id, erased)]);
+        let entry = insert_pending(
+            transaction.statement(""),
+            &[write.of_erasure(user_id, erased)],
+        );
         transaction.fetch::<(i64,)>(entry).await?;
         transaction.commit().await?;
         Ok(erased)
@@ -83,7 +97,10 @@ impl SealedRecord {
         );
         let uncovered = self.0.fetch::<(i64,)>(uncovered).await?.pop();
         let missing = || StoreError::Failed(sqlx::Error::RowNotFound.into());
-        Ok((seal.ok_or_else(missing)?, uncovered.map_or(0, |(count,)| count)))
+        Ok((
+            seal.ok_or_else(missing)?,
+            uncovered.map_or(0, |(count,)| count),
+        ))
     }
 
     /// The first seals behind this revision, and the rows up to the last of them; none at the end.
@@ -98,7 +115,9 @@ impl SealedRecord {
         let rows = self.0.statement("SELECT ").push(AUDIT_COLUMNS);
         let rows =
             rows.push(" FROM audit WHERE revision > $1 AND revision <= $2 ORDER BY revision");
-        let rows = rows.bind(revision).bind(seals.last().map_or(0, |seal| seal.revision));
+        let rows = rows
+            .bind(revision)
+            .bind(seals.last().map_or(0, |seal| seal.revision));
         Ok((seals, self.0.fetch(rows).await?))
     }
 }

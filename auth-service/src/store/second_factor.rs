@@ -128,7 +128,11 @@ mod tests {
         assert_eq!(factor(10).refused_for(10_000), Some(3600));
         assert_eq!(factor(10).refused_for(13_599), Some(1));
         assert_eq!(factor(10).refused_for(13_600), None);
-        assert_eq!(factor(10).refused_for(9_990), Some(3610), "the clock was set back a little");
+        assert_eq!(
+            factor(10).refused_for(9_990),
+            Some(3610),
+            "the clock was set back a little"
+        );
         assert_eq!(factor(10).refused_for(6_400), None, "it was an hour ahead");
     }
 }

@@ -77,7 +77,10 @@ impl SqlStore {
     }
 
     fn select(&self) -> Statement {
-        self.0.statement("SELECT ").push(COLUMNS).push(r#" FROM "user""#)
+        self.0
+            .statement("SELECT ")
+            .push(COLUMNS)
+            .push(r#" FROM "user""#)
     }
 }
 
@@ -96,7 +99,10 @@ impl Store for SqlStore {
             usage.write(&self.0).await;
         }
         if let Err(error) = self.write_noted().await {
-            tracing::warn!(error = error_chain(&error), "cannot record the last sign-ins");
+            tracing::warn!(
+                error = error_chain(&error),
+                "cannot record the last sign-ins"
+            );
         }
         self.0.close().await;
     }
@@ -116,7 +122,9 @@ impl UserStore for SqlStore {
             r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, "#;
         let insert = self.0.statement(sql).push_now();
         let insert = returning(insert.push(") ON CONFLICT (username) DO NOTHING"));
-        let insert = insert.bind(user.username).bind(user.password_hash.expose_secret());
+        let insert = insert
+            .bind(user.username)
+            .bind(user.password_hash.expose_secret());
         let insert = insert.bind(user.role.as_str());
         let Some(actor) = actor else {
             let inserted = self.0.write_all(insert, record).await?.pop();
@@ -129,7 +137,9 @@ impl UserStore for SqlStore {
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {
-        self.0.read_timed(self.select().push(" WHERE id").push_any(ids)).await
+        self.0
+            .read_timed(self.select().push(" WHERE id").push_any(ids))
+            .await
     }
 
     async fn credentials_by_username(
@@ -137,7 +147,9 @@ impl UserStore for SqlStore {
         usernames: &[String],
     ) -> Result<Timed<Vec<Credentials>>, StoreError> {
         let select = self.0.statement("SELECT ").push(COLUMNS);
-        let select = select.push(r#", password FROM "user" WHERE username"#).push_any(usernames);
+        let select = select
+            .push(r#", password FROM "user" WHERE username"#)
+            .push_any(usernames);
         self.0.read_timed(select).await
     }
 
@@ -165,15 +177,24 @@ impl UserStore for SqlStore {
         let (start, keeps_admin) = (self.0.statement(""), role == Role::ADMIN);
         if self.0.is_postgres() {
             // In one statement: a round trip more while the admins are locked costs a quarter of the changes.
-            let update =
-                start.push("WITH written AS (").push(SET_ROLE).bind(id).bind(role.as_str());
+            let update = start
+                .push("WITH written AS (")
+                .push(SET_ROLE)
+                .bind(id)
+                .bind(role.as_str());
             let update = record_written(returning(update), &write.of_role(id, role));
             let nothing = Then::nothing();
-            return only(self.write_as_admin(actor, id, keeps_admin, update, nothing).await?);
+            return only(
+                self.write_as_admin(actor, id, keeps_admin, update, nothing)
+                    .await?,
+            );
         }
         let update = returning(start.push(SET_ROLE)).bind(id).bind(role.as_str());
         let record = self.record_users(write, Vec::new());
-        only(self.write_as_admin(actor, id, keeps_admin, update, record).await?)
+        only(
+            self.write_as_admin(actor, id, keeps_admin, update, record)
+                .await?,
+        )
     }
 
     async fn set_disabled(
@@ -183,8 +204,16 @@ impl UserStore for SqlStore {
         disabled: bool,
         write: Write,
     ) -> Result<User, WriteError> {
-        let update = self.0.statement(r#"UPDATE "user" SET disabled = $2"#).bind(id).bind(disabled);
-        let update = if disabled { revoking(update.push(", ").push(REVOKE)) } else { update };
+        let update = self
+            .0
+            .statement(r#"UPDATE "user" SET disabled = $2"#)
+            .bind(id)
+            .bind(disabled);
+        let update = if disabled {
+            revoking(update.push(", ").push(REVOKE))
+        } else {
+            update
+        };
         let update = returning(update.push(" WHERE id = $1"));
         let mut then = Vec::new();
         if disabled {
@@ -192,7 +221,10 @@ impl UserStore for SqlStore {
             then.push(self.end_link(id));
         }
         let then = self.record_users(write, then);
-        only(self.write_as_admin(actor, id, !disabled, update, then).await?)
+        only(
+            self.write_as_admin(actor, id, !disabled, update, then)
+                .await?,
+        )
     }
 
     async fn revoke_tokens(
@@ -208,20 +240,33 @@ impl UserStore for SqlStore {
             Writer::Operator => LOWER,
         };
         let update = self.0.statement(r#"UPDATE "user" SET "#).bind(id);
-        let update = revoking(update.bind(writer.seen().map(seconds_to_store)).push(change));
+        let update = revoking(
+            update
+                .bind(writer.seen().map(seconds_to_store))
+                .push(change),
+        );
         let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
         let (update, then) = (returning(update), self.end_sessions(id, None));
         let then = self.record_users(write, then);
         only(match writer.admin() {
-            Some(_) => self.write_as_admin(writer.admin(), id, true, update, then).await?,
+            Some(_) => {
+                self.write_as_admin(writer.admin(), id, true, update, then)
+                    .await?
+            }
             None => self.0.write_all(update, then).await?,
         })
     }
 
     async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError> {
         let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
-        let (delete, record) = (returning(delete).bind(id), self.record_users(write, Vec::new()));
-        only(self.write_as_admin(actor, id, false, delete, record).await?)
+        let (delete, record) = (
+            returning(delete).bind(id),
+            self.record_users(write, Vec::new()),
+        );
+        only(
+            self.write_as_admin(actor, id, false, delete, record)
+                .await?,
+        )
     }
 
     async fn set_password(
@@ -241,7 +286,9 @@ impl UserStore for SqlStore {
         // It always grows, because it is the version of the password too.
         let update = self.0.statement(SET_PASSWORD).push("$2, ").push(GROW);
         let update = update.bind(id).bind(hash.expose_secret());
-        let update = update.bind(writer.seen().map(seconds_to_store)).bind(writer.admin());
+        let update = update
+            .bind(writer.seen().map(seconds_to_store))
+            .bind(writer.admin());
         let update = update.bind(writer.session()).bind(writer.link());
         let update = returning(revoking(update).push(condition).push_now().push("))"));
         let mut then = self.end_sessions(id, writer.session());
@@ -260,7 +307,10 @@ impl UserStore for SqlStore {
         old: &SecretString,
         new: SecretString,
     ) -> Result<bool, StoreError> {
-        let update = self.0.statement(SET_PASSWORD).push("$3 WHERE id = $1 AND password = ");
+        let update = self
+            .0
+            .statement(SET_PASSWORD)
+            .push("$3 WHERE id = $1 AND password = ");
         let update = update.push(MARK).push("$2 RETURNING id").bind(id);
         let update = update.bind(old.expose_secret()).bind(new.expose_secret());
         Ok(!self.0.write::<(i64,)>(update).await?.is_empty())

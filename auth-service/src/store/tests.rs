@@ -146,8 +146,16 @@ impl Write {
 }
 
 async fn insert(store: &dyn UserStore, username: &str, role: Role) -> User {
-    let new = NewUser { username: username.into(), password_hash: "hash".into(), role, link: None };
-    store.insert(None, new, Write::any()).await.expect("inserted")
+    let new = NewUser {
+        username: username.into(),
+        password_hash: "hash".into(),
+        role,
+        link: None,
+    };
+    store
+        .insert(None, new, Write::any())
+        .await
+        .expect("inserted")
 }
 
 /// Asserts that a write found no user to change.
@@ -161,7 +169,11 @@ async fn get(store: &dyn UserStore, id: i64) -> Option<User> {
 }
 
 async fn hash(store: &dyn UserStore, username: &str) -> String {
-    let found = store.credentials_by_username(&[username.into()]).await.expect("read").value;
+    let found = store
+        .credentials_by_username(&[username.into()])
+        .await
+        .expect("read")
+        .value;
     found[0].password_hash.expose_secret().to_owned()
 }
 
@@ -169,13 +181,19 @@ async fn ids_ascend_and_are_never_reused(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let first = insert(store, "ann", Role::USER).await;
     assert!(admin.id >= 1 && first.id > admin.id);
-    store.delete(Some(admin.id), first.id, Write::any()).await.expect("deleted");
+    store
+        .delete(Some(admin.id), first.id, Write::any())
+        .await
+        .expect("deleted");
     assert!(insert(store, "ann", Role::USER).await.id > first.id);
 }
 
 async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::AUTHOR).await;
-    assert_eq!((&*ann.username, ann.role, ann.tokens_not_before), ("ann", Role::AUTHOR, 0));
+    assert_eq!(
+        (&*ann.username, ann.role, ann.tokens_not_before),
+        ("ann", Role::AUTHOR, 0)
+    );
     insert(store, "Ann", Role::USER).await;
     insert(store, "ann ", Role::USER).await;
     let taken = NewUser {
@@ -185,7 +203,10 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
         link: None,
     };
     let refused = store.insert(None, taken, Write::any()).await;
-    assert!(matches!(refused, Err(WriteError::UsernameTaken)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(WriteError::UsernameTaken)),
+        "{refused:?}"
+    );
     assert_eq!(get(store, ann.id).await, Some(ann));
     assert_eq!(hash(store, "ann").await, "hash");
 }
@@ -195,24 +216,49 @@ async fn one_of_several_concurrent_inserts_wins(store: &dyn UserStore) {
         let (username, password_hash) = ("ann".into(), "hash".into());
         store.insert(
             None,
-            NewUser { username, password_hash, role: Role::USER, link: None },
+            NewUser {
+                username,
+                password_hash,
+                role: Role::USER,
+                link: None,
+            },
             Write::any(),
         )
     };
     let results: [_; 4] = join!(insert(), insert(), insert(), insert()).into();
-    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
+    assert_eq!(
+        results.iter().filter(|result| result.is_ok()).count(),
+        1,
+        "{results:?}"
+    );
 }
 
 async fn lookups_omit_unknown_keys(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::AUTHOR).await;
-    let mut found = store.users_by_id(&[bob.id, 999, ann.id, -1]).await.expect("read").value;
+    let mut found = store
+        .users_by_id(&[bob.id, 999, ann.id, -1])
+        .await
+        .expect("read")
+        .value;
     found.sort_by_key(|user| user.id);
     assert_eq!(found, [ann.clone(), bob]);
     assert_eq!(store.users_by_id(&[]).await.expect("read").value, []);
-    let names = ["carl".to_owned(), "ann".to_owned(), "Bob".to_owned(), "a'\"\\".to_owned()];
-    let found = store.credentials_by_username(&names).await.expect("read").value;
-    assert_eq!(found.into_iter().map(|row| row.user).collect::<Vec<_>>(), [ann]);
+    let names = [
+        "carl".to_owned(),
+        "ann".to_owned(),
+        "Bob".to_owned(),
+        "a'\"\\".to_owned(),
+    ];
+    let found = store
+        .credentials_by_username(&names)
+        .await
+        .expect("read")
+        .value;
+    assert_eq!(
+        found.into_iter().map(|row| row.user).collect::<Vec<_>>(),
+        [ann]
+    );
 }
 
 async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStore) {
@@ -220,45 +266,83 @@ async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStor
     insert(store, "ann", Role::USER).await;
     assert_eq!(highest().await, None);
     let peppered = "hmac-sha256:0123456789ab:";
-    for (pepper, cost, expected) in
-        [("", "12", 12), ("", "04", 12), ("", "14", 14), ("", "13", 14), (peppered, "15", 15)]
-    {
+    for (pepper, cost, expected) in [
+        ("", "12", 12),
+        ("", "04", 12),
+        ("", "14", 14),
+        ("", "13", 14),
+        (peppered, "15", 15),
+    ] {
         let password_hash = format!("{pepper}$2b${cost}${}", "x".repeat(53)).into();
         let username = format!("user {cost}");
-        let new = NewUser { username, password_hash, role: Role::USER, link: None };
-        store.insert(None, new, Write::any()).await.expect("inserted");
+        let new = NewUser {
+            username,
+            password_hash,
+            role: Role::USER,
+            link: None,
+        };
+        store
+            .insert(None, new, Write::any())
+            .await
+            .expect("inserted");
         assert_eq!(highest().await, Some(expected));
     }
     // Of Django: in the midst it looks like a hash of bcrypt.
     let password_hash = format!("pbkdf2_sha256$29$ab${}=", "z".repeat(43)).into();
-    let new = NewUser { username: "imported".into(), password_hash, role: Role::USER, link: None };
-    store.insert(None, new, Write::any()).await.expect("inserted");
+    let new = NewUser {
+        username: "imported".into(),
+        password_hash,
+        role: Role::USER,
+        link: None,
+    };
+    store
+        .insert(None, new, Write::any())
+        .await
+        .expect("inserted");
     assert_eq!(highest().await, Some(15));
 }
 
 async fn set_role_requires_an_admin(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
-    let set = async |actor, id| store.set_role(Some(actor), id, Role::USER, Write::any()).await;
+    let set = async |actor, id| {
+        store
+            .set_role(Some(actor), id, Role::USER, Write::any())
+            .await
+    };
     let missing = set(999, ann.id).await;
-    assert!(matches!(missing, Err(WriteError::ActorNotFound)), "{missing:?}");
+    assert!(
+        matches!(missing, Err(WriteError::ActorNotFound)),
+        "{missing:?}"
+    );
     let refused = set(ann.id, admin.id).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     assert_not_found(set(admin.id, 999).await);
     let changed = set(admin.id, ann.id).await.expect("allowed");
-    assert_eq!(changed, User { role: Role::USER, ..ann.clone() });
+    assert_eq!(
+        changed,
+        User {
+            role: Role::USER,
+            ..ann.clone()
+        }
+    );
     assert_eq!(get(store, ann.id).await, Some(changed));
     let last = set(admin.id, admin.id).await;
     assert!(matches!(last, Err(WriteError::LastAdmin)), "{last:?}");
     insert(store, "bob", Role::ADMIN).await;
-    set(admin.id, admin.id).await.expect("one of two admins may give up the role");
+    set(admin.id, admin.id)
+        .await
+        .expect("one of two admins may give up the role");
     let refused = set(admin.id, ann.id).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
 }
 
 async fn set_role_without_actor_is_allowed(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let changed = store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("allowed");
+    let changed = store
+        .set_role(None, ann.id, Role::ADMIN, Write::any())
+        .await
+        .expect("allowed");
     assert_eq!(changed.role, Role::ADMIN);
     assert_not_found(store.set_role(None, 999, Role::ADMIN, Write::any()).await);
 }
@@ -267,10 +351,16 @@ async fn delete_requires_an_admin(store: &dyn UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let missing = store.delete(Some(999), ann.id, Write::any()).await;
-    assert!(matches!(missing, Err(WriteError::ActorNotFound)), "{missing:?}");
+    assert!(
+        matches!(missing, Err(WriteError::ActorNotFound)),
+        "{missing:?}"
+    );
     let refused = store.delete(Some(ann.id), admin.id, Write::any()).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    let deleted = store.delete(Some(admin.id), ann.id, Write::any()).await.expect("allowed");
+    let deleted = store
+        .delete(Some(admin.id), ann.id, Write::any())
+        .await
+        .expect("allowed");
     assert_eq!(deleted, ann);
     assert_eq!(get(store, ann.id).await, None);
     assert_not_found(store.delete(Some(admin.id), ann.id, Write::any()).await);
@@ -282,40 +372,94 @@ async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
     let delete = |actor, id| store.delete(Some(actor), id, Write::any());
     let results: [_; 2] = join!(delete(ann.id, bob.id), delete(bob.id, ann.id)).into();
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
-    let late = results.iter().filter(|result| matches!(result, Err(WriteError::ActorNotFound)));
+    let late = results
+        .iter()
+        .filter(|result| matches!(result, Err(WriteError::ActorNotFound)));
     assert_eq!(late.count(), 1, "{results:?}");
 }
 
 async fn names(store: &dyn UserStore, filter: &UserFilter) -> Vec<String> {
     let users = store.list(filter).await.expect("read");
-    users.into_iter().map(|listed| listed.user.username).collect()
+    users
+        .into_iter()
+        .map(|listed| listed.user.username)
+        .collect()
 }
 
 async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
     let first = insert(store, "carl", Role::AUTHOR).await.id;
-    for (username, role) in [("ann", Role::USER), ("bob", Role::AUTHOR), ("anne", Role::AUTHOR)] {
+    for (username, role) in [
+        ("ann", Role::USER),
+        ("bob", Role::AUTHOR),
+        ("anne", Role::AUTHOR),
+    ] {
         insert(store, username, role).await;
     }
-    let all = UserFilter { limit: 10, ..UserFilter::default() };
+    let all = UserFilter {
+        limit: 10,
+        ..UserFilter::default()
+    };
     assert_eq!(names(store, &all).await, ["carl", "ann", "bob", "anne"]);
-    let page = UserFilter { after: first, limit: 2, ..all.clone() };
+    let page = UserFilter {
+        after: first,
+        limit: 2,
+        ..all.clone()
+    };
     assert_eq!(names(store, &page).await, ["ann", "bob"]);
-    assert!(names(store, &UserFilter { after: 999, ..all.clone() }).await.is_empty());
-    let authors = UserFilter { role: Some(Role::AUTHOR), ..all.clone() };
+    assert!(
+        names(
+            store,
+            &UserFilter {
+                after: 999,
+                ..all.clone()
+            }
+        )
+        .await
+        .is_empty()
+    );
+    let authors = UserFilter {
+        role: Some(Role::AUTHOR),
+        ..all.clone()
+    };
     assert_eq!(names(store, &authors).await, ["carl", "bob", "anne"]);
-    store.set_disabled(None, first, true, Write::any()).await.expect("disabled");
-    let disabled = UserFilter { disabled: Some(true), ..authors.clone() };
+    store
+        .set_disabled(None, first, true, Write::any())
+        .await
+        .expect("disabled");
+    let disabled = UserFilter {
+        disabled: Some(true),
+        ..authors.clone()
+    };
     assert_eq!(names(store, &disabled).await, ["carl"]);
-    let enabled = UserFilter { disabled: Some(false), ..authors };
+    let enabled = UserFilter {
+        disabled: Some(false),
+        ..authors
+    };
     assert_eq!(names(store, &enabled).await, ["bob", "anne"]);
-    let prefix = UserFilter { username_prefix: "ann".into(), ..all };
+    let prefix = UserFilter {
+        username_prefix: "ann".into(),
+        ..all
+    };
     assert_eq!(names(store, &prefix).await, ["ann", "anne"]);
-    let both = UserFilter { role: Some(Role::AUTHOR), ..prefix };
+    let both = UserFilter {
+        role: Some(Role::AUTHOR),
+        ..prefix
+    };
     assert_eq!(names(store, &both).await, ["anne"]);
 }
 
 async fn prefix_is_literal(store: &dyn UserStore) {
-    let usernames = ["a%b", "a_b", "axb", "A", "é", "\u{d7ff}x", "\u{e000}", "\u{10ffff}x", "'"];
+    let usernames = [
+        "a%b",
+        "a_b",
+        "axb",
+        "A",
+        "é",
+        "\u{d7ff}x",
+        "\u{e000}",
+        "\u{10ffff}x",
+        "'",
+    ];
     for username in usernames {
         insert(store, username, Role::USER).await;
     }
@@ -330,7 +474,11 @@ async fn prefix_is_literal(store: &dyn UserStore) {
         ("", usernames.to_vec()),
     ] {
         let username_prefix = prefix.to_owned();
-        let filter = UserFilter { username_prefix, limit: 100, ..UserFilter::default() };
+        let filter = UserFilter {
+            username_prefix,
+            limit: 100,
+            ..UserFilter::default()
+        };
         assert_eq!(names(store, &filter).await, found, "{prefix:?}");
     }
 }

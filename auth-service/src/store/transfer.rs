@@ -71,7 +71,9 @@ impl Transfer {
             "SELECT seq FROM sqlite_sequence WHERE name = 'user'"
         };
         let highest = self.0.statement("SELECT coalesce(max(id), 0) FROM (");
-        let highest = highest.push(r#"SELECT id FROM "user" UNION ALL "#).push(assigned);
+        let highest = highest
+            .push(r#"SELECT id FROM "user" UNION ALL "#)
+            .push(assigned);
         let highest = self.0.read::<(i64,)>(highest.push(") AS ids")).await?.pop();
         Ok(highest.map_or(0, |(id,)| id))
     }
@@ -81,7 +83,10 @@ impl Transfer {
     }
 
     pub(crate) async fn export(&self) -> Result<Export, StoreError> {
-        Ok(Export { transaction: self.0.begin_snapshot().await?, last_id: 0 })
+        Ok(Export {
+            transaction: self.0.begin_snapshot().await?,
+            last_id: 0,
+        })
     }
 
     /// The first users behind this id, by ascending id, or those who have this role or a key with it; none
@@ -91,7 +96,9 @@ impl Transfer {
         id: i64,
         role: Option<Role>,
     ) -> Result<Vec<Credentials>, StoreError> {
-        self.0.read(page_after(self.0.statement("SELECT "), id, role)).await
+        self.0
+            .read(page_after(self.0.statement("SELECT "), id, role))
+            .await
     }
 }
 
@@ -118,9 +125,16 @@ impl Import {
         // Assigned ids come last, after the given ones: SQLite could assign one that is given to a later row.
         let mut rows: Vec<_> = users.iter().collect();
         rows.sort_by_key(|user| user.id.is_none());
-        let insert = self.0.statement(insert).push(assigned).push(columns).push_now();
+        let insert = self
+            .0
+            .statement(insert)
+            .push(assigned)
+            .push(columns)
+            .push_now();
         let insert = insert.push_rows(&INSERTED, &rows);
-        let insert = insert.push(" ON CONFLICT DO NOTHING RETURNING ").push(COLUMNS);
+        let insert = insert
+            .push(" ON CONFLICT DO NOTHING RETURNING ")
+            .push(COLUMNS);
         let inserted = self.0.fetch::<User>(insert).await?;
         let write = Write::by_operator(Change::UserImported, None);
         let entries: Vec<_> = inserted.iter().map(|user| write.of_user(user)).collect();
@@ -154,11 +168,16 @@ impl Import {
 impl Export {
     /// The last revision that is sealed, and the ids of the rows of the record that are not.
     pub(crate) async fn unsealed(&mut self) -> Result<(i64, Vec<i64>), StoreError> {
-        let last = self.transaction.statement("SELECT max(revision) FROM audit_seal");
+        let last = self
+            .transaction
+            .statement("SELECT max(revision) FROM audit_seal");
         let last = self.transaction.fetch::<(i64,)>(last).await?.pop();
         let ids = self.transaction.statement("SELECT id FROM audit_pending");
         let ids = self.transaction.fetch::<(i64,)>(ids).await?;
-        Ok((last.map_or(0, |(revision,)| revision), ids.into_iter().map(|(id,)| id).collect()))
+        Ok((
+            last.map_or(0, |(revision,)| revision),
+            ids.into_iter().map(|(id,)| id).collect(),
+        ))
     }
 
     /// The next users by ascending id; none at the end.
@@ -171,7 +190,9 @@ impl Export {
 }
 
 fn page_after(select: Statement, id: i64, role: Option<Role>) -> Statement {
-    let select = select.push(COLUMNS).push(r#", password FROM "user" WHERE id > $1"#);
+    let select = select
+        .push(COLUMNS)
+        .push(r#", password FROM "user" WHERE id > $1"#);
     let mut select = select.bind(id).bind(PAGE);
     if let Some(role) = role {
         let with_role = " AND (role = $3 OR id IN (SELECT user_id FROM api_key WHERE role = $3))";

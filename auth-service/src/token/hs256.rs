@@ -12,10 +12,18 @@ use sha2::Sha256;
 /// Signs and verifies HS256 and nothing else.
 pub static PROVIDER: CryptoProvider = CryptoProvider {
     signer_factory: |algorithm, key| {
-        Ok(Box::new(Hs256::new(*algorithm, key.family(), key.as_bytes())?))
+        Ok(Box::new(Hs256::new(
+            *algorithm,
+            key.family(),
+            key.as_bytes(),
+        )?))
     },
     verifier_factory: |algorithm, key| {
-        Ok(Box::new(Hs256::new(*algorithm, key.family(), key.try_get_as_bytes()?)?))
+        Ok(Box::new(Hs256::new(
+            *algorithm,
+            key.family(),
+            key.try_get_as_bytes()?,
+        )?))
     },
     key_utils: KeyUtils::new_unimplemented(),
 };
@@ -28,13 +36,21 @@ impl Hs256 {
         if (algorithm, family) != (Algorithm::HS256, AlgorithmFamily::Hmac) {
             return Err(ErrorKind::InvalidAlgorithm.into());
         }
-        Ok(Self(Hmac::new_from_slice(key).map_err(|_| ErrorKind::InvalidKeyFormat)?))
+        Ok(Self(
+            Hmac::new_from_slice(key).map_err(|_| ErrorKind::InvalidKeyFormat)?,
+        ))
     }
 }
 
 impl Signer<Vec<u8>> for Hs256 {
     fn try_sign(&self, message: &[u8]) -> std::result::Result<Vec<u8>, Error> {
-        Ok(self.0.clone().chain_update(message).finalize().into_bytes().to_vec())
+        Ok(self
+            .0
+            .clone()
+            .chain_update(message)
+            .finalize()
+            .into_bytes()
+            .to_vec())
     }
 }
 

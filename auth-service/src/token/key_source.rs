@@ -22,8 +22,13 @@ impl KeySource {
 
     /// The settings and their files, for log lines about a reload.
     pub(crate) fn describe(&self) -> String {
-        let sources = [Some(&self.signing), self.accepted.as_ref()].into_iter().flatten();
-        sources.map(SecretSource::describe).collect::<Vec<_>>().join(" ")
+        let sources = [Some(&self.signing), self.accepted.as_ref()]
+            .into_iter()
+            .flatten();
+        sources
+            .map(SecretSource::describe)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Reads all keys. One invalid secret fails the whole ring: a partial one would refuse valid

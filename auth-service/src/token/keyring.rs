@@ -62,7 +62,9 @@ impl Keyring {
 
     /// The keys to try for a token: the one with this `kid`, or all for a token without one.
     pub(super) fn candidates(&self, kid: Option<&str>) -> impl Iterator<Item = &Key> {
-        self.keys.iter().filter(move |key| kid.is_none_or(|kid| kid == key.id))
+        self.keys
+            .iter()
+            .filter(move |key| kid.is_none_or(|kid| kid == key.id))
     }
 }
 
@@ -74,7 +76,10 @@ impl Key {
         // Once in a process; a later attempt changes nothing.
         let _ = hs256::PROVIDER.install_default();
         let id = key_id(bytes);
-        let header = Header { kid: Some(id.clone()), ..Header::new(HS256) };
+        let header = Header {
+            kid: Some(id.clone()),
+            ..Header::new(HS256)
+        };
         let json = serde_json::to_vec(&header).expect("text and absent members");
         Ok(Self {
             id,
@@ -111,7 +116,10 @@ pub(crate) fn self_test() -> bool {
     const MESSAGE: &str = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\
         eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
     const SIGNATURE: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-    let key = URL_SAFE_NO_PAD.decode(KEY).ok().and_then(|key| Key::new(&key).ok());
+    let key = URL_SAFE_NO_PAD
+        .decode(KEY)
+        .ok()
+        .and_then(|key| Key::new(&key).ok());
     key.is_some_and(|key| {
         let signed = crypto::sign(MESSAGE.as_bytes(), &key.signs, HS256);
         signed.is_ok_and(|signed| signed == SIGNATURE) && key.verify(MESSAGE, SIGNATURE)
@@ -121,7 +129,10 @@ pub(crate) fn self_test() -> bool {
 /// A short digest of the secret, so that all replicas give a key the same `kid`. The label separates
 /// it from other uses of the same hash.
 fn key_id(secret: &[u8]) -> String {
-    let digest = Sha256::new().chain_update(b"rolegate kid\0").chain_update(secret).finalize();
+    let digest = Sha256::new()
+        .chain_update(b"rolegate kid\0")
+        .chain_update(secret)
+        .finalize();
     URL_SAFE_NO_PAD.encode(&digest[..9])
 }
 

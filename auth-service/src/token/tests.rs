@@ -18,7 +18,10 @@ const NOW: u64 = 1_800_000_000;
 
 fn tokens(signing: &str, accepted: &[&str]) -> Tokens {
     assert!(self_test());
-    let accepted: Vec<_> = accepted.iter().map(|&secret| SecretString::from(secret)).collect();
+    let accepted: Vec<_> = accepted
+        .iter()
+        .map(|&secret| SecretString::from(secret))
+        .collect();
     let keyring = Keyring::new(&SecretString::from(signing), &accepted).expect("long enough");
     Tokens::new(keyring)
 }
@@ -60,7 +63,10 @@ fn signed_text(header: &str, payload: &str) -> String {
 
 /// Independently of the code under test.
 fn signed_by(mac: impl Mac, header: &str, payload: &str) -> String {
-    let (header, payload) = (URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(payload));
+    let (header, payload) = (
+        URL_SAFE_NO_PAD.encode(header),
+        URL_SAFE_NO_PAD.encode(payload),
+    );
     let message = format!("{header}.{payload}");
     let signature = URL_SAFE_NO_PAD.encode(mac.chain_update(&message).finalize().into_bytes());
     format!("{message}.{signature}")
@@ -71,11 +77,18 @@ fn issued_token_has_the_four_claims_and_identifies_its_user() {
     let tokens = tokens(SECRET, &[]);
     let token = tokens.issue(&ada(), NOW).expect("issued");
     assert_eq!(verified(&tokens, token.expose_secret()), Some(7));
-    let payload = token.expose_secret().split('.').nth(1).expect("three parts");
+    let payload = token
+        .expose_secret()
+        .split('.')
+        .nth(1)
+        .expect("three parts");
     let claims: Value =
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64")).expect("JSON");
     let exp = NOW + TOKEN_TTL_SECONDS;
-    assert_eq!(claims, json!({"sub": "7", "username": "ada", "role": "author", "exp": exp}));
+    assert_eq!(
+        claims,
+        json!({"sub": "7", "username": "ada", "role": "author", "exp": exp})
+    );
 }
 
 #[test]
@@ -91,28 +104,50 @@ fn token_is_valid_until_one_second_before_exp() {
 fn password_change_separates_old_and_new_tokens_within_one_second() {
     let tokens = tokens(SECRET, &[]);
     let issued = |tokens_not_before, now| {
-        let user = User { tokens_not_before, ..ada() };
+        let user = User {
+            tokens_not_before,
+            ..ada()
+        };
         let token = tokens.issue(&user, now).expect("issued");
         tokens.verify(token.expose_secret()).expect("valid").issued
     };
     assert_eq!(issued(0, NOW), NOW, "an older password changes nothing");
     assert_eq!(issued(NOW, NOW), NOW);
     let end = NOW + REVOCATION_LEAD_SECONDS;
-    assert!(issued(0, NOW + 2) < end, "an old one, issued by a clock two seconds ahead");
-    assert_eq!(issued(end, NOW), end, "a new one, issued in the same second");
+    assert!(
+        issued(0, NOW + 2) < end,
+        "an old one, issued by a clock two seconds ahead"
+    );
+    assert_eq!(
+        issued(end, NOW),
+        end,
+        "a new one, issued in the same second"
+    );
     assert_eq!(issued(end, end), end, "then the usual lifetime again");
     let minted = hs256(&json!({"sub": "7", "exp": end + 60}));
-    assert_eq!(tokens.verify(&minted).expect("valid").issued, end + 60 - TOKEN_TTL_SECONDS);
+    assert_eq!(
+        tokens.verify(&minted).expect("valid").issued,
+        end + 60 - TOKEN_TTL_SECONDS
+    );
 }
 
 #[test]
 fn a_token_issued_before_the_end_of_marks_counts_only_with_the_last_mark() {
     let tokens = tokens(SECRET, &[]);
     let (end, next) = (NOW + 600, NOW + 601);
-    let user = |tokens_marked_until| User { tokens_not_before: NOW, tokens_marked_until, ..ada() };
+    let user = |tokens_marked_until| User {
+        tokens_not_before: NOW,
+        tokens_marked_until,
+        ..ada()
+    };
     let issued = |user: &User, now| {
         let token = tokens.issue(user, now).expect("issued");
-        let header = token.expose_secret().split('.').next().expect("a header").to_owned();
+        let header = token
+            .expose_secret()
+            .split('.')
+            .next()
+            .expect("a header")
+            .to_owned();
         (tokens.verify(token.expose_secret()).expect("valid"), header)
     };
     let (plain, header) = issued(&user(0), NOW + 5);
@@ -120,7 +155,10 @@ fn a_token_issued_before_the_end_of_marks_counts_only_with_the_last_mark() {
     let (late, late_header) = issued(&user(end), end);
     assert_eq!((plain.mark, marked.mark, late.mark), (0, end, 0));
     assert_ne!(header, marked_header);
-    assert_eq!(header, late_header, "ordinary tokens have the ordinary header");
+    assert_eq!(
+        header, late_header,
+        "ordinary tokens have the ordinary header"
+    );
     for (token, marked_until, is_revoked) in [
         (plain, 0, false),
         (plain, end, true),
@@ -129,13 +167,23 @@ fn a_token_issued_before_the_end_of_marks_counts_only_with_the_last_mark() {
         (late, end, false),
         (late, next, true),
     ] {
-        assert_eq!(token.is_revoked(&user(marked_until)), is_revoked, "{token:?} {marked_until}");
+        assert_eq!(
+            token.is_revoked(&user(marked_until)),
+            is_revoked,
+            "{token:?} {marked_until}"
+        );
     }
     let minted = |mark: Value| {
         let header = json!({"alg": "HS256", "marked_until": mark}).to_string();
-        verified(&tokens, &signed_text(&header, &json!({"sub": "7", "exp": end}).to_string()))
+        verified(
+            &tokens,
+            &signed_text(&header, &json!({"sub": "7", "exp": end}).to_string()),
+        )
     };
-    assert_eq!([minted(json!(null)), minted(json!(end))], [Some(7), Some(7)]);
+    assert_eq!(
+        [minted(json!(null)), minted(json!(end))],
+        [Some(7), Some(7)]
+    );
     for odd in [json!("7"), json!(-1), json!(1.5), json!([7])] {
         assert_eq!(minted(odd), None);
     }
@@ -154,7 +202,11 @@ fn tokens_of_the_future_are_rejected() {
         (json!({"sub": "7", "exp": NOW + 60, "nbf": u64::MAX}), false),
         (json!({"sub": "7", "exp": NOW + 60, "nbf": "0"}), false),
     ] {
-        assert_eq!(verified(&tokens, &hs256(&claims)).is_some(), is_valid, "{claims}");
+        assert_eq!(
+            verified(&tokens, &hs256(&claims)).is_some(),
+            is_valid,
+            "{claims}"
+        );
     }
 }
 
@@ -162,7 +214,11 @@ fn tokens_of_the_future_are_rejected() {
 fn other_secrets_and_algorithms_are_rejected() {
     let tokens = tokens(SECRET, &[]);
     let claims = json!({"sub": "7", "exp": NOW + 60});
-    assert_eq!(verified(&tokens, &hs256(&claims)), Some(7), "without kid all keys are tried");
+    assert_eq!(
+        verified(&tokens, &hs256(&claims)),
+        Some(7),
+        "without kid all keys are tried"
+    );
     let (key, text) = (SECRET.as_bytes(), claims.to_string());
     let hs384 = Hmac::<Sha384>::new_from_slice(key).expect("a key");
     let hs512 = Hmac::<Sha512>::new_from_slice(key).expect("a key");
@@ -174,10 +230,23 @@ fn other_secrets_and_algorithms_are_rejected() {
         assert_eq!(verified(&tokens, &token), None, "{token}");
     }
     let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
-    for header in [r#"{"alg":"none"}"#, r#"{"alg":"RS256"}"#, r#"{"alg":"hs256"}"#, "{}", "[]"] {
+    for header in [
+        r#"{"alg":"none"}"#,
+        r#"{"alg":"RS256"}"#,
+        r#"{"alg":"hs256"}"#,
+        "{}",
+        "[]",
+    ] {
         let header = URL_SAFE_NO_PAD.encode(header);
-        let signature = hs256(&claims).rsplit('.').next().expect("a signature").to_owned();
-        for token in [format!("{header}.{payload}."), format!("{header}.{payload}.{signature}")] {
+        let signature = hs256(&claims)
+            .rsplit('.')
+            .next()
+            .expect("a signature")
+            .to_owned();
+        for token in [
+            format!("{header}.{payload}."),
+            format!("{header}.{payload}.{signature}"),
+        ] {
             assert_eq!(verified(&tokens, &token), None, "{token}");
         }
     }
@@ -243,7 +312,9 @@ fn duplicate_claims_are_rejected() {
     let tokens = tokens(SECRET, &[]);
     let later = NOW + 60;
     let signed = |claims: String| signed_text(r#"{"alg":"HS256"}"#, &claims);
-    let valid = signed(format!(r#"{{"sub":"7","exp":{later},"aud":"any","more":1,"more":2}}"#));
+    let valid = signed(format!(
+        r#"{{"sub":"7","exp":{later},"aud":"any","more":1,"more":2}}"#
+    ));
     assert_eq!(verified(&tokens, &valid), Some(7), "unknown claims");
     for claims in [
         format!(r#"{{"sub":"7","sub":"7","exp":{later}}}"#),
@@ -265,20 +336,34 @@ fn non_canonical_base64_is_rejected() {
     let other = |offset: u8| char::from(last as u8 + offset);
     let (body, same_bits) = (&valid[..valid.len() - 1], other(1));
     assert!("AEIMQUYcgkosw048".contains(last), "{last}");
-    for token in [format!("{body}{same_bits}"), format!("{valid}="), format!("{valid}\n")] {
+    for token in [
+        format!("{body}{same_bits}"),
+        format!("{valid}="),
+        format!("{valid}\n"),
+    ] {
         assert_eq!(verified(&tokens, &token), None, "{token}");
     }
 }
 
 #[test]
 fn only_a_canonical_decimal_sub_is_an_id() {
-    for (sub, id) in [("7", 7), ("0", 0), ("-5", -5), ("9223372036854775807", i64::MAX)] {
+    for (sub, id) in [
+        ("7", 7),
+        ("0", 0),
+        ("-5", -5),
+        ("9223372036854775807", i64::MAX),
+    ] {
         assert_eq!(parse_user_id(sub), Some(id), "{sub}");
     }
-    for odd in ["", "+5", "05", "1.5", "-0", "-", " 5", "5 ", "5e0", "٥", "0x5", "--5", "00"] {
+    for odd in [
+        "", "+5", "05", "1.5", "-0", "-", " 5", "5 ", "5e0", "٥", "0x5", "--5", "00",
+    ] {
         assert_eq!(parse_user_id(odd), None, "{odd}");
     }
-    assert_eq!(parse_user_id("123456789012345678901234567890"), Some(NO_USER));
+    assert_eq!(
+        parse_user_id("123456789012345678901234567890"),
+        Some(NO_USER)
+    );
 }
 
 #[test]
@@ -287,9 +372,23 @@ fn malformed_tokens_are_rejected() {
     let good = tokens.issue(&ada(), NOW).expect("issued");
     let good = good.expose_secret();
     let cut = &good[..good.len() - 1];
-    let long = format!("{good}{}", "A".repeat(rolegate_proto::limits::MAX_TOKEN_LEN));
+    let long = format!(
+        "{good}{}",
+        "A".repeat(rolegate_proto::limits::MAX_TOKEN_LEN)
+    );
     let more = format!("{good}.AAAA");
-    for text in ["", ".", "..", "...", "a.b.c", "\0", cut, &long, &more, &good.replace('.', " ")] {
+    for text in [
+        "",
+        ".",
+        "..",
+        "...",
+        "a.b.c",
+        "\0",
+        cut,
+        &long,
+        &more,
+        &good.replace('.', " "),
+    ] {
         assert_eq!(verified(&tokens, text), None);
     }
 }

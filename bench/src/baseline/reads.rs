@@ -90,9 +90,15 @@ impl Reads {
 
 async fn read_all(pool: PgPool, ids: Vec<i64>) -> Vec<Found> {
     let sql = r#"SELECT id, username, role FROM "user" WHERE id = ANY($1)"#;
-    match sqlx::query_as::<_, Row>(sql).bind(&ids).fetch_all(&pool).await {
+    match sqlx::query_as::<_, Row>(sql)
+        .bind(&ids)
+        .fetch_all(&pool)
+        .await
+    {
         Ok(rows) => {
-            let users = rows.into_iter().map(|(id, username, role)| (id, User { username, role }));
+            let users = rows
+                .into_iter()
+                .map(|(id, username, role)| (id, User { username, role }));
             let users: HashMap<i64, User> = users.collect();
             ids.iter().map(|id| Ok(users.get(id).cloned())).collect()
         }

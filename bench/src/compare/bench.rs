@@ -67,7 +67,16 @@ impl Bench {
         let by_reads = target::by_reads(&synchronous.0, folder).await?;
         let grpc = auth_service(&targets)?.address("grpc")?;
         let client = AuthClient::connect_lazy(&format!("http://{grpc}"))?;
-        Ok(Self { targets, users, cluster, by_reads, synchronous, profile, protected, client })
+        Ok(Self {
+            targets,
+            users,
+            cluster,
+            by_reads,
+            synchronous,
+            profile,
+            protected,
+            client,
+        })
     }
 
     /// gateway and auth-service as separate processes.
@@ -96,22 +105,29 @@ impl Bench {
         match contender {
             Contender::Profile(index) => {
                 let target = self.targets.get(index).ok_or("no such target")?;
-                self.web(&self.profile, target, target.bearer, connections, seconds).await
+                self.web(&self.profile, target, target.bearer, connections, seconds)
+                    .await
             }
             Contender::Reads(index) => {
                 let target = self.by_reads.get(index).ok_or("no such target")?;
-                self.web(&self.profile, target, target.bearer, connections, seconds).await
+                self.web(&self.profile, target, target.bearer, connections, seconds)
+                    .await
             }
             Contender::Basic => {
                 let split = self.split()?;
                 let address = self.basic_address()?;
-                self.web(&self.protected, split, address, connections, seconds).await
+                self.web(&self.protected, split, address, connections, seconds)
+                    .await
             }
             Contender::Authorizations => self.authorizations(connections, seconds).await,
             Contender::Pgbench => {
                 let per_second =
                     pgbench::transactions_per_second(&self.cluster, connections, seconds).await?;
-                Ok(Round { per_second, latency: None, cpu: Vec::new() })
+                Ok(Round {
+                    per_second,
+                    latency: None,
+                    cpu: Vec::new(),
+                })
             }
         }
     }
@@ -147,7 +163,11 @@ impl Bench {
         let mut cpu = self.cpu_since(split, &before);
         cpu.retain(|(name, _)| *name != "gateway");
         cpu.push(("caller", usage::own_cpu().saturating_sub(own_before)));
-        Ok(Round { per_second, latency: None, cpu: per_request(cpu, requests) })
+        Ok(Round {
+            per_second,
+            latency: None,
+            cpu: per_request(cpu, requests),
+        })
     }
 
     fn cpu(&self, target: &Target) -> Vec<(&'static str, Duration)> {
@@ -164,11 +184,16 @@ impl Bench {
         before: &[(&'static str, Duration)],
     ) -> Vec<(&'static str, Duration)> {
         let now = self.cpu(target).into_iter().zip(before);
-        now.map(|((name, now), (_, before))| (name, now.saturating_sub(*before))).collect()
+        now.map(|((name, now), (_, before))| (name, now.saturating_sub(*before)))
+            .collect()
     }
 
     fn basic_address(&self) -> Result<SocketAddr, Failure> {
-        self.split()?.programs.first().ok_or("the split has a gateway")?.address("basic")
+        self.split()?
+            .programs
+            .first()
+            .ok_or("the split has a gateway")?
+            .address("basic")
     }
 
     /// Sends the credentials once, so that they are cached. Returns whether caching is enabled.
@@ -193,13 +218,21 @@ impl Bench {
 /// auth-service of the split deployment.
 pub(crate) fn auth_service(targets: &[Target]) -> Result<&Program, Failure> {
     let programs = &split(targets)?.programs;
-    Ok(programs.iter().find(|program| program.name == "auth-service").ok_or("not started")?)
+    Ok(programs
+        .iter()
+        .find(|program| program.name == "auth-service")
+        .ok_or("not started")?)
 }
 
 fn split(targets: &[Target]) -> Result<&Target, Failure> {
-    Ok(targets.iter().find(|target| target.name == target::SPLIT).ok_or("not started")?)
+    Ok(targets
+        .iter()
+        .find(|target| target.name == target::SPLIT)
+        .ok_or("not started")?)
 }
 
 fn per_request(cpu: Vec<(&'static str, Duration)>, requests: f64) -> Vec<(&'static str, f64)> {
-    cpu.into_iter().map(|(name, time)| (name, micros(time) / requests)).collect()
+    cpu.into_iter()
+        .map(|(name, time)| (name, micros(time) / requests))
+        .collect()
 }

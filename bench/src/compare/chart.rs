@@ -45,6 +45,15 @@ pub(crate) fn chart(comparisons: &[Comparison], machine: &str) -> Chart {
 fn bar(contender: &Rounds) -> Bar {
     let value = contender.spread(|round: &Round| round.per_second);
     let name = contender.name;
-    let colour = COLOURS.iter().find(|(of, _)| *of == name).map_or("#000000", |(_, it)| it);
-    Bar { name: name.to_owned(), value, text: thousands(value.median), mark: None, colour }
+    let colour = COLOURS
+        .iter()
+        .find(|(of, _)| *of == name)
+        .map_or("#000000", |(_, it)| it);
+    Bar {
+        name: name.to_owned(),
+        value,
+        text: thousands(value.median),
+        mark: None,
+        colour,
+    }
 }

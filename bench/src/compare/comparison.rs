@@ -27,26 +27,42 @@ impl Comparison {
     ) -> Result<Self, Failure> {
         let names: Vec<_> = contenders.iter().map(|one| bench.name(*one)).collect();
         console::progress(&format!("{connections} connections: {}", names.join(" | ")));
-        let mut comparison: Vec<_> =
-            names.into_iter().map(|name| Rounds { name, rounds: Vec::new() }).collect();
+        let mut comparison: Vec<_> = names
+            .into_iter()
+            .map(|name| Rounds {
+                name,
+                rounds: Vec::new(),
+            })
+            .collect();
         let mut order: Vec<usize> = (0..contenders.len()).collect();
         for round in 0..schedule.rounds {
             for &index in &order {
-                let warm_up = if round == 0 { 1 } else { schedule.warm_up_seconds };
+                let warm_up = if round == 0 {
+                    1
+                } else {
+                    schedule.warm_up_seconds
+                };
                 if warm_up > 0 && !matches!(contenders[index], Contender::Pgbench) {
                     bench.round(contenders[index], connections, warm_up).await?;
                 }
-                let round = bench.round(contenders[index], connections, schedule.seconds).await?;
+                let round = bench
+                    .round(contenders[index], connections, schedule.seconds)
+                    .await?;
                 comparison[index].rounds.push(round);
             }
             order.reverse();
         }
-        Ok(Self { connections, contenders: comparison })
+        Ok(Self {
+            connections,
+            contenders: comparison,
+        })
     }
 
     /// The contender of this name.
     pub(crate) fn of(&self, name: &str) -> Option<&Rounds> {
-        self.contenders.iter().find(|contender| contender.name == name)
+        self.contenders
+            .iter()
+            .find(|contender| contender.name == name)
     }
 
     /// The ratio of two contenders' values, per round.

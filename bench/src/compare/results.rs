@@ -35,13 +35,22 @@ impl Results {
     /// Every value with its mark.
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
         let profile = |connections, one, other, target| {
-            let comparison =
-                self.profile.iter().find(|comparison| comparison.connections == connections)?;
+            let comparison = self
+                .profile
+                .iter()
+                .find(|comparison| comparison.connections == connections)?;
             let value = comparison.ratio(one, other, speed)?;
-            Some(times(format!("/profile at {connections}: {one} / {other}"), value, target))
+            Some(times(
+                format!("/profile at {connections}: {one} / {other}"),
+                value,
+                target,
+            ))
         };
         let lone = || {
-            let comparison = self.profile.iter().find(|comparison| comparison.connections == 1)?;
+            let comparison = self
+                .profile
+                .iter()
+                .find(|comparison| comparison.connections == 1)?;
             let value = comparison.ratio(SPLIT, BASELINE, Round::median_latency)?;
             let claim = format!("median latency of a lone request: {SPLIT} / {BASELINE}");
             Some(times(claim, value, Mark::AtMost(2.5)))
@@ -62,7 +71,10 @@ impl Results {
         });
         let basic = self.basic.iter().filter_map(|comparison| {
             let value = comparison.ratio(BASIC, SPLIT, speed)?;
-            let claim = format!("at {}: {BASIC} / bearer, GET /profile", comparison.connections);
+            let claim = format!(
+                "at {}: {BASIC} / bearer, GET /profile",
+                comparison.connections
+            );
             Some(times(claim, value, Mark::AtLeast(0.8)))
         });
         [
@@ -87,5 +99,10 @@ fn speed(round: &Round) -> f64 {
 }
 
 fn times(claim: String, value: Spread, mark: Mark) -> Verdict {
-    Verdict { claim, value, mark, unit: "×" }
+    Verdict {
+        claim,
+        value,
+        mark,
+        unit: "×",
+    }
 }

@@ -51,11 +51,18 @@ impl Rounds {
 
     /// Median microseconds per request of each process.
     pub(crate) fn cpu(&self) -> Vec<(&'static str, f64)> {
-        let Some(first) = self.rounds.first() else { return Vec::new() };
+        let Some(first) = self.rounds.first() else {
+            return Vec::new();
+        };
         let median = |index: usize| {
             let rounds = self.rounds.iter();
             spread(rounds.filter_map(|round| Some(round.cpu.get(index)?.1))).median
         };
-        first.cpu.iter().enumerate().map(|(index, (name, _))| (*name, median(index))).collect()
+        first
+            .cpu
+            .iter()
+            .enumerate()
+            .map(|(index, (name, _))| (*name, median(index)))
+            .collect()
     }
 }

@@ -20,7 +20,9 @@ pub(crate) fn report(results: &Results, schedule: Schedule, machine: Vec<String>
          on the same machine. PostgreSQL over TCP with default settings (fsync on, 128 MB of \
          shared_buffers) except {}.",
         thousands(f64::from(u32::try_from(users::COUNT).unwrap_or(u32::MAX))),
-        thousands(f64::from(u32::try_from(results.verified_responses).unwrap_or(u32::MAX))),
+        thousands(f64::from(
+            u32::try_from(results.verified_responses).unwrap_or(u32::MAX)
+        )),
         schedule.rounds,
         schedule.seconds,
         schedule.warm_up_seconds,
@@ -84,9 +86,12 @@ fn rows(
     comparisons: &[Comparison],
     more: impl Fn(&Comparison, &Rounds) -> Vec<String>,
 ) -> Vec<Vec<String>> {
-    let rows = comparisons
-        .iter()
-        .flat_map(|comparison| comparison.contenders.iter().map(move |one| (comparison, one)));
+    let rows = comparisons.iter().flat_map(|comparison| {
+        comparison
+            .contenders
+            .iter()
+            .map(move |one| (comparison, one))
+    });
     rows.map(|(comparison, contender)| {
         let mut row = vec![
             contender.name.to_owned(),
@@ -103,7 +108,11 @@ fn rows(
 fn cpu(contender: &Rounds) -> String {
     let parts = contender.cpu().into_iter().map(|(name, micros)| {
         // A system with one process already has its name in the row.
-        if name == contender.name { format!("{micros:.1}") } else { format!("{name} {micros:.1}") }
+        if name == contender.name {
+            format!("{micros:.1}")
+        } else {
+            format!("{name} {micros:.1}")
+        }
     });
     parts.collect::<Vec<_>>().join(", ")
 }

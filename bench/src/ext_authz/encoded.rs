@@ -20,7 +20,10 @@ pub(super) async fn call(
     let mut client = Grpc::new(channel);
     client.ready().await?;
     let method = PathAndQuery::from_static(method);
-    Ok(client.unary(Request::new(message), method, Encoded).await?.into_inner())
+    Ok(client
+        .unary(Request::new(message), method, Encoded)
+        .await?
+        .into_inner())
 }
 
 /// Takes and returns the bytes of messages.

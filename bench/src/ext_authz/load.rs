@@ -35,11 +35,21 @@ pub(super) enum Calls {
 
 impl Calls {
     pub(super) fn checks(users: &[LoadUser]) -> Self {
-        Self::Check(users.iter().map(|user| check_of(user).encode_to_vec().into()).collect())
+        Self::Check(
+            users
+                .iter()
+                .map(|user| check_of(user).encode_to_vec().into())
+                .collect(),
+        )
     }
 
     pub(super) fn authorizations(users: &[LoadUser]) -> Self {
-        Self::Authorize(users.iter().map(|user| decision_of(user).encode_to_vec().into()).collect())
+        Self::Authorize(
+            users
+                .iter()
+                .map(|user| decision_of(user).encode_to_vec().into())
+                .collect(),
+        )
     }
 
     /// Calls about one of the users. An error unless the user is admitted.
@@ -54,7 +64,11 @@ impl Calls {
                 if response.starts_with(&[0x0a, 0]) {
                     return Ok(());
                 }
-                Err(format!("a check was refused: {:?}", CheckResponse::decode(response)?).into())
+                Err(format!(
+                    "a check was refused: {:?}",
+                    CheckResponse::decode(response)?
+                )
+                .into())
             }
             Self::Authorize(messages) => {
                 let method = "/rolegate.auth.v1.AuthService/Authorize";
@@ -70,10 +84,16 @@ pub(super) async fn constant_rate(
     calls: &Calls,
     seconds: u64,
 ) -> Result<Vec<Duration>, Failure> {
-    let send =
-        |number: usize| calls.clone().send(channels[number % channels.len()].clone(), number);
+    let send = |number: usize| {
+        calls
+            .clone()
+            .send(channels[number % channels.len()].clone(), number)
+    };
     let completed = open_loop(RATE, Duration::from_secs(seconds), send).await?;
-    completed.into_iter().map(|call| call.outcome.map(|()| call.latency)).collect()
+    completed
+        .into_iter()
+        .map(|call| call.outcome.map(|()| call.latency))
+        .collect()
 }
 
 /// Calls per second of callers that wait for each answer.
@@ -99,7 +119,11 @@ pub(super) async fn closed_loop(
             Ok::<_, Failure>(count)
         });
     }
-    let counts = callers.join_all().await.into_iter().sum::<Result<u32, Failure>>()?;
+    let counts = callers
+        .join_all()
+        .await
+        .into_iter()
+        .sum::<Result<u32, Failure>>()?;
     Ok(f64::from(counts) / start.elapsed().as_secs_f64())
 }
 
@@ -117,7 +141,9 @@ fn check_of(user: &LoadUser) -> CheckRequest {
         context_extensions: [("roles".to_owned(), "*".to_owned())].into(),
         ..AttributeContext::default()
     };
-    CheckRequest { attributes: Some(attributes) }
+    CheckRequest {
+        attributes: Some(attributes),
+    }
 }
 
 fn decision_of(user: &LoadUser) -> AuthorizeRequest {

@@ -24,7 +24,11 @@ impl Clients {
     /// Clients of the bearer variant at this address.
     pub(crate) fn new(users: Vec<LoadUser>, bearer: SocketAddr) -> Self {
         let (profiles, logins) = (Connections::to(bearer), Connections::to(bearer));
-        Self { users: users.into(), profiles, logins }
+        Self {
+            users: users.into(),
+            profiles,
+            logins,
+        }
     }
 
     /// `GET /profile` of one of the first `among` users.

@@ -42,7 +42,11 @@ pub(super) async fn closed(rounds: usize, seconds: u64) -> Result<(), Failure> {
     let split = target::split(&cluster, folder.path()).await?;
     let headers = users.iter().map(users::LoadUser::bearer);
     let profile = Wrk::new("/profile", headers, folder.path())?;
-    let public = Wrk::new("/public", iter::once("Bearer none".to_owned()), folder.path())?;
+    let public = Wrk::new(
+        "/public",
+        iter::once("Bearer none".to_owned()),
+        folder.path(),
+    )?;
     let clients = Clients::new(users, split.bearer);
     console::progress("capacity");
     let capacity = logins_per_second(&clients, Duration::from_secs(seconds)).await?;
@@ -52,8 +56,10 @@ pub(super) async fn closed(rounds: usize, seconds: u64) -> Result<(), Failure> {
     for round in 1..=rounds {
         console::progress(&format!("round {round} of {rounds}"));
         let beside = public.load(split.bearer, FLOOD_CONNECTIONS, seconds);
-        let (profiles, _) =
-            tokio::try_join!(profile.load(split.bearer, PROFILE_CONNECTIONS, seconds - 1), beside)?;
+        let (profiles, _) = tokio::try_join!(
+            profile.load(split.bearer, PROFILE_CONNECTIONS, seconds - 1),
+            beside
+        )?;
         calm.push(profiles);
         for (addresses, floods) in ADDRESSES.into_iter().zip(&mut floods) {
             floods.push(flood(&clients, &profile, split.bearer, addresses, seconds).await?);
@@ -90,7 +96,11 @@ async fn flood(
         let task = tokio::spawn(async move {
             let (mut ends, mut refused, mut number) = (Vec::new(), 0, connection);
             while start.elapsed() < time {
-                match clients.clone().log_in_from(number % addresses, number).await? {
+                match clients
+                    .clone()
+                    .log_in_from(number % addresses, number)
+                    .await?
+                {
                     StatusCode::OK => ends.push(start.elapsed()),
                     StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => refused += 1,
                     other => return Err(format!("POST /login: {other}").into()),
@@ -105,7 +115,11 @@ async fn flood(
     let (profiles, outcomes) = tokio::try_join!(profiles, try_join_all(connections))?;
     let (ends, refused): (Vec<_>, Vec<usize>) = outcomes.into_iter().unzip();
     let completed = completion_rate(ends.concat());
-    Ok(Flood { profiles, completed, refused: refused.iter().sum() })
+    Ok(Flood {
+        profiles,
+        completed,
+        refused: refused.iter().sum(),
+    })
 }
 
 /// Each round counts: the worst one decides.
@@ -116,12 +130,27 @@ fn verdicts(calm: &[WrkResult], floods: &[Vec<Flood>; 2], capacity: f64) -> Vec<
             .iter()
             .zip(calm)
             .map(|(flood, calm)| flood.profiles.p99.as_secs_f64() / calm.p99.as_secs_f64());
-        let claim =
-            format!("{name}: /profile p99 / the same beside /public, the worst of {}", calm.len());
-        verdicts.push(Verdict::once(&claim, spread(ratios).most, Mark::AtMost(2.0), "×"));
+        let claim = format!(
+            "{name}: /profile p99 / the same beside /public, the worst of {}",
+            calm.len()
+        );
+        verdicts.push(Verdict::once(
+            &claim,
+            spread(ratios).most,
+            Mark::AtMost(2.0),
+            "×",
+        ));
         let shares = floods.iter().map(|flood| flood.completed / capacity);
-        let claim = format!("{name}: logins completed / capacity, the worst of {}", calm.len());
-        verdicts.push(Verdict::once(&claim, spread(shares).least, Mark::AtLeast(0.5), "×"));
+        let claim = format!(
+            "{name}: logins completed / capacity, the worst of {}",
+            calm.len()
+        );
+        verdicts.push(Verdict::once(
+            &claim,
+            spread(shares).least,
+            Mark::AtLeast(0.5),
+            "×",
+        ));
     }
     verdicts
 }
@@ -146,5 +175,8 @@ fn table(calm: &[WrkResult], floods: &[Vec<Flood>; 2]) -> Table {
         }
         row
     });
-    Table { head, rows: rows.collect() }
+    Table {
+        head,
+        rows: rows.collect(),
+    }
 }

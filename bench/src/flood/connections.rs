@@ -19,7 +19,10 @@ pub(crate) struct Connections {
 impl Connections {
     /// An empty pool.
     pub(crate) fn to(address: SocketAddr) -> Self {
-        Self { address, idle: Arc::default() }
+        Self {
+            address,
+            idle: Arc::default(),
+        }
     }
 
     /// Uses an idle connection or a new one. A failed connection is closed.

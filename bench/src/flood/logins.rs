@@ -60,8 +60,17 @@ pub(crate) async fn capacity(
             }
         }
     }
-    let ratio = spread(logins.iter().zip(&verified).map(|(login, engine)| login / engine));
-    Ok(Capacity { logins: spread(logins), engine: spread(verified), ratio })
+    let ratio = spread(
+        logins
+            .iter()
+            .zip(&verified)
+            .map(|(login, engine)| login / engine),
+    );
+    Ok(Capacity {
+        logins: spread(logins),
+        engine: spread(verified),
+        ratio,
+    })
 }
 
 /// Logins per second over HTTP in a closed loop.
@@ -91,7 +100,11 @@ where
     });
     let ends = try_join_all(clients).await?.concat();
     let rate = completion_rate(ends);
-    if rate.is_finite() { Ok(rate) } else { Err("nothing was completed".into()) }
+    if rate.is_finite() {
+        Ok(rate)
+    } else {
+        Err("nothing was completed".into())
+    }
 }
 
 /// The latency of a single login and of one hash by the `bcrypt` crate, measured alternately.
@@ -125,5 +138,9 @@ pub(crate) async fn lone(clients: &Clients, rounds: usize) -> Result<Lone, Failu
         }
     }
     let ratio = spread(logins.iter().zip(&hashes).map(|(login, hash)| login / hash));
-    Ok(Lone { login: spread(logins), hash: spread(hashes), ratio })
+    Ok(Lone {
+        login: spread(logins),
+        hash: spread(hashes),
+        ratio,
+    })
 }

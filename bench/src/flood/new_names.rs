@@ -106,7 +106,10 @@ async fn round(
     let beside = log_in(clients).await?;
     let flood_per_second = rate(flood.answered() - before, started.elapsed());
     flood.stop()?;
-    let succeeded = beside.iter().filter(|(status, _)| *status == StatusCode::OK).count();
+    let succeeded = beside
+        .iter()
+        .filter(|(status, _)| *status == StatusCode::OK)
+        .count();
     let times: Vec<_> = beside.iter().map(|(_, time)| *time).collect();
     Ok(Round {
         limit,
@@ -123,7 +126,10 @@ async fn log_in(clients: &Clients) -> Result<Vec<(StatusCode, Duration)>, Failur
     for number in 0..LOGINS {
         let started = Instant::now();
         outcomes.push((
-            clients.clone().log_in_from(0, usize::try_from(number)?).await?,
+            clients
+                .clone()
+                .log_in_from(0, usize::try_from(number)?)
+                .await?,
             started.elapsed(),
         ));
     }
@@ -144,7 +150,9 @@ impl Flood {
         let count = Arc::clone(&answered);
         let thread = thread::spawn(move || {
             pin_to_one_core()?;
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
             runtime.block_on(async {
                 let mut connections = JoinSet::new();
                 for number in 0..CONNECTIONS {
@@ -156,7 +164,11 @@ impl Flood {
                 }
             })
         });
-        Self { answered, stop, thread }
+        Self {
+            answered,
+            stop,
+            thread,
+        }
     }
 
     fn answered(&self) -> u64 {
@@ -191,7 +203,10 @@ async fn guess(
 /// Pins this thread to the last core that this process may use.
 fn pin_to_one_core() -> Result<(), Failure> {
     let allowed = sched_getaffinity(None)?;
-    let last = (0..CpuSet::MAX_CPU).rev().find(|core| allowed.is_set(*core)).ok_or("no core")?;
+    let last = (0..CpuSet::MAX_CPU)
+        .rev()
+        .find(|core| allowed.is_set(*core))
+        .ok_or("no core")?;
     let mut one = CpuSet::new();
     one.set(last);
     Ok(sched_setaffinity(None, &one)?)
@@ -203,7 +218,12 @@ fn verdicts(rounds: &[Round]) -> Vec<Verdict> {
         let of = || rounds.iter().filter(|round| round.limit == limit);
         let succeeded = spread(of().map(|round| round.succeeded.into())).least;
         let claim = format!("limit {limit}: correct logins that succeed, of {LOGINS}");
-        verdicts.push(Verdict::once(&claim, succeeded, Mark::AtLeast(LOGINS.into()), ""));
+        verdicts.push(Verdict::once(
+            &claim,
+            succeeded,
+            Mark::AtLeast(LOGINS.into()),
+            "",
+        ));
         let ratio = spread(of().map(|round| round.p95 / round.lone)).most;
         let claim = format!("limit {limit}: p95 of these / a lone login");
         verdicts.push(Verdict::once(&claim, ratio, Mark::AtMost(3.0), "×"));
@@ -223,7 +243,14 @@ fn table(rounds: &[Round]) -> Table {
         ]
     });
     Table {
-        head: vec!["Limit", "lone ms", "p95 ms", "ratio", "succeed", "flood answers/s"],
+        head: vec![
+            "Limit",
+            "lone ms",
+            "p95 ms",
+            "ratio",
+            "succeed",
+            "flood answers/s",
+        ],
         rows: rows.collect(),
     }
 }

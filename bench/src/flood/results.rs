@@ -55,7 +55,12 @@ impl Results {
         let mut verdicts = vec![
             lone,
             engine,
-            once("/profile p99 in the flood", flooded, Mark::AtMost(at_most), " ms"),
+            once(
+                "/profile p99 in the flood",
+                flooded,
+                Mark::AtMost(at_most),
+                " ms",
+            ),
             once(
                 "logins completed in the flood / capacity",
                 self.completed_per_second() / self.capacity.logins.median,
@@ -78,7 +83,10 @@ impl Results {
     }
 
     fn completed_per_second(&self) -> f64 {
-        let in_time = self.logins.iter().filter(|login| is_ok(login) && login.at <= self.time);
+        let in_time = self
+            .logins
+            .iter()
+            .filter(|login| is_ok(login) && login.at <= self.time);
         completion_rate(in_time.map(|login| login.at).collect())
     }
 
@@ -88,11 +96,21 @@ impl Results {
         let rows = vec![
             row("GET /profile, calm, 200", &self.calm, is_ok),
             row("GET /profile, flooded, 200", &self.flooded, is_ok),
-            row("GET /profile, calm or flooded, not 200", &self.profiles(), |one| !is_ok(one)),
+            row(
+                "GET /profile, calm or flooded, not 200",
+                &self.profiles(),
+                |one| !is_ok(one),
+            ),
             row("POST /login, 200", &self.logins, is_ok),
             row("POST /login, 503 or 429", &self.logins, is_refusal),
-            row("of these after more than a second", &self.logins, is_late_refusal),
-            row("POST /login, anything else", &self.logins, |one| !is_ok(one) && !is_refusal(one)),
+            row(
+                "of these after more than a second",
+                &self.logins,
+                is_late_refusal,
+            ),
+            row("POST /login, anything else", &self.logins, |one| {
+                !is_ok(one) && !is_refusal(one)
+            }),
         ];
         let rest = format!(
             "A single login takes {:.1} ms, one hash {:.1} ms. The capacity is {:.1} logins/s, {:.1} beside \
@@ -121,7 +139,11 @@ impl Results {
     fn cpu_table(&self) -> Table {
         let both = self.calm_cpu_usage.iter().zip(&self.flood_cpu_usage);
         let row = |(name, calm): &(&str, f64), flood: f64| {
-            vec![(*name).to_owned(), format!("{calm:.2}"), format!("{flood:.2}")]
+            vec![
+                (*name).to_owned(),
+                format!("{calm:.2}"),
+                format!("{flood:.2}"),
+            ]
         };
         Table {
             head: vec!["by", "calm", "in the flood"],
@@ -139,8 +161,13 @@ fn is_ok(answered: &Completed) -> bool {
 }
 
 fn is_refusal(answered: &Completed) -> bool {
-    let refusals = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS];
-    answered.outcome.is_some_and(|status| refusals.contains(&status))
+    let refusals = [
+        StatusCode::SERVICE_UNAVAILABLE,
+        StatusCode::TOO_MANY_REQUESTS,
+    ];
+    answered
+        .outcome
+        .is_some_and(|status| refusals.contains(&status))
 }
 
 /// Refused after waiting in the queue.
@@ -149,7 +176,11 @@ fn is_late_refusal(answered: &Completed) -> bool {
 }
 
 fn latencies(answers: &[Completed], matches: impl Fn(&Completed) -> bool) -> Vec<Duration> {
-    answers.iter().filter(|one| matches(one)).map(|one| one.latency).collect()
+    answers
+        .iter()
+        .filter(|one| matches(one))
+        .map(|one| one.latency)
+        .collect()
 }
 
 fn p99(answers: &[Completed], matches: impl Fn(&Completed) -> bool) -> f64 {

@@ -24,10 +24,17 @@ pub(super) async fn check(peer: &Peer, users: &[LoadUser]) -> Result<(), Failure
     }
     let wrong = api.credentials(NEW_USER, "another password");
     let answer = connection.post(api.login, &wrong, CLIENT).await?;
-    expect(&answer, "login with a wrong password", StatusCode::UNAUTHORIZED, None)?;
+    expect(
+        &answer,
+        "login with a wrong password",
+        StatusCode::UNAUTHORIZED,
+        None,
+    )?;
     let answer = connection.post(api.login, &credentials, CLIENT).await?;
     expect(&answer, "login", StatusCode::OK, None)?;
-    let token = answer.body[api.token].as_str().ok_or("a login without a token")?;
+    let token = answer.body[api.token]
+        .as_str()
+        .ok_or("a login without a token")?;
     let token = format!("Bearer {token}");
 
     for header in [None, Some("Bearer not.a.token")] {
@@ -45,18 +52,36 @@ pub(super) async fn check(peer: &Peer, users: &[LoadUser]) -> Result<(), Failure
     }
     for (user, header) in users.iter().zip(&peer.headers).step_by(100) {
         let answer = connection.get("/profile", Some(header)).await?;
-        expect(&answer, "profile of a load user", StatusCode::OK, Some(&user.profile()))?;
+        expect(
+            &answer,
+            "profile of a load user",
+            StatusCode::OK,
+            Some(&user.profile()),
+        )?;
     }
-    if peer.headers.len() == users.len() { Ok(()) } else { Err("a token of each user".into()) }
+    if peer.headers.len() == users.len() {
+        Ok(())
+    } else {
+        Err("a token of each user".into())
+    }
 }
 
 async fn set_role(peer: &Peer, role: &str) -> Result<(), Failure> {
     let mut connection = PgConnection::connect(&peer.database_url).await?;
-    let sql = format!(r#"UPDATE "user" SET role = $1 WHERE {} = $2"#, peer.api.username);
-    let update = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(role).bind(NEW_USER);
+    let sql = format!(
+        r#"UPDATE "user" SET role = $1 WHERE {} = $2"#,
+        peer.api.username
+    );
+    let update = sqlx::query(sqlx::AssertSqlSafe(sql))
+        .bind(role)
+        .bind(NEW_USER);
     let updated = update.execute(&mut connection).await?.rows_affected();
     connection.close().await?;
-    if updated == 1 { Ok(()) } else { Err(format!("{updated} users are {NEW_USER}").into()) }
+    if updated == 1 {
+        Ok(())
+    } else {
+        Err(format!("{updated} users are {NEW_USER}").into())
+    }
 }
 
 fn expect(
@@ -69,5 +94,9 @@ fn expect(
         return Ok(());
     }
     let wanted = body.map(ToString::to_string).unwrap_or_default();
-    Err(format!("{what}: {} {} instead of {status} {wanted}", answer.status, answer.body).into())
+    Err(format!(
+        "{what}: {} {} instead of {status} {wanted}",
+        answer.status, answer.body
+    )
+    .into())
 }

@@ -10,11 +10,19 @@ use tokio::process::Command;
 
 const REQUIREMENTS: &str = include_str!("../../peers/fastapi/requirements.lock");
 const PACKAGES: &str = include_str!("../../peers/better-auth/package-lock.json");
-const FASTAPI: [(&str, &str); 2] =
-    [("main.py", include_str!("../../peers/fastapi/main.py")), ("requirements.lock", REQUIREMENTS)];
+const FASTAPI: [(&str, &str); 2] = [
+    ("main.py", include_str!("../../peers/fastapi/main.py")),
+    ("requirements.lock", REQUIREMENTS),
+];
 const BETTER_AUTH: [(&str, &str); 3] = [
-    ("server.js", include_str!("../../peers/better-auth/server.js")),
-    ("package.json", include_str!("../../peers/better-auth/package.json")),
+    (
+        "server.js",
+        include_str!("../../peers/better-auth/server.js"),
+    ),
+    (
+        "package.json",
+        include_str!("../../peers/better-auth/package.json"),
+    ),
     ("package-lock.json", PACKAGES),
 ];
 
@@ -28,7 +36,11 @@ pub(super) struct Packages {
 /// Fails if Python with venv, Node or npm are missing.
 pub(super) async fn install() -> Result<Packages, Failure> {
     let needs = [
-        ("python3", &["-c", "import ensurepip, venv"][..], "python3 with python3-venv"),
+        (
+            "python3",
+            &["-c", "import ensurepip, venv"][..],
+            "python3 with python3-venv",
+        ),
         ("node", &["--version"], "node"),
         ("npm", &["--version"], "npm"),
     ];
@@ -41,13 +53,23 @@ pub(super) async fn install() -> Result<Packages, Failure> {
     let (fastapi, better_auth) = (folder.join("fastapi"), folder.join("better-auth"));
     let venv: &[&[&str]] = &[
         &["python3", "-m", "venv", "--clear", "venv"],
-        &["venv/bin/pip", "install", "--quiet", "--no-deps", "--requirement", "requirements.lock"],
+        &[
+            "venv/bin/pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--requirement",
+            "requirements.lock",
+        ],
     ];
     install_into(&fastapi, &FASTAPI, REQUIREMENTS, venv).await?;
     // The packages have what their scripts would build.
     let npm: &[&[&str]] = &[&["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]];
     install_into(&better_auth, &BETTER_AUTH, PACKAGES, npm).await?;
-    Ok(Packages { fastapi, better_auth })
+    Ok(Packages {
+        fastapi,
+        better_auth,
+    })
 }
 
 async fn install_into(
@@ -76,7 +98,11 @@ async fn install_into(
 
 /// What a command prints to stdout; fails with all that it printed.
 pub(super) async fn run(command: &mut Command) -> Result<String, Failure> {
-    let output = command.stdin(Stdio::null()).kill_on_drop(true).output().await;
+    let output = command
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await;
     let command = command.as_std();
     match output {
         Ok(output) if output.status.success() => Ok(String::from_utf8(output.stdout)?),
@@ -93,19 +119,36 @@ pub(super) async fn run(command: &mut Command) -> Result<String, Failure> {
 
 /// The versions of the packages that count.
 pub(super) fn versions() -> Vec<String> {
-    let of_python = ["fastapi", "uvicorn", "SQLAlchemy", "asyncpg", "PyJWT", "pwdlib", "bcrypt"];
+    let of_python = [
+        "fastapi",
+        "uvicorn",
+        "SQLAlchemy",
+        "asyncpg",
+        "PyJWT",
+        "pwdlib",
+        "bcrypt",
+    ];
     let of_python = REQUIREMENTS.lines().filter_map(|line| {
         let (name, version) = line.split_once("==")?;
-        of_python.contains(&name).then(|| format!("{name} {version}"))
+        of_python
+            .contains(&name)
+            .then(|| format!("{name} {version}"))
     });
     let of_node: serde_json::Value = serde_json::from_str(PACKAGES).unwrap_or_default();
-    let of_node = of_node["packages"][""]["dependencies"].as_object().into_iter().flatten();
+    let of_node = of_node["packages"][""]["dependencies"]
+        .as_object()
+        .into_iter()
+        .flatten();
     let of_node =
         of_node.map(|(name, version)| format!("{name} {}", version.as_str().unwrap_or("")));
     let runtime = |name: &str| first_line(StdCommand::new(name).arg("--version"));
     vec![
-        [vec![runtime("python3")], of_python.collect()].concat().join(", "),
-        [vec![format!("Node {}", runtime("node"))], of_node.collect()].concat().join(", "),
+        [vec![runtime("python3")], of_python.collect()]
+            .concat()
+            .join(", "),
+        [vec![format!("Node {}", runtime("node"))], of_node.collect()]
+            .concat()
+            .join(", "),
     ]
 }
 
@@ -129,7 +172,9 @@ mod tests {
 
     #[test]
     fn the_versions_are_those_of_the_locks() {
-        let [python, node] = &versions()[..] else { panic!("two lines") };
+        let [python, node] = &versions()[..] else {
+            panic!("two lines")
+        };
         for name in ["fastapi ", "pwdlib ", "asyncpg "] {
             assert!(python.contains(name), "{name} is not in {python}");
         }

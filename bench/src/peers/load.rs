@@ -45,7 +45,11 @@ pub(super) async fn profiles(
         }
     }
     let spreads = |rounds: Vec<Vec<f64>>| rounds.into_iter().map(spread).collect();
-    Ok(Profiles { connections, per_second: spreads(speeds), p99_millis: spreads(latencies) })
+    Ok(Profiles {
+        connections,
+        per_second: spreads(speeds),
+        p99_millis: spreads(latencies),
+    })
 }
 
 /// Logins per second of each peer, in a closed loop.
@@ -80,7 +84,9 @@ async fn logins_per_second(
                 break;
             }
             let credentials = peer.api.credentials(&user.username, PASSWORD);
-            let answer = connection.post(peer.api.login, &credentials, &address).await?;
+            let answer = connection
+                .post(peer.api.login, &credentials, &address)
+                .await?;
             if answer.status != StatusCode::OK {
                 let text = format!("{}: login: {} {}", peer.name, answer.status, answer.body);
                 return Err(text.into());
@@ -94,7 +100,13 @@ async fn logins_per_second(
 
 /// A B C, then C B A, so that drift of the machine affects all equally.
 fn alternating(count: usize, round: usize) -> impl Iterator<Item = usize> {
-    (0..count).map(move |index| if round.is_multiple_of(2) { index } else { count - 1 - index })
+    (0..count).map(move |index| {
+        if round.is_multiple_of(2) {
+            index
+        } else {
+            count - 1 - index
+        }
+    })
 }
 
 #[cfg(test)]

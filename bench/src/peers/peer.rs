@@ -92,19 +92,32 @@ pub(super) async fn fastapi(
     folder: &Path,
 ) -> Result<Peer, Failure> {
     let database_url = create_database(cluster, "fastapi").await?;
-    let settings = [("DATABASE_URL", &*database_url), ("SIGNING_SECRET", SIGNING_SECRET)];
+    let settings = [
+        ("DATABASE_URL", &*database_url),
+        ("SIGNING_SECRET", SIGNING_SECRET),
+    ];
     let bin = packages.fastapi.join("venv/bin");
     let main = packages.fastapi.join("main.py");
     run(Command::new(bin.join("python")).arg(main).envs(settings)).await?;
     users::insert_into_postgresql(&database_url).await?;
     let address = free_address().await?;
-    let (port, workers) = (address.port().to_string(), available_parallelism()?.to_string());
+    let (port, workers) = (
+        address.port().to_string(),
+        available_parallelism()?.to_string(),
+    );
     let code = packages.fastapi.display().to_string();
     let launch = Launch {
         name: "FastAPI",
         file: bin.join("uvicorn"),
         arguments: &[
-            &["--app-dir", &code, "main:app", "--workers", &workers, "--no-access-log"][..],
+            &[
+                "--app-dir",
+                &code,
+                "main:app",
+                "--workers",
+                &workers,
+                "--no-access-log",
+            ][..],
             &["--host", "127.0.0.1", "--port", &port],
         ]
         .concat(),
@@ -117,7 +130,10 @@ pub(super) async fn fastapi(
         name: program.name,
         address,
         database_url,
-        api: Api { admin: "/admin", ..OURS },
+        api: Api {
+            admin: "/admin",
+            ..OURS
+        },
         headers: users.iter().map(LoadUser::bearer).collect(),
         _programs: vec![program],
     })
@@ -158,8 +174,18 @@ pub(super) async fn better_auth(
         token: "token",
         username: "name",
     };
-    let headers = tokens.lines().map(|token| format!("Bearer {token}")).collect();
-    Ok(Peer { name: program.name, address, database_url, api, headers, _programs: vec![program] })
+    let headers = tokens
+        .lines()
+        .map(|token| format!("Bearer {token}"))
+        .collect();
+    Ok(Peer {
+        name: program.name,
+        address,
+        database_url,
+        api,
+        headers,
+        _programs: vec![program],
+    })
 }
 
 async fn create_database(cluster: &Cluster, name: &'static str) -> Result<String, Failure> {

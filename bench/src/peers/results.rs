@@ -50,7 +50,11 @@ impl Results {
                 mark: None,
                 colour: if index == 0 { BLUE } else { GREY },
             });
-            Group { title, unit, bars: bars.collect() }
+            Group {
+                title,
+                unit,
+                bars: bars.collect(),
+            }
         };
         let mut groups: Vec<_> = self
             .profiles
@@ -62,7 +66,12 @@ impl Results {
             })
             .collect();
         let text = |value| format!("{value:.1}");
-        groups.push(group("Logins, bcrypt of cost 12".to_owned(), "logins", &self.logins, &text));
+        groups.push(group(
+            "Logins, bcrypt of cost 12".to_owned(),
+            "logins",
+            &self.logins,
+            &text,
+        ));
         Chart {
             title: "The same accounts on FastAPI and better-auth: requests per second".to_owned(),
             label: "Requests and logins per second of each system".to_owned(),
@@ -97,11 +106,20 @@ mod tests {
             logins: spreads([30.0, 8.0, 7.5]),
         };
         let page = markdown(&[Block::Table(results.table())]);
-        assert!(page.contains("| ours | 900 | 27,000 | 45,000 | 4.0 ms | 30.0 |"), "{page}");
-        assert!(page.contains("| better-auth | 100 | 3,000 | 5,000 | 60.0 ms | 7.5 |"), "{page}");
+        assert!(
+            page.contains("| ours | 900 | 27,000 | 45,000 | 4.0 ms | 30.0 |"),
+            "{page}"
+        );
+        assert!(
+            page.contains("| better-auth | 100 | 3,000 | 5,000 | 60.0 ms | 7.5 |"),
+            "{page}"
+        );
         let svg = results.chart("machine").svg();
         for text in ["GET /profile, 32 connections", "45,000", "FastAPI", "7.5"] {
-            assert!(svg.contains(&format!(">{text}</text>")), "{text} is not in {svg}");
+            assert!(
+                svg.contains(&format!(">{text}</text>")),
+                "{text} is not in {svg}"
+            );
         }
     }
 }

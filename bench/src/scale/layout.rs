@@ -57,7 +57,10 @@ impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [services, database, generator] =
             [&self.services, &self.database, &self.generator].map(|set| cores::list(set));
-        write!(f, "services on cores {services}, PostgreSQL on {database}, wrk on {generator}")
+        write!(
+            f,
+            "services on cores {services}, PostgreSQL on {database}, wrk on {generator}"
+        )
     }
 }
 
@@ -68,7 +71,9 @@ mod tests {
     fn sets(cores: usize) -> Vec<String> {
         let cores: Vec<usize> = (0..cores).collect();
         let all = Layout::all(&cores);
-        all.iter().map(|layout| format!("{layout}; shared: {}", layout.shared())).collect()
+        all.iter()
+            .map(|layout| format!("{layout}; shared: {}", layout.shared()))
+            .collect()
     }
 
     #[test]

@@ -30,7 +30,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// Any user with a valid token; others get 401.
 async fn hello(CurrentUser(user): CurrentUser) -> String {
-    format!("Hello {}, you are {} {}.\n", user.username, user.role, user.id)
+    format!(
+        "Hello {}, you are {} {}.\n",
+        user.username, user.role, user.id
+    )
 }
 
 /// Authors and admins only, by the role stored now; other users get 403.

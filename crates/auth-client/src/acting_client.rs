@@ -45,14 +45,20 @@ impl AuthClient {
     /// A client for calls on behalf of the bearer of `token`.
     #[must_use]
     pub fn acting_for(self, token: SecretString, context: CallContext) -> ActingClient {
-        ActingClient { auth: self, token, context }
+        ActingClient {
+            auth: self,
+            token,
+            context,
+        }
     }
 }
 
 /// The name and the number of a role in a request. Those of `None`, a malformed name, are of no role, which
 /// auth-service rejects after its earlier checks.
 fn role_fields(role: Option<Role>) -> (String, i32) {
-    role.map_or_else(Default::default, |role| (role.to_string(), role.request_number()))
+    role.map_or_else(Default::default, |role| {
+        (role.to_string(), role.request_number())
+    })
 }
 
 impl ActingClient {
@@ -92,12 +98,20 @@ impl ActingClient {
     /// Ends every access token and session of a user, and for a bearer by a session only that session.
     /// Logins after the response are good.
     pub async fn revoke_tokens(&self, user_id: Option<i64>) -> Result<User, CallError> {
-        self.revoke(RevokeTokensRequest { user_id, from_cookie: false }).await
+        self.revoke(RevokeTokensRequest {
+            user_id,
+            from_cookie: false,
+        })
+        .await
     }
 
     /// Ends the session by which it acts, which may be one for a domain: for the sign-in page.
     pub async fn end_cookie_session(&self) -> Result<User, CallError> {
-        self.revoke(RevokeTokensRequest { user_id: None, from_cookie: true }).await
+        self.revoke(RevokeTokensRequest {
+            user_id: None,
+            from_cookie: true,
+        })
+        .await
     }
 
     async fn revoke(&self, message: RevokeTokensRequest) -> Result<User, CallError> {
@@ -124,7 +138,10 @@ impl ActingClient {
         })?;
         let client = self.auth.passwords();
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_user).await?;
-        let link = response.password_link.map(PasswordLink::try_from).transpose()?;
+        let link = response
+            .password_link
+            .map(PasswordLink::try_from)
+            .transpose()?;
         // Without either, nobody could sign in. The version before refuses to create such a user.
         if link.is_none() && password.is_none() {
             return Err(CallError::Malformed);
@@ -143,7 +160,11 @@ impl ActingClient {
     /// Replaces the role of a user. `None` stands for a malformed name.
     pub async fn set_user_role(&self, user_id: i64, role: Option<Role>) -> Result<User, CallError> {
         let (role_name, role) = role_fields(role);
-        let request = self.request(SetUserRoleRequest { user_id, role, role_name })?;
+        let request = self.request(SetUserRoleRequest {
+            user_id,
+            role,
+            role_name,
+        })?;
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::set_user_role).await?;
         User::try_from_response(response.user)
@@ -164,14 +185,20 @@ impl ActingClient {
 
     /// Deletes a user and returns it.
     pub async fn delete_user(&self, user_id: i64) -> Result<User, CallError> {
-        let (client, request) = (self.auth.client(), self.request(DeleteUserRequest { user_id })?);
+        let (client, request) = (
+            self.auth.client(),
+            self.request(DeleteUserRequest { user_id })?,
+        );
         let response = call(READ_TIMEOUT, client, request, Client::delete_user).await?;
         User::try_from_response(response.user)
     }
 
     /// Returns a user.
     pub async fn get_user(&self, user_id: i64) -> Result<User, CallError> {
-        let (client, request) = (self.auth.client(), self.request(GetUserRequest { user_id })?);
+        let (client, request) = (
+            self.auth.client(),
+            self.request(GetUserRequest { user_id })?,
+        );
         let response = read(READ_TIMEOUT, client, request, Client::get_user).await?;
         User::try_from_response(response.user)
     }
@@ -201,9 +228,21 @@ impl ActingClient {
         if with_times && response.times.len() != response.users.len() {
             return Err(CallError::Malformed);
         }
-        let users = response.users.into_iter().map(User::try_from).collect::<Result<_, _>>()?;
-        let times = response.times.into_iter().filter(|_| is_timed).map(UserTimes::from_message);
-        Ok(UserPage { users, times: times.collect::<Result<_, _>>()?, next: response.next_after })
+        let users = response
+            .users
+            .into_iter()
+            .map(User::try_from)
+            .collect::<Result<_, _>>()?;
+        let times = response
+            .times
+            .into_iter()
+            .filter(|_| is_timed)
+            .map(UserTimes::from_message);
+        Ok(UserPage {
+            users,
+            times: times.collect::<Result<_, _>>()?,
+            next: response.next_after,
+        })
     }
 
     /// Creates an API key of a user; the bearer presented none. Returns the key, which auth-service does not
@@ -233,9 +272,16 @@ impl ActingClient {
 
     /// Lists the API keys of a user by ascending id.
     pub async fn list_api_keys(&self, user_id: Option<i64>) -> Result<Vec<ApiKey>, CallError> {
-        let (client, request) = (self.auth.client(), self.request(ListApiKeysRequest { user_id })?);
+        let (client, request) = (
+            self.auth.client(),
+            self.request(ListApiKeysRequest { user_id })?,
+        );
         let response = read(READ_TIMEOUT, client, request, Client::list_api_keys).await?;
-        response.api_keys.into_iter().map(TryInto::try_into).collect()
+        response
+            .api_keys
+            .into_iter()
+            .map(TryInto::try_into)
+            .collect()
     }
 
     /// Deletes the API key of a user with this id, or without an id all of them; returns what it deleted.
@@ -248,15 +294,25 @@ impl ActingClient {
         let request = self.request(DeleteApiKeysRequest { user_id, keys })?;
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::delete_api_keys).await?;
-        response.api_keys.into_iter().map(TryInto::try_into).collect()
+        response
+            .api_keys
+            .into_iter()
+            .map(TryInto::try_into)
+            .collect()
     }
 
     /// Lists the sessions of a user by ascending id.
     pub async fn list_sessions(&self, user_id: Option<i64>) -> Result<Vec<Session>, CallError> {
-        let (client, request) =
-            (self.auth.client(), self.request(ListSessionsRequest { user_id })?);
+        let (client, request) = (
+            self.auth.client(),
+            self.request(ListSessionsRequest { user_id })?,
+        );
         let response = read(READ_TIMEOUT, client, request, Client::list_sessions).await?;
-        response.sessions.into_iter().map(TryInto::try_into).collect()
+        response
+            .sessions
+            .into_iter()
+            .map(TryInto::try_into)
+            .collect()
     }
 
     /// Ends the session of a user with this id, or without an id all but that of the call; returns what it
@@ -271,23 +327,46 @@ impl ActingClient {
         let request = self.request(DeleteSessionsRequest { user_id, sessions })?;
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::delete_sessions).await?;
-        response.sessions.into_iter().map(TryInto::try_into).collect()
+        response
+            .sessions
+            .into_iter()
+            .map(TryInto::try_into)
+            .collect()
     }
 
     /// The bearer, and what credential it is.
     pub async fn current_user(&self) -> Result<Bearer, CallError> {
         let (client, request) = (self.auth.client(), self.request(GetCurrentUserRequest {})?);
-        read(READ_TIMEOUT, client, request, Client::get_current_user).await?.try_into()
+        read(READ_TIMEOUT, client, request, Client::get_current_user)
+            .await?
+            .try_into()
     }
 
     /// A page of what happened, for an admin, or with [`AuditQuery::own`] to the bearer.
     pub async fn list_audit(&self, query: AuditQuery) -> Result<AuditPage, CallError> {
-        let AuditQuery { user_id, actor_id, event, after, limit, own } = query;
+        let AuditQuery {
+            user_id,
+            actor_id,
+            event,
+            after,
+            limit,
+            own,
+        } = query;
         let page_size = limit.map_or(0, i32::from);
-        let message = ListAuditRequest { user_id, actor_id, event, after, page_size, own };
+        let message = ListAuditRequest {
+            user_id,
+            actor_id,
+            event,
+            after,
+            page_size,
+            own,
+        };
         let (client, request) = (self.auth.client(), self.request(message)?);
         let response = read(READ_TIMEOUT, client, request, Client::list_audit).await?;
-        Ok(AuditPage { entries: response.entries, next: response.next_after })
+        Ok(AuditPage {
+            entries: response.entries,
+            next: response.next_after,
+        })
     }
 
     /// The roles of the service: `user`, `author`, `admin`, then the others. Needs an admin.
@@ -295,6 +374,8 @@ impl ActingClient {
         let (client, request) = (self.auth.client(), self.request(ListRolesRequest {})?);
         let response = read(READ_TIMEOUT, client, request, Client::list_roles).await?;
         let roles = response.role_names.iter().map(|name| name.parse());
-        roles.collect::<Result<_, _>>().map_err(|_| CallError::Malformed)
+        roles
+            .collect::<Result<_, _>>()
+            .map_err(|_| CallError::Malformed)
     }
 }

@@ -46,7 +46,10 @@ impl TryFrom<auth_v1::ApiKey> for ApiKey {
     /// An unreadable role is an error: without it the key would seem to grant more.
     fn try_from(key: auth_v1::ApiKey) -> Result<Self, CallError> {
         let role = (key.role.is_some() || key.role_name.is_some()).then(|| {
-            Role::from_message(&key.role_name.unwrap_or_default(), key.role.unwrap_or_default())
+            Role::from_message(
+                &key.role_name.unwrap_or_default(),
+                key.role.unwrap_or_default(),
+            )
         });
         let role = role.transpose().map_err(|_| CallError::Malformed)?;
         Ok(Self {
@@ -71,14 +74,35 @@ mod tests {
 
     #[test]
     fn responses_that_cannot_be_shown_are_errors() {
-        let created_at = Some(Timestamp { seconds: 1, nanos: 0 });
-        let good = auth_v1::ApiKey { created_at, ..auth_v1::ApiKey::default() };
+        let created_at = Some(Timestamp {
+            seconds: 1,
+            nanos: 0,
+        });
+        let good = auth_v1::ApiKey {
+            created_at,
+            ..auth_v1::ApiKey::default()
+        };
         assert!(ApiKey::try_from(good.clone()).is_ok());
         for bad in [
-            auth_v1::ApiKey { created_at: None, ..good.clone() },
-            auth_v1::ApiKey { role: Some(0), ..good.clone() },
-            auth_v1::ApiKey { role: Some(4), ..good.clone() },
-            auth_v1::ApiKey { expires_at: Some(Timestamp { seconds: -1, nanos: 0 }), ..good },
+            auth_v1::ApiKey {
+                created_at: None,
+                ..good.clone()
+            },
+            auth_v1::ApiKey {
+                role: Some(0),
+                ..good.clone()
+            },
+            auth_v1::ApiKey {
+                role: Some(4),
+                ..good.clone()
+            },
+            auth_v1::ApiKey {
+                expires_at: Some(Timestamp {
+                    seconds: -1,
+                    nanos: 0,
+                }),
+                ..good
+            },
         ] {
             assert!(matches!(ApiKey::try_from(bad), Err(CallError::Malformed)));
         }

@@ -29,7 +29,9 @@ impl BearerToken {
     #[must_use]
     pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
-        let (Some(value), None) = (values.next(), values.next()) else { return None };
+        let (Some(value), None) = (values.next(), values.next()) else {
+            return None;
+        };
         bearer_token(value.as_bytes()).map(|token| Self(SecretString::from(token)))
     }
 }
@@ -75,7 +77,9 @@ impl CurrentUser {
     ) -> Result<Self, ApiError> {
         let token =
             BearerToken::from_headers(&parts.headers).ok_or_else(ApiError::not_authenticated)?;
-        let user = client.authorize(&token.0, requirement, call_context(parts)).await?;
+        let user = client
+            .authorize(&token.0, requirement, call_context(parts))
+            .await?;
         Ok(Self(user))
     }
 }
@@ -122,7 +126,10 @@ pub type RequireRoleLayer = FromExtractorLayer<RoleMet, RequireRole>;
 impl RequireRole {
     /// A layer that users with any of these roles pass.
     pub fn any_of(client: AuthClient, roles: impl IntoIterator<Item = Role>) -> RequireRoleLayer {
-        from_extractor_with_state(Self { client, roles: roles.into_iter().collect() })
+        from_extractor_with_state(Self {
+            client,
+            roles: roles.into_iter().collect(),
+        })
     }
 }
 
@@ -151,7 +158,10 @@ mod tests {
     fn token_of(values: &[&str]) -> Option<String> {
         let mut headers = HeaderMap::new();
         for value in values {
-            headers.append(AUTHORIZATION, HeaderValue::from_str(value).expect("a header value"));
+            headers.append(
+                AUTHORIZATION,
+                HeaderValue::from_str(value).expect("a header value"),
+            );
         }
         BearerToken::from_headers(&headers).map(|token| token.0.expose_secret().to_owned())
     }
@@ -165,12 +175,23 @@ mod tests {
 
     #[test]
     fn every_other_form_is_rejected() {
-        for value in
-            ["", "Bearer", "Bearer ", "Bearer a b", "Basic YTpi", "Bearera", "Bearer\ta", "a"]
-        {
+        for value in [
+            "",
+            "Bearer",
+            "Bearer ",
+            "Bearer a b",
+            "Basic YTpi",
+            "Bearera",
+            "Bearer\ta",
+            "a",
+        ] {
             assert_eq!(token_of(&[value]), None, "{value:?}");
         }
         assert_eq!(token_of(&[]), None);
-        assert_eq!(token_of(&["Bearer a", "Bearer a"]), None, "two headers are ambiguous");
+        assert_eq!(
+            token_of(&["Bearer a", "Bearer a"]),
+            None,
+            "two headers are ambiguous"
+        );
     }
 }

@@ -60,7 +60,12 @@ pub(crate) fn authorize_request(
     let requirement = Some(requirement.into());
     let client_address = client_address.map(|address| address.to_string());
     let access_token = access_token.to_owned();
-    Ok(AuthorizeRequest { access_token, requirement, client_address, from_cookie: false })
+    Ok(AuthorizeRequest {
+        access_token,
+        requirement,
+        client_address,
+        from_cookie: false,
+    })
 }
 
 async fn decide(
@@ -128,5 +133,9 @@ async fn get_batch(
 ) -> Result<HashMap<i64, String>, CallError> {
     let message = BatchGetUsersRequest { ids };
     let response = call.send(client, message, Client::batch_get_users).await?;
-    Ok(response.users.into_iter().map(|user| (user.id, user.username)).collect())
+    Ok(response
+        .users
+        .into_iter()
+        .map(|user| (user.id, user.username))
+        .collect())
 }

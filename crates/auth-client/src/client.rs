@@ -39,8 +39,11 @@ struct Parts {
 
 impl AuthClient {
     /// The service that this client calls.
-    pub const SERVICE: ServiceInfo =
-        ServiceInfo { program: "auth-service", default_port: 50051, health_name: SERVICE_NAME };
+    pub const SERVICE: ServiceInfo = ServiceInfo {
+        program: "auth-service",
+        default_port: 50051,
+        health_name: SERVICE_NAME,
+    };
 
     /// A client of every replica behind `address`, such as `http://auth-service:50051`, in plain text.
     /// Connects in the background. Needs a tokio runtime.
@@ -64,7 +67,13 @@ impl AuthClient {
         let decisions = authorize_batcher(client.clone());
         let usernames = username_batcher(client.clone());
         let checks = CredentialChecks::new(passwords.clone());
-        Self(Arc::new(Parts { client, passwords, decisions, usernames, checks }))
+        Self(Arc::new(Parts {
+            client,
+            passwords,
+            decisions,
+            usernames,
+            checks,
+        }))
     }
 
     /// For calls that check the password of this username. All clients send them to one replica, because
@@ -92,7 +101,13 @@ impl AuthClient {
     ) -> Result<User, CallError> {
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let request = context.request(RegisterRequest { username, password });
-        let response = call(PASSWORD_TIMEOUT, &self.passwords(), request, Client::register).await?;
+        let response = call(
+            PASSWORD_TIMEOUT,
+            &self.passwords(),
+            request,
+            Client::register,
+        )
+        .await?;
         User::try_from_response(response.user)
     }
 
@@ -108,7 +123,11 @@ impl AuthClient {
         let client = self.checks_of(username);
         let (username, password) = (username.to_owned(), password.expose_secret().to_owned());
         let otp = otp.map(str::to_owned);
-        let request = context.request(LoginRequest { username, password, otp });
+        let request = context.request(LoginRequest {
+            username,
+            password,
+            otp,
+        });
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::login).await?;
         let user = User::try_from_response(response.user)?;
         Ok((response.access_token.into(), user))
@@ -139,7 +158,11 @@ impl AuthClient {
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
         let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
         // An auth-service of before ignores the flag.
-        let prefix = if for_domain { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
+        let prefix = if for_domain {
+            DOMAIN_SESSION_PREFIX
+        } else {
+            SESSION_PREFIX
+        };
         let token = Some(response.token).filter(|token| token.starts_with(prefix));
         Ok((token.ok_or(CallError::Malformed)?.into(), session))
     }
@@ -151,11 +174,19 @@ impl AuthClient {
         password: &SecretString,
         context: CallContext,
     ) -> Result<(), CallError> {
-        let (token, password) =
-            (token.expose_secret().to_owned(), password.expose_secret().to_owned());
+        let (token, password) = (
+            token.expose_secret().to_owned(),
+            password.expose_secret().to_owned(),
+        );
         let request = context.request(RedeemPasswordLinkRequest { token, password });
         let client = self.passwords();
-        call(PASSWORD_TIMEOUT, &client, request, Client::redeem_password_link).await?;
+        call(
+            PASSWORD_TIMEOUT,
+            &client,
+            request,
+            Client::redeem_password_link,
+        )
+        .await?;
         Ok(())
     }
 
@@ -194,7 +225,10 @@ impl AuthClient {
     ) -> Result<HashMap<i64, String>, CallError> {
         if let &[id] = ids {
             let username = self.0.usernames.submit(id, context.request_id).await?;
-            return Ok(username.into_iter().map(|username| (id, username)).collect());
+            return Ok(username
+                .into_iter()
+                .map(|username| (id, username))
+                .collect());
         }
         get_usernames(self.client(), ids, context.request_id).await
     }

@@ -83,7 +83,11 @@ impl TryFrom<auth_v1::GetCurrentUserResponse> for Bearer {
             return Err(CallError::Malformed);
         }
         let user = User::try_from_response(response.user)?;
-        Ok(Self { user, kind, expires_at: optional_time(credential.expires_at)? })
+        Ok(Self {
+            user,
+            kind,
+            expires_at: optional_time(credential.expires_at)?,
+        })
     }
 }
 
@@ -93,8 +97,14 @@ mod tests {
     use prost_types::Timestamp;
     use rolegate_grpc_client::CallError;
 
-    const TIME: Option<Timestamp> = Some(Timestamp { seconds: 1, nanos: 0 });
-    const BEFORE_1970: Option<Timestamp> = Some(Timestamp { seconds: -1, nanos: 0 });
+    const TIME: Option<Timestamp> = Some(Timestamp {
+        seconds: 1,
+        nanos: 0,
+    });
+    const BEFORE_1970: Option<Timestamp> = Some(Timestamp {
+        seconds: -1,
+        nanos: 0,
+    });
 
     #[test]
     fn sessions_that_cannot_be_shown_are_errors() {
@@ -107,10 +117,22 @@ mod tests {
         let session = Session::try_from(good.clone()).expect("a session");
         assert_eq!((session.name, session.last_used_at), (None, None));
         for bad in [
-            auth_v1::Session { created_at: None, ..good.clone() },
-            auth_v1::Session { expires_at: None, ..good.clone() },
-            auth_v1::Session { idle_expires_at: None, ..good.clone() },
-            auth_v1::Session { last_used_at: BEFORE_1970, ..good },
+            auth_v1::Session {
+                created_at: None,
+                ..good.clone()
+            },
+            auth_v1::Session {
+                expires_at: None,
+                ..good.clone()
+            },
+            auth_v1::Session {
+                idle_expires_at: None,
+                ..good.clone()
+            },
+            auth_v1::Session {
+                last_used_at: BEFORE_1970,
+                ..good
+            },
         ] {
             assert_eq!(Session::try_from(bad), Err(CallError::Malformed));
         }
@@ -123,21 +145,39 @@ mod tests {
                 role_name: role_name.to_owned(),
                 ..auth_v1::User::default()
             }),
-            credential: Some(auth_v1::Credential { kind, expires_at: None }),
+            credential: Some(auth_v1::Credential {
+                kind,
+                expires_at: None,
+            }),
         };
         let bearer = Bearer::try_from(response(3, "editor")).expect("a bearer");
-        assert_eq!((bearer.kind, bearer.expires_at), (CredentialKind::ApiKey, None));
+        assert_eq!(
+            (bearer.kind, bearer.expires_at),
+            (CredentialKind::ApiKey, None)
+        );
         assert_eq!(bearer.user.role.as_str(), "editor");
-        let late = auth_v1::Credential { kind: 1, expires_at: BEFORE_1970 };
+        let late = auth_v1::Credential {
+            kind: 1,
+            expires_at: BEFORE_1970,
+        };
         for bad in [
             response(0, "user"),
             response(4, "user"),
             response(-1, "user"),
             response(1, ""),
             response(1, "Editor"),
-            auth_v1::GetCurrentUserResponse { user: None, ..response(1, "user") },
-            auth_v1::GetCurrentUserResponse { credential: None, ..response(1, "user") },
-            auth_v1::GetCurrentUserResponse { credential: Some(late), ..response(1, "user") },
+            auth_v1::GetCurrentUserResponse {
+                user: None,
+                ..response(1, "user")
+            },
+            auth_v1::GetCurrentUserResponse {
+                credential: None,
+                ..response(1, "user")
+            },
+            auth_v1::GetCurrentUserResponse {
+                credential: Some(late),
+                ..response(1, "user")
+            },
         ] {
             assert_eq!(Bearer::try_from(bad), Err(CallError::Malformed));
         }

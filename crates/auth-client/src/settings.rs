@@ -33,7 +33,9 @@ impl AuthTlsSettings {
 
     /// Reports to `doctor` whether each replica of the auth-service at `url` serves.
     pub async fn check(&self, doctor: &mut Doctor, url: &str) {
-        self.files().check(doctor, "auth", AuthClient::SERVICE, url).await;
+        self.files()
+            .check(doctor, "auth", AuthClient::SERVICE, url)
+            .await;
     }
 
     fn files(&self) -> ClientTlsFiles {

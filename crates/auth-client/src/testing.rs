@@ -58,7 +58,10 @@ impl TestServer {
             )
         });
         // Also if it fails below, the process ends.
-        let mut server = Self { addresses: BTreeMap::new(), process };
+        let mut server = Self {
+            addresses: BTreeMap::new(),
+            process,
+        };
         let mut line = String::new();
         let mut stdout = BufReader::new(server.process.stdout.as_mut().expect("it is piped"));
         stdout.read_line(&mut line).expect("its line");
@@ -77,7 +80,10 @@ impl TestServer {
         let body = serde_json::to_string(control).expect("JSON");
         let host = self.addresses["control"].trim_start_matches("http://");
         let mut stream = TcpStream::connect(host).expect("it runs");
-        let head = format!("POST / HTTP/1.0\r\nHost: {host}\r\nContent-Length: {}", body.len());
+        let head = format!(
+            "POST / HTTP/1.0\r\nHost: {host}\r\nContent-Length: {}",
+            body.len()
+        );
         write!(stream, "{head}\r\n\r\n{body}").expect("it reads");
         let answer = io::read_to_string(stream).expect("it answers");
         assert!(answer.starts_with("HTTP/1.0 200 "), "{control:?}: {answer}");

@@ -29,12 +29,28 @@ impl TryFrom<auth_v1::User> for User {
 
     /// A malformed role is an error: taking it for any other would be a guess about permissions.
     fn try_from(user: auth_v1::User) -> Result<Self, CallError> {
-        let auth_v1::User { id, username, role, disabled, role_name, unknown_role_name } = user;
+        let auth_v1::User {
+            id,
+            username,
+            role,
+            disabled,
+            role_name,
+            unknown_role_name,
+        } = user;
         let malformed = |_| CallError::Malformed;
         let role = Role::from_message(&role_name, role).map_err(malformed)?;
         let unknown = Some(unknown_role_name).filter(|name| !name.is_empty());
-        let unknown_role = unknown.map(|name| name.parse()).transpose().map_err(malformed)?;
-        Ok(Self { id, username, role, unknown_role, disabled })
+        let unknown_role = unknown
+            .map(|name| name.parse())
+            .transpose()
+            .map_err(malformed)?;
+        Ok(Self {
+            id,
+            username,
+            role,
+            unknown_role,
+            disabled,
+        })
     }
 }
 
@@ -76,7 +92,10 @@ pub struct UserTimes {
 impl UserTimes {
     pub(crate) fn from_message(times: auth_v1::UserTimes) -> Result<Self, CallError> {
         let created_at = optional_time(times.created_at)?;
-        Ok(Self { created_at, last_login_at: optional_time(times.last_login_at)? })
+        Ok(Self {
+            created_at,
+            last_login_at: optional_time(times.last_login_at)?,
+        })
     }
 }
 

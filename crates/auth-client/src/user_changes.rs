@@ -69,7 +69,9 @@ impl AuthClient {
         pause: &mut Duration,
     ) -> Result<Infallible, WatchError> {
         let (token, stored) = watcher.connect(has_gap).await?;
-        let message = WatchUsersRequest { from_revision: stored.filter(|_| !has_gap) };
+        let message = WatchUsersRequest {
+            from_revision: stored.filter(|_| !has_gap),
+        };
         let request = match token {
             Some(token) => authenticated_request(message, &token, CallContext::default())?,
             None => CallContext::default().request(message),
@@ -79,7 +81,9 @@ impl AuthClient {
             let response = stream.message().await;
             let response = response.map_err(|status| CallError::from_status(&status, false))?;
             // Without an item it is of a later version. A replica that stops ends the stream.
-            let Some(event) = response.ok_or(CallError::Unavailable)?.item else { continue };
+            let Some(event) = response.ok_or(CallError::Unavailable)?.item else {
+                continue;
+            };
             let is_of_snapshot =
                 matches!(&event, UserEvent::Change(change) if change.revision == 0);
             watcher.handle(event).await?;

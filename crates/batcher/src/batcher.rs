@@ -38,7 +38,12 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
         F: Future<Output = Vec<A>> + Send + 'static,
     {
         let send = Box::new(move |batch| Box::pin(send(batch)) as _);
-        Self { shared: Arc::new(Shared { send, queue: Mutex::new(Queue::new(limits)) }) }
+        Self {
+            shared: Arc::new(Shared {
+                send,
+                queue: Mutex::new(Queue::new(limits)),
+            }),
+        }
     }
 
     /// Sends a request with the next batch and returns its answer. Dropping the future withdraws the
@@ -50,7 +55,11 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
             if queue.waiting.len() >= MAX_WAITING {
                 return Err(SubmitError::QueueFull);
             }
-            queue.waiting.push(Waiting { request, span: Span::current(), reply });
+            queue.waiting.push(Waiting {
+                request,
+                span: Span::current(),
+                reply,
+            });
             self.shared.dispatch(queue);
         }
         // No timer here: a request waits only while a worker runs, and a task watches for stalls.
@@ -91,12 +100,18 @@ impl<R: Send + 'static, A: Send + 'static> Shared<R, A> {
     /// Sends batch after batch until no request waits.
     async fn work(self: Arc<Self>) {
         let mut sent = None;
-        while let Some(Batch { requests, replies, span }) =
-            { self.queue.lock().next_batch(&mut sent) }
+        while let Some(Batch {
+            requests,
+            replies,
+            span,
+        }) = { self.queue.lock().next_batch(&mut sent) }
         {
             let answers = async { (self.send)(requests).await }.instrument(span);
             // The hook has logged a panic. Its callers see that their replies are dropped.
-            let answers = AssertUnwindSafe(answers).catch_unwind().await.unwrap_or_default();
+            let answers = AssertUnwindSafe(answers)
+                .catch_unwind()
+                .await
+                .unwrap_or_default();
             let is_single = replies.len() == 1;
             for (reply, answer) in replies.into_iter().zip(answers) {
                 // Fails for callers that were cancelled.
@@ -114,7 +129,9 @@ impl<R: Send + 'static, A: Send + 'static> Shared<R, A> {
 
 impl<R, A> Clone for Batcher<R, A> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
     }
 }
 

@@ -33,7 +33,10 @@ where
     distinct.sort_unstable();
     distinct.dedup();
     match read(distinct).await {
-        Ok(values) => keys.iter().map(|key| Ok(values.get(key).cloned())).collect(),
+        Ok(values) => keys
+            .iter()
+            .map(|key| Ok(values.get(key).cloned()))
+            .collect(),
         Err(error) => vec![Err(error); keys.len()],
     }
 }

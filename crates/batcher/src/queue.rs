@@ -48,7 +48,13 @@ pub(crate) struct Queue<R, A> {
 
 impl<R, A> Queue<R, A> {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { limits, waiting: Vec::new(), workers: 0, sent: Vec::new(), is_watched: false }
+        Self {
+            limits,
+            waiting: Vec::new(),
+            workers: 0,
+            sent: Vec::new(),
+            is_watched: false,
+        }
     }
 
     /// Whether one more worker may start.
@@ -100,19 +106,30 @@ impl<R, A> Queue<R, A> {
         let span = batch_span(&self.waiting[..size]);
         let members = self.waiting.drain(..size);
         let (requests, replies) = members.map(|member| (member.request, member.reply)).unzip();
-        Some(Batch { requests, replies, span })
+        Some(Batch {
+            requests,
+            replies,
+            span,
+        })
     }
 
     fn any_progressing(&self) -> bool {
-        self.sent.iter().any(|sent| sent.elapsed() < self.limits.stall_timeout)
+        self.sent
+            .iter()
+            .any(|sent| sent.elapsed() < self.limits.stall_timeout)
     }
 }
 
 /// The span of a batch. A span has one parent, so the batch belongs to the first traced request and is
 /// linked to the others.
 fn batch_span<R, A>(members: &[Waiting<R, A>]) -> Span {
-    let mut traced = members.iter().map(|member| &member.span).filter(|span| !span.is_none());
-    let Some(first) = traced.next() else { return Span::none() };
+    let mut traced = members
+        .iter()
+        .map(|member| &member.span)
+        .filter(|span| !span.is_none());
+    let Some(first) = traced.next() else {
+        return Span::none();
+    };
     let size = members.len();
     if size == 1 {
         return first.clone();

@@ -46,11 +46,20 @@ fn store(max_batch_size: usize, max_in_flight: usize) -> Store {
             async move {
                 assert!(!names.contains(&"panic"), "as the test intends");
                 may_answer.acquire().await.unwrap().forget();
-                names.iter().filter(|&&name| name != "no answer").map(|_| read).collect()
+                names
+                    .iter()
+                    .filter(|&&name| name != "no answer")
+                    .map(|_| read)
+                    .collect()
             }
         })
     };
-    Store { value, may_answer, batches, reads }
+    Store {
+        value,
+        may_answer,
+        batches,
+        reads,
+    }
 }
 
 impl Store {
@@ -192,9 +201,15 @@ async fn request_cancelled_in_flight_does_not_cancel_others() {
 #[tokio::test]
 async fn panic_or_missing_answer_drops_only_its_own_batch() {
     let store = store(1, 1);
-    assert_eq!(store.read("panic").await.unwrap(), Err(SubmitError::BatchDropped));
+    assert_eq!(
+        store.read("panic").await.unwrap(),
+        Err(SubmitError::BatchDropped)
+    );
     store.answer(2);
-    assert_eq!(store.read("no answer").await.unwrap(), Err(SubmitError::BatchDropped));
+    assert_eq!(
+        store.read("no answer").await.unwrap(),
+        Err(SubmitError::BatchDropped)
+    );
     assert_eq!(store.read("a").await.unwrap(), Ok(0));
 }
 

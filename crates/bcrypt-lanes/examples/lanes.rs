@@ -6,7 +6,11 @@
 //! Every measurement uses all cores. Each load is measured between two measurements of the crate, and
 //! the output shows medians of the ratios to these neighbours, because load from other processes slows
 //! both.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program"
+)]
 #![expect(clippy::cast_precision_loss, reason = "small numbers")]
 
 use std::hint::black_box;
@@ -91,7 +95,11 @@ async fn main() -> ExitCode {
 fn crate_on_all_cores(threads: usize, cost: Cost) -> Measured {
     let hash = move || {
         let begun = Instant::now();
-        black_box(bcrypt::bcrypt(cost.get(), black_box([7; 16]), b"correct horse\0"));
+        black_box(bcrypt::bcrypt(
+            cost.get(),
+            black_box([7; 16]),
+            b"correct horse\0",
+        ));
         begun.elapsed().as_secs_f64()
     };
     let core = move || {
@@ -101,10 +109,14 @@ fn crate_on_all_cores(threads: usize, cost: Cost) -> Measured {
         (0..8).map(|_| hash()).collect::<Vec<_>>()
     };
     let cores: Vec<_> = (0..threads).map(|_| thread::spawn(core)).collect();
-    let mut times: Vec<f64> =
-        (cores.into_iter()).flat_map(|core| core.join().unwrap_or_default()).collect();
+    let mut times: Vec<f64> = (cores.into_iter())
+        .flat_map(|core| core.join().unwrap_or_default())
+        .collect();
     let latency = median(&mut times);
-    Measured { rate: 1.0 / latency, latency }
+    Measured {
+        rate: 1.0 / latency,
+        latency,
+    }
 }
 
 /// Measures `waiting` callers per core, each of which hashes sequentially.
@@ -131,7 +143,10 @@ async fn engine_under_load(
 /// The time of each hash in seconds, until none is `left`.
 async fn caller(engine: Arc<Engine>, left: Arc<AtomicUsize>, cost: Cost) -> Vec<f64> {
     let mut times = Vec::new();
-    while left.try_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
+    while left
+        .try_update(Relaxed, Relaxed, |left| left.checked_sub(1))
+        .is_ok()
+    {
         let begun = Instant::now();
         let deadline = begun + Duration::from_hours(1);
         let hash = engine.hash(b"correct horse", cost, ClientKey::default(), deadline);

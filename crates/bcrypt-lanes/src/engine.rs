@@ -62,7 +62,11 @@ impl Engine {
         for worker in 0..settings.threads {
             let (shared, sender) = (Arc::clone(&engine.shared), sender.clone());
             let measure = move || {
-                let priority = if cfg!(simulation) { Ok(()) } else { lower_priority() };
+                let priority = if cfg!(simulation) {
+                    Ok(())
+                } else {
+                    lower_priority()
+                };
                 // The engine is gone if a later thread could not be created.
                 let _ = sender.send((priority, calibrate(settings.lanes)));
                 drop(sender);
@@ -73,17 +77,21 @@ impl Engine {
                 tokio::spawn(async move { shared.work(worker).await });
             }
             #[cfg(not(simulation))]
-            engine.threads.push(thread::Builder::new().name(format!("bcrypt-{worker}")).spawn(
-                move || {
-                    measure();
-                    futures_executor::block_on(shared.work(worker));
-                },
-            )?);
+            engine.threads.push(
+                thread::Builder::new()
+                    .name(format!("bcrypt-{worker}"))
+                    .spawn(move || {
+                        measure();
+                        futures_executor::block_on(shared.work(worker));
+                    })?,
+            );
         }
         drop(sender);
         let (priorities, times): (Vec<_>, Vec<_>) = measurements.into_iter().unzip();
         engine.priority = priorities.into_iter().collect();
-        engine.shared.locked(|it| it.throughput.calibrate(CALIBRATION_ITERATIONS, &times));
+        engine
+            .shared
+            .locked(|it| it.throughput.calibrate(CALIBRATION_ITERATIONS, &times));
         Ok(engine)
     }
 
@@ -101,7 +109,8 @@ impl Engine {
     /// Makes failed verifications cost at least this much, as one hash of this cost does. For the
     /// hashes that were stored before this engine started; costs above 16 count as 16.
     pub fn note_stored_cost(&self, cost: Cost) {
-        self.highest_cost.fetch_max(cost.min(Cost::MAX_FAILED).get(), Ordering::Relaxed);
+        self.highest_cost
+            .fetch_max(cost.min(Cost::MAX_FAILED).get(), Ordering::Relaxed);
     }
 
     /// The cost of a failed verification where new hashes have the cost `current`.
@@ -121,7 +130,9 @@ impl Engine {
         let now = Instant::now();
         let work = self.failed_cost(cost).iterations();
         let request = AdmissionRequest::new(client, work, now, deadline);
-        self.shared.locked_async(|scheduler| scheduler.check_admission(request, now)).await
+        self.shared
+            .locked_async(|scheduler| scheduler.check_admission(request, now))
+            .await
     }
 
     /// Hashes a password with a fresh salt, to `$2b$…` of 60 characters.
@@ -140,8 +151,16 @@ impl Engine {
         let answer = self.submit(job, answer);
         async move {
             salted?;
-            let Timed { value: (digest, _), waited, ran } = answer.await?;
-            Ok(Timed { value: Stored { cost, salt, digest }.format(), waited, ran })
+            let Timed {
+                value: (digest, _),
+                waited,
+                ran,
+            } = answer.await?;
+            Ok(Timed {
+                value: Stored { cost, salt, digest }.format(),
+                waited,
+                ran,
+            })
         }
     }
 
@@ -161,7 +180,11 @@ impl Engine {
     ) -> impl Future<Output = Result<Timed<Verdict>, EngineError>> + Send + use<> {
         let parsed = stored.and_then(Stored::parse);
         let is_malformed = stored.is_some() && parsed.is_none();
-        let failure = if is_malformed { Verdict::Malformed } else { Verdict::Mismatch };
+        let failure = if is_malformed {
+            Verdict::Malformed
+        } else {
+            Verdict::Mismatch
+        };
         if let Some(stored) = parsed {
             self.note_stored_cost(stored.cost);
         }
@@ -174,9 +197,17 @@ impl Engine {
         }
         let answer = self.submit(job, answer);
         async move {
-            let Timed { value: (_, matches), waited, ran } = answer.await?;
+            let Timed {
+                value: (_, matches),
+                waited,
+                ran,
+            } = answer.await?;
             let rehash = cost != current;
-            let value = if matches { Verdict::Match { rehash } } else { failure };
+            let value = if matches {
+                Verdict::Match { rehash }
+            } else {
+                failure
+            };
             Ok(Timed { value, waited, ran })
         }
     }
@@ -188,7 +219,9 @@ impl Engine {
     ) -> impl Future<Output = Reply> + Send + use<> {
         let shared = Arc::clone(&self.shared);
         async move {
-            shared.locked_async(|scheduler| scheduler.submit(job, Instant::now())).await;
+            shared
+                .locked_async(|scheduler| scheduler.submit(job, Instant::now()))
+                .await;
             shared.wake();
             // Waiting jobs do not keep a dropped engine.
             drop(shared);

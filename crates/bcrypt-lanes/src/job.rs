@@ -59,7 +59,11 @@ impl AdmissionRequest {
     /// Keeps a fifth of the time as a reserve for a machine that slows down after admission.
     pub(crate) fn new(client: ClientKey, work: u64, submitted: Instant, deadline: Instant) -> Self {
         let time = deadline.saturating_duration_since(submitted);
-        Self { client, work, due: submitted + time / 5 * 4 }
+        Self {
+            client,
+            work,
+            due: submitted + time / 5 * 4,
+        }
     }
 }
 

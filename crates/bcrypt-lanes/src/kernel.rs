@@ -27,8 +27,11 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) const BLANK: Self =
-        Self { boxes: [[0; 256]; 4], subkeys: [0; 18], keys: [[0; 18]; 2] };
+    pub(crate) const BLANK: Self = Self {
+        boxes: [[0; 256]; 4],
+        subkeys: [0; 18],
+        keys: [[0; 18]; 2],
+    };
 }
 
 /// Advances every lane by `iterations` of bcrypt's loop: expand with the password, then the salt.

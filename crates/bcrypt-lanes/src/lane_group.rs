@@ -33,7 +33,10 @@ impl LaneGroup {
     /// `lanes` empty lanes, and one more for a newcomer.
     pub(crate) fn new(lanes: usize) -> Self {
         let lanes = (lanes + 1).min(MAX_LANES);
-        Self { lanes: vec![Lane::BLANK; lanes].into(), running: Vec::with_capacity(lanes) }
+        Self {
+            lanes: vec![Lane::BLANK; lanes].into(),
+            running: Vec::with_capacity(lanes),
+        }
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -46,7 +49,11 @@ impl LaneGroup {
             None => running.left + (running.job.work() - running.job.iterations),
         };
         Load {
-            clients: self.running.iter().map(|running| running.job.client).collect(),
+            clients: self
+                .running
+                .iter()
+                .map(|running| running.job.client)
+                .collect(),
             work: self.running.iter().map(missing).sum(),
         }
     }
@@ -58,7 +65,12 @@ impl LaneGroup {
     /// When no lane is free.
     pub(crate) fn insert(&mut self, job: Job, now: Instant) {
         self.lanes[self.width()].start(&job.password, job.salt);
-        self.running.push(Running { left: job.iterations, started: now, failed: None, job });
+        self.running.push(Running {
+            left: job.iterations,
+            started: now,
+            failed: None,
+            job,
+        });
     }
 
     /// Advances all busy lanes by `slice` iterations, or fewer if one finishes before. Returns the

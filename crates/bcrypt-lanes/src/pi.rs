@@ -17,7 +17,9 @@ const fn words<const N: usize>(first: usize) -> [u32; N] {
     let mut index = 0;
     while index < 8 * N {
         let digit = 8 * first + index;
-        let digit = (DIGITS[digit + digit / 64] as char).to_digit(16).expect("a digit");
+        let digit = (DIGITS[digit + digit / 64] as char)
+            .to_digit(16)
+            .expect("a digit");
         words[index / 8] = words[index / 8] << 4 | digit;
         index += 1;
     }

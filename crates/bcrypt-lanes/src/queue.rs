@@ -40,7 +40,10 @@ pub(crate) struct QueuePosition {
 
 impl Queue {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, ..Self::default() }
+        Self {
+            limit,
+            ..Self::default()
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -88,7 +91,11 @@ impl Queue {
     ) -> QueuePosition {
         let last = self.newest_of(client).map_or(0, |tag| tag.0);
         let finish = last.max(self.clock) + work;
-        let mut position = QueuePosition { finish, ahead: 0, own: 0 };
+        let mut position = QueuePosition {
+            finish,
+            ahead: 0,
+            own: 0,
+        };
         let mut total = 0;
         for (tag, job) in &self.jobs {
             if tag.0 > position.finish && stays_ahead(total, job) {
@@ -106,7 +113,11 @@ impl Queue {
     }
 
     fn newest_of(&self, client: ClientKey) -> Option<Tag> {
-        let (tag, _) = self.jobs.iter().rev().find(|(_, job)| job.client == client)?;
+        let (tag, _) = self
+            .jobs
+            .iter()
+            .rev()
+            .find(|(_, job)| job.client == client)?;
         Some(*tag)
     }
 
@@ -115,8 +126,12 @@ impl Queue {
     pub(crate) fn push(&mut self, job: Job, position: QueuePosition) -> Option<Job> {
         let mut displaced = None;
         if self.is_full() {
-            let Some(client) = self.displaceable_for(job.client) else { return Some(job) };
-            displaced = self.newest_of(client).and_then(|tag| self.jobs.remove(&tag));
+            let Some(client) = self.displaceable_for(job.client) else {
+                return Some(job);
+            };
+            displaced = self
+                .newest_of(client)
+                .and_then(|tag| self.jobs.remove(&tag));
         }
         let tag = (position.finish, self.arrivals);
         self.arrivals += 1;

@@ -83,7 +83,9 @@ impl Scheduler {
     ) -> Result<(), EngineError> {
         let admitted = self.admit(request, now).and_then(|position| {
             let has_capacity = self.queue.has_capacity_for(request.client);
-            has_capacity.then_some(()).ok_or_else(|| refusal(self.wait(position), position))
+            has_capacity
+                .then_some(())
+                .ok_or_else(|| refusal(self.wait(position), position))
         });
         admitted.inspect_err(|_| self.counters.refused += 1)
     }
@@ -127,15 +129,18 @@ impl Scheduler {
 
     fn fair_position(&self, request: AdmissionRequest, now: Instant) -> QueuePosition {
         let running = self.running();
-        self.queue.position(request.client, request.work, |ahead, job| {
-            let AdmissionRequest { work, due, .. } = job.admission_request();
-            let done = |ahead| {
-                self.throughput.time_for(running + ahead, self.lanes_total()) + self.run_time(work)
-            };
-            // A machine that others slowed down has jobs that nothing saves: they protect no place.
-            done(ahead) <= job.deadline.saturating_duration_since(now)
-                && done(ahead + request.work) > due.saturating_duration_since(now)
-        })
+        self.queue
+            .position(request.client, request.work, |ahead, job| {
+                let AdmissionRequest { work, due, .. } = job.admission_request();
+                let done = |ahead| {
+                    self.throughput
+                        .time_for(running + ahead, self.lanes_total())
+                        + self.run_time(work)
+                };
+                // A machine that others slowed down has jobs that nothing saves: they protect no place.
+                done(ahead) <= job.deadline.saturating_duration_since(now)
+                    && done(ahead + request.work) > due.saturating_duration_since(now)
+            })
     }
 
     /// How long a job would wait for a lane: until all lanes together have finished what they hold
@@ -144,7 +149,10 @@ impl Scheduler {
     /// The work its client has queued counts twice, so that a client that floods leaves as much room
     /// as it takes, and a new client is admitted.
     fn wait(&self, position: QueuePosition) -> Duration {
-        self.throughput.time_for(self.running() + position.ahead + position.own, self.lanes_total())
+        self.throughput.time_for(
+            self.running() + position.ahead + position.own,
+            self.lanes_total(),
+        )
     }
 
     /// How long a job runs in its lane while all lanes are busy.
@@ -159,7 +167,11 @@ impl Scheduler {
 
     /// Completes queued jobs whose deadline has passed: no lane may become free for a long time.
     pub(crate) fn expire(&mut self, now: Instant) {
-        if self.queue.earliest_deadline().is_some_and(|earliest| earliest <= now) {
+        if self
+            .queue
+            .earliest_deadline()
+            .is_some_and(|earliest| earliest <= now)
+        {
             self.evict_dead(now);
         }
     }
@@ -182,7 +194,11 @@ impl Scheduler {
         while let Some(first) = self.queue.first() {
             if !(is_next && mine < self.lanes) && first.is_live(now) {
                 let has_one_more = is_next && mine == self.lanes && mine < MAX_LANES;
-                return if has_one_more { self.take_newcomer(worker, now) } else { None };
+                return if has_one_more {
+                    self.take_newcomer(worker, now)
+                } else {
+                    None
+                };
             }
             let job = self.queue.pop()?;
             // Too late, it would occupy a lane that another job needs. An idle worker tries anyway.
@@ -208,7 +224,9 @@ impl Scheduler {
         if !self.newcomers_may_pass(now) {
             return None;
         }
-        let job = self.queue.pop_of(|client| !self.lanes_of.contains_key(&client))?;
+        let job = self
+            .queue
+            .pop_of(|client| !self.lanes_of.contains_key(&client))?;
         if !job.is_live(now) {
             job.discard(&mut self.counters);
             return None;
@@ -226,8 +244,12 @@ impl Scheduler {
         if !has_flood || self.queue.len() > SHORT_QUEUE * lanes {
             return false;
         }
-        let time = self.throughput.time_for(self.running() + self.queue.work(), lanes);
-        self.queue.earliest_deadline().is_none_or(|deadline| now + 2 * time <= deadline)
+        let time = self
+            .throughput
+            .time_for(self.running() + self.queue.work(), lanes);
+        self.queue
+            .earliest_deadline()
+            .is_none_or(|deadline| now + 2 * time <= deadline)
     }
 
     fn occupy(&mut self, worker: usize, job: &Job) {
@@ -278,7 +300,10 @@ impl Scheduler {
 
 fn refusal(retry_after: Duration, position: QueuePosition) -> EngineError {
     let retry_after = retry_after.max(MIN_RETRY_AFTER);
-    EngineError::Refused { retry_after, is_full: position.own == 0 }
+    EngineError::Refused {
+        retry_after,
+        is_full: position.own == 0,
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,9 @@ const ITERATIONS: usize = 32;
 /// crate. Takes about 6 ms in a release build. After an error, the engine must not be used on this machine.
 pub fn self_test() -> Result<(), String> {
     if let Some(number) = wrong_vector(&VECTORS) {
-        return Err(format!("published bcrypt vector number {number} came out wrong"));
+        return Err(format!(
+            "published bcrypt vector number {number} came out wrong"
+        ));
     }
     let (password, salt) = (b"correct horse battery staple", [0x5a; 16]);
     let mut lane = Lane::BLANK;

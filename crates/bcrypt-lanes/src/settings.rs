@@ -17,6 +17,10 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let threads = thread::available_parallelism().map_or(1, Into::into);
-        Self { threads, lanes: 6, queue: 1024 }
+        Self {
+            threads,
+            lanes: 6,
+            queue: 1024,
+        }
     }
 }

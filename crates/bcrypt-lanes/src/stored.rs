@@ -18,7 +18,11 @@ impl Cost {
 
     /// `None` outside 4 to 31.
     pub const fn new(cost: u32) -> Option<Self> {
-        if cost >= Self::MIN.0 && cost <= Self::MAX.0 { Some(Self(cost)) } else { None }
+        if cost >= Self::MIN.0 && cost <= Self::MAX.0 {
+            Some(Self(cost))
+        } else {
+            None
+        }
     }
 
     /// The number as written in a hash.
@@ -50,7 +54,11 @@ impl Stored {
         // `HashParts` does not expose the digest; it has checked that this is 60 bytes of ASCII.
         let mut digest = [0; 23];
         BASE_64.decode_slice(text.get(29..)?, &mut digest).ok()?;
-        Some(Self { cost: Cost::new(parts.get_cost())?, salt: parts.get_salt_raw(), digest })
+        Some(Self {
+            cost: Cost::new(parts.get_cost())?,
+            salt: parts.get_salt_raw(),
+            digest,
+        })
     }
 
     /// Formats as 60 characters with the prefix `$2b$`.
@@ -74,7 +82,10 @@ mod tests {
 
     #[test]
     fn a_hash_survives_parsing_and_formatting() {
-        assert_eq!(Stored::parse(HASH).map(|s| s.format()).as_deref(), Some(HASH));
+        assert_eq!(
+            Stored::parse(HASH).map(|s| s.format()).as_deref(),
+            Some(HASH)
+        );
         let older = HASH.replacen("2b", "2y", 1);
         assert_eq!(Stored::parse(&older), Stored::parse(HASH));
     }

@@ -32,7 +32,10 @@ pub(crate) struct Throughput {
 impl Throughput {
     /// The initial estimate for threads with `lanes` lanes each.
     pub(crate) fn new(lanes: usize) -> Self {
-        Self { lanes, per_second: INITIAL_ESTIMATE }
+        Self {
+            lanes,
+            per_second: INITIAL_ESTIMATE,
+        }
     }
 
     /// Replaces the initial estimate by a measurement: each of `times` is how long a thread took for

@@ -50,7 +50,12 @@ impl Shared {
     /// Runs `work` with the scheduler locked, on a thread that may block. Nothing that runs under the
     /// lock can panic half-way, so poison is ignored.
     pub(crate) fn locked<T>(&self, work: impl FnOnce(&mut Scheduler) -> T) -> T {
-        let outcome = work(&mut self.scheduler.lock().unwrap_or_else(PoisonError::into_inner));
+        let outcome = work(
+            &mut self
+                .scheduler
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
         self.unlocked.notify_waiters();
         outcome
     }
@@ -114,8 +119,15 @@ impl Shared {
     /// Runs worker number `worker`, on a thread of its own; in a simulation, as a task. A panic loses only
     /// the jobs in its lanes.
     pub(crate) async fn work(&self, worker: usize) {
-        while AssertUnwindSafe(self.serve(worker)).catch_unwind().await.is_err() {
-            let panicked = Stats { panics: 1, ..Stats::default() };
+        while AssertUnwindSafe(self.serve(worker))
+            .catch_unwind()
+            .await
+            .is_err()
+        {
+            let panicked = Stats {
+                panics: 1,
+                ..Stats::default()
+            };
             self.locked(|scheduler| scheduler.report(worker, Load::default(), panicked));
         }
     }
@@ -135,7 +147,9 @@ impl Shared {
                 }
                 (!scheduler.stopping).then(|| scheduler.throughput.slice())
             });
-            let Some(slice) = visit else { return self.wake() };
+            let Some(slice) = visit else {
+                return self.wake();
+            };
             if lane_group.width() + taken.len() == 0 {
                 self.submitted.notified().await;
                 since = Instant::now();
@@ -146,7 +160,10 @@ impl Shared {
                 lane_group.insert(job, joined);
             }
             #[cfg(test)]
-            assert!(!self.inject_panic.swap(false, Ordering::Relaxed), "sabotaged");
+            assert!(
+                !self.inject_panic.swap(false, Ordering::Relaxed),
+                "sabotaged"
+            );
             let (width, iterations) = (lane_group.width(), lane_group.step(slice));
             // The time that a slice is to take.
             #[cfg(simulation)]

@@ -47,7 +47,13 @@ async fn published_hashes_match_only_their_passwords() {
     let engine = Engine::start(Settings::default()).expect("threads");
     let deadline = Instant::now() + Duration::from_mins(1);
     let verify = |password: &[u8], hash| {
-        engine.verify(password, Some(hash), Cost::MIN, ClientKey::default(), deadline)
+        engine.verify(
+            password,
+            Some(hash),
+            Cost::MIN,
+            ClientKey::default(),
+            deadline,
+        )
     };
     for (password, hash) in VECTORS {
         let right = verify(password, hash).await.expect("an answer");

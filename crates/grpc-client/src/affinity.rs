@@ -56,7 +56,9 @@ mod tests {
     use std::{collections::HashMap, net::SocketAddr};
 
     fn replicas(count: u8) -> Vec<SocketAddr> {
-        (1..=count).map(|last| SocketAddr::from(([10, 0, 0, last], 50051))).collect()
+        (1..=count)
+            .map(|last| SocketAddr::from(([10, 0, 0, last], 50051)))
+            .collect()
     }
 
     fn home(key: &str, replicas: &[SocketAddr]) -> SocketAddr {
@@ -71,11 +73,16 @@ mod tests {
             let all = replicas(count);
             let mut shares: HashMap<SocketAddr, u32> = HashMap::new();
             for number in 0..10_000 {
-                *shares.entry(home(&format!("user{number}"), &all)).or_default() += 1;
+                *shares
+                    .entry(home(&format!("user{number}"), &all))
+                    .or_default() += 1;
             }
             let fair = 10_000 / u32::from(count);
             let is_fair = |share: &u32| share.abs_diff(fair) < fair / 10;
-            assert!(shares.len() == all.len() && shares.values().all(is_fair), "{shares:?}");
+            assert!(
+                shares.len() == all.len() && shares.values().all(is_fair),
+                "{shares:?}"
+            );
         }
     }
 

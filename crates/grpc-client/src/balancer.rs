@@ -94,7 +94,9 @@ impl BalancedChannel {
     }
 
     fn discover(service: ServiceInfo, discovery: Arc<dyn Discover>) -> Self {
-        Self::spawn(discovery.origin(), |set| dns_watcher::run(service, discovery, set))
+        Self::spawn(discovery.origin(), |set| {
+            dns_watcher::run(service, discovery, set)
+        })
     }
 
     /// Runs `watch`, which keeps the set of replicas current, until the last clone is dropped.
@@ -110,20 +112,29 @@ impl BalancedChannel {
             hedging: HedgePolicy::default(),
             origin,
         };
-        Self { shared: Arc::new(shared), affinity: None }
+        Self {
+            shared: Arc::new(shared),
+            affinity: None,
+        }
     }
 
     /// The same channel for calls about `key`, a username for example: those of all clients go to the
     /// same replica, and after its loss to the next in an order of their own.
     #[must_use]
     pub fn for_key(&self, key: &str) -> Self {
-        Self { affinity: Some(Affinity::of_key(key)), ..self.clone() }
+        Self {
+            affinity: Some(Affinity::of_key(key)),
+            ..self.clone()
+        }
     }
 
     /// Identifies the replica that calls about `key` go to now; `None` while none is up.
     pub(crate) fn replica_of(&self, key: &str) -> Option<u64> {
         let available = self.shared.set.available.borrow();
-        available.as_ref()?.of_key(Affinity::of_key(key)).map(|replica| replica.affinity.0)
+        available
+            .as_ref()?
+            .of_key(Affinity::of_key(key))
+            .map(|replica| replica.affinity.0)
     }
 
     async fn pick(&self) -> Result<Pick, Status> {
@@ -144,10 +155,14 @@ impl BalancedChannel {
             return Ok(pick);
         }
         self.shared.set.reconnect.notify_waiters();
-        let has_replica =
-            |choice: &Available| choice.as_ref().is_some_and(|choice| !choice.first.is_empty());
+        let has_replica = |choice: &Available| {
+            choice
+                .as_ref()
+                .is_some_and(|choice| !choice.first.is_empty())
+        };
         let _ = timeout(RECHECK_TIMEOUT, available.wait_for(has_replica)).await;
-        self.choose().ok_or_else(|| Status::unavailable("no replica can be reached"))
+        self.choose()
+            .ok_or_else(|| Status::unavailable("no replica can be reached"))
     }
 
     fn choose(&self) -> Option<Pick> {
@@ -157,14 +172,20 @@ impl BalancedChannel {
             Some(affinity) => choice.of_key(affinity).cloned(),
             None => self.least_loaded_of(&choice.first),
         };
-        Some(Pick { replica: replica?, has_others: choice.again.len() > 1 })
+        Some(Pick {
+            replica: replica?,
+            has_others: choice.again.len() > 1,
+        })
     }
 
     /// Another replica than the one with these calls, for a call that it has not answered.
     fn least_loaded_except(&self, calls: &Arc<Calls>) -> Option<Replica> {
         let choice = self.shared.set.available.borrow().clone()?;
         let others = |all: &[Replica]| -> Vec<Replica> {
-            all.iter().filter(|replica| !Arc::ptr_eq(&replica.calls, calls)).cloned().collect()
+            all.iter()
+                .filter(|replica| !Arc::ptr_eq(&replica.calls, calls))
+                .cloned()
+                .collect()
         };
         self.least_loaded_of(&others(&choice.first))
             .or_else(|| self.least_loaded_of(&others(&choice.again)))
@@ -173,11 +194,16 @@ impl BalancedChannel {
     fn least_loaded_of(&self, replicas: &[Replica]) -> Option<Replica> {
         let start = self.shared.next_index.fetch_add(1, Ordering::Relaxed) % replicas.len().max(1);
         let in_turn = replicas[start..].iter().chain(&replicas[..start]);
-        in_turn.min_by_key(|replica| Arc::strong_count(&replica.calls)).cloned()
+        in_turn
+            .min_by_key(|replica| Arc::strong_count(&replica.calls))
+            .cloned()
     }
 
     async fn send(self, request: Request<Body>) -> Answer {
-        let Pick { replica, has_others } = self.pick().await?;
+        let Pick {
+            replica,
+            has_others,
+        } = self.pick().await?;
         if !has_others {
             return self.send_to(replica, request).await;
         }
@@ -216,7 +242,10 @@ impl BalancedChannel {
             Ok(response) => response,
             Err(_elapsed) => {
                 calls.missed.notify_one();
-                match self.least_loaded_except(&calls).filter(|_| hedging.try_spend()) {
+                match self
+                    .least_loaded_except(&calls)
+                    .filter(|_| hedging.try_spend())
+                {
                     Some(other) => first_success(first, self.send_to(other, copy())).await,
                     None => first.await,
                 }
@@ -227,7 +256,9 @@ impl BalancedChannel {
     }
 
     async fn send_to(&self, replica: Replica, mut request: Request<Body>) -> Answer {
-        let Replica { connection, calls, .. } = replica;
+        let Replica {
+            connection, calls, ..
+        } = replica;
         let mut target = self.shared.origin.clone().into_parts();
         target.path_and_query = request.uri().path_and_query().cloned();
         *request.uri_mut() =

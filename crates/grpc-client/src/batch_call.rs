@@ -51,7 +51,10 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
         };
         let batcher = Batcher::new(limits, move |members: Vec<Member<R>>| {
             let call = BatchCall::new(members.iter().map(|it| (it.deadline, it.request_id)));
-            send(members.into_iter().map(|member| member.request).collect(), call)
+            send(
+                members.into_iter().map(|member| member.request).collect(),
+                call,
+            )
         });
         Self { batcher }
     }
@@ -59,7 +62,11 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
     /// Answers a request with the next call.
     pub async fn submit(&self, request: R, request_id: Option<RequestId>) -> Result<A, CallError> {
         let deadline = Instant::now() + READ_TIMEOUT;
-        let member = Member { request, deadline, request_id };
+        let member = Member {
+            request,
+            deadline,
+            request_id,
+        };
         match timeout_at(deadline, self.batcher.submit(member)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_dropped)) => Err(CallError::Unavailable),
@@ -79,7 +86,10 @@ impl BatchCall {
     fn new(members: impl Iterator<Item = (Instant, Option<RequestId>)> + Clone) -> Self {
         let deadline = members.clone().map(|(deadline, _)| deadline).max();
         let request_ids = id_list(members.filter_map(|(_, id)| id));
-        Self { deadline: deadline.unwrap_or_else(Instant::now), request_ids }
+        Self {
+            deadline: deadline.unwrap_or_else(Instant::now),
+            request_ids,
+        }
     }
 
     /// A call for one request, which is a batch by itself.

@@ -38,7 +38,10 @@ impl CallContext {
         if let Some(address) = self.client_address
             && let Ok(value) = HeaderValue::try_from(address.to_string())
         {
-            request.metadata_mut().as_mut().insert(CLIENT_ADDRESS, value);
+            request
+                .metadata_mut()
+                .as_mut()
+                .insert(CLIENT_ADDRESS, value);
         }
         if let Some(id) = self.request_id
             && let Ok(mut value) = HeaderValue::try_from(id.as_str())
@@ -63,7 +66,9 @@ pub fn authenticated_request<M>(
     };
     value.set_sensitive(true);
     let mut request = context.request(message);
-    request.metadata_mut().insert(metadata::AUTHORIZATION, value);
+    request
+        .metadata_mut()
+        .insert(metadata::AUTHORIZATION, value);
     Ok(request)
 }
 
@@ -80,7 +85,9 @@ pub(crate) fn id_list(ids: impl Iterator<Item = RequestId>) -> Option<MetadataVa
         }
         list.push_str(id.as_str());
     }
-    let mut value = MetadataValue::try_from(list).ok().filter(|value| !value.is_empty())?;
+    let mut value = MetadataValue::try_from(list)
+        .ok()
+        .filter(|value| !value.is_empty())?;
     value.set_sensitive(NEVER_INDEXED);
     Some(value)
 }
@@ -94,7 +101,10 @@ mod tests {
     #[test]
     fn request_ids_are_never_indexed() {
         let id = RequestId::new_random();
-        let context = CallContext { request_id: Some(id), ..CallContext::default() };
+        let context = CallContext {
+            request_id: Some(id),
+            ..CallContext::default()
+        };
         let request = context.request(());
         let alone = request.metadata().get(metadata::REQUEST_ID).expect("an id");
         assert!(alone.is_sensitive() && id_list([id].into_iter()).expect("ids").is_sensitive());
@@ -106,10 +116,18 @@ mod tests {
         let ids: Vec<RequestId> = (0..256).map(|_| RequestId::new_random()).collect();
         let list = id_list(ids.iter().copied()).expect("ids");
         let listed: Vec<&str> = list.to_str().expect("text").split(',').collect();
-        assert_eq!(listed, ids.iter().map(RequestId::as_str).collect::<Vec<_>>());
+        assert_eq!(
+            listed,
+            ids.iter().map(RequestId::as_str).collect::<Vec<_>>()
+        );
         let longest: RequestId = "x".repeat(RequestId::MAX_LEN).parse().expect("an id");
         let list = id_list(iter::repeat_n(longest, 256)).expect("ids");
         assert!(list.as_bytes().len() <= MAX_ID_LIST);
-        assert!(list.to_str().expect("text").split(',').all(|id| id == longest.as_str()));
+        assert!(
+            list.to_str()
+                .expect("text")
+                .split(',')
+                .all(|id| id == longest.as_str())
+        );
     }
 }

@@ -37,7 +37,9 @@ impl ConnectError {
                 "it speaks no HTTP/2; if this is a port with TLS, use https://".to_owned()
             }
             Self::Http2(error) => iter::successors(error.source(), |error| (*error).source())
-                .fold(error.to_string(), |text, source| format!("{text}: {source}")),
+                .fold(error.to_string(), |text, source| {
+                    format!("{text}: {source}")
+                }),
             Self::Health(status) => format!("it reports no health: {}", status.message()),
         }
     }

@@ -87,12 +87,20 @@ pub(crate) async fn open(
             let _ = failed.send(error);
         }
     });
-    Ok((Connection { sender, ended: Ended::default() }, failure))
+    Ok((
+        Connection {
+            sender,
+            ended: Ended::default(),
+        },
+        failure,
+    ))
 }
 
 /// Ends when the replica does not answer a ping in time.
 async fn missed_ping(pings: Option<PingPong>) {
-    let Some(mut pings) = pings else { return std::future::pending().await };
+    let Some(mut pings) = pings else {
+        return std::future::pending().await;
+    };
     loop {
         sleep(PING_INTERVAL).await;
         match timeout(PING_TIMEOUT, pings.ping(Ping::opaque())).await {
@@ -107,7 +115,10 @@ async fn missed_ping(pings: Option<PingPong>) {
 impl Connection {
     /// Whether it broke, or the replica takes no more calls on it.
     pub(crate) fn is_closed(&self) -> bool {
-        let polled = self.sender.clone().poll_ready(&mut Context::from_waker(Waker::noop()));
+        let polled = self
+            .sender
+            .clone()
+            .poll_ready(&mut Context::from_waker(Waker::noop()));
         matches!(polled, Poll::Ready(Err(_)))
     }
 
@@ -116,13 +127,21 @@ impl Connection {
         let (head, body) = request.into_parts();
         let message = body.collect().await?.to_bytes();
         let failed = |error: h2::Error| Status::from_error(error.into());
-        let (response, mut stream) =
-            self.sender.send_request(Request::from_parts(head, ()), false).map_err(failed)?;
+        let (response, mut stream) = self
+            .sender
+            .send_request(Request::from_parts(head, ()), false)
+            .map_err(failed)?;
         stream.send_data(message, true).map_err(failed)?;
         let Self { ended, .. } = self;
         drop(mem::take(&mut *ended.lock()));
         let response = response.await.map_err(failed)?;
-        let body = |stream| Body::new(Received { stream: Some(stream), has_data: true, ended });
+        let body = |stream| {
+            Body::new(Received {
+                stream: Some(stream),
+                has_data: true,
+                ended,
+            })
+        };
         Ok(response.map(body))
     }
 }
@@ -153,7 +172,12 @@ impl http_body::Body for Received {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
-        let Self { stream: Some(stream), has_data, .. } = &mut *self else {
+        let Self {
+            stream: Some(stream),
+            has_data,
+            ..
+        } = &mut *self
+        else {
             return Poll::Ready(None);
         };
         if *has_data {

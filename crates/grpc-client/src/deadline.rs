@@ -116,7 +116,10 @@ mod tests {
             (999_999, 999_999),
             (0, 0),
         ] {
-            assert_eq!(announced(Duration::from_micros(exact)), Duration::from_micros(expected));
+            assert_eq!(
+                announced(Duration::from_micros(exact)),
+                Duration::from_micros(expected)
+            );
         }
     }
 }

@@ -20,7 +20,9 @@ use turmoil::net::TcpStream;
 async fn lookup_host((host, port): (&str, u16)) -> io::Result<impl Iterator<Item = SocketAddr>> {
     let name = regex::Regex::new(&format!("^{host}(-[0-9]+)?$")).map_err(io::Error::other)?;
     let addresses = turmoil::lookup_many(name);
-    Ok(addresses.into_iter().map(move |address| SocketAddr::new(address, port)))
+    Ok(addresses
+        .into_iter()
+        .map(move |address| SocketAddr::new(address, port)))
 }
 
 /// What clients must know about a service.
@@ -99,8 +101,17 @@ impl DnsTarget {
     ) -> Result<Self, InvalidAddress> {
         let scheme = if tls.is_some() { "https" } else { "http" };
         let (program, port) = (service.program, service.default_port);
-        let parsed = parse(address, scheme).ok_or(InvalidAddress { scheme, program, port });
-        parsed.map(|(host, port, origin)| Self { host, port, origin, tls })
+        let parsed = parse(address, scheme).ok_or(InvalidAddress {
+            scheme,
+            program,
+            port,
+        });
+        parsed.map(|(host, port, origin)| Self {
+            host,
+            port,
+            origin,
+            tls,
+        })
     }
 }
 
@@ -112,7 +123,10 @@ fn parse(address: &str, scheme: &str) -> Option<(String, u16, Uri)> {
     if origin.scheme_str() != Some(scheme) || has_user || has_path {
         return None;
     }
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let host = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .to_owned();
     // Port 0 is valid for listeners only.
     let port = origin.port_u16().filter(|port| *port != 0)?;
     Some((host, port, origin))
@@ -151,7 +165,10 @@ mod tests {
                 assert_eq!(target.0, host);
             }
             for wrong in ["auth", "", "auth:0", "auth:1/path", "me:secret@auth:1"] {
-                assert!(parse(&format!("{scheme}://{wrong}"), scheme).is_none(), "{wrong}");
+                assert!(
+                    parse(&format!("{scheme}://{wrong}"), scheme).is_none(),
+                    "{wrong}"
+                );
             }
             for wrong in ["", "auth:1", "ftp://auth:1", &format!("{other}://auth:1")] {
                 assert!(parse(wrong, scheme).is_none(), "{wrong}");
@@ -161,7 +178,11 @@ mod tests {
 
     #[test]
     fn error_shows_a_valid_address() {
-        let error = InvalidAddress { scheme: "https", program: "auth-service", port: 50051 };
+        let error = InvalidAddress {
+            scheme: "https",
+            program: "auth-service",
+            port: 50051,
+        };
         let expected = "must be https://, a host and a port, such as https://auth-service:50051";
         assert_eq!(error.to_string(), expected);
     }

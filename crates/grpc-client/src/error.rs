@@ -52,7 +52,12 @@ impl CallError {
     #[must_use]
     pub fn local(reason: Reason) -> Self {
         let (message, retry_after, scope) = Default::default();
-        Self::Refused(ServiceError { reason, message, retry_after, scope })
+        Self::Refused(ServiceError {
+            reason,
+            message,
+            retry_after,
+            scope,
+        })
     }
 
     /// Interprets a status. tonic reports a timeout of either side as CANCELLED, and so it reports a
@@ -65,7 +70,9 @@ impl CallError {
                 Some(reason) => Self::Refused(ServiceError {
                     reason,
                     message: status.message().to_owned(),
-                    retry_after: status.get_details_retry_info().and_then(|info| info.retry_delay),
+                    retry_after: status
+                        .get_details_retry_info()
+                        .and_then(|info| info.retry_delay),
                     scope: info
                         .metadata
                         .get(REFUSAL_SCOPE)
@@ -97,7 +104,9 @@ mod tests {
     fn service_error_has_reason_retry_delay_and_scope() {
         let status = status(Code::ResourceExhausted, "OVERLOADED", "rolegate");
         let error = CallError::from_status(&status, false);
-        let CallError::Refused(refused) = error else { panic!("{error:?}") };
+        let CallError::Refused(refused) = error else {
+            panic!("{error:?}")
+        };
         assert_eq!(refused.reason, Reason::Overloaded);
         assert_eq!(refused.retry_after, Some(Duration::from_secs(7)));
         assert_eq!(refused.scope, Some(RefusalScope::Client));
@@ -105,12 +114,19 @@ mod tests {
 
     #[test]
     fn status_without_our_error_info_is_unavailable_for_every_code() {
-        for code in [Code::Unauthenticated, Code::PermissionDenied, Code::NotFound, Code::Internal]
-        {
+        for code in [
+            Code::Unauthenticated,
+            Code::PermissionDenied,
+            Code::NotFound,
+            Code::Internal,
+        ] {
             let proxy = Status::new(code, "proxy");
             assert_eq!(CallError::from_status(&proxy, true), CallError::Unavailable);
             let foreign = status(code, "TOKEN_INVALID", "example.com");
-            assert_eq!(CallError::from_status(&foreign, true), CallError::Unavailable);
+            assert_eq!(
+                CallError::from_status(&foreign, true),
+                CallError::Unavailable
+            );
         }
     }
 
@@ -118,8 +134,14 @@ mod tests {
     fn timeout_status_is_deadline_exceeded_only_at_the_deadline() {
         for code in [Code::Cancelled, Code::DeadlineExceeded] {
             let status = Status::new(code, "Timeout expired");
-            assert_eq!(CallError::from_status(&status, true), CallError::DeadlineExceeded);
-            assert_eq!(CallError::from_status(&status, false), CallError::Unavailable);
+            assert_eq!(
+                CallError::from_status(&status, true),
+                CallError::DeadlineExceeded
+            );
+            assert_eq!(
+                CallError::from_status(&status, false),
+                CallError::Unavailable
+            );
         }
     }
 

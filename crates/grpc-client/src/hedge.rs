@@ -41,7 +41,10 @@ pub(crate) struct HedgePolicy {
 
 impl Default for HedgePolicy {
     fn default() -> Self {
-        Self { p99: AtomicU64::new(MAX_P99), budget: AtomicU32::new(INITIAL_BUDGET) }
+        Self {
+            p99: AtomicU64::new(MAX_P99),
+            budget: AtomicU32::new(INITIAL_BUDGET),
+        }
     }
 }
 
@@ -56,7 +59,11 @@ impl HedgePolicy {
     pub(crate) fn record(&self, time_to_answer: Duration) {
         let p99 = self.p99.load(Relaxed);
         let is_slower = time_to_answer.as_nanos() > u128::from(p99);
-        let moved = if is_slower { p99 + p99 / 1024 * 99 } else { p99 - p99 / 1024 };
+        let moved = if is_slower {
+            p99 + p99 / 1024 * 99
+        } else {
+            p99 - p99 / 1024
+        };
         self.p99.store(moved.clamp(MIN_P99, MAX_P99), Relaxed);
         if self.budget.load(Relaxed) < MAX_BUDGET {
             self.budget.fetch_add(1, Relaxed);
@@ -107,7 +114,11 @@ mod tests {
         for _ in 0..100_000 {
             policy.record(Duration::from_micros(10));
         }
-        assert_eq!(policy.delay(), Duration::from_millis(5), "timers are no finer");
+        assert_eq!(
+            policy.delay(),
+            Duration::from_millis(5),
+            "timers are no finer"
+        );
         for _ in 0..100 {
             policy.record(Duration::from_secs(4));
         }
@@ -117,8 +128,11 @@ mod tests {
     #[test]
     fn hedges_are_at_most_one_in_20_calls_beyond_the_initial_ones() {
         let policy = HedgePolicy::default();
-        let spend_all =
-            || std::iter::repeat_with(|| policy.try_spend()).take_while(|ok| *ok).count();
+        let spend_all = || {
+            std::iter::repeat_with(|| policy.try_spend())
+                .take_while(|ok| *ok)
+                .count()
+        };
         assert_eq!(spend_all(), 10);
         assert_eq!(INITIAL_BUDGET / CALLS_PER_HEDGE, 10);
         for calls in [0, 19, 20, 1000] {

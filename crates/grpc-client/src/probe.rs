@@ -33,7 +33,11 @@ pub(crate) async fn probe(
     };
     for replica in addresses {
         let is_named = url.contains(&replica.to_string());
-        let name = if is_named { name.clone() } else { format!("{name} ({replica})") };
+        let name = if is_named {
+            name.clone()
+        } else {
+            format!("{name} ({replica})")
+        };
         match ask_health(service, replica, &target).await {
             Ok(true) if url.starts_with("https") => {
                 doctor.ok(
@@ -44,7 +48,10 @@ pub(crate) async fn probe(
             Ok(true) => doctor.ok(step, format!("{name} answers")),
             Ok(false) => {
                 let why = "it starts or stops, or its database fails";
-                doctor.fail(step, format!("{name} answers that it does not serve: {why}"));
+                doctor.fail(
+                    step,
+                    format!("{name} answers that it does not serve: {why}"),
+                );
             }
             Err(problem) => doctor.fail(step, format!("{name} does not answer: {problem}")),
         }

@@ -54,7 +54,13 @@ impl Monitor {
         set: &Arc<ReplicaSet>,
     ) -> Self {
         let (discovery, set) = (Arc::clone(discovery), Arc::clone(set));
-        Self { service, address, discovery, calls: Arc::default(), set }
+        Self {
+            service,
+            address,
+            discovery,
+            calls: Arc::default(),
+            set,
+        }
     }
 
     /// Reports each change of state, until dropped. Health comes from `grpc.health.v1`, whose `Watch`
@@ -112,7 +118,11 @@ impl Monitor {
     }
 
     pub(crate) async fn connect(&self) -> Result<(Connection, Health), ConnectError> {
-        let stream = self.discovery.connect(self.address).await.map_err(ConnectError::Stream)?;
+        let stream = self
+            .discovery
+            .connect(self.address)
+            .await
+            .map_err(ConnectError::Stream)?;
         let (connection, failure) = open(stream).await.map_err(ConnectError::Http2)?;
         match self.watch_health(&connection).await {
             Ok(health) => Ok((connection, health)),
@@ -137,7 +147,10 @@ impl Monitor {
             .await?
             .into_inner();
         let first = updates.message().await?;
-        Ok((first.ok_or_else(|| Status::unavailable("no health status"))?, updates))
+        Ok((
+            first.ok_or_else(|| Status::unavailable("no health status"))?,
+            updates,
+        ))
     }
 
     /// Forwards health updates until the stream ends. When a call misses or is slow, asks for the health
@@ -145,7 +158,10 @@ impl Monitor {
     async fn follow_health(&self, connection: &Connection, (mut status, mut updates): Health) {
         loop {
             let serving = status.status() == ServingStatus::Serving;
-            self.report(ReplicaState::Up { connection: connection.clone(), serving });
+            self.report(ReplicaState::Up {
+                connection: connection.clone(),
+                serving,
+            });
             let patience = select! {
                 update = updates.message() => match update {
                     Ok(Some(next)) => {
@@ -178,7 +194,9 @@ impl Monitor {
                 () = self.calls.missed.notified() => {}
             }
         }
-        self.report(ReplicaState::Unresponsive { connection: connection.clone() });
+        self.report(ReplicaState::Unresponsive {
+            connection: connection.clone(),
+        });
         if let Ok(health) = timeout(HEALTH_TIMEOUT, &mut health).await {
             return health;
         }

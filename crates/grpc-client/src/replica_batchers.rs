@@ -19,7 +19,11 @@ impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
     /// The batchers that `start` makes. All requests of a batch have the same replica, that of the key of the
     /// first, unless it is lost meanwhile.
     pub fn new(channel: BalancedChannel, start: fn(BalancedChannel) -> CallBatcher<R, A>) -> Self {
-        Self { channel, start, by_replica: Mutex::default() }
+        Self {
+            channel,
+            start,
+            by_replica: Mutex::default(),
+        }
     }
 
     /// The batcher of the replica of this key; `None` while none is up.

@@ -55,8 +55,12 @@ impl Choice {
     /// The replica for calls about a key. One whose connection just broke is the last choice, also
     /// before its monitor notices.
     pub(crate) fn of_key(&self, key: Affinity) -> Option<&Replica> {
-        let rank =
-            |replica: &&Replica| (!replica.connection.is_closed(), key.weight(replica.affinity));
+        let rank = |replica: &&Replica| {
+            (
+                !replica.connection.is_closed(),
+                key.weight(replica.affinity),
+            )
+        };
         self.first.iter().max_by_key(rank)
     }
 }
@@ -81,20 +85,34 @@ impl ReplicaSet {
         let mut choices: [Vec<Replica>; 3] = Default::default();
         for (address, (state, calls)) in states.iter() {
             let (connection, choice) = match state {
-                Some(ReplicaState::Up { connection, serving: true }) => (connection, 0),
-                Some(ReplicaState::Up { connection, serving: false }) => (connection, 1),
+                Some(ReplicaState::Up {
+                    connection,
+                    serving: true,
+                }) => (connection, 0),
+                Some(ReplicaState::Up {
+                    connection,
+                    serving: false,
+                }) => (connection, 1),
                 Some(ReplicaState::Unresponsive { connection }) => (connection, 2),
                 Some(ReplicaState::Down) | None => continue,
             };
             let (connection, calls) = (connection.clone(), Arc::clone(calls));
             let affinity = Affinity::of_replica(*address);
-            choices[choice].push(Replica { connection, calls, affinity });
+            choices[choice].push(Replica {
+                connection,
+                calls,
+                affinity,
+            });
         }
         let is_pending = states.values().any(|(state, _)| state.is_none());
         let again = [&*choices[0], &choices[2]].concat();
-        let first = choices.into_iter().find(|choice| !choice.is_empty()).unwrap_or_default();
+        let first = choices
+            .into_iter()
+            .find(|choice| !choice.is_empty())
+            .unwrap_or_default();
         let is_known = !first.is_empty() || !is_pending;
-        self.available.send_replace(is_known.then(|| Arc::new(Choice { first, again })));
+        self.available
+            .send_replace(is_known.then(|| Arc::new(Choice { first, again })));
     }
 
     /// Records the state of a replica. Addresses dropped from DNS are ignored; their hosts are often

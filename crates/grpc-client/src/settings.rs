@@ -25,7 +25,11 @@ impl ClientTlsFiles {
     /// The name of the first setting that is set.
     #[must_use]
     pub fn first_set(&self) -> Option<String> {
-        let files = [("CA", &self.ca_bundle), ("CERT", &self.certificate), ("KEY", &self.key)];
+        let files = [
+            ("CA", &self.ca_bundle),
+            ("CERT", &self.certificate),
+            ("KEY", &self.key),
+        ];
         let (name, _) = files.into_iter().find(|(_, file)| file.is_some())?;
         Some(self.setting(name))
     }
@@ -61,9 +65,17 @@ impl ClientTlsFiles {
         let [ca, cert, key] = ["CA", "CERT", "KEY"].map(|name| self.setting(name));
         let url_setting = self.url_setting;
         let required = |setting, because: &str| {
-            Err(SettingError::new(setting, format!("is required, because {because}")))
+            Err(SettingError::new(
+                setting,
+                format!("is required, because {because}"),
+            ))
         };
-        match (&self.ca_bundle, &self.certificate, &self.key, url.starts_with("https://")) {
+        match (
+            &self.ca_bundle,
+            &self.certificate,
+            &self.key,
+            url.starts_with("https://"),
+        ) {
             (_, Some(_), None, _) => required(key, &format!("{cert} is set")),
             (_, None, Some(_), _) => required(cert, &format!("{key} is set")),
             (None, .., true) => {
@@ -79,7 +91,11 @@ impl ClientTlsFiles {
             (Some(ca_bundle), certificate, key, true) => {
                 let identity = certificate.clone().zip(key.clone());
                 let identity = identity.map(|(certificate, key)| Identity { certificate, key });
-                Ok(Some(ClientTls::load_settings(self.prefix, ca_bundle.clone(), identity)?))
+                Ok(Some(ClientTls::load_settings(
+                    self.prefix,
+                    ca_bundle.clone(),
+                    identity,
+                )?))
             }
         }
     }

@@ -7,13 +7,17 @@ use tonic::metadata::MetadataMap;
 /// token, which is rejected as any invalid token is.
 pub fn token(metadata: &MetadataMap) -> &str {
     let mut values = metadata.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return "" };
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return "";
+    };
     bearer_token(value.as_bytes()).unwrap_or_default()
 }
 
 /// [`token`] for calls that allow anonymous actors: `None` only without `authorization`.
 pub fn optional_token(metadata: &MetadataMap) -> Option<&str> {
-    metadata.contains_key(AUTHORIZATION).then(|| token(metadata))
+    metadata
+        .contains_key(AUTHORIZATION)
+        .then(|| token(metadata))
 }
 
 #[cfg(test)]

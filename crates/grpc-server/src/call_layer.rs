@@ -73,21 +73,40 @@ fn context_and_span<B>(
     request: &Request<B>,
     trusted: &CidrSet,
 ) -> (RequestContext, Span, Option<(Unfinished, Option<IpAddr>)>) {
-    let Caller { is_trusted, client_address, unfinished } = Caller::of(request, trusted);
-    let request_id = is_trusted.then(|| parse_request_ids(request.headers())).flatten();
+    let Caller {
+        is_trusted,
+        client_address,
+        unfinished,
+    } = Caller::of(request, trusted);
+    let request_id = is_trusted
+        .then(|| parse_request_ids(request.headers()))
+        .flatten();
     let request_id = request_id.unwrap_or_else(new_request_id);
     let span = call::span(request.uri().path());
     if is_trusted {
         traces::set_remote_parent(&span, request.headers());
     }
-    (RequestContext { request_id, client_address }, span, unfinished)
+    (
+        RequestContext {
+            request_id,
+            client_address,
+        },
+        span,
+        unfinished,
+    )
 }
 
 /// One id, or several separated by commas; `None` if one of them is malformed.
 fn parse_request_ids(headers: &HeaderMap) -> Option<HeaderValue> {
     let mut values = headers.get_all(REQUEST_ID).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
-    let are_ids = value.to_str().ok()?.split(',').all(|id| id.parse::<RequestId>().is_ok());
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
+    let are_ids = value
+        .to_str()
+        .ok()?
+        .split(',')
+        .all(|id| id.parse::<RequestId>().is_ok());
     are_ids.then(|| value.clone())
 }
 
@@ -108,7 +127,11 @@ mod tests {
             request = request.header("x-request-id", *id);
         }
         let (address, unfinished) = (peer.parse().expect("an address"), Unfinished::default());
-        let peer = Peer::Tcp { address, certificate: None, unfinished };
+        let peer = Peer::Tcp {
+            address,
+            certificate: None,
+            unfinished,
+        };
         let request = request.extension(peer).body(()).expect("a request");
         let (context, ..) = context_and_span(&request, &"10.0.0.0/8".parse().expect("a network"));
         context.request_id.to_str().expect("text").to_owned()
@@ -124,9 +147,20 @@ mod tests {
 
     #[test]
     fn malformed_request_ids_are_replaced() {
-        for sent in [&["a b"][..], &["a,"], &[",a"], &["a,,b"], &[""], &["a", "b"], &[]] {
+        for sent in [
+            &["a b"][..],
+            &["a,"],
+            &[",a"],
+            &["a,,b"],
+            &[""],
+            &["a", "b"],
+            &[],
+        ] {
             let id = request_id("10.0.0.1", sent);
-            assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{sent:?}");
+            assert!(
+                id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+                "{sent:?}"
+            );
         }
     }
 }

@@ -35,9 +35,11 @@ pub(crate) struct Caller {
 pub fn is_trusted_caller(extensions: &Extensions, trusted: &CidrSet) -> bool {
     match extensions.get() {
         Some(Peer::InProcess) => true,
-        Some(Peer::Tcp { address, certificate, .. }) => {
-            certificate.is_some() || trusted.contains(*address)
-        }
+        Some(Peer::Tcp {
+            address,
+            certificate,
+            ..
+        }) => certificate.is_some() || trusted.contains(*address),
         None => false,
     }
 }
@@ -69,9 +71,16 @@ impl Caller {
         let extensions = request.extensions();
         let is_trusted = is_trusted_caller(extensions, trusted);
         let (address, unfinished) = match extensions.get() {
-            Some(Peer::Tcp { address, certificate, unfinished }) => {
+            Some(Peer::Tcp {
+                address,
+                certificate,
+                unfinished,
+            }) => {
                 let shares_by_address = certificate.is_none().then_some(*address);
-                (Some(*address), Some((unfinished.clone(), shares_by_address)))
+                (
+                    Some(*address),
+                    Some((unfinished.clone(), shares_by_address)),
+                )
             }
             Some(Peer::InProcess) | None => (None, None),
         };
@@ -81,7 +90,11 @@ impl Caller {
         }
         let reported = reported.filter(|_| is_trusted);
         let reported = reported.and_then(|value| value.to_str().ok()?.parse().ok());
-        Self { is_trusted, client_address: reported.or(address), unfinished }
+        Self {
+            is_trusted,
+            client_address: reported.or(address),
+            unfinished,
+        }
     }
 }
 

@@ -65,11 +65,18 @@ impl Connection {
             Either::Left(_) => None,
             Either::Right(tls) => tls.get_ref().1.peer_certificates(),
         };
-        let certificate = certificates.and_then(|chain| chain.first()).cloned().map(Arc::new);
+        let certificate = certificates
+            .and_then(|chain| chain.first())
+            .cloned()
+            .map(Arc::new);
         let unfinished = Unfinished::default();
         Self {
             stream: Either::Left(stream),
-            peer: Peer::Tcp { address, certificate, unfinished },
+            peer: Peer::Tcp {
+                address,
+                certificate,
+                unfinished,
+            },
             preface: Some((PREFACE_LEN, Box::pin(sleep_until(deadline)))),
             _permit: Some(permit),
         }
@@ -77,7 +84,12 @@ impl Connection {
 
     pub(crate) fn in_memory(stream: DuplexStream) -> Self {
         let stream = Either::Right(stream);
-        Self { stream, peer: Peer::InProcess, preface: None, _permit: None }
+        Self {
+            stream,
+            peer: Peer::InProcess,
+            preface: None,
+            _permit: None,
+        }
     }
 }
 

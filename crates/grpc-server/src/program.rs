@@ -56,14 +56,23 @@ impl ServiceProgram {
         reload: impl Fn(&T),
         shutdown: Shutdown,
     ) -> Result<(), Failure> {
-        let Self { headline, service: name, grpc: (variable, address), tls, ops, .. } = self;
+        let Self {
+            headline,
+            service: name,
+            grpc: (variable, address),
+            tls,
+            ops,
+            ..
+        } = self;
         let readiness = Readiness::new(&shutdown);
         let admin = AdminServer::start(ops, readiness.clone()).await?;
         let service = tokio::select! {
             service = open => service?,
             () = shutdown.lame_duck() => return Ok(()),
         };
-        let grpc = bind(variable, address.resolve(variable)?).await?.with_tls(tls.clone());
+        let grpc = bind(variable, address.resolve(variable)?)
+            .await?
+            .with_tls(tls.clone());
         Notice::new(headline)
             .listener("grpc", grpc.url(), name)
             .http("ops", Some(admin.address), "/livez /readyz /metrics")

@@ -45,7 +45,9 @@ impl GrpcServer {
             }
             was_healthy = is_healthy;
             readiness.set_healthy(is_healthy);
-            let problem = outcome.ok().and_then(|()| self.store.status().write_problem);
+            let problem = outcome
+                .ok()
+                .and_then(|()| self.store.status().write_problem);
             readiness.set_write_problem(problem);
             self.set_serving(readiness.is_ready()).await;
             tokio::time::sleep(PING_INTERVAL).await;
@@ -53,7 +55,11 @@ impl GrpcServer {
     }
 
     pub(crate) async fn set_serving(&self, serving: bool) {
-        let status = if serving { ServingStatus::Serving } else { ServingStatus::NotServing };
+        let status = if serving {
+            ServingStatus::Serving
+        } else {
+            ServingStatus::NotServing
+        };
         for name in self.health_names {
             self.health.set_service_status(name, status).await;
         }

@@ -34,7 +34,12 @@ pub type InMemoryStreams = mpsc::Receiver<io::Result<DuplexStream>>;
 
 /// Binds the address of the setting `variable`.
 pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
-    Listener::bind(variable, address, MAX_CONNECTIONS.min(descriptors::per_listener())).await
+    Listener::bind(
+        variable,
+        address,
+        MAX_CONNECTIONS.min(descriptors::per_listener()),
+    )
+    .await
 }
 
 /// A gRPC service on an open store.
@@ -86,8 +91,14 @@ impl GrpcServer {
             IGNORED.register_metric();
             let (health_names, trusted) = (["", name], Arc::new(trusted));
             let end_of_streams = Shutdown::new();
-            let server =
-                Self { routes, health: reporter, health_names, trusted, store, end_of_streams };
+            let server = Self {
+                routes,
+                health: reporter,
+                health_names,
+                trusted,
+                store,
+                end_of_streams,
+            };
             server.set_serving(false).await;
             server
         })
@@ -105,7 +116,10 @@ impl GrpcServer {
     ) -> BoxFuture<'a, Result<(), Failure>> {
         // Boxed: each crate that awaits an `async fn` compiles it anew, with all of tonic and hyper.
         Box::pin(async move {
-            let last = in_memory.as_ref().map_or(shutdown, |(_, last)| last).clone();
+            let last = in_memory
+                .as_ref()
+                .map_or(shutdown, |(_, last)| last)
+                .clone();
             let over_tcp = async {
                 let Some(listener) = tcp else { return Ok(()) };
                 let address = listener.address();
@@ -119,10 +133,13 @@ impl GrpcServer {
                 self.serve_connections(Box::pin(accepted), shutdown).await
             };
             let over_memory = async {
-                let Some((streams, shutdown)) = in_memory else { return Ok(()) };
+                let Some((streams, shutdown)) = in_memory else {
+                    return Ok(());
+                };
                 let streams = ReceiverStream::new(streams);
                 let connections = streams.map(|stream| stream.map(Connection::in_memory));
-                self.serve_connections(Box::pin(connections), &shutdown).await
+                self.serve_connections(Box::pin(connections), &shutdown)
+                    .await
             };
             let end_streams = async {
                 shutdown.stopping().await;
@@ -143,8 +160,13 @@ impl GrpcServer {
         shutdown: &Shutdown,
     ) -> Result<(), Failure> {
         let trusted = Arc::clone(&self.trusted);
-        let observe = layer_fn(move |services| Observed { services, trusted: trusted.clone() });
-        let server = limited_server().layer(observe).add_routes(self.routes.clone());
+        let observe = layer_fn(move |services| Observed {
+            services,
+            trusted: trusted.clone(),
+        });
+        let server = limited_server()
+            .layer(observe)
+            .add_routes(self.routes.clone());
         let serving = server.serve_with_incoming_shutdown(connections, shutdown.stopping());
         let drained = async {
             shutdown.stopping().await;

@@ -48,7 +48,13 @@ impl Unfinished {
     /// Counts a body of this connection, and of this address if it has a share. Calls whose body exceeds the
     /// limits fail.
     pub(crate) fn count<B>(&self, body: B, address: Option<IpAddr>) -> CountedBody<B> {
-        CountedBody { body, connection: self.clone(), address, arrived: 0, reserved: Vec::new() }
+        CountedBody {
+            body,
+            connection: self.clone(),
+            address,
+            arrived: 0,
+            reserved: Vec::new(),
+        }
     }
 }
 
@@ -70,12 +76,16 @@ impl<B> CountedBody<B> {
         self.arrived += bytes;
         let kib = u32::try_from(kib(self.arrived) - before).unwrap_or(u32::MAX);
         if kib > 0 {
-            let address = self.address.map(|address| ADDRESSES.of(client_key(Some(address))));
+            let address = self
+                .address
+                .map(|address| ADDRESSES.of(client_key(Some(address))));
             for share in [&self.connection.0, &*ALL].into_iter().chain(&address) {
-                let reserved = Arc::clone(share).try_acquire_many_owned(kib).map_err(|_full| {
-                    let problem = io::Error::other("too many bytes of unfinished messages");
-                    error_status(Reason::Overloaded, &problem, None, None)
-                })?;
+                let reserved = Arc::clone(share)
+                    .try_acquire_many_owned(kib)
+                    .map_err(|_full| {
+                        let problem = io::Error::other("too many bytes of unfinished messages");
+                        error_status(Reason::Overloaded, &problem, None, None)
+                    })?;
                 self.reserved.push(reserved);
             }
         }

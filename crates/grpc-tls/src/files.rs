@@ -35,9 +35,14 @@ pub struct FileError {
 pub fn read_file(path: &Path, max_kib: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() > max_kib * 1024 {
-        let (number, unit) =
-            if max_kib < 1024 { (max_kib, "KiB") } else { (max_kib / 1024, "MiB") };
-        return Err(io::Error::other(format!("it is not a file of at most {number} {unit}")));
+        let (number, unit) = if max_kib < 1024 {
+            (max_kib, "KiB")
+        } else {
+            (max_kib / 1024, "MiB")
+        };
+        return Err(io::Error::other(format!(
+            "it is not a file of at most {number} {unit}"
+        )));
     }
     fs::read(path)
 }
@@ -62,12 +67,18 @@ impl PemFile {
     /// Of the setting `PREFIX_NAME`.
     pub(crate) fn new(prefix: &str, name: &str, path: PathBuf) -> Self {
         let separator = if prefix.is_empty() { "" } else { "_" };
-        Self { setting: format!("{prefix}{separator}{name}"), path }
+        Self {
+            setting: format!("{prefix}{separator}{name}"),
+            path,
+        }
     }
 
     pub(crate) fn error(&self, problem: &str) -> FileError {
         let problem = format!("{} {problem}", self.path.display());
-        FileError { setting: self.setting.clone(), problem }
+        FileError {
+            setting: self.setting.clone(),
+            problem,
+        }
     }
 
     fn read(&self) -> Result<Vec<u8>, FileError> {
@@ -132,7 +143,9 @@ impl IdentityFiles {
             rustls::Error::InvalidCertificate(_) => {
                 self.certificate.error("contains an invalid certificate")
             }
-            _ => self.key.error("contains a key of an unsupported kind; use ECDSA P-256"),
+            _ => self
+                .key
+                .error("contains a key of an unsupported kind; use ECDSA P-256"),
         }
     }
 }

@@ -23,17 +23,31 @@ impl<C> Reloadable<C> {
         load: impl Fn() -> Result<C, FileError> + Send + Sync + 'static,
     ) -> Result<Self, FileError> {
         let current = RwLock::new(Arc::new(load()?));
-        Ok(Self(Arc::new(Shared { source, load: Box::new(load), current })))
+        Ok(Self(Arc::new(Shared {
+            source,
+            load: Box::new(load),
+            current,
+        })))
     }
 
     pub(crate) fn current(&self) -> Arc<C> {
-        Arc::clone(&self.0.current.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(
+            &self
+                .0
+                .current
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     /// Reloads the files for new connections, and logs the outcome. Files that cannot be used
     /// change nothing.
     pub fn reload(&self) {
-        let Shared { source, load, current } = &*self.0;
+        let Shared {
+            source,
+            load,
+            current,
+        } = &*self.0;
         match load() {
             Ok(config) => {
                 *current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);

@@ -49,7 +49,9 @@ impl ClientTls {
         stream: S,
     ) -> io::Result<TlsStream<S>> {
         let host = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        let stream = TlsConnector::from(self.current()).connect(host, stream).await?;
+        let stream = TlsConnector::from(self.current())
+            .connect(host, stream)
+            .await?;
         if stream.get_ref().1.alpn_protocol() != Some(HTTP_2) {
             let problem = "the server does not speak HTTP/2";
             return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
@@ -70,7 +72,9 @@ fn client_config(
     let mut config = match identity {
         Some(identity) => {
             let (chain, key) = identity.read()?;
-            builder.with_client_auth_cert(chain, key).map_err(|error| identity.unusable(&error))?
+            builder
+                .with_client_auth_cert(chain, key)
+                .map_err(|error| identity.unusable(&error))?
         }
         None => builder.with_no_client_auth(),
     };
@@ -96,7 +100,10 @@ impl ServerTls {
     ) -> Result<Option<Self>, FileError> {
         let missing = |name: &str, because: &str| {
             let problem = format!("is required, because {prefix}_{because}_FILE is set");
-            Err(FileError { setting: format!("{prefix}_{name}_FILE"), problem })
+            Err(FileError {
+                setting: format!("{prefix}_{name}_FILE"),
+                problem,
+            })
         };
         let identity = match (certificate, key) {
             (Some(certificate), Some(key)) => Identity { certificate, key },

@@ -33,9 +33,16 @@ impl AdminServer {
         let listener = Listener::bind("OPS_LISTEN_ADDR", address, MAX_CONNECTIONS).await?;
         let (address, shutdown) = (listener.address(), Shutdown::new());
         tracing::debug!(%address, "serving /livez, /readyz and /metrics");
-        let serving =
-            tokio::spawn(http_server::serve(listener, router(readiness), shutdown.clone()));
-        Ok(Self { address, shutdown, serving })
+        let serving = tokio::spawn(http_server::serve(
+            listener,
+            router(readiness),
+            shutdown.clone(),
+        ));
+        Ok(Self {
+            address,
+            shutdown,
+            serving,
+        })
     }
 
     /// Finishes open requests and stops.
@@ -59,12 +66,20 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
         return (StatusCode::SERVICE_UNAVAILABLE, format!("{obstacle}\n"));
     }
     let problems = readiness.write_problems();
-    let lines = problems.iter().map(|problem| format!("cannot write to {problem}\n"));
-    (StatusCode::OK, format!("ready\n{}", lines.collect::<String>()))
+    let lines = problems
+        .iter()
+        .map(|problem| format!("cannot write to {problem}\n"));
+    (
+        StatusCode::OK,
+        format!("ready\n{}", lines.collect::<String>()),
+    )
 }
 
 async fn metrics() -> ([(HeaderName, &'static str); 1], String) {
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics::text())
+    (
+        [(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")],
+        metrics::text(),
+    )
 }
 
 #[cfg(test)]
@@ -76,7 +91,9 @@ mod tests {
     #[tokio::test]
     async fn ready_not_ready_and_unreachable_are_distinguished() {
         let address = "127.0.0.1:0".parse().expect("an address");
-        let listener = Listener::bind("OPS_LISTEN_ADDR", address, 8).await.expect("bound");
+        let listener = Listener::bind("OPS_LISTEN_ADDR", address, 8)
+            .await
+            .expect("bound");
         let (ops, shutdown) = (listener.address(), Shutdown::new());
         let readiness = Readiness::new(&Shutdown::new());
         let router = router(readiness.clone());

@@ -19,7 +19,10 @@ pub const MAX_LOGINS_PER_CLIENT: u32 = 32;
 /// The client with this address: an IPv4 address, or an IPv6 /64, which is commonly one subscriber.
 /// Clients with an unknown address are one client.
 pub fn client_key(address: Option<IpAddr>) -> IpAddr {
-    match address.unwrap_or(Ipv6Addr::UNSPECIFIED.into()).to_canonical() {
+    match address
+        .unwrap_or(Ipv6Addr::UNSPECIFIED.into())
+        .to_canonical()
+    {
         IpAddr::V6(v6) => network(v6, 64).into(),
         v4 @ IpAddr::V4(_) => v4,
     }
@@ -51,14 +54,19 @@ struct Clients {
 impl ClientSlots {
     /// Each client has `max` slots.
     pub fn new(max: u32) -> Self {
-        Self { max, clients: Arc::default() }
+        Self {
+            max,
+            clients: Arc::default(),
+        }
     }
 
     /// The free slots of this client.
     pub fn of(&self, client: IpAddr) -> Arc<Semaphore> {
         let mut clients = self.clients.lock();
         if clients.slots.len() >= clients.limit.max(MIN_CLIENTS) {
-            clients.slots.retain(|_, slots| Arc::strong_count(slots) > 1);
+            clients
+                .slots
+                .retain(|_, slots| Arc::strong_count(slots) > 1);
             clients.limit = clients.slots.len() * 2;
         }
         let new = || Arc::new(Semaphore::new(self.max as usize));
@@ -84,7 +92,10 @@ pub struct AddressLimit {
 impl AddressLimit {
     /// At most `max` connections from one IPv4 address or IPv6 /64, and any number from `exempt`.
     pub fn new(max: u32, exempt: CidrSet) -> Self {
-        Self { slots: ClientSlots::new(max), exempt }
+        Self {
+            slots: ClientSlots::new(max),
+            exempt,
+        }
     }
 
     /// `None` if the address has too many connections.

@@ -54,14 +54,23 @@ struct PendingWrite {
 impl PendingWrite {
     fn new() -> Self {
         let next_look = Box::pin(sleep(CONTENDED_WRITE_TIMEOUT));
-        Self { since: Instant::now(), accepted: 0, next_look }
+        Self {
+            since: Instant::now(),
+            accepted: 0,
+            next_look,
+        }
     }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> GuardedStream<S> {
     pub(crate) fn new(stream: S, activity: Arc<Activity>) -> Self {
         let (stream, head) = (stream.take(MAX_READ), Some(Box::pin(sleep(HEAD_TIMEOUT))));
-        Self { stream, activity, head, write: None }
+        Self {
+            stream,
+            activity,
+            head,
+            write: None,
+        }
     }
 
     fn stream(&mut self) -> Pin<&mut S> {
@@ -88,7 +97,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> GuardedStream<S> {
             if write.since.elapsed() >= WRITE_TIMEOUT || self.activity.delays_others() {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
-            write.next_look.as_mut().reset(Instant::now() + CONTENDED_WRITE_TIMEOUT);
+            write
+                .next_look
+                .as_mut()
+                .reset(Instant::now() + CONTENDED_WRITE_TIMEOUT);
         }
     }
 }
@@ -103,7 +115,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<S> {
         if this.activity.has_request() {
             this.head = None;
         }
-        if this.head.as_mut().is_some_and(|timer| timer.as_mut().poll(cx).is_ready()) {
+        if this
+            .head
+            .as_mut()
+            .is_some_and(|timer| timer.as_mut().poll(cx).is_ready())
+        {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         let before = buffer.filled().len();
@@ -118,7 +134,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<S> {
             if buffer.filled().len() > before && !this.activity.begin_head() {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
-            this.head.get_or_insert_with(|| Box::pin(sleep(HEAD_TIMEOUT)));
+            this.head
+                .get_or_insert_with(|| Box::pin(sleep(HEAD_TIMEOUT)));
         }
         Poll::Ready(Ok(()))
     }

@@ -24,9 +24,13 @@ fn is_valid(version: Version, headers: &HeaderMap) -> bool {
 
 /// `uri-host [ ":" port ]` (RFC 9110, section 7.2); the host may be empty.
 fn is_host(value: &HeaderValue) -> bool {
-    let Ok(text) = value.to_str() else { return false };
+    let Ok(text) = value.to_str() else {
+        return false;
+    };
     let (is_host, port) = if let Some(rest) = text.strip_prefix('[') {
-        let Some((address, port)) = rest.split_once(']') else { return false };
+        let Some((address, port)) = rest.split_once(']') else {
+            return false;
+        };
         (address.parse::<Ipv6Addr>().is_ok(), port)
     } else {
         let end = text.bytes().position(|byte| !is_name_byte(byte));
@@ -57,7 +61,11 @@ pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     }
     // As every error of the gateway, which has a test.
     let reason = (HeaderName::from_static("rolegate-reason"), "HOST_INVALID");
-    let headers = [(CONTENT_TYPE, "application/json"), (CONNECTION, "close"), reason];
+    let headers = [
+        (CONTENT_TYPE, "application/json"),
+        (CONNECTION, "close"),
+        reason,
+    ];
     Some((StatusCode::BAD_REQUEST, headers, BODY).into_response())
 }
 

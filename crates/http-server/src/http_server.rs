@@ -38,7 +38,12 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// Binds the address of the setting `variable`.
 pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
-    Listener::bind(variable, address, MAX_CONNECTIONS.min(descriptors::per_listener())).await
+    Listener::bind(
+        variable,
+        address,
+        MAX_CONNECTIONS.min(descriptors::per_listener()),
+    )
+    .await
 }
 
 /// Serves `router` until `shutdown` stops it, then finishes open requests within [`DRAIN_TIMEOUT`]. At
@@ -68,7 +73,9 @@ pub fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) -> BoxF
             let (watcher, observed) = (graceful.watcher(), Arc::clone(&activity));
             let task = tokio::spawn(async move {
                 let handshake = accepted.handshake(Instant::now() + HEAD_TIMEOUT);
-                let Some((stream, _permit)) = handshake.await else { return };
+                let Some((stream, _permit)) = handshake.await else {
+                    return;
+                };
                 let connection = connection(stream, peer, router, shutdown, observed);
                 if let Err(error) = watcher.watch(connection).await {
                     tracing::debug!(%peer, %error, "connection ended early");
@@ -77,7 +84,10 @@ pub fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) -> BoxF
             activity.set_task(task.abort_handle());
         }
         drop(listener);
-        if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
+        if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown())
+            .await
+            .is_err()
+        {
             tracing::warn!(%address, "drain timeout: open connections were closed");
         }
     })
@@ -106,7 +116,9 @@ fn connection(
                 activity.hold(memory);
             }
             if shutdown.is_lame_duck() {
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                response
+                    .headers_mut()
+                    .insert(CONNECTION, HeaderValue::from_static("close"));
             }
             let served = Served(activity);
             Ok::<_, Infallible>(response.map(|body| {

@@ -38,7 +38,12 @@ pub struct AddressHeader {
 impl AddressHeader {
     /// Describes a header.
     pub const fn new(name: &'static str, setting: &'static str, sender: &'static str) -> Self {
-        Self { name, setting, sender, lines: LogOnce::at_most(2, Duration::MAX) }
+        Self {
+            name,
+            setting,
+            sender,
+            lines: LogOnce::at_most(2, Duration::MAX),
+        }
     }
 
     /// Registers the metric.
@@ -55,7 +60,12 @@ impl AddressHeader {
         if !self.lines.is_due(is_own) {
             return;
         }
-        let Self { name, setting, sender, .. } = self;
+        let Self {
+            name,
+            setting,
+            sender,
+            ..
+        } = self;
         let peer = peer.map_or_else(|| "a peer without address".to_owned(), |ip| ip.to_string());
         if is_own {
             tracing::warn!(
@@ -71,14 +81,24 @@ impl AddressHeader {
     /// `OPS_LISTEN_ADDR`: a failure, unless the listener is public, because strangers can send anything.
     pub async fn check(&self, doctor: &mut Doctor, is_public: bool, ops: SocketAddr) {
         const STEP: &str = "trust";
-        let Ok(count) = self.count_at(ops).await else { return };
-        let Self { name, setting, sender, .. } = self;
+        let Ok(count) = self.count_at(ops).await else {
+            return;
+        };
+        let Self {
+            name,
+            setting,
+            sender,
+            ..
+        } = self;
         let problem = format!(
             "{count} calls with {name} came from addresses outside of {setting}, and it was \
              ignored: if a {sender} is one of them, add it; its users share one rate limit"
         );
         match count {
-            0 => doctor.ok(STEP, format!("every caller that sends {name} is in {setting}")),
+            0 => doctor.ok(
+                STEP,
+                format!("every caller that sends {name} is in {setting}"),
+            ),
             _ if is_public => doctor.note(STEP, problem),
             _ => doctor.fail(STEP, problem),
         }
@@ -88,7 +108,9 @@ impl AddressHeader {
     async fn count_at(&self, ops: SocketAddr) -> io::Result<u64> {
         let metrics = healthcheck::get(ops, "/metrics").await?;
         let series = format!("{METRIC}{{setting=\"{}\"}} ", self.setting);
-        let count = metrics.lines().find_map(|line| line.strip_prefix(&series)?.parse().ok());
+        let count = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix(&series)?.parse().ok());
         Ok(count.unwrap_or_default())
     }
 }
@@ -109,10 +131,18 @@ mod tests {
 
     #[test]
     fn stranger_uses_up_no_line_about_a_private_address() {
-        for private in
-            ["127.0.0.1", "10.1.2.3", "192.168.0.1", "::ffff:172.16.0.1", "::1", "fd00::1"]
-        {
-            assert!(is_private(private.parse().expect("an address")), "{private}");
+        for private in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "192.168.0.1",
+            "::ffff:172.16.0.1",
+            "::1",
+            "fd00::1",
+        ] {
+            assert!(
+                is_private(private.parse().expect("an address")),
+                "{private}"
+            );
         }
         let header = AddressHeader::new("x-test-address", "TEST_NETWORKS", "proxy");
         for peer in [Some("198.51.100.7"), Some("2001:db8::1"), None] {

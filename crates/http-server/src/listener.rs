@@ -76,8 +76,15 @@ pub struct Permit {
 impl Accepted {
     /// Completes the TLS handshake, if the listener requires TLS. `None`, and a log line, if it fails.
     pub async fn handshake(self, deadline: Instant) -> Option<(Stream, Permit)> {
-        let Self { stream, tls, peer, permit } = self;
-        let Some(tls) = tls else { return Some((Either::Left(stream), permit)) };
+        let Self {
+            stream,
+            tls,
+            peer,
+            permit,
+        } = self;
+        let Some(tls) = tls else {
+            return Some((Either::Left(stream), permit));
+        };
         // Boxed, or every connection would take the memory of one with TLS.
         match Box::pin(timeout_at(deadline, tls.acceptor().accept(stream))).await {
             Ok(Ok(stream)) => return Some((Either::Right(Box::new(stream)), permit)),
@@ -115,7 +122,10 @@ impl Listener {
     /// Closes connections of an address beyond its limit.
     #[must_use]
     pub fn limit_per_address(self, limit: AddressLimit) -> Self {
-        Self { per_address: Some(limit), ..self }
+        Self {
+            per_address: Some(limit),
+            ..self
+        }
     }
 
     /// Requires TLS, if `tls` is given.
@@ -177,8 +187,16 @@ impl Listener {
             }
             return None;
         };
-        let permit = Permit { _address: slot, connection: None };
-        Some(Box::new(Accepted { stream, tls: self.tls.clone(), peer, permit }))
+        let permit = Permit {
+            _address: slot,
+            connection: None,
+        };
+        Some(Box::new(Accepted {
+            stream,
+            tls: self.tls.clone(),
+            peer,
+            permit,
+        }))
     }
 
     async fn permit(&mut self, mut make_room: impl FnMut() -> bool) -> OwnedSemaphorePermit {
@@ -204,7 +222,10 @@ impl Listener {
     /// closes something; without a pause the loop would spin.
     fn back_off(&mut self, error: &io::Error, mut make_room: impl FnMut() -> bool) {
         use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-        if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+        if !matches!(
+            error.kind(),
+            ConnectionAborted | ConnectionRefused | ConnectionReset
+        ) {
             tracing::error!(%error, "cannot accept connections");
             make_room();
             self.paused_until = Some(Instant::now() + BACK_OFF);

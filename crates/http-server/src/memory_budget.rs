@@ -114,7 +114,12 @@ impl MemoryBudget {
                 None => None,
             };
             let of_all = acquire(budget.free.clone(), kib, || budget.waiting.clone()).await?;
-            Some(Reservation { budget: self.clone(), client, of_all, of_client })
+            Some(Reservation {
+                budget: self.clone(),
+                client,
+                of_all,
+                of_client,
+            })
         };
         // Polled only if there is no room.
         let give_up = async {
@@ -153,7 +158,9 @@ impl Reservation {
         let budget = &self.budget.0;
         let own = self.client.map(|client| budget.waiting_clients.of(client));
         let slots = own.iter().chain([&budget.waiting]);
-        slots.map(|slots| slots.available_permits()).any(|free| free < MAX_WAITING as usize)
+        slots
+            .map(|slots| slots.available_permits())
+            .any(|free| free < MAX_WAITING as usize)
     }
 
     /// The same for `bytes`: frees the rest, or reserves what is missing as [`MemoryBudget::reserve`]
@@ -183,7 +190,10 @@ impl Reservation {
 
     /// The same bytes, which hold the reservation until the last reference to them is dropped.
     pub fn hold(self: &Arc<Self>, bytes: Bytes) -> Bytes {
-        Bytes::from_owner(Held { bytes, _reservation: Arc::clone(self) })
+        Bytes::from_owner(Held {
+            bytes,
+            _reservation: Arc::clone(self),
+        })
     }
 }
 

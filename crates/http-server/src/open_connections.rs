@@ -43,7 +43,13 @@ impl Activity {
     fn new(ticks: &Ticks) -> Self {
         let state = AtomicU64::new(FIRST_TICK + ticks.load(Relaxed));
         let (is_blocked, memory, task) = Default::default();
-        Self { state, is_blocked, memory, task, ticks: Arc::clone(ticks) }
+        Self {
+            state,
+            is_blocked,
+            memory,
+            task,
+            ticks: Arc::clone(ticks),
+        }
     }
 
     /// Notes that bytes of a request have arrived. `false` if the connection is being closed.
@@ -65,7 +71,8 @@ impl Activity {
     /// Notes that these buffers were written as far as the peer takes them, and nothing has arrived.
     pub(crate) fn rest(&self) {
         if self.state.load(Relaxed) == SERVED {
-            self.state.store(FIRST_TICK + self.ticks.load(Relaxed), Relaxed);
+            self.state
+                .store(FIRST_TICK + self.ticks.load(Relaxed), Relaxed);
         }
     }
 
@@ -120,7 +127,9 @@ impl Activity {
 
     /// `false` if the other side was first.
     fn change(&self, state: u64, next: u64) -> bool {
-        self.state.compare_exchange(state, next, Relaxed, Relaxed).is_ok()
+        self.state
+            .compare_exchange(state, next, Relaxed, Relaxed)
+            .is_ok()
     }
 }
 
@@ -164,7 +173,10 @@ impl OpenConnections {
 
     fn close_candidate(&mut self) -> bool {
         let mut candidates = iter::from_fn(|| self.candidates.pop_front());
-        candidates.any(|(since, it)| it.upgrade().is_some_and(|activity| activity.try_close(since)))
+        candidates.any(|(since, it)| {
+            it.upgrade()
+                .is_some_and(|activity| activity.try_close(since))
+        })
     }
 
     fn find_candidates(&mut self) {
@@ -175,7 +187,9 @@ impl OpenConnections {
             found.truncate(CANDIDATES);
         }
         found.sort_unstable();
-        let found = found.into_iter().map(|(since, age)| (since, Weak::clone(&self.all[age])));
+        let found = found
+            .into_iter()
+            .map(|(since, age)| (since, Weak::clone(&self.all[age])));
         self.candidates = found.collect();
     }
 }

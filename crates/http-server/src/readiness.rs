@@ -40,7 +40,11 @@ impl Readiness {
     /// write problem belongs to those of the program.
     #[must_use]
     pub fn of_another_store(&self) -> Self {
-        Self { healthy: Arc::default(), store: self.store + 1, ..self.clone() }
+        Self {
+            healthy: Arc::default(),
+            store: self.store + 1,
+            ..self.clone()
+        }
     }
 
     /// Sets why the store cannot write. It stays ready, because decisions only read.

@@ -62,7 +62,10 @@ mod tests {
         assert!(is_due(peer(1), "expired"));
         let others = (2..10_000).filter(|number| is_due(peer(*number), ""));
         assert_eq!(others.count(), MAX_LINES - 2);
-        assert!(is_due(IpAddr::from([10, 0, 0, 1]), "plain text"), "strangers silenced it");
+        assert!(
+            is_due(IpAddr::from([10, 0, 0, 1]), "plain text"),
+            "strangers silenced it"
+        );
         advance(Duration::from_mins(59)).await;
         assert!(!is_due(peer(1), "plain text"));
         advance(REPEAT).await;

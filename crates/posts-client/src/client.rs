@@ -46,8 +46,11 @@ struct Parts {
 /// change only their own posts.
 impl PostsClient {
     /// The service that this client calls.
-    pub const SERVICE: ServiceInfo =
-        ServiceInfo { program: "posts-service", default_port: 50052, health_name: SERVICE_NAME };
+    pub const SERVICE: ServiceInfo = ServiceInfo {
+        program: "posts-service",
+        default_port: 50052,
+        health_name: SERVICE_NAME,
+    };
 
     /// A client over a channel to [`PostsClient::SERVICE`].
     #[must_use]
@@ -65,7 +68,10 @@ impl PostsClient {
         post: PostInput,
         context: CallContext,
     ) -> Result<Post, CallError> {
-        let message = CreatePostRequest { title: post.title, content: post.content };
+        let message = CreatePostRequest {
+            title: post.title,
+            content: post.content,
+        };
         let request = authenticated_request(message, actor, context)?;
         let response = call(READ_TIMEOUT, &self.0.client, request, Client::create_post).await?;
         Post::try_from_response(response.post)
@@ -92,8 +98,15 @@ impl PostsClient {
         let (deadline, request) = (Instant::now() + READ_TIMEOUT, || context.request(message));
         let list = Client::list_posts;
         let response = retry_until(deadline, &self.0.client, request, list).await?;
-        let posts = response.posts.into_iter().map(Post::try_from).collect::<Result<_, _>>()?;
-        Ok(PostPage { posts, next: response.next_after })
+        let posts = response
+            .posts
+            .into_iter()
+            .map(Post::try_from)
+            .collect::<Result<_, _>>()?;
+        Ok(PostPage {
+            posts,
+            next: response.next_after,
+        })
     }
 
     /// Replaces the title and the content of a post.
@@ -104,7 +117,11 @@ impl PostsClient {
         post: PostInput,
         context: CallContext,
     ) -> Result<Post, CallError> {
-        let message = UpdatePostRequest { post_id, title: post.title, content: post.content };
+        let message = UpdatePostRequest {
+            post_id,
+            title: post.title,
+            content: post.content,
+        };
         let request = authenticated_request(message, actor, context)?;
         let response = call(READ_TIMEOUT, &self.0.client, request, Client::update_post).await?;
         Post::try_from_response(response.post)
@@ -119,7 +136,9 @@ impl PostsClient {
     ) -> Result<(), CallError> {
         let request = authenticated_request(DeletePostRequest { post_id }, actor, context)?;
         let delete = Client::delete_post;
-        call(READ_TIMEOUT, &self.0.client, request, delete).await.map(drop)
+        call(READ_TIMEOUT, &self.0.client, request, delete)
+            .await
+            .map(drop)
     }
 }
 
@@ -146,5 +165,9 @@ async fn get_posts(
     }
     let message = BatchGetPostsRequest { post_ids };
     let response = call.send(client, message, Client::batch_get_posts).await?;
-    response.posts.into_iter().map(|post| Ok((post.id, Post::try_from(post)?))).collect()
+    response
+        .posts
+        .into_iter()
+        .map(|post| Ok((post.id, Post::try_from(post)?)))
+        .collect()
 }

@@ -82,9 +82,16 @@ mod tests {
     fn a_deleted_author_has_no_id() {
         let at = Some(prost_types::Timestamp::default());
         for (author_id, expected) in [(0, None), (7, Some(7))] {
-            let post =
-                posts_v1::Post { author_id, created_at: at, updated_at: at, ..Default::default() };
-            assert_eq!(Post::try_from(post).map(|post| post.author_id), Ok(expected));
+            let post = posts_v1::Post {
+                author_id,
+                created_at: at,
+                updated_at: at,
+                ..Default::default()
+            };
+            assert_eq!(
+                Post::try_from(post).map(|post| post.author_id),
+                Ok(expected)
+            );
         }
     }
 }

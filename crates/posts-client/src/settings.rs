@@ -32,8 +32,13 @@ impl PostsTlsSettings {
     ) -> Result<(Option<PostsClient>, Option<ClientTls>), SettingError> {
         let files = self.files();
         let Some(url) = url else {
-            let Some(name) = files.first_set() else { return Ok((None, None)) };
-            return Err(SettingError::new(URL, format!("is required, because {name} is set")));
+            let Some(name) = files.first_set() else {
+                return Ok((None, None));
+            };
+            return Err(SettingError::new(
+                URL,
+                format!("is required, because {name} is set"),
+            ));
         };
         let (channel, tls) = files.connect_lazy(PostsClient::SERVICE, url)?;
         Ok((Some(PostsClient::new(channel)), tls))
@@ -42,9 +47,13 @@ impl PostsTlsSettings {
     /// Reports to `doctor` whether each replica of the posts-service at `url` serves.
     pub async fn check(&self, doctor: &mut Doctor, url: Option<&str>) {
         if let Some(url) = url {
-            self.files().check(doctor, "posts", PostsClient::SERVICE, url).await;
+            self.files()
+                .check(doctor, "posts", PostsClient::SERVICE, url)
+                .await;
         } else {
-            let without = self.client(None).map(|_| "off, because POSTS_SERVICE_URL is not set");
+            let without = self
+                .client(None)
+                .map(|_| "off, because POSTS_SERVICE_URL is not set");
             doctor.report("posts", without);
         }
     }

@@ -48,7 +48,10 @@ impl Posts {
 }
 
 fn post(id: i64, title: &str) -> proto::Post {
-    let time = prost_types::Timestamp { seconds: 1, nanos: 0 };
+    let time = prost_types::Timestamp {
+        seconds: 1,
+        nanos: 0,
+    };
     proto::Post {
         id,
         title: title.to_owned(),
@@ -119,7 +122,9 @@ fn start() -> (PostsClient, Posts) {
     let (health, health_service) = tonic_health::server::health_reporter();
     tokio::spawn(async move {
         health.set_serving::<PostServiceServer<Posts>>().await;
-        let server = Server::builder().add_service(service).add_service(health_service);
+        let server = Server::builder()
+            .add_service(service)
+            .add_service(health_service);
         server.serve_with_incoming(connection).await
     });
     let near = Mutex::new(Some(near));
@@ -185,8 +190,14 @@ async fn read_made_after_a_change_returns_the_new_post() {
     let late = read(&client, 1);
     settle().await;
     posts.answer(2);
-    assert_eq!(early.await.expect("no panic").expect("a post").title, "before");
-    assert_eq!(late.await.expect("no panic").expect("a post").title, "after");
+    assert_eq!(
+        early.await.expect("no panic").expect("a post").title,
+        "before"
+    );
+    assert_eq!(
+        late.await.expect("no panic").expect("a post").title,
+        "after"
+    );
 }
 
 #[tokio::test]

@@ -23,7 +23,10 @@ pub fn bind_address<const PORT: u16>(text: &str) -> Result<BindAddress, String> 
         return Ok(BindAddress::Address(address));
     }
     let network = text.rsplit_once(':').and_then(|(network, port)| {
-        Some(BindAddress::InNetwork(network.parse().ok()?, port.parse().ok()?))
+        Some(BindAddress::InNetwork(
+            network.parse().ok()?,
+            port.parse().ok()?,
+        ))
     });
     network.ok_or_else(|| {
         format!(
@@ -86,7 +89,9 @@ mod tests {
 
     fn resolve(text: &str) -> Result<String, String> {
         let address = parse(text).expect(text).resolve("AUTH_LISTEN_ADDR");
-        address.map(|address| address.to_string()).map_err(|error| error.to_string())
+        address
+            .map(|address| address.to_string())
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -98,7 +103,10 @@ mod tests {
 
     #[test]
     fn network_becomes_the_address_of_this_host_in_it() {
-        assert_eq!(resolve("127.0.0.0/8:50051").as_deref(), Ok("127.0.0.1:50051"));
+        assert_eq!(
+            resolve("127.0.0.0/8:50051").as_deref(),
+            Ok("127.0.0.1:50051")
+        );
         assert_eq!(resolve("127.0.0.1/32:0").as_deref(), Ok("127.0.0.1:0"));
     }
 
@@ -113,10 +121,22 @@ mod tests {
 
     #[test]
     fn other_texts_are_rejected() {
-        let texts = ["", "127.0.0.1", "localhost:50051", "10.0.0.0/8", "10.0.0.0/33:50051"];
-        for text in texts.into_iter().chain(["10.0.0.0/8:70000", "/8:50051", "10.0.0.0/8:"]) {
+        let texts = [
+            "",
+            "127.0.0.1",
+            "localhost:50051",
+            "10.0.0.0/8",
+            "10.0.0.0/33:50051",
+        ];
+        for text in texts
+            .into_iter()
+            .chain(["10.0.0.0/8:70000", "/8:50051", "10.0.0.0/8:"])
+        {
             let error = parse(text).expect_err(text);
-            assert!(error.starts_with("must be an IP address and port"), "{text}: {error}");
+            assert!(
+                error.starts_with("must be an IP address and port"),
+                "{text}: {error}"
+            );
         }
     }
 }

@@ -23,11 +23,17 @@ impl FromStr for CidrSet {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let parts = text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty());
         let networks = parts.map(|part| part.parse().or_else(|_| part.parse().map(IpAddr::into)));
-        networks.collect::<Result<_, _>>().map(Self).map_err(|_: AddrParseError| {
-            "must be CIDRs separated by commas, such as 10.0.0.0/8,fd00::/8".to_owned()
-        })
+        networks
+            .collect::<Result<_, _>>()
+            .map(Self)
+            .map_err(|_: AddrParseError| {
+                "must be CIDRs separated by commas, such as 10.0.0.0/8,fd00::/8".to_owned()
+            })
     }
 }
 
@@ -44,7 +50,10 @@ mod tests {
     fn cidrs_and_addresses_are_matched() {
         let networks = networks("10.0.0.0/8, 192.0.2.7,fd00::/8");
         for inside in ["10.1.2.3", "::ffff:10.1.2.3", "192.0.2.7", "fd12::1"] {
-            assert!(networks.contains(inside.parse::<IpAddr>().expect("an address")), "{inside}");
+            assert!(
+                networks.contains(inside.parse::<IpAddr>().expect("an address")),
+                "{inside}"
+            );
         }
         for outside in ["11.0.0.1", "192.0.2.8", "fe80::1"] {
             assert!(
@@ -58,7 +67,10 @@ mod tests {
     fn loopback_contains_both_families() {
         let loopback = networks("127.0.0.0/8,::1/128");
         for inside in ["127.0.0.1", "127.9.9.9", "::1"] {
-            assert!(loopback.contains(inside.parse().expect("an address")), "{inside}");
+            assert!(
+                loopback.contains(inside.parse().expect("an address")),
+                "{inside}"
+            );
         }
         assert!(!loopback.contains("10.0.0.1".parse().expect("an address")));
     }

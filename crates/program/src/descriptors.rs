@@ -20,7 +20,10 @@ pub(crate) fn divide(listeners: usize) {
     LISTENERS.store(listeners, Relaxed);
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
-        let raised = Rlimit { current: limit.maximum, ..limit };
+        let raised = Rlimit {
+            current: limit.maximum,
+            ..limit
+        };
         if let Err(error) = setrlimit(Resource::Nofile, raised) {
             tracing::warn!(%error, "cannot raise the limit of open files");
         }

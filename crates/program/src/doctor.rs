@@ -66,14 +66,21 @@ impl Doctor {
     /// by the step that reads it.
     pub fn file_modes(&mut self, files: &[(&str, &Option<impl AsRef<Path>>)]) {
         for (name, file) in files {
-            let Some(path) = file.as_ref().map(AsRef::as_ref) else { continue };
-            let Ok(metadata) = fs::metadata(path) else { continue };
+            let Some(path) = file.as_ref().map(AsRef::as_ref) else {
+                continue;
+            };
+            let Ok(metadata) = fs::metadata(path) else {
+                continue;
+            };
             let (mode, path) = (metadata.mode() & 0o777, path.display());
             if mode & FORBIDDEN_MODE == 0 {
                 self.ok("files", format!("{name}: {path} is private"));
             } else {
                 let problem = "others can read or change it; chmod 600 it";
-                self.fail("files", format!("{name}: {path} has mode {mode:04o}: {problem}"));
+                self.fail(
+                    "files",
+                    format!("{name}: {path} has mode {mode:04o}: {problem}"),
+                );
             }
         }
     }
@@ -83,7 +90,10 @@ impl Doctor {
         let clients = descriptors::per_listener();
         let text = format!("open files allow {clients} connections to each listener");
         if clients < MIN_CLIENTS {
-            self.fail("limits", format!("{text}; raise the hard limit (nofile) to 32768"));
+            self.fail(
+                "limits",
+                format!("{text}; raise the hard limit (nofile) to 32768"),
+            );
         } else {
             self.ok("limits", text);
         }

@@ -39,7 +39,9 @@ pub async fn run(ops: SocketAddr) -> Result<(), Failure> {
 /// answer.
 pub(crate) async fn not_ready(ops: SocketAddr) -> io::Result<Option<String>> {
     let response = get(ops, "/readyz").await?;
-    let body = response.split_once("\r\n\r\n").map_or("", |(_, body)| body.trim());
+    let body = response
+        .split_once("\r\n\r\n")
+        .map_or("", |(_, body)| body.trim());
     match response.get(..12) {
         Some("HTTP/1.1 200") => Ok(None),
         Some("HTTP/1.1 503") => Ok(Some(body.to_owned())),
@@ -51,7 +53,10 @@ pub(crate) async fn not_ready(ops: SocketAddr) -> io::Result<Option<String>> {
 /// on `::` may be reachable by IPv4 only, if IPv6 is disabled.
 fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
     let at = |address: IpAddr| SocketAddr::new(address, listen.port());
-    let (v4, v6) = (at(Ipv4Addr::LOCALHOST.into()), at(Ipv6Addr::LOCALHOST.into()));
+    let (v4, v6) = (
+        at(Ipv4Addr::LOCALHOST.into()),
+        at(Ipv6Addr::LOCALHOST.into()),
+    );
     match listen.ip() {
         address if !address.is_unspecified() => vec![listen],
         IpAddr::V4(_) => vec![v4],
@@ -70,7 +75,10 @@ pub async fn get(ops: SocketAddr, path: &str) -> io::Result<String> {
             format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;
         let mut response = String::new();
-        stream.take(MAX_RESPONSE).read_to_string(&mut response).await?;
+        stream
+            .take(MAX_RESPONSE)
+            .read_to_string(&mut response)
+            .await?;
         Ok(response)
     };
     timeout(PROBE_TIMEOUT, read).await?
@@ -88,18 +96,27 @@ mod tests {
 
     #[test]
     fn a_wildcard_listener_is_probed_on_loopback() {
-        assert_eq!(probe_addresses(address("0.0.0.0:9000")), [address("127.0.0.1:9000")]);
+        assert_eq!(
+            probe_addresses(address("0.0.0.0:9000")),
+            [address("127.0.0.1:9000")]
+        );
         assert_eq!(
             probe_addresses(address("[::]:9")),
             [address("[::1]:9"), address("127.0.0.1:9")]
         );
-        assert_eq!(probe_addresses(address("10.1.2.3:9000")), [address("10.1.2.3:9000")]);
+        assert_eq!(
+            probe_addresses(address("10.1.2.3:9000")),
+            [address("10.1.2.3:9000")]
+        );
     }
 
     #[tokio::test]
     async fn port_0_is_rejected() {
         let failure = run(address("127.0.0.1:0")).await.expect_err("port 0");
         let error = failure.downcast_ref::<SettingError>().expect("a setting");
-        assert!(error.to_string().starts_with("OPS_LISTEN_ADDR: is port 0"), "{error}");
+        assert!(
+            error.to_string().starts_with("OPS_LISTEN_ADDR: is port 0"),
+            "{error}"
+        );
     }
 }

@@ -19,7 +19,11 @@ pub struct Notice {
 impl Notice {
     /// `headline`: the program, its version, and what it depends on.
     pub fn new(headline: impl Into<String>) -> Self {
-        Self { headline: headline.into(), listeners: Vec::new(), remarks: Vec::new() }
+        Self {
+            headline: headline.into(),
+            listeners: Vec::new(),
+            remarks: Vec::new(),
+        }
     }
 
     /// Adds a listener by its URL.

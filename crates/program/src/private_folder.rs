@@ -35,7 +35,9 @@ pub fn check(folder: &Path, files: &[&str]) -> Result<(), String> {
         ));
     }
     for path in files.iter().map(|name| folder.join(name)) {
-        let Ok(metadata) = fs::metadata(&path) else { continue };
+        let Ok(metadata) = fs::metadata(&path) else {
+            continue;
+        };
         let (path, owner) = (path.display(), metadata.uid());
         if owner != user {
             return Err(format!(
@@ -43,7 +45,9 @@ pub fn check(folder: &Path, files: &[&str]) -> Result<(), String> {
             ));
         }
         if metadata.mode() & 0o077 != 0 {
-            return Err(format!("{path} can be read or changed by others; chmod 600 it"));
+            return Err(format!(
+                "{path} can be read or changed by others; chmod 600 it"
+            ));
         }
     }
     Ok(())

@@ -7,7 +7,13 @@ use tokio::time::{MissedTickBehavior, interval};
 /// Disables core dumps, which would write passwords, tokens and keys to disk: by `RLIMIT_CORE`, and by
 /// the dumpable flag because a `core_pattern` with a pipe ignores the limit (core(5), prctl(2)).
 pub(crate) fn disable_core_dumps() -> io::Result<()> {
-    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    setrlimit(
+        Resource::Core,
+        Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        },
+    )?;
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
@@ -40,6 +46,9 @@ mod tests {
     fn the_process_has_no_core_dumps_and_is_not_dumpable() {
         super::disable_core_dumps().expect("allowed");
         assert_eq!(getrlimit(Resource::Core).maximum, Some(0));
-        assert_eq!(dumpable_behavior().expect("a state"), DumpableBehavior::NotDumpable);
+        assert_eq!(
+            dumpable_behavior().expect("a state"),
+            DumpableBehavior::NotDumpable
+        );
     }
 }

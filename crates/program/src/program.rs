@@ -148,7 +148,9 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
     telemetry.shutdown();
     // Blocking work whose result is no longer awaited must not delay the exit.
     runtime.shutdown_background();
-    outcome.map_or(Ok(ExitCode::from(130)), |outcome| outcome.map(|()| ExitCode::SUCCESS))
+    outcome.map_or(Ok(ExitCode::from(130)), |outcome| {
+        outcome.map(|()| ExitCode::SUCCESS)
+    })
 }
 
 /// Begins `shutdown` with the first signal, and resolves on the second, which may come within the
@@ -191,7 +193,9 @@ async fn doctor(settings: &impl Program) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
     doctor.open_files();
     settings.check(&mut doctor).await;
-    doctor.addresses(&settings.listeners(), settings.ops_listen_addr()).await;
+    doctor
+        .addresses(&settings.listeners(), settings.ops_listen_addr())
+        .await;
     doctor.finish()
 }
 

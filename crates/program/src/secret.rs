@@ -45,9 +45,10 @@ impl SecretSource {
                 name,
                 format!("is set, and so is {name}_FILE; set one of the two"),
             )),
-            (Some(value), None) => {
-                Ok(Some(Self { variable: name.to_owned(), location: SecretLocation::Value(value) }))
-            }
+            (Some(value), None) => Ok(Some(Self {
+                variable: name.to_owned(),
+                location: SecretLocation::Value(value),
+            })),
             (None, Some(path)) => Ok(Some(Self::from_file(&format!("{name}_FILE"), path))),
             (None, None) => Ok(None),
         }
@@ -55,7 +56,10 @@ impl SecretSource {
 
     /// The secret in this file; errors name the setting `variable`.
     pub fn from_file(variable: &str, path: &Path) -> Self {
-        Self { variable: variable.to_owned(), location: SecretLocation::File(path.to_owned()) }
+        Self {
+            variable: variable.to_owned(),
+            location: SecretLocation::File(path.to_owned()),
+        }
     }
 
     /// Whether a reload may yield another secret.
@@ -67,7 +71,10 @@ impl SecretSource {
     pub fn describe(&self) -> String {
         match &self.location {
             SecretLocation::Value(_) => {
-                format!("{} (of the environment, which cannot change)", self.variable)
+                format!(
+                    "{} (of the environment, which cannot change)",
+                    self.variable
+                )
             }
             SecretLocation::File(path) => format!("{}={}", self.variable, path.display()),
         }
@@ -88,9 +95,10 @@ impl SecretSource {
     pub fn invalid(&self, problem: &str) -> SettingError {
         match &self.location {
             SecretLocation::Value(_) => SettingError::new(self.variable.as_str(), problem),
-            SecretLocation::File(path) => {
-                SettingError::new(self.variable.as_str(), format!("{}: {problem}", path.display()))
-            }
+            SecretLocation::File(path) => SettingError::new(
+                self.variable.as_str(),
+                format!("{}: {problem}", path.display()),
+            ),
         }
     }
 }
@@ -101,7 +109,9 @@ pub fn read(
     value: Option<SecretString>,
     file: Option<&Path>,
 ) -> Result<Option<SecretString>, SettingError> {
-    SecretSource::from_setting(name, value, file)?.map(|source| source.read()).transpose()
+    SecretSource::from_setting(name, value, file)?
+        .map(|source| source.read())
+        .transpose()
 }
 
 /// Reads a secret file, without one trailing newline.
@@ -140,7 +150,8 @@ pub fn replace(path: &Path, secret: &SecretString) -> io::Result<()> {
 
 fn write_beside(path: &Path, secret: &SecretString) -> io::Result<NamedTempFile> {
     let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
+    file.as_file()
+        .set_permissions(fs::Permissions::from_mode(0o600))?;
     writeln!(file, "{}", secret.expose_secret())?;
     file.as_file().sync_all()?;
     Ok(file)
@@ -160,11 +171,15 @@ mod tests {
 
     #[test]
     fn one_trailing_newline_of_a_file_is_stripped() {
-        for (content, secret) in
-            [("s3cret\n", "s3cret"), ("s3cret\n\n", "s3cret\n"), (" s ", " s ")]
-        {
+        for (content, secret) in [
+            ("s3cret\n", "s3cret"),
+            ("s3cret\n\n", "s3cret\n"),
+            (" s ", " s "),
+        ] {
             let file = file(content.as_bytes());
-            let read = read("SAMPLE", None, Some(file.path())).expect("readable").expect("set");
+            let read = read("SAMPLE", None, Some(file.path()))
+                .expect("readable")
+                .expect("set");
             assert_eq!(read.expose_secret(), secret);
         }
     }
@@ -172,15 +187,25 @@ mod tests {
     #[test]
     fn a_secret_set_twice_is_rejected_without_showing_it() {
         let file = file(b"one");
-        let error = read("SAMPLE", Some(SecretString::from("hunter2")), Some(file.path()))
-            .expect_err("both are set");
-        assert_eq!(error.to_string(), "SAMPLE: is set, and so is SAMPLE_FILE; set one of the two");
+        let error = read(
+            "SAMPLE",
+            Some(SecretString::from("hunter2")),
+            Some(file.path()),
+        )
+        .expect_err("both are set");
+        assert_eq!(
+            error.to_string(),
+            "SAMPLE: is set, and so is SAMPLE_FILE; set one of the two"
+        );
     }
 
     #[test]
     fn an_unreadable_file_is_named_with_its_variable() {
         let missing = read("SAMPLE", None, Some(Path::new("/nowhere/x"))).expect_err("missing");
-        assert_eq!(missing.to_string(), "SAMPLE_FILE: /nowhere/x does not exist");
+        assert_eq!(
+            missing.to_string(),
+            "SAMPLE_FILE: /nowhere/x does not exist"
+        );
         let folder = read("SAMPLE", None, Some(Path::new("/"))).expect_err("a folder");
         assert!(folder.to_string().contains("is not a file"), "{folder}");
         let binary = file(&[0xff, 0xfe]);

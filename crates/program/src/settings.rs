@@ -20,7 +20,10 @@ pub struct SettingError {
 impl SettingError {
     /// `variable` is the name in the environment.
     pub fn new(variable: impl Into<String>, problem: impl Display) -> Self {
-        Self { variable: variable.into(), problem: problem.to_string() }
+        Self {
+            variable: variable.into(),
+            problem: problem.to_string(),
+        }
     }
 }
 
@@ -33,7 +36,9 @@ impl From<FileError> for SettingError {
 /// The message of clap has several lines and quotes the value, which may be a secret.
 #[must_use]
 pub fn one_line(error: &clap::Error) -> SettingError {
-    let argument = arguments(error, ContextKind::InvalidArg).first().map_or("", String::as_str);
+    let argument = arguments(error, ContextKind::InvalidArg)
+        .first()
+        .map_or("", String::as_str);
     let problem = match error.kind() {
         ErrorKind::ValueValidation => std::error::Error::source(error)
             .map_or_else(|| "the value is invalid".to_owned(), ToString::to_string),
@@ -63,7 +68,10 @@ fn arguments(error: &clap::Error, kind: ContextKind) -> &[String] {
 /// An argument that is given twice conflicts with itself.
 fn conflict(error: &clap::Error, argument: &str) -> String {
     let prior = arguments(error, ContextKind::PriorArg).iter();
-    let others: Vec<_> = prior.filter(|prior| *prior != argument).map(|p| variable_of(p)).collect();
+    let others: Vec<_> = prior
+        .filter(|prior| *prior != argument)
+        .map(|p| variable_of(p))
+        .collect();
     if others.is_empty() {
         return "is given more than once".to_owned();
     }
@@ -84,7 +92,12 @@ fn allowed_values(error: &clap::Error) -> String {
 fn variable_of(argument: &str) -> &str {
     let (flag, value) = argument.split_once('<').unwrap_or((argument, ""));
     let (flag, value) = (flag.trim_end(), value.trim_end_matches(['.', '>']));
-    let is_its_variable = || flag.trim_start_matches('-').replace('-', "_").to_uppercase() == value;
+    let is_its_variable = || {
+        flag.trim_start_matches('-')
+            .replace('-', "_")
+            .to_uppercase()
+            == value
+    };
     match flag {
         "" if !value.is_empty() => value,
         _ if flag.starts_with('-') => {
@@ -134,7 +147,8 @@ pub fn listen_address<const PORT: u16>(text: &str) -> Result<ListenAddress, Stri
 
 /// Parses `ip:port`, as a `value_parser` of clap. `PORT` is the example in the error.
 pub fn socket_address<const PORT: u16>(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("must be an IP address and port such as 127.0.0.1:{PORT}"))
+    text.parse()
+        .map_err(|_| format!("must be an IP address and port such as 127.0.0.1:{PORT}"))
 }
 
 /// `on` or `off`.

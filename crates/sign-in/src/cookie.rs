@@ -30,17 +30,31 @@ pub enum CookieError {
 impl<'a> Cookie<'a> {
     /// That of applications on the host that sets it. `is_plain`: over plain HTTP, on loopback.
     pub const fn of_host(is_plain: bool) -> Self {
-        Self { name: if is_plain { "rolegate" } else { "__Host-rolegate" }, domain: None }
+        Self {
+            name: if is_plain {
+                "rolegate"
+            } else {
+                "__Host-rolegate"
+            },
+            domain: None,
+        }
     }
 
     /// That of applications on all hosts of a domain.
     pub const fn of_domain(domain: &'a str) -> Self {
-        Self { name: "__Secure-rolegate", domain: Some(domain) }
+        Self {
+            name: "__Secure-rolegate",
+            domain: Some(domain),
+        }
     }
 
     /// That of the console. `is_plain`: over plain HTTP, on loopback.
     pub const fn of_console(is_plain: bool) -> Self {
-        let name = if is_plain { "rolegate-console" } else { "__Host-rolegate-console" };
+        let name = if is_plain {
+            "rolegate-console"
+        } else {
+            "__Host-rolegate-console"
+        };
         Self { name, domain: None }
     }
 
@@ -53,7 +67,11 @@ impl<'a> Cookie<'a> {
     pub fn find(&self, headers: &HeaderMap) -> Result<Option<SecretString>, CookieError> {
         let mut found = self.find_all(headers);
         let session = found.next();
-        if found.next().is_some() { Err(CookieError::Twice) } else { Ok(session.flatten()) }
+        if found.next().is_some() {
+            Err(CookieError::Twice)
+        } else {
+            Ok(session.flatten())
+        }
     }
 
     /// Every cookie of this name, with what may be a session.
@@ -63,7 +81,9 @@ impl<'a> Cookie<'a> {
             .iter()
             .flat_map(|it| it.as_bytes().split(|&it| it == b';'));
         let values = cookies.filter_map(|cookie| {
-            let rest = cookie.trim_ascii_start().strip_prefix(self.name.as_bytes())?;
+            let rest = cookie
+                .trim_ascii_start()
+                .strip_prefix(self.name.as_bytes())?;
             match rest.trim_ascii_start() {
                 // Without "=" it is a cookie all the same.
                 [] => Some(&[][..]),
@@ -71,7 +91,11 @@ impl<'a> Cookie<'a> {
                 _ => None,
             }
         });
-        let prefix = if self.is_for_domain() { DOMAIN_SESSION_PREFIX } else { SESSION_PREFIX };
+        let prefix = if self.is_for_domain() {
+            DOMAIN_SESSION_PREFIX
+        } else {
+            SESSION_PREFIX
+        };
         let is_session = move |value: &&str| value.len() <= MAX_LEN && value.starts_with(prefix);
         values.map(move |it| str::from_utf8(it).ok().filter(is_session).map(Into::into))
     }
@@ -90,8 +114,15 @@ impl<'a> Cookie<'a> {
     }
 
     fn line(&self, value: &str, seconds: u64) -> String {
-        let domain = self.domain.map(|domain| format!("; Domain={domain}")).unwrap_or_default();
-        let secure = if self.name.starts_with("__") { "; Secure" } else { "" };
+        let domain = self
+            .domain
+            .map(|domain| format!("; Domain={domain}"))
+            .unwrap_or_default();
+        let secure = if self.name.starts_with("__") {
+            "; Secure"
+        } else {
+            ""
+        };
         let name = self.name;
         format!("{name}={value}; Path=/{domain}; Max-Age={seconds}; HttpOnly{secure}; SameSite=Lax")
     }
@@ -105,8 +136,12 @@ mod tests {
     use secrecy::{ExposeSecret as _, SecretString};
 
     fn found(cookie: Cookie<'_>, values: &[&str]) -> String {
-        let value =
-            |value: &&str| (COOKIE, HeaderValue::from_bytes(value.as_bytes()).expect("valid"));
+        let value = |value: &&str| {
+            (
+                COOKIE,
+                HeaderValue::from_bytes(value.as_bytes()).expect("valid"),
+            )
+        };
         let headers: HeaderMap = values.iter().map(value).collect();
         cookie.find(&headers).map_or_else(
             |error| format!("{error:?}"),
@@ -174,8 +209,17 @@ mod tests {
         assert_eq!(found(of_domain, &["__Secure-rolegate=rgd_A"]), "rgd_A");
         assert_eq!(found(of_domain, &["__Secure-rolegate=rgs_A"]), "-");
         assert_eq!(found(Cookie::of_host(true), &["rolegate=rgs_A"]), "rgs_A");
-        assert_eq!(found(Cookie::of_console(false), &["__Host-rolegate-console=rgs_A"]), "rgs_A");
-        assert_eq!(found(Cookie::of_console(true), &["rolegate-console=rgs_A"]), "rgs_A");
+        assert_eq!(
+            found(
+                Cookie::of_console(false),
+                &["__Host-rolegate-console=rgs_A"]
+            ),
+            "rgs_A"
+        );
+        assert_eq!(
+            found(Cookie::of_console(true), &["rolegate-console=rgs_A"]),
+            "rgs_A"
+        );
     }
 
     #[test]
@@ -188,19 +232,31 @@ mod tests {
         };
         let common = "HttpOnly; Secure; SameSite=Lax";
         let host = line(Cookie::of_host(false));
-        assert_eq!(host, format!("__Host-rolegate=rgs_A; Path=/; Max-Age=60; {common}"));
+        assert_eq!(
+            host,
+            format!("__Host-rolegate=rgs_A; Path=/; Max-Age=60; {common}")
+        );
         let of_domain = line(Cookie::of_domain("example.org"));
         let expected =
             format!("__Secure-rolegate=rgs_A; Path=/; Domain=example.org; Max-Age=60; {common}");
         assert_eq!(of_domain, expected);
         let plain = line(Cookie::of_host(true));
-        assert_eq!(plain, "rolegate=rgs_A; Path=/; Max-Age=60; HttpOnly; SameSite=Lax");
+        assert_eq!(
+            plain,
+            "rolegate=rgs_A; Path=/; Max-Age=60; HttpOnly; SameSite=Lax"
+        );
         let removed = Cookie::of_console(false).remove();
-        assert_eq!(removed, format!("__Host-rolegate-console=; Path=/; Max-Age=0; {common}"));
+        assert_eq!(
+            removed,
+            format!("__Host-rolegate-console=; Path=/; Max-Age=0; {common}")
+        );
     }
 
     #[test]
     fn line_break_cannot_add_a_header() {
-        assert_eq!(Cookie::of_host(false).set(&"rgs_A\r\nX: y".into(), 60), None);
+        assert_eq!(
+            Cookie::of_host(false).set(&"rgs_A\r\nX: y".into(), 60),
+            None
+        );
     }
 }

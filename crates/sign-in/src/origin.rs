@@ -13,7 +13,9 @@ impl Origin {
     pub fn new(scheme: &str, host: &str) -> Option<Self> {
         let is_authority = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]_".contains(&byte);
         let is_valid = matches!(scheme, "http" | "https") && host.bytes().all(is_authority);
-        let url = is_valid.then(|| Url::parse(&format!("{scheme}://{host}")).ok()).flatten()?;
+        let url = is_valid
+            .then(|| Url::parse(&format!("{scheme}://{host}")).ok())
+            .flatten()?;
         Some(Self(url))
     }
 
@@ -57,7 +59,11 @@ fn is_loopback(url: &Url) -> bool {
 /// The value of a header that is given exactly once.
 pub fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
-    values.next().filter(|_| values.next().is_none())?.to_str().ok()
+    values
+        .next()
+        .filter(|_| values.next().is_none())?
+        .to_str()
+        .ok()
 }
 
 /// Whether a URL is safe for people who sign in: encrypted, or on this host.
@@ -74,8 +80,10 @@ impl ReturnOrigins {
     /// Whether one of them is the origin.
     pub fn contains(&self, Origin(url): &Origin) -> bool {
         self.0.iter().any(|(it, is_parent)| {
-            let (host, known) =
-                (url.host_str().unwrap_or_default(), it.host_str().unwrap_or_default());
+            let (host, known) = (
+                url.host_str().unwrap_or_default(),
+                it.host_str().unwrap_or_default(),
+            );
             let below = host.strip_suffix(known).filter(|_| *is_parent);
             let is_host = below.map_or(host == known && !is_parent, |rest| rest.ends_with('.'));
             is_host && url.scheme() == it.scheme() && url.port() == it.port()
@@ -87,7 +95,10 @@ impl FromStr for ReturnOrigins {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, &'static str> {
-        let list = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
+        let list = text
+            .split(',')
+            .map(str::trim)
+            .filter(|_| !text.trim().is_empty());
         let origins = list.map(|origin| match origin.split_once("://*.") {
             Some((scheme, parent)) => {
                 let url = serialized(&format!("{scheme}://{parent}"))?;
@@ -154,13 +165,32 @@ mod tests {
             "[::1]",
             "[::ffff:127.0.0.1]",
         ] {
-            assert!(Origin::new("http", host).expect("an origin").is_plain_loopback(), "{host}");
-            assert!(!Origin::new("https", host).expect("an origin").is_plain_loopback(), "{host}");
+            assert!(
+                Origin::new("http", host)
+                    .expect("an origin")
+                    .is_plain_loopback(),
+                "{host}"
+            );
+            assert!(
+                !Origin::new("https", host)
+                    .expect("an origin")
+                    .is_plain_loopback(),
+                "{host}"
+            );
         }
-        for host in
-            ["example.org", "localhost.example.org", "127.0.0.1.example.org", "10.0.0.1", "[::2]"]
-        {
-            assert!(!Origin::new("http", host).expect("an origin").is_plain_loopback(), "{host}");
+        for host in [
+            "example.org",
+            "localhost.example.org",
+            "127.0.0.1.example.org",
+            "10.0.0.1",
+            "[::2]",
+        ] {
+            assert!(
+                !Origin::new("http", host)
+                    .expect("an origin")
+                    .is_plain_loopback(),
+                "{host}"
+            );
         }
     }
 

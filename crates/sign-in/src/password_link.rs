@@ -24,9 +24,18 @@ mod tests {
             ("/auth.example.org/sign-in", ""),
             ("/", ""),
             ("https://auth.example.org", "https://auth.example.org"),
-            ("https://auth.example.org/a/sign-in", "https://auth.example.org"),
-            ("https://Auth.Example.org:443/sign-in", "https://auth.example.org"),
-            ("https://auth.example.org:8443/sign-in", "https://auth.example.org:8443"),
+            (
+                "https://auth.example.org/a/sign-in",
+                "https://auth.example.org",
+            ),
+            (
+                "https://Auth.Example.org:443/sign-in",
+                "https://auth.example.org",
+            ),
+            (
+                "https://auth.example.org:8443/sign-in",
+                "https://auth.example.org:8443",
+            ),
             ("http://localhost:8000/sign-in", "http://localhost:8000"),
             ("http://[::1]:8000/sign-in", "http://[::1]:8000"),
         ] {

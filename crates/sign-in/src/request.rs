@@ -83,7 +83,10 @@ pub fn is_by_page(headers: &HeaderMap) -> bool {
 
 /// `Sec-Fetch-Mode`, of which several are none that is known. Proxies may send an empty one for none.
 fn fetch_mode(headers: &HeaderMap) -> Option<&str> {
-    let is_said = headers.get_all(FETCH_MODE).iter().any(|mode| !mode.is_empty());
+    let is_said = headers
+        .get_all(FETCH_MODE)
+        .iter()
+        .any(|mode| !mode.is_empty());
     is_said.then(|| only(headers, FETCH_MODE).unwrap_or_default())
 }
 
@@ -128,21 +131,28 @@ impl SignIn {
         if request.method.is_none() || !request.is_navigation() {
             return None;
         }
-        let path = request.path.filter(|path| path.starts_with('/')).unwrap_or("/");
+        let path = request
+            .path
+            .filter(|path| path.starts_with('/'))
+            .unwrap_or("/");
         let is_page = |page: &str| path.split('?').next() == Some(page);
         let origin = match Url::parse(&self.url) {
             Err(_) if is_page(&self.url) => return None,
             Err(_) => Some(String::new()),
             Ok(page) => {
                 let own = request.origin();
-                let is_own = own.as_ref().is_some_and(|own| own.url().origin() == page.origin());
+                let is_own = own
+                    .as_ref()
+                    .is_some_and(|own| own.url().origin() == page.origin());
                 if is_own && is_page(page.path()) {
                     return None;
                 }
                 own.map(|own| own.serialized())
             }
         };
-        let Some(origin) = origin else { return Some(self.url.clone()) };
+        let Some(origin) = origin else {
+            return Some(self.url.clone());
+        };
         let encode =
             |path| -> String { byte_serialize((origin.clone() + path).as_bytes()).collect() };
         let address = Some(encode(path)).filter(|address| address.len() <= MAX_RETURN);

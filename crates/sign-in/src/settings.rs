@@ -26,24 +26,41 @@ pub struct SignInSettings {
     pub cookie_domain: Option<String>,
 
     /// Origins of applications that people may come from and go back to, separated by commas, such as https://*.example.org
-    #[arg(long, env = "RETURN_ORIGINS", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        env = "RETURN_ORIGINS",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub return_origins: ReturnOrigins,
 }
 
 impl SignInSettings {
     /// How people sign in; `None` if they cannot.
     pub fn read(&self) -> Result<Option<SignIn>, SettingError> {
-        let Self { sign_in, sign_in_url, cookie_domain, return_origins } = self.clone();
-        let page = Url::parse(&sign_in_url).ok().filter(|page| page.scheme() == "https");
+        let Self {
+            sign_in,
+            sign_in_url,
+            cookie_domain,
+            return_origins,
+        } = self.clone();
+        let page = Url::parse(&sign_in_url)
+            .ok()
+            .filter(|page| page.scheme() == "https");
         let host = page.as_ref().and_then(Url::domain).unwrap_or_default();
         let is_on_domain = |domain: &String| {
-            host.strip_suffix(domain.as_str()).is_some_and(|it| it.is_empty() || it.ends_with('.'))
+            host.strip_suffix(domain.as_str())
+                .is_some_and(|it| it.is_empty() || it.ends_with('.'))
         };
         if !cookie_domain.as_ref().is_none_or(is_on_domain) {
             let problem = "must be an https URL on a host of COOKIE_DOMAIN";
             return Err(SettingError::new("SIGN_IN_URL", problem));
         }
-        Ok(sign_in.then_some(SignIn { url: sign_in_url, cookie_domain, return_origins }))
+        Ok(sign_in.then_some(SignIn {
+            url: sign_in_url,
+            cookie_domain,
+            return_origins,
+        }))
     }
 }
 
@@ -87,7 +104,9 @@ fn cookie_domain(text: &str) -> Result<String, &'static str> {
     let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_letter);
     let is_domain = text.contains('.') && text.len() <= 253 && text.split('.').all(is_label);
     let is_name = is_domain && text.parse::<IpAddr>().is_err();
-    is_name.then(|| text.to_owned()).ok_or("must be a domain in lower case, such as example.org")
+    is_name
+        .then(|| text.to_owned())
+        .ok_or("must be a domain in lower case, such as example.org")
 }
 
 #[cfg(test)]
@@ -97,7 +116,9 @@ mod tests {
 
     fn read(args: &[&str]) -> Result<SignInSettings, String> {
         let command = SignInSettings::augment_args(Command::new("test").no_binary_name(true));
-        let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
+        let matches = command
+            .try_get_matches_from(args)
+            .map_err(|error| error.to_string())?;
         let settings =
             SignInSettings::from_arg_matches(&matches).map_err(|error| error.to_string())?;
         settings.read().map_err(|error| error.to_string())?;
@@ -106,8 +127,20 @@ mod tests {
 
     #[test]
     fn page_is_on_at_the_own_host_by_default_and_can_be_off() {
-        assert!(read(&[]).expect("defaults").read().expect("valid").is_some());
-        assert!(read(&["--sign-in", "off"]).expect("off").read().expect("valid").is_none());
+        assert!(
+            read(&[])
+                .expect("defaults")
+                .read()
+                .expect("valid")
+                .is_some()
+        );
+        assert!(
+            read(&["--sign-in", "off"])
+                .expect("off")
+                .read()
+                .expect("valid")
+                .is_none()
+        );
     }
 
     #[test]
@@ -122,7 +155,12 @@ mod tests {
                 "--sign-in-url",
                 "https://auth.example.org/sign-in",
             ],
-            &["--cookie-domain", "example.org", "--sign-in-url", "https://example.org/sign-in"],
+            &[
+                "--cookie-domain",
+                "example.org",
+                "--sign-in-url",
+                "https://example.org/sign-in",
+            ],
             &["--return-origins", "https://*.example.org"],
         ] {
             assert!(read(good).is_ok(), "{good:?}: {:?}", read(good));
@@ -131,8 +169,14 @@ mod tests {
 
     #[test]
     fn other_values_are_rejected() {
-        let on_domain =
-            |domain| ["--cookie-domain", domain, "--sign-in-url", "https://auth.example.org/"];
+        let on_domain = |domain| {
+            [
+                "--cookie-domain",
+                domain,
+                "--sign-in-url",
+                "https://auth.example.org/",
+            ]
+        };
         for domain in [
             "",
             ".example.org",
@@ -160,9 +204,12 @@ mod tests {
         ] {
             assert!(read(&["--sign-in-url", url]).is_err(), "{url:?}");
         }
-        for url in
-            ["/sign-in", "https://auth.evil.org/", "https://evilexample.org/", "http://localhost/"]
-        {
+        for url in [
+            "/sign-in",
+            "https://auth.evil.org/",
+            "https://evilexample.org/",
+            "http://localhost/",
+        ] {
             assert!(
                 read(&["--cookie-domain", "example.org", "--sign-in-url", url]).is_err(),
                 "{url}"

@@ -57,8 +57,15 @@ where
         read: ReadByKeys<S, K, R>,
         key_of: fn(&R) -> K,
     ) -> Self {
-        let reader = Arc::new(Reader { store: Arc::clone(store), read, key_of });
-        let (shared, sizes) = (Arc::clone(&reader), READ_BATCHES.with_label_values(&[name, key]));
+        let reader = Arc::new(Reader {
+            store: Arc::clone(store),
+            read,
+            key_of,
+        });
+        let (shared, sizes) = (
+            Arc::clone(&reader),
+            READ_BATCHES.with_label_values(&[name, key]),
+        );
         let batcher = Batcher::new(LIMITS, move |keys: Vec<K>| {
             let (reader, distinct) = (Arc::clone(&shared), distinct(keys.clone()));
             observe_size(&sizes, distinct.len());
@@ -78,7 +85,10 @@ where
     /// The rows of many keys, with a statement of their own.
     pub async fn get_all(&self, keys: Vec<K>) -> Result<RowsByKey<K, R>, StoreError> {
         if keys.is_empty() {
-            return Ok(Timed { at: 0, value: HashMap::new() });
+            return Ok(Timed {
+                at: 0,
+                value: HashMap::new(),
+            });
         }
         self.reader.read(&distinct(keys)).await
     }
@@ -95,7 +105,10 @@ fn row<K: Eq + Hash, R: Clone>(
     key: &K,
 ) -> Result<Timed<Option<R>>, StoreError> {
     let Timed { at, value } = rows.map_err(Clone::clone)?;
-    Ok(Timed { at: *at, value: value.get(key).cloned().transpose()? })
+    Ok(Timed {
+        at: *at,
+        value: value.get(key).cloned().transpose()?,
+    })
 }
 
 impl<S, K, R> Reader<S, K, R>
@@ -106,7 +119,10 @@ where
 {
     async fn read(&self, keys: &[K]) -> Result<RowsByKey<K, R>, StoreError> {
         match (self.read)(&self.store, keys).await {
-            Ok(Timed { at, value }) => Ok(Timed { at, value: self.by_key(value).collect() }),
+            Ok(Timed { at, value }) => Ok(Timed {
+                at,
+                value: self.by_key(value).collect(),
+            }),
             Err(error) if error.is_of_data() => Ok(Box::pin(self.read_parts(keys, error)).await),
             Err(error) => Err(error),
         }
@@ -116,7 +132,10 @@ where
     /// that of all keys of its statement.
     async fn read_parts(&self, keys: &[K], error: StoreError) -> RowsByKey<K, R> {
         // The earliest of the times is right for the rows of all parts.
-        let mut rows = Timed { at: u64::MAX, value: HashMap::with_capacity(keys.len()) };
+        let mut rows = Timed {
+            at: u64::MAX,
+            value: HashMap::with_capacity(keys.len()),
+        };
         let mut outcomes = vec![(keys, Err(error))];
         while !outcomes.is_empty() {
             let mut parts = Vec::new();
@@ -131,13 +150,17 @@ where
                         parts.extend([first, second]);
                     }
                     Err(error) => {
-                        rows.value.extend(part.iter().map(|key| (key.clone(), Err(error.clone()))));
+                        rows.value
+                            .extend(part.iter().map(|key| (key.clone(), Err(error.clone()))));
                     }
                 }
             }
             let read = |part| async move { (part, (self.read)(&self.store, part).await) };
             let reads: Vec<_> = parts.into_iter().map(read).collect();
-            outcomes = stream::iter(reads).buffer_unordered(MAX_PARTS_IN_FLIGHT).collect().await;
+            outcomes = stream::iter(reads)
+                .buffer_unordered(MAX_PARTS_IN_FLIGHT)
+                .collect()
+                .await;
         }
         rows
     }

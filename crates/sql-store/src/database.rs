@@ -63,7 +63,10 @@ impl Database {
             Engine::Sqlite(_) => format!("\"{}\"", tables.marker_table),
         };
         let ping = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 1) AS one");
-        Self { engine, ping: ping.into() }
+        Self {
+            engine,
+            ping: ping.into(),
+        }
     }
 
     /// Whether it is on a PostgreSQL server.
@@ -92,17 +95,23 @@ impl Database {
     ) -> Result<Timed<Vec<R>>, StoreError> {
         let Timed { at, value: rows } = match &self.engine {
             Engine::Postgres(pool) => read_from_primary(pool, statement).await?,
-            Engine::Sqlite(pools) => {
-                Timed { at: pools.now()?, value: pools.read(statement).await? }
-            }
+            Engine::Sqlite(pools) => Timed {
+                at: pools.now()?,
+                value: pools.read(statement).await?,
+            },
         };
-        Ok(Timed { at, value: rows.decode()? })
+        Ok(Timed {
+            at,
+            value: rows.decode()?,
+        })
     }
 
     /// The rows of a `SELECT` of which only the next look depends. They may be those of a primary that was
     /// superseded a moment ago: with a quorum, no standby is asked.
     pub async fn peek<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        let Engine::Postgres(pool) = &self.engine else { return self.read(statement).await };
+        let Engine::Postgres(pool) = &self.engine else {
+            return self.read(statement).await;
+        };
         let peek = pool
             .run(|connection| Box::pin(fetch_from_primary(statement, connection, Reads::Primary)));
         Ok(peek.await?.value.decode()?)
@@ -114,7 +123,10 @@ impl Database {
             Engine::Postgres(pool) if pool.reads() == Reads::Primary => {
                 write_alone(pool, statement).await
             }
-            _ => self.write_rows(statement, Box::new(|_| Ok(Vec::new()))).await,
+            _ => {
+                self.write_rows(statement, Box::new(|_| Ok(Vec::new())))
+                    .await
+            }
         };
         Ok(written?.decode()?)
     }
@@ -125,7 +137,10 @@ impl Database {
         write: Statement,
         then: Then<R>,
     ) -> Result<Vec<R>, StoreError> {
-        Ok(self.write_rows(write, then.of_undecoded()).await?.decode()?)
+        Ok(self
+            .write_rows(write, then.of_undecoded())
+            .await?
+            .decode()?)
     }
 
     async fn write_rows(&self, write: Statement, then: ThenOfRows) -> Result<Rows, StoreError> {
@@ -145,7 +160,9 @@ impl Database {
     ) -> Result<Vec<R>, E> {
         let accept =
             Box::new(move |locked: Rows| -> sqlx::Result<_> { Ok(check(&locked.decode()?)) });
-        let written = self.write_rows_if(lock, accept, write, then.of_undecoded()).await?;
+        let written = self
+            .write_rows_if(lock, accept, write, then.of_undecoded())
+            .await?;
         Ok(written.decode().map_err(StoreError::from)?)
     }
 
@@ -189,7 +206,9 @@ impl Database {
                 write.await
             }
             Engine::Sqlite(pools) => {
-                pools.write(|writer| statements(Connection::Sqlite(writer))).await
+                pools
+                    .write(|writer| statements(Connection::Sqlite(writer)))
+                    .await
             }
         }
     }
@@ -230,7 +249,11 @@ async fn fetch_all(
     connection: &mut Connection<'_>,
 ) -> sqlx::Result<Rows> {
     let rows = write.fetch(connection).await?;
-    let then = if rows.is_empty() { Vec::new() } else { then(&rows)? };
+    let then = if rows.is_empty() {
+        Vec::new()
+    } else {
+        then(&rows)?
+    };
     for statement in then {
         statement.run(connection).await?;
     }
@@ -243,7 +266,9 @@ impl Store for Database {
         if let Engine::Sqlite(pools) = &self.engine {
             pools.files.check()?;
         }
-        self.read::<(i64,)>(Statement::new(&self.ping, self.is_postgres())).await.map(drop)
+        self.read::<(i64,)>(Statement::new(&self.ping, self.is_postgres()))
+            .await
+            .map(drop)
     }
 
     fn status(&self) -> StoreStatus {

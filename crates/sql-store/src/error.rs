@@ -34,7 +34,9 @@ impl StoreError {
     /// Whether one value of the statement, or of the rows that it found, is the reason. The same
     /// statement may succeed without it.
     pub fn is_of_data(&self) -> bool {
-        let Self::Failed(error) = self else { return false };
+        let Self::Failed(error) = self else {
+            return false;
+        };
         match &**error {
             Error::Encode(_) | Error::Decode(_) | Error::ColumnDecode { .. } => true,
             // "Data exception".

@@ -67,8 +67,9 @@ impl DatabaseUrl {
             DatabaseTarget::Postgres(servers) => {
                 let mut connection = postgres::connect(servers, self.reads).await?;
                 let takes_writes = "SELECT NOT pg_is_in_recovery()";
-                let takes_writes =
-                    sqlx::query_scalar(takes_writes).fetch_one(&mut connection).await?;
+                let takes_writes = sqlx::query_scalar(takes_writes)
+                    .fetch_one(&mut connection)
+                    .await?;
                 let opened = &mut Connection::Postgres(&mut connection);
                 let found = inspect(opened, tables, takes_writes, probe).await?;
                 connection.close().await?;
@@ -79,7 +80,14 @@ impl DatabaseUrl {
                     let schema = Schema::Missing { can_create: true };
                     let (clock, takes_writes, answer, count) = (None, true, None, None);
                     let uses = Vec::new();
-                    return Ok(Inspection { schema, clock, takes_writes, answer, count, uses });
+                    return Ok(Inspection {
+                        schema,
+                        clock,
+                        takes_writes,
+                        answer,
+                        count,
+                        uses,
+                    });
                 }
                 let mut connection = sqlite::connect_read_only(file).await?;
                 let metadata = file.metadata().map_err(sqlx::Error::from)?;
@@ -104,19 +112,38 @@ async fn inspect(
     let clock = match connection {
         Connection::Postgres(_) => {
             let now = "SELECT extract(epoch FROM clock_timestamp())::float8";
-            Some(connection.statement(now).fetch_one::<(f64,)>(connection).await?.0)
+            Some(
+                connection
+                    .statement(now)
+                    .fetch_one::<(f64,)>(connection)
+                    .await?
+                    .0,
+            )
         }
         Connection::Sqlite(connection) => sqlite::clock::read(connection).await?,
     };
     let (answer, count, uses) = (None, None, Vec::new());
-    let mut found = Inspection { schema, clock, takes_writes, answer, count, uses };
-    let Some(probe) = probe.filter(|_| found.schema.has_tables()) else { return Ok(found) };
+    let mut found = Inspection {
+        schema,
+        clock,
+        takes_writes,
+        answer,
+        count,
+        uses,
+    };
+    let Some(probe) = probe.filter(|_| found.schema.has_tables()) else {
+        return Ok(found);
+    };
     let answer = connection.statement(probe.answer);
     found.answer = Some(answer.fetch_one::<(bool,)>(connection).await?.0);
     if !found.schema.has_migrations() {
         return Ok(found);
     }
-    found.uses = connection.statement(probe.uses).fetch(connection).await?.decode()?;
+    found.uses = connection
+        .statement(probe.uses)
+        .fetch(connection)
+        .await?
+        .decode()?;
     if let Some(clock) = clock {
         let count = connection.statement(probe.count).bind(clock as i64);
         found.count = Some(count.fetch_one::<(i64,)>(connection).await?.0);
@@ -125,7 +152,10 @@ async fn inspect(
 }
 
 /// Reports on a database that was inspected and not migrated, and on its clock.
-#[expect(clippy::disallowed_methods, reason = "compared with the clock of the database")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "compared with the clock of the database"
+)]
 pub fn check_database(
     doctor: &mut Doctor,
     step: &str,
@@ -138,7 +168,9 @@ pub fn check_database(
         Err(problem) => doctor.fail(step, format!("{url}: {problem}")),
     }
     if let Some(database) = found.clock {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         doctor.report("clock", check_clock(now.as_secs_f64(), database));
     }
     Some(found)
@@ -176,7 +208,9 @@ fn check_clock(now: f64, database: f64) -> Result<&'static str, String> {
     let direction = if skew > 0.0 { "ahead of" } else { "behind" };
     let seconds = skew.abs();
     let advice = "synchronize both; for an SQLite file see Clocks in docs/backup-and-recovery.md";
-    Err(format!("{seconds:.0} seconds {direction} the clock of the database; {advice}"))
+    Err(format!(
+        "{seconds:.0} seconds {direction} the clock of the database; {advice}"
+    ))
 }
 
 #[cfg(test)]

@@ -50,7 +50,11 @@ impl Database {
     async fn begin_long(&self, is_snapshot: bool) -> Result<LongTransaction, StoreError> {
         let opened = match &self.engine {
             Engine::Postgres(pool) => {
-                let begin = if is_snapshot { SNAPSHOT } else { pool.reads().begin() };
+                let begin = if is_snapshot {
+                    SNAPSHOT
+                } else {
+                    pool.reads().begin()
+                };
                 let sql = AssertSqlSafe(format!("{begin}; {LIMITS}"));
                 let begin = async {
                     let mut connection = pool.take_connection().await?;
@@ -93,7 +97,9 @@ impl LongTransaction {
             Open::Postgres(connection) => ("postgresql", Connection::Postgres(connection)),
             Open::Sqlite(transaction, _) => ("sqlite", Connection::Sqlite(transaction)),
         };
-        Ok(step(system, statement.fetch(&mut connection)).await?.decode()?)
+        Ok(step(system, statement.fetch(&mut connection))
+            .await?
+            .decode()?)
     }
 
     /// Commits. Without an answer the outcome is unknown.
@@ -138,7 +144,11 @@ mod tests {
         marker_table: "t",
         schema: None,
         postgres: &[],
-        sqlite: &[(1, "t", "CREATE TABLE t (bytes BLOB); INSERT INTO t VALUES (NULL)")],
+        sqlite: &[(
+            1,
+            "t",
+            "CREATE TABLE t (bytes BLOB); INSERT INTO t VALUES (NULL)",
+        )],
     };
 
     #[tokio::test]
@@ -148,10 +158,18 @@ mod tests {
         let file = folder.path().join("t.db");
         let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
         let database = url.open(&TABLES, None).await.expect("opened");
-        let log_size = || file.with_extension("db-wal").metadata().expect("there").len();
+        let log_size = || {
+            file.with_extension("db-wal")
+                .metadata()
+                .expect("there")
+                .len()
+        };
         let write = async || {
             let sql = "UPDATE t SET bytes = randomblob(1048576) RETURNING 1";
-            database.write::<(i64,)>(database.statement(sql)).await.expect("written");
+            database
+                .write::<(i64,)>(database.statement(sql))
+                .await
+                .expect("written");
         };
         let mut read = database.begin_snapshot().await.expect("begun");
         let count = database.statement("SELECT count(*) FROM t");

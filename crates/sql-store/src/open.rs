@@ -102,9 +102,10 @@ fn setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> Option<Strin
             .then(|| format!("{target} does not offer the TLS that the URL requires: {error}")),
         DatabaseTarget::Sqlite(file) => match sqlite_code(error)? {
             NOTADB => Some(format!("{} is not an SQLite database", file.display())),
-            PERM | READONLY | CANTOPEN | AUTH => {
-                Some(format!("{} cannot be opened to read and write: {error}", file.display()))
-            }
+            PERM | READONLY | CANTOPEN | AUTH => Some(format!(
+                "{} cannot be opened to read and write: {error}",
+                file.display()
+            )),
             _ => None,
         },
     }
@@ -128,6 +129,9 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_opened_in_time_may_be_locked_or_on_a_disk_that_does_not_answer() {
         let line = explain(&sqlx::Error::PoolTimedOut);
-        assert_eq!(line, "another process locks the file, or the disk does not answer");
+        assert_eq!(
+            line,
+            "another process locks the file, or the disk does not answer"
+        );
     }
 }

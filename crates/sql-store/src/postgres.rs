@@ -54,22 +54,40 @@ pub(crate) async fn open(
     let connector_with = |settings: [(&str, Duration); 2]| {
         let settings = settings.map(|(name, limit)| (name, format!("{}ms", limit.as_millis())));
         let with = |server: &PgConnectOptions| {
-            server.clone().application_name(&name).options(settings.clone())
+            server
+                .clone()
+                .application_name(&name)
+                .options(settings.clone())
         };
         Connector::new(servers.iter().map(with).collect(), reads)
     };
-    let limits = [("lock_timeout", LOCK_TIMEOUT), ("statement_timeout", *migration_timeout)];
+    let limits = [
+        ("lock_timeout", LOCK_TIMEOUT),
+        ("statement_timeout", *migration_timeout),
+    ];
     let to_migrate = connector_with(limits);
-    let (one, other) = (to_migrate.try_connect().await?, to_migrate.try_connect().await?);
+    let (one, other) = (
+        to_migrate.try_connect().await?,
+        to_migrate.try_connect().await?,
+    );
     let mut connection = require_settings(one, other, reads).await?;
     // The advisory lock of sqlx's migrator, taken early: without it this instance could inspect a
     // schema that another one has migrated halfway. It ends with the connection.
     let lock = async { connection.lock().await.map_err(Error::from) };
-    within("cannot lock the schema: ", LOCK_TIMEOUT + STATEMENT_TIMEOUT, lock).await?;
+    within(
+        "cannot lock the schema: ",
+        LOCK_TIMEOUT + STATEMENT_TIMEOUT,
+        lock,
+    )
+    .await?;
     let mut opened = statement::Connection::Postgres(&mut connection);
     let inspect = Schema::read(&mut opened, tables);
     let schema = within("cannot read the schema: ", STATEMENT_TIMEOUT, inspect).await?;
-    let limit = if schema.has_migrations() { STATEMENT_TIMEOUT } else { *migration_timeout };
+    let limit = if schema.has_migrations() {
+        STATEMENT_TIMEOUT
+    } else {
+        *migration_timeout
+    };
     let migrator = tables.postgres();
     let migrate = async { migrator.run(&mut connection).await.map_err(Error::from) };
     if let Err(error) = within("cannot migrate the schema: ", limit, migrate).await {

@@ -54,8 +54,15 @@ mod tests {
         let silent = pending::<Result<(), Error>>();
         let error = within("cannot lock: ", Duration::from_secs(10), silent).await;
         let error = error.expect_err("too late");
-        assert!(error.to_string().ends_with("cannot lock: no answer within 10 seconds"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .ends_with("cannot lock: no answer within 10 seconds"),
+            "{error}"
+        );
         assert!(is_timeout(&error));
-        assert!(!is_timeout(&Error::Io(io::ErrorKind::ConnectionReset.into())));
+        assert!(!is_timeout(&Error::Io(
+            io::ErrorKind::ConnectionReset.into()
+        )));
     }
 }

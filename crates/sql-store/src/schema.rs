@@ -59,7 +59,8 @@ impl Tables {
 
     /// The name of this table in statements for PostgreSQL.
     pub(crate) fn in_postgres(&self, table: &str) -> String {
-        self.schema.map_or_else(|| table.to_owned(), |schema| format!("{schema}.{table}"))
+        self.schema
+            .map_or_else(|| table.to_owned(), |schema| format!("{schema}.{table}"))
     }
 
     pub(crate) fn marker_in_postgres(&self) -> String {
@@ -130,13 +131,21 @@ impl Schema {
                 tables.in_postgres(HISTORY),
                 tables.marker_in_postgres(),
             ),
-            Connection::Sqlite(_) => {
-                (IN_SQLITE, tables.sqlite(), HISTORY.to_owned(), tables.marker_table.to_owned())
-            }
+            Connection::Sqlite(_) => (
+                IN_SQLITE,
+                tables.sqlite(),
+                HISTORY.to_owned(),
+                tables.marker_table.to_owned(),
+            ),
         };
-        let select = connection.statement(sql).bind(&history).bind(marker).bind(tables.schema);
-        let (encoding, has_history, has_marker, has_others, can_create) =
-            select.fetch_one::<(String, bool, bool, bool, bool)>(connection).await?;
+        let select = connection
+            .statement(sql)
+            .bind(&history)
+            .bind(marker)
+            .bind(tables.schema);
+        let (encoding, has_history, has_marker, has_others, can_create) = select
+            .fetch_one::<(String, bool, bool, bool, bool)>(connection)
+            .await?;
         // A name that it cannot hold would fail the statement that it shares with others.
         if encoding != "UTF8" {
             let problem = format!("has the encoding {encoding}; create it with ENCODING 'UTF8'");
@@ -147,34 +156,61 @@ impl Schema {
             let sql = format!(
                 "SELECT version, description, success, checksum FROM {history} ORDER BY version"
             );
-            applied = connection.statement(&sql).fetch(connection).await?.decode()?;
+            applied = connection
+                .statement(&sql)
+                .fetch(connection)
+                .await?
+                .decode()?;
         }
-        let found = Found { applied, has_marker, has_others, can_create };
+        let found = Found {
+            applied,
+            has_marker,
+            has_others,
+            can_create,
+        };
         compare(tables, &ours, &found)
     }
 }
 fn compare(tables: &Tables, ours: &Migrator, found: &Found) -> Result<Schema, OpenFailure> {
-    let Tables { owner, marker_table, .. } = tables;
-    let unrecognized =
-        |why: &str| Err(OpenFailure::Unrecognized(format!("is not a database of {owner}: {why}")));
+    let Tables {
+        owner,
+        marker_table,
+        ..
+    } = tables;
+    let unrecognized = |why: &str| {
+        Err(OpenFailure::Unrecognized(format!(
+            "is not a database of {owner}: {why}"
+        )))
+    };
     let applied = &found.applied;
     let Some((_, first, ..)) = applied.first() else {
         return match (found.has_marker, found.has_others) {
-            (true, _) => {
-                unrecognized(&format!("another program created its table {marker_table:?}"))
-            }
+            (true, _) => unrecognized(&format!(
+                "another program created its table {marker_table:?}"
+            )),
             (false, true) => unrecognized("it has tables of another program"),
-            (false, false) => Ok(Schema::Missing { can_create: found.can_create }),
+            (false, false) => Ok(Schema::Missing {
+                can_create: found.can_create,
+            }),
         };
     };
-    if ours.iter().next().is_some_and(|ours| ours.description != *first) {
+    if ours
+        .iter()
+        .next()
+        .is_some_and(|ours| ours.description != *first)
+    {
         return unrecognized(&format!("the first migration of its owner is {first:?}"));
     }
     let has = |version: i64| applied.iter().any(|it| it.0 == version);
     let is_known = |it: &Applied| ours.version_exists(it.0);
-    let is_altered =
-        |it: &Applied| ours.iter().any(|ours| ours.version == it.0 && *ours.checksum != *it.3);
-    let has_first = ours.iter().next().is_some_and(|migration| has(migration.version));
+    let is_altered = |it: &Applied| {
+        ours.iter()
+            .any(|ours| ours.version == it.0 && *ours.checksum != *it.3)
+    };
+    let has_first = ours
+        .iter()
+        .next()
+        .is_some_and(|migration| has(migration.version));
     if applied.iter().any(|(_, _, succeeded, _)| !succeeded) {
         return unrecognized("a migration was started and not finished");
     }
@@ -184,11 +220,17 @@ fn compare(tables: &Tables, ours: &Migrator, found: &Found) -> Result<Schema, Op
     if !found.has_marker {
         return unrecognized(&format!("its table {marker_table:?} is missing"));
     }
-    Ok(match ours.iter().filter(|migration| !has(migration.version)).count() {
-        0 if applied.iter().all(is_known) => Schema::Current,
-        0 => Schema::Newer,
-        missing => Schema::Older { missing },
-    })
+    Ok(
+        match ours
+            .iter()
+            .filter(|migration| !has(migration.version))
+            .count()
+        {
+            0 if applied.iter().all(is_known) => Schema::Current,
+            0 => Schema::Newer,
+            missing => Schema::Older { missing },
+        },
+    )
 }
 
 #[cfg(test)]

@@ -35,7 +35,10 @@ pub(crate) async fn traced<T>(
             db.collection.name = Empty,
         )
     };
-    let outcome = match timeout_at(deadline, statement).instrument(span.clone()).await {
+    let outcome = match timeout_at(deadline, statement)
+        .instrument(span.clone())
+        .await
+    {
         Ok(outcome) => outcome.map_err(StoreError::from),
         Err(_elapsed) => Err(StoreError::TimedOut),
     };
@@ -62,13 +65,20 @@ pub(crate) fn describe(sql: &str) {
 /// Of a statement of ours, in which no table stands before the one that it is about.
 fn operation_and_table(sql: &str) -> (&str, Option<&str>) {
     // What follows a name, for statements of it, is what they are about.
-    let definition = sql.strip_prefix("WITH ").and_then(|rest| rest.split_once(" AS ("));
-    let words = definition.map_or(sql, |(_, statement)| statement).split_whitespace();
+    let definition = sql
+        .strip_prefix("WITH ")
+        .and_then(|rest| rest.split_once(" AS ("));
+    let words = definition
+        .map_or(sql, |(_, statement)| statement)
+        .split_whitespace();
     let operation = words.clone().next().unwrap_or_default();
     let names = words.clone().zip(words.skip(1));
     let names = names.filter(|(word, _)| ["FROM", "INTO", "UPDATE"].contains(word));
     let mut names = names.map(|(_, name)| name.trim_matches(['"', '(', ')']));
-    (operation, names.find(|name| !name.is_empty() && *name != "SELECT"))
+    (
+        operation,
+        names.find(|name| !name.is_empty() && *name != "SELECT"),
+    )
 }
 
 #[cfg(test)]
@@ -78,16 +88,36 @@ mod tests {
     #[test]
     fn statements_of_both_services_have_an_operation_and_a_table() {
         for (sql, operation, table) in [
-            (r#"SELECT id, role FROM "user" WHERE id = ANY($1)"#, "SELECT", Some("user")),
-            (r#"INSERT INTO "user" (username) VALUES ($1)"#, "INSERT", Some("user")),
-            (r#"UPDATE "user" SET role = $2 WHERE id = $1"#, "UPDATE", Some("user")),
-            (r#"DELETE FROM "user" WHERE id = $1"#, "DELETE", Some("user")),
+            (
+                r#"SELECT id, role FROM "user" WHERE id = ANY($1)"#,
+                "SELECT",
+                Some("user"),
+            ),
+            (
+                r#"INSERT INTO "user" (username) VALUES ($1)"#,
+                "INSERT",
+                Some("user"),
+            ),
+            (
+                r#"UPDATE "user" SET role = $2 WHERE id = $1"#,
+                "UPDATE",
+                Some("user"),
+            ),
+            (
+                r#"DELETE FROM "user" WHERE id = $1"#,
+                "DELETE",
+                Some("user"),
+            ),
             (
                 r#"WITH written AS (UPDATE "user" SET role = $2), r AS (INSERT INTO audit)"#,
                 "UPDATE",
                 Some("user"),
             ),
-            ("SELECT count(*) FROM (SELECT 1 FROM post LIMIT 1)", "SELECT", Some("post")),
+            (
+                "SELECT count(*) FROM (SELECT 1 FROM post LIMIT 1)",
+                "SELECT",
+                Some("post"),
+            ),
             ("SELECT\n  id\nFROM post", "SELECT", Some("post")),
             ("SELECT count(*)", "SELECT", None),
             ("", "", None),

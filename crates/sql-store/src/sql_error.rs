@@ -29,18 +29,27 @@ const REFUSES_PARAMETERS: &str = "is behind PgBouncer, which refuses startup par
 
 /// The code of an error of PostgreSQL, as appendix A of its manual lists them.
 pub(crate) fn postgres_code(error: &Error) -> Option<&str> {
-    Some(error.as_database_error()?.try_downcast_ref::<PgDatabaseError>()?.code())
+    Some(
+        error
+            .as_database_error()?
+            .try_downcast_ref::<PgDatabaseError>()?
+            .code(),
+    )
 }
 
 /// The primary result code of SQLite, the low byte (<https://sqlite.org/rescode.html>).
 pub(crate) fn sqlite_code(error: &Error) -> Option<i32> {
-    let error = error.as_database_error()?.try_downcast_ref::<SqliteError>()?;
+    let error = error
+        .as_database_error()?
+        .try_downcast_ref::<SqliteError>()?;
     Some(error.code()?.parse::<i32>().ok()? & 0xff)
 }
 
 /// The error of the statement at which a migration failed; other errors as they are.
 pub(crate) fn cause(error: &Error) -> &Error {
-    let Error::Migrate(failure) = error else { return error };
+    let Error::Migrate(failure) = error else {
+        return error;
+    };
     match &**failure {
         MigrateError::Execute(cause) | MigrateError::ExecuteMigration(cause, _) => cause,
         _ => error,
@@ -53,7 +62,9 @@ pub(crate) fn is_transient(error: &Error) -> bool {
     // system error; a standby; a missing database; a deadlock; a lock that another session holds for too long.
     let of_postgres = |code: &str| {
         matches!(code, "25006" | "3D000" | "40P01" | "55P03")
-            || ["08", "28", "53", "57", "58"].iter().any(|class| code.starts_with(class))
+            || ["08", "28", "53", "57", "58"]
+                .iter()
+                .any(|class| code.starts_with(class))
     };
     let of_sqlite = |code| matches!(code, BUSY | LOCKED | READONLY | IOERR | FULL | CANTOPEN);
     match cause(error) {
@@ -88,7 +99,9 @@ pub(crate) fn pooler_problem(error: &Error) -> Option<&'static str> {
 /// certificate does not count: the server may renew it, or the clock may be corrected.
 pub(crate) fn is_tls_mismatch(error: &Error) -> bool {
     use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
-    let Error::Io(error) = error else { return matches!(error, Error::Tls(_)) };
+    let Error::Io(error) = error else {
+        return matches!(error, Error::Tls(_));
+    };
     match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidCertificate(
             Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. },
@@ -108,19 +121,32 @@ mod tests {
     #[tokio::test]
     async fn prepared_statement_that_another_client_dropped_or_replaced_is_that_of_a_pooler() {
         let database = postgres_cluster::Database::create().await;
-        for other_client in ["DEALLOCATE ALL", "DEALLOCATE ALL; PREPARE sqlx_s_1 AS SELECT 1"] {
-            let mut connection =
-                PgConnection::connect(database.url().as_str()).await.expect("connected");
+        for other_client in [
+            "DEALLOCATE ALL",
+            "DEALLOCATE ALL; PREPARE sqlx_s_1 AS SELECT 1",
+        ] {
+            let mut connection = PgConnection::connect(database.url().as_str())
+                .await
+                .expect("connected");
             let read = || sqlx::query("SELECT $1::bigint").bind(1_i64);
             read().execute(&mut connection).await.expect("read");
-            sqlx::raw_sql(other_client).execute(&mut connection).await.expect("executed");
-            let error = read().execute(&mut connection).await.expect_err(other_client);
+            sqlx::raw_sql(other_client)
+                .execute(&mut connection)
+                .await
+                .expect("executed");
+            let error = read()
+                .execute(&mut connection)
+                .await
+                .expect_err(other_client);
             assert_eq!(pooler_problem(&error), Some(SHARES_SESSIONS), "{error}");
         }
     }
 
     fn certificate(error: CertificateError) -> Error {
-        Error::Io(io::Error::new(InvalidData, rustls::Error::InvalidCertificate(error)))
+        Error::Io(io::Error::new(
+            InvalidData,
+            rustls::Error::InvalidCertificate(error),
+        ))
     }
 
     #[test]

@@ -96,5 +96,11 @@ async fn open_pools(file: &Path, tables: &Tables, is_file: bool) -> sqlx::Result
     let readers = pool().max_connections(READERS).test_before_acquire(false);
     let readers = readers.connect_with(options.read_only(true)).await?;
     let health = WriteHealth::new(format!("SQLite in {}", file.display()), "the disk may hang");
-    Ok(Pools { writer, readers, files, clock: Arc::default(), health })
+    Ok(Pools {
+        writer,
+        readers,
+        files,
+        clock: Arc::default(),
+        health,
+    })
 }

@@ -99,7 +99,11 @@ impl Statement {
         } else {
             Values::Sqlite(SqliteArguments::default())
         };
-        Self { sql, values, encoded: Ok(()) }
+        Self {
+            sql,
+            values,
+            encoded: Ok(()),
+        }
     }
 
     /// Appends SQL.
@@ -149,7 +153,10 @@ impl Statement {
         };
         let _ = write!(self.sql, " = ANY(${number})");
         let added = arguments.add(values);
-        Self { encoded: self.encoded.and(added), ..self }
+        Self {
+            encoded: self.encoded.and(added),
+            ..self
+        }
     }
 
     /// Appends the condition that the column before it contains this text, taken literally but for the case
@@ -180,9 +187,15 @@ impl Statement {
         };
         let columns = columns.iter().map(column).collect::<Vec<_>>().join(", ");
         let _ = if is_postgres {
-            write!(self.sql, " FROM json_to_recordset(${number}::json) AS r ({columns})")
+            write!(
+                self.sql,
+                " FROM json_to_recordset(${number}::json) AS r ({columns})"
+            )
         } else {
-            write!(self.sql, " FROM (SELECT {columns} FROM json_each(${number})) AS r")
+            write!(
+                self.sql,
+                " FROM (SELECT {columns} FROM json_each(${number})) AS r"
+            )
         };
         self.bind_json(rows).push(" WHERE true")
     }
@@ -190,7 +203,10 @@ impl Statement {
     fn bind_json(self, values: &(impl Serialize + ?Sized)) -> Self {
         match serde_json::to_string(values) {
             Ok(json) => self.bind(json),
-            Err(error) => Self { encoded: Err(error.into()), ..self },
+            Err(error) => Self {
+                encoded: Err(error.into()),
+                ..self
+            },
         }
     }
 
@@ -218,13 +234,21 @@ impl Statement {
         self,
         connection: &mut Connection<'_>,
     ) -> sqlx::Result<R> {
-        self.fetch(connection).await?.decode()?.pop().ok_or(sqlx::Error::RowNotFound)
+        self.fetch(connection)
+            .await?
+            .decode()?
+            .pop()
+            .ok_or(sqlx::Error::RowNotFound)
     }
 
     /// The rows of a `SELECT`, locked for a later statement of its transaction. SQLite needs no lock,
     /// because it has one writer. The span of a transaction is about what it writes.
     pub(crate) async fn lock(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
-        let lock = if self.is_postgres() { " FOR UPDATE" } else { "" };
+        let lock = if self.is_postgres() {
+            " FOR UPDATE"
+        } else {
+            ""
+        };
         self.push(lock).run(connection).await
     }
 
@@ -236,7 +260,9 @@ impl Statement {
     /// The rows of a statement that follows in a transaction, whose span is about the one before.
     pub(crate) async fn run(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         if self.sql.contains(UPTIME) {
-            self.sql = self.sql.replace(UPTIME, &format!("${}", self.next_placeholder()));
+            self.sql = self
+                .sql
+                .replace(UPTIME, &format!("${}", self.next_placeholder()));
             self = self.bind(uptime());
         }
         self.encoded.map_err(sqlx::Error::Encode)?;
@@ -272,7 +298,11 @@ fn in_any_case(c: char, is_postgres: bool) -> String {
 }
 
 fn only(mut characters: impl ExactSizeIterator<Item = char>) -> Option<char> {
-    if characters.len() == 1 { characters.next() } else { None }
+    if characters.len() == 1 {
+        characters.next()
+    } else {
+        None
+    }
 }
 
 fn other_engine() -> sqlx::Error {

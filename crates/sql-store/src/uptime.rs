@@ -19,8 +19,10 @@ static BOOT_OFFSET: LazyLock<i64> = LazyLock::new(|| {
 });
 
 fn boot_offset(offsets: &str) -> Option<i64> {
-    let mut fields =
-        offsets.lines().find_map(|line| line.strip_prefix("boottime"))?.split_whitespace();
+    let mut fields = offsets
+        .lines()
+        .find_map(|line| line.strip_prefix("boottime"))?
+        .split_whitespace();
     let (seconds, nanoseconds): (i64, i64) =
         (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     Some(seconds * 1000 + nanoseconds / 1_000_000)
@@ -56,7 +58,9 @@ pub(crate) fn uptime() -> i64 {
 /// The clock of the machine: milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
 #[expect(clippy::disallowed_methods, reason = "where a clock begins")]
 pub fn unix_millis() -> i64 {
-    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     time.as_millis().try_into().unwrap_or(0)
 }
 

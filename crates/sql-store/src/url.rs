@@ -1,6 +1,9 @@
 //! Database URLs, as in the setting `DATABASE_URL`.
 
-#![expect(clippy::doc_markdown, reason = "clap prints some of these comments as they are, as help")]
+#![expect(
+    clippy::doc_markdown,
+    reason = "clap prints some of these comments as they are, as help"
+)]
 
 mod postgres;
 
@@ -63,10 +66,16 @@ impl DatabaseUrl {
         value: Option<SecretString>,
         file: Option<&Path>,
     ) -> Result<Option<Self>, SettingError> {
-        let Some(url) = secret::read(name, value, file)? else { return Ok(None) };
+        let Some(url) = secret::read(name, value, file)? else {
+            return Ok(None);
+        };
         let target = DatabaseTarget::parse(&url);
         let target = target.map_err(|problem| SettingError::new(name, problem))?;
-        Ok(Some(Self { setting: name, target, reads: Reads::default() }))
+        Ok(Some(Self {
+            setting: name,
+            target,
+            reads: Reads::default(),
+        }))
     }
 
     /// Reads the setting; it is an error if neither is set.
@@ -81,7 +90,11 @@ impl DatabaseUrl {
 
     /// An SQLite file that `setting` names other than by a URL.
     pub fn from_file(setting: &'static str, file: PathBuf) -> Self {
-        Self { setting, target: DatabaseTarget::Sqlite(file), reads: Reads::default() }
+        Self {
+            setting,
+            target: DatabaseTarget::Sqlite(file),
+            reads: Reads::default(),
+        }
     }
 
     /// With reads by `DATABASE_READS`; an SQLite file has no standby that could form a quorum.
@@ -185,7 +198,10 @@ mod tests {
         for url in ["sqlite://a/b.db", "sqlite:a/b.db"] {
             assert_eq!(parse(url).expect("valid").to_string(), "SQLite in a/b.db");
         }
-        assert_eq!(parse("sqlite:///a.db").expect("valid").to_string(), "SQLite in /a.db");
+        assert_eq!(
+            parse("sqlite:///a.db").expect("valid").to_string(),
+            "SQLite in /a.db"
+        );
         for url in [
             "sqlite://",
             "sqlite::memory:",
@@ -201,7 +217,13 @@ mod tests {
 
     #[test]
     fn other_urls_are_rejected_without_being_quoted() {
-        for url in ["", "mysql://root:hunter2@db/users", "/a/b.db", "Postgres://x", "postgres:x"] {
+        for url in [
+            "",
+            "mysql://root:hunter2@db/users",
+            "/a/b.db",
+            "Postgres://x",
+            "postgres:x",
+        ] {
             let error = parse(url).expect_err(url);
             let expected =
                 "must be postgres://user:password@host:5432/database or sqlite://path/to/file.db";

@@ -83,9 +83,9 @@ pub(crate) async fn run<T: Send + 'static>(
             health.recover();
             Ok(value)
         }
-        Err(StoreError::TimedOut) if caller.0.withdraw().is_some() => {
-            Err(StoreError::OutcomeUnknown("the database did not answer the commit in time", None))
-        }
+        Err(StoreError::TimedOut) if caller.0.withdraw().is_some() => Err(
+            StoreError::OutcomeUnknown("the database did not answer the commit in time", None),
+        ),
         Err(StoreError::ReadOnly(cause)) => {
             health.fail(&cause);
             Err(StoreError::ReadOnly(cause))

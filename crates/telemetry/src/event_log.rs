@@ -24,7 +24,10 @@ pub struct EventLog {
 impl EventLog {
     /// Counts events for this log line.
     pub const fn new(log: fn(&str)) -> Self {
-        Self { log, counts: Mutex::new(None) }
+        Self {
+            log,
+            counts: Mutex::new(None),
+        }
     }
 
     /// Counts an event.
@@ -39,7 +42,9 @@ impl EventLog {
     }
 
     fn add(&'static self, kind: String, counts_first: bool) -> bool {
-        let Ok(runtime) = Handle::try_current() else { return true };
+        let Ok(runtime) = Handle::try_current() else {
+            return true;
+        };
         let mut guard = self.counts.lock();
         let starts = guard.is_none();
         let counts = guard.get_or_insert_default();
@@ -70,7 +75,10 @@ impl EventLog {
         let mut guard = self.counts.lock();
         let mut counts = guard.take().unwrap_or_default();
         counts.retain(|_, count| *count > 0);
-        let text: Vec<_> = counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        let text: Vec<_> = counts
+            .iter()
+            .map(|(kind, count)| format!("{kind} {count}"))
+            .collect();
         for count in counts.values_mut() {
             *count = 0;
         }
@@ -90,7 +98,9 @@ mod tests {
             static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
             static LOG: EventLog =
                 EventLog::new(|line| LINES.lock().expect("no panic").push(line.to_owned()));
-            (&LOG, || std::mem::take(&mut *LINES.lock().expect("no panic")))
+            (&LOG, || {
+                std::mem::take(&mut *LINES.lock().expect("no panic"))
+            })
         }};
     }
 
@@ -104,11 +114,17 @@ mod tests {
     async fn repeated_events_are_one_line_a_second_until_a_second_without_any() {
         let (log, lines) = log!();
         let fail = |kind: &str| log.is_first(kind.to_owned());
-        assert_eq!(["/b 503", "/a 503", "/b 503"].map(fail), [true, true, false]);
+        assert_eq!(
+            ["/b 503", "/a 503", "/b 503"].map(fail),
+            [true, true, false]
+        );
         log.count("/c BUSY".to_owned());
         seconds(1).await;
         assert_eq!(lines(), ["/b 503 1, /c BUSY 1"]);
-        assert_eq!(["/b 503", "/d 503", "/b 503"].map(fail), [false, true, false]);
+        assert_eq!(
+            ["/b 503", "/d 503", "/b 503"].map(fail),
+            [false, true, false]
+        );
         seconds(3).await;
         assert_eq!(lines(), ["/b 503 2"]);
         assert!(fail("/b 503"), "the next series");
@@ -123,12 +139,22 @@ mod tests {
         let fail = |kind: &str| log.is_first(kind.to_owned());
         assert_eq!(["/a 503", "/a 503"].map(fail), [true, false]);
         seconds(1).await;
-        assert_eq!(["/b 503", "/b 503", "/a 503"].map(fail), [true, false, false]);
+        assert_eq!(
+            ["/b 503", "/b 503", "/a 503"].map(fail),
+            [true, false, false]
+        );
         seconds(1).await;
         assert!(!fail("/b 503"));
         seconds(1).await;
-        assert_eq!(["/a 503", "/b 503"].map(fail), [true, false], "only that of /a has ended");
+        assert_eq!(
+            ["/a 503", "/b 503"].map(fail),
+            [true, false],
+            "only that of /a has ended"
+        );
         seconds(3).await;
-        assert_eq!(lines(), ["/a 503 1", "/a 503 1, /b 503 1", "/b 503 1", "/b 503 1"]);
+        assert_eq!(
+            lines(),
+            ["/a 503 1", "/a 503 1, /b 503 1", "/b 503 1", "/b 503 1"]
+        );
     }
 }

@@ -65,7 +65,9 @@ impl Telemetry {
     ) -> Result<Self, StartError> {
         let endpoint = settings.otel_exporter_otlp_endpoint.as_ref();
         let url = endpoint.and_then(|endpoint| endpoint.0.as_deref());
-        let traces = url.map(|url| traces::otlp_provider(url, program, version)).transpose()?;
+        let traces = url
+            .map(|url| traces::otlp_provider(url, program, version))
+            .transpose()?;
         let mut layers = logs::layers(settings.log_format, &settings.rust_log);
         layers.extend(traces.as_ref().map(traces::layer));
         // A second start in one process (tests) keeps the first subscriber.

@@ -38,8 +38,16 @@ impl<K: Clone + Ord> LogOnce<K> {
     }
 
     const fn new(max_keys: usize, period: Duration, evicts: bool) -> Self {
-        let written = Written { keys: BTreeSet::new(), times: VecDeque::new() };
-        Self { max_keys, period, evicts, written: Mutex::new(written) }
+        let written = Written {
+            keys: BTreeSet::new(),
+            times: VecDeque::new(),
+        };
+        Self {
+            max_keys,
+            period,
+            evicts,
+            written: Mutex::new(written),
+        }
     }
 
     /// Whether the line of this key is to be written now, which counts it as written.
@@ -78,7 +86,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn each_key_is_due_once_a_period() {
         let log = LogOnce::at_most(9, PERIOD);
-        assert_eq!(["a", "b", "a"].map(|key| log.is_due(key)), [true, true, false]);
+        assert_eq!(
+            ["a", "b", "a"].map(|key| log.is_due(key)),
+            [true, true, false]
+        );
         advance(PERIOD / 2).await;
         assert_eq!(["a", "c"].map(|key| log.is_due(key)), [false, true]);
         advance(PERIOD / 2).await;

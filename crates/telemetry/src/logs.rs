@@ -58,7 +58,11 @@ impl FromStr for LogFilter {
             None => word.is_empty() || word.parse::<LevelFilter>().is_ok(),
         };
         let is_valid = text.split(',').map(str::trim).all(is_known) && filter.directives().is_ok();
-        if is_valid { Ok(filter) } else { Err(problem.to_owned()) }
+        if is_valid {
+            Ok(filter)
+        } else {
+            Err(problem.to_owned())
+        }
     }
 }
 
@@ -84,7 +88,10 @@ where
     let ordinary = ordinary.and(not_audit);
     let audit = filter_fn(|item| item.is_event() && item.target() == AUDIT)
         .with_max_level_hint(LevelFilter::INFO);
-    vec![writer().with_filter(ordinary).boxed(), writer().with_filter(audit).boxed()]
+    vec![
+        writer().with_filter(ordinary).boxed(),
+        writer().with_filter(audit).boxed(),
+    ]
 }
 
 /// <https://no-color.org>: set and not empty.
@@ -97,13 +104,24 @@ impl LogFilter {
         let text = self.0.trim();
         // Without a base, an empty list would silence everything, errors included. PostgreSQL's notices
         // are about its own bookkeeping, such as a table that exists already.
-        let base = if text == "off" { "off" } else { "info,sqlx::postgres::notice=warn" };
-        let directives = text.split(',').map(str::trim).filter(|directive| !directive.is_empty());
+        let base = if text == "off" {
+            "off"
+        } else {
+            "info,sqlx::postgres::notice=warn"
+        };
+        let directives = text
+            .split(',')
+            .map(str::trim)
+            .filter(|directive| !directive.is_empty());
         let directives = directives.map(|directive| match directive.parse::<tracing::Level>() {
             Ok(_) => format!("{OWN_TARGETS}={directive}"),
             Err(_) => directive.to_owned(),
         });
-        iter::once(base.to_owned()).chain(directives).collect::<Vec<_>>().join(",").parse()
+        iter::once(base.to_owned())
+            .chain(directives)
+            .collect::<Vec<_>>()
+            .join(",")
+            .parse()
     }
 }
 
@@ -121,7 +139,10 @@ mod tests {
         let filter = filter("trace");
         assert!(filter.contains("rolegate=trace"), "{filter}");
         assert!(filter.contains("info"), "{filter}");
-        assert!(!filter.split(',').any(|directive| directive == "trace"), "{filter}");
+        assert!(
+            !filter.split(',').any(|directive| directive == "trace"),
+            "{filter}"
+        );
     }
 
     #[test]
@@ -137,9 +158,16 @@ mod tests {
 
     #[test]
     fn invalid_directives_are_rejected() {
-        for text in ["a=b=c", "info,h2=loud", "[", "warn,auth_service=9x", "warning", "info,h2"]
-            .into_iter()
-            .chain(["=trace", "h2=", "*=debug", "a[=debug", "a[x]=debug"])
+        for text in [
+            "a=b=c",
+            "info,h2=loud",
+            "[",
+            "warn,auth_service=9x",
+            "warning",
+            "info,h2",
+        ]
+        .into_iter()
+        .chain(["=trace", "h2=", "*=debug", "a[=debug", "a[x]=debug"])
         {
             assert!(text.parse::<LogFilter>().is_err(), "{text}");
         }

@@ -15,8 +15,9 @@ use prometheus::{
 use std::collections::BTreeMap;
 
 /// Upper bounds of latencies in seconds: from a role decision to the timeout of a call.
-pub const LATENCY_BUCKETS: &[f64] =
-    &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+pub const LATENCY_BUCKETS: &[f64] = &[
+    0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+];
 
 /// Upper bounds of batch sizes.
 pub const SIZE_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
@@ -86,10 +87,12 @@ pub fn text() -> String {
     for collect in COLLECTORS.lock().values() {
         collect();
     }
-    TextEncoder::new().encode_to_string(&prometheus::gather()).unwrap_or_else(|error| {
-        tracing::error!(%error, "cannot encode metrics");
-        String::new()
-    })
+    TextEncoder::new()
+        .encode_to_string(&prometheus::gather())
+        .unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot encode metrics");
+            String::new()
+        })
 }
 
 /// Registers the metrics of the process and `rolegate_build_info`, once in a process. An info metric is 1
@@ -124,14 +127,23 @@ mod tests {
             "{text}"
         );
         let value = |name: &str| {
-            let value = text.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+            let value = text
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .expect(name);
             value.trim().parse::<i64>().expect("a number")
         };
-        assert!(value("process_start_time_seconds") > 1_700_000_000, "{text}");
+        assert!(
+            value("process_start_time_seconds") > 1_700_000_000,
+            "{text}"
+        );
         assert!(value("process_resident_memory_bytes") > 100_000, "{text}");
         assert!(value("process_virtual_memory_bytes") >= value("process_resident_memory_bytes"));
         assert!(value("process_cpu_seconds_total") >= 0, "{text}");
-        assert!((3..value("process_max_fds")).contains(&value("process_open_fds")), "{text}");
+        assert!(
+            (3..value("process_max_fds")).contains(&value("process_open_fds")),
+            "{text}"
+        );
         assert!(value("process_threads") > 1, "{text}");
     }
 }

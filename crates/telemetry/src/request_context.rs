@@ -47,7 +47,14 @@ impl RequestContext {
         work: F,
     ) -> F::Output {
         match client_address.and_then(|_| Self::with_current(Clone::clone)) {
-            Some(current) => Self { client_address, ..current }.scope(work).await,
+            Some(current) => {
+                Self {
+                    client_address,
+                    ..current
+                }
+                .scope(work)
+                .await
+            }
             None => work.await,
         }
     }
@@ -94,7 +101,10 @@ mod tests {
     async fn propagated_work_has_the_context_of_its_request() {
         assert_eq!(id(), None);
         let request_id = HeaderValue::from_static("r1");
-        let context = RequestContext { request_id, client_address: None };
+        let context = RequestContext {
+            request_id,
+            client_address: None,
+        };
         let served = context.scope(async {
             tokio::task::yield_now().await;
             let spawned = tokio::spawn(async { id() }).await.expect("no panic");
@@ -109,18 +119,27 @@ mod tests {
     #[tokio::test]
     async fn completed_work_outlives_its_caller_and_has_its_context() {
         let request_id = HeaderValue::from_static("r1");
-        let context = RequestContext { request_id, client_address: None };
+        let context = RequestContext {
+            request_id,
+            client_address: None,
+        };
         let (resume, resumed) = oneshot::channel::<()>();
         let (sender, received) = oneshot::channel();
         let work = async {
             let _ = resumed.await;
             let _ = sender.send(id());
         };
-        let caller = context.clone().scope(RequestContext::run_to_completion(work));
-        timeout(Duration::ZERO, caller).await.expect_err("the caller is dropped");
+        let caller = context
+            .clone()
+            .scope(RequestContext::run_to_completion(work));
+        timeout(Duration::ZERO, caller)
+            .await
+            .expect_err("the caller is dropped");
         resume.send(()).expect("the work continues");
         assert_eq!(received.await.expect("it completes"), Some("r1".to_owned()));
-        let outcome = context.scope(RequestContext::run_to_completion(async { id() })).await;
+        let outcome = context
+            .scope(RequestContext::run_to_completion(async { id() }))
+            .await;
         assert_eq!(outcome, Some("r1".to_owned()));
     }
 }

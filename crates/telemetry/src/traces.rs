@@ -52,7 +52,9 @@ impl FromStr for Endpoint {
             return Ok(Self(None));
         }
         let url: Uri = text.parse().map_err(|_| EXPECTED)?;
-        let has_user = url.authority().is_some_and(|authority| authority.as_str().contains('@'));
+        let has_user = url
+            .authority()
+            .is_some_and(|authority| authority.as_str().contains('@'));
         let has_path = url.path_and_query().is_some_and(|path| path != "/");
         let has_host = url.host().is_some_and(|host| !host.is_empty());
         match url.scheme_str() {
@@ -98,19 +100,27 @@ pub fn rename(span: &Span, name: String) {
 
 /// Records phases that ended just now, one after the other, as children of the current span: work that
 /// another thread did and measured. Without a traced request it does nothing.
-#[expect(clippy::disallowed_methods, reason = "spans have the time of the machine, as others do")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "spans have the time of the machine, as others do"
+)]
 pub fn record_phases<const N: usize>(phases: [(&'static str, Duration); N]) {
     let span = Span::current();
     if span.is_none() {
         return;
     }
     let (tracer, parent) = (global::tracer(TRACER), span.context());
-    let mut time =
-        SystemTime::now() - phases.iter().map(|(_, duration)| *duration).sum::<Duration>();
+    let mut time = SystemTime::now()
+        - phases
+            .iter()
+            .map(|(_, duration)| *duration)
+            .sum::<Duration>();
     for (name, duration) in phases {
         let phase = SpanBuilder::from_name(name).with_start_time(time);
         time += duration;
-        phase.start_with_context(&tracer, &parent).end_with_timestamp(time);
+        phase
+            .start_with_context(&tracer, &parent)
+            .end_with_timestamp(time);
     }
 }
 
@@ -126,7 +136,10 @@ fn resource(program: &'static str, version: &'static str) -> Resource {
     let resource = Resource::builder_empty()
         .with_service_name(name)
         .with_attribute(KeyValue::new("service.version", version))
-        .with_attribute(KeyValue::new("service.instance.id", Uuid::new_v4().to_string()))
+        .with_attribute(KeyValue::new(
+            "service.instance.id",
+            Uuid::new_v4().to_string(),
+        ))
         .with_detector(Box::new(TelemetryResourceDetector))
         .with_detector(Box::new(EnvResourceDetector::new()));
     match env::var("OTEL_SERVICE_NAME") {
@@ -167,7 +180,10 @@ pub fn set_remote_parent(span: &Span, headers: &HeaderMap) {
 /// Two `traceparent` are invalid (section 3.2), and so is their list.
 fn trace_headers(headers: &HeaderMap) -> HashMap<String, String> {
     let list = |name: &str| {
-        let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+        let values = headers
+            .get_all(name)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
         (name.to_owned(), values.collect::<Vec<_>>().join(","))
     };
     ["traceparent", "tracestate"].map(list).into()
@@ -190,14 +206,23 @@ mod tests {
         let context = TraceContextPropagator::new().extract(&trace_headers(&map));
         let span = context.span();
         let found = span.span_context();
-        found.is_valid().then(|| (found.trace_id().to_string(), found.trace_state().header()))
+        found
+            .is_valid()
+            .then(|| (found.trace_id().to_string(), found.trace_state().header()))
     }
 
     #[test]
     fn only_a_single_valid_traceparent_is_accepted() {
         let id = "4bf92f3577b34da6a3ce929d0e0e4736".to_owned();
-        assert_eq!(trace(&[("traceparent", GOOD)]), Some((id.clone(), String::new())));
-        let two = [("traceparent", GOOD), ("tracestate", "a=1"), ("tracestate", "b=2")];
+        assert_eq!(
+            trace(&[("traceparent", GOOD)]),
+            Some((id.clone(), String::new()))
+        );
+        let two = [
+            ("traceparent", GOOD),
+            ("tracestate", "a=1"),
+            ("tracestate", "b=2"),
+        ];
         assert_eq!(trace(&two), Some((id, "a=1,b=2".to_owned())));
         assert_eq!(trace(&[("traceparent", GOOD), ("traceparent", GOOD)]), None);
         for bad in [
@@ -216,12 +241,24 @@ mod tests {
     fn an_endpoint_is_an_http_url_or_empty() {
         let url = |text: &str| text.parse::<Endpoint>().map(|endpoint| endpoint.0);
         assert_eq!(url(""), Ok(None));
-        for good in ["http://127.0.0.1:4317", "http://collector:4317/", "http://collector"] {
+        for good in [
+            "http://127.0.0.1:4317",
+            "http://collector:4317/",
+            "http://collector",
+        ] {
             assert_eq!(url(good), Ok(Some(good.to_owned())));
         }
-        for bad in ["collector", "collector:4317", "grpc://a:1", "http://a:1/v1/traces", "http://"]
-        {
-            assert!(url(bad).is_err_and(|error| error.contains("must be the URL")), "{bad}");
+        for bad in [
+            "collector",
+            "collector:4317",
+            "grpc://a:1",
+            "http://a:1/v1/traces",
+            "http://",
+        ] {
+            assert!(
+                url(bad).is_err_and(|error| error.contains("must be the URL")),
+                "{bad}"
+            );
         }
         assert!(url("http://me:hunter2@a:1").is_err_and(|error| !error.contains("hunter2")));
         assert!(url("https://a:4317").is_err_and(|error| error.contains("https")));

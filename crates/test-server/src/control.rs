@@ -26,7 +26,10 @@ pub(crate) type Failures = Arc<Mutex<Option<Control>>>;
 
 /// Puts the failures before every call but those of health: clients must notice at once when one ends.
 pub(crate) fn fail(failures: &Failures, calls: Routes) -> Routes {
-    calls.into_axum_router().layer(from_fn_with_state(failures.clone(), fail_call)).into()
+    calls
+        .into_axum_router()
+        .layer(from_fn_with_state(failures.clone(), fail_call))
+        .into()
 }
 
 async fn fail_call(State(failures): State<Failures>, call: Request, next: Next) -> Response {
@@ -71,12 +74,16 @@ pub(crate) async fn admin(
     auth: &AuthClient,
     password: &SecretString,
 ) -> Result<ActingClient, CallError> {
-    let (token, _) = auth.login("admin", password, None, CallContext::default()).await?;
+    let (token, _) = auth
+        .login("admin", password, None, CallContext::default())
+        .await?;
     Ok(auth.clone().acting_for(token, CallContext::default()))
 }
 
 pub(crate) fn router(controlled: Controlled) -> Router {
-    Router::new().route("/", post(answer)).with_state(Arc::new(controlled))
+    Router::new()
+        .route("/", post(answer))
+        .with_state(Arc::new(controlled))
 }
 
 /// Refuses what a page in a browser could send: requests with an `Origin`, or for another host.
@@ -85,7 +92,9 @@ async fn answer(
     headers: HeaderMap,
     body: Bytes,
 ) -> (StatusCode, Json<Value>) {
-    let is_own = headers.get(header::HOST).is_some_and(|host| *host == controlled.host);
+    let is_own = headers
+        .get(header::HOST)
+        .is_some_and(|host| *host == controlled.host);
     let outcome = if headers.contains_key(header::ORIGIN) || !is_own {
         Err("only for programs on this machine".into())
     } else {
@@ -93,6 +102,9 @@ async fn answer(
     };
     match outcome {
         Ok(()) => (StatusCode::OK, Json(json!({}))),
-        Err(error) => (StatusCode::BAD_REQUEST, Json(json!({ "detail": error.to_string() }))),
+        Err(error) => (
+            StatusCode::BAD_REQUEST,
+            Json(json!({ "detail": error.to_string() })),
+        ),
     }
 }

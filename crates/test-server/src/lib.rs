@@ -49,7 +49,10 @@ pub fn run() -> ExitCode {
 async fn serve(settings: Settings, parent: Option<Pid>) -> Result<(), Failure> {
     let (terminated, mut ticks) = (termination_signal(), interval(Duration::from_millis(100)));
     if let Some(rust_log) = settings.log.clone() {
-        let telemetry = TelemetrySettings { rust_log, ..TelemetrySettings::default() };
+        let telemetry = TelemetrySettings {
+            rust_log,
+            ..TelemetrySettings::default()
+        };
         Telemetry::start("test-server", env!("CARGO_PKG_VERSION"), &telemetry)?;
     }
     let (new_users, flags) = (settings.users()?, settings.service);
@@ -61,25 +64,40 @@ async fn serve(settings: Settings, parent: Option<Pid>) -> Result<(), Failure> {
     service.server.routes = fail(&failures, service.server.routes);
 
     let (shutdown, free) = (Shutdown::new(), SocketAddr::from(([127, 0, 0, 1], 0)));
-    let grpc = rolegate_grpc_server::bind("AUTH_LISTEN_ADDR", free).await?.with_tls(flags.tls()?);
+    let grpc = rolegate_grpc_server::bind("AUTH_LISTEN_ADDR", free)
+        .await?
+        .with_tls(flags.tls()?);
     let listener = http_server::bind("CONTROL", free).await?;
     let public = settings.public;
     let gateway = Gateway::bind(&public, &flags.sign_in, public.forward_auth_tls()?).await?;
     let (auth, streams) = in_memory::auth();
     let admin_password = flags.default_admin_password.unwrap_or_default();
     let notice = gateway.announce(Notice::new("Rolegate for tests"));
-    let notice = notice.listener("grpc", grpc.url(), "").listener("control", listener.url(), "");
+    let notice = notice
+        .listener("grpc", grpc.url(), "")
+        .listener("control", listener.url(), "");
     let (client, host) = (auth.clone(), listener.address().to_string());
     let ready = async {
         let (admin, mut users) = (admin(&client, &admin_password).await?, HashMap::new());
-        for NewUser { username, password, role } in new_users {
+        for NewUser {
+            username,
+            password,
+            role,
+        } in new_users
+        {
             let role = role.as_deref().unwrap_or("user").parse().ok();
             let created = admin.create_user(&username, Some(&password), role).await;
             let invalid = |error| SettingError::new("--user", format!("{username:?}: {error}"));
             users.insert(username.clone(), created.map_err(invalid)?.0.id);
         }
         notice.print(LogFormat::Json);
-        let controlled = Controlled { auth: client, admin_password, failures, users, host };
+        let controlled = Controlled {
+            auth: client,
+            admin_password,
+            failures,
+            users,
+            host,
+        };
         http_server::serve(listener, router(controlled), shutdown.clone()).await;
         Ok(())
     };

@@ -46,24 +46,45 @@ fn user(text: &str) -> Result<NewUser, &'static str> {
     )?;
     let with_role = |(password, role): (_, &str)| (password, Some(role.to_owned()));
     let (password, role) = rest.rsplit_once(':').map_or((rest, None), with_role);
-    Ok(NewUser { username: username.to_owned(), password: password.into(), role })
+    Ok(NewUser {
+        username: username.to_owned(),
+        password: password.into(),
+        role,
+    })
 }
 
 impl Settings {
     /// The flags of this process. Prints the help or the version, and ends the process, if they ask for it.
     pub(crate) fn from_flags() -> Result<Self, Failure> {
         let mut command = Self::command().mut_args(|flag| flag.env(None));
-        for address in ["bearer_listen_addr", "basic_listen_addr", "forward_auth_listen_addr"] {
+        for address in [
+            "bearer_listen_addr",
+            "basic_listen_addr",
+            "forward_auth_listen_addr",
+        ] {
             command = command.mut_arg(address, |flag| flag.default_value("127.0.0.1:0"));
         }
-        let parsed = command.try_get_matches().and_then(|flags| Self::from_arg_matches(&flags));
-        let line =
-            |error: clap::Error| if error.use_stderr() { one_line(&error) } else { error.exit() };
+        let parsed = command
+            .try_get_matches()
+            .and_then(|flags| Self::from_arg_matches(&flags));
+        let line = |error: clap::Error| {
+            if error.use_stderr() {
+                one_line(&error)
+            } else {
+                error.exit()
+            }
+        };
         let mut settings = parsed.map_err(line)?;
         let service = &mut settings.service;
-        service.default_admin_password.get_or_insert("admin-password".into());
-        service.signing_secret.get_or_insert(secret_generation::signing_secret()?);
-        service.second_factor_key.get_or_insert(secret_generation::signing_secret()?);
+        service
+            .default_admin_password
+            .get_or_insert("admin-password".into());
+        service
+            .signing_secret
+            .get_or_insert(secret_generation::signing_secret()?);
+        service
+            .second_factor_key
+            .get_or_insert(secret_generation::signing_secret()?);
         // The lowest of bcrypt: about a millisecond.
         service.bcrypt_cost = 4;
         Ok(settings)
@@ -72,7 +93,9 @@ impl Settings {
     /// The users of the flags and of the file.
     pub(crate) fn users(&self) -> Result<Vec<NewUser>, SettingError> {
         let mut users = self.flags.clone();
-        let Some(path) = &self.file else { return Ok(users) };
+        let Some(path) = &self.file else {
+            return Ok(users);
+        };
         let name = path.display();
         let invalid =
             |error: &dyn Display| SettingError::new("--users", format!("{name}: {error}"));

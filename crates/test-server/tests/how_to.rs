@@ -10,11 +10,18 @@ async fn token_expires() {
     let program = &mut TestServer::program();
     let server = TestServer::start(program.args(["--user", "ada:open sesame:author"]));
     let auth = AuthClient::connect_lazy(&server.addresses["grpc"]).expect("a URL");
-    let login = auth.login("ada", &"open sesame".into(), None, CallContext::default()).await;
+    let login = auth
+        .login("ada", &"open sesame".into(), None, CallContext::default())
+        .await;
     let (token, _) = login.expect("a login");
     let author = Requirement::Roles(&[Role::AUTHOR]);
     let decide = || auth.authorize(&token, author, CallContext::default());
     assert!(decide().await.is_ok());
-    server.control(&Control::Clock { advance_seconds: 1801 });
-    assert_eq!(decide().await.expect_err("expired").reason(), Some(Reason::TokenInvalid));
+    server.control(&Control::Clock {
+        advance_seconds: 1801,
+    });
+    assert_eq!(
+        decide().await.expect_err("expired").reason(),
+        Some(Reason::TokenInvalid)
+    );
 }

@@ -19,8 +19,9 @@ use serde_json::json;
 
 fn gateway() -> (Router, Calls) {
     let (auth, calls) = fake_auth();
-    let settings =
-        Settings::from_args(&["--trusted-proxies", "10.0.0.0/8"]).expect("networks").public;
+    let settings = Settings::from_args(&["--trusted-proxies", "10.0.0.0/8"])
+        .expect("networks")
+        .public;
     (
         router(
             GatewayState::new(auth, None),
@@ -55,60 +56,204 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
     for (method, path, body, statuses) in [
         ("GET", "/", "", [200, 200, 200, 200, 200, 200]),
         ("GET", "/public", "", [200, 200, 200, 200, 200, 200]),
-        ("POST", "/register", credentials, [200, 200, 200, 200, 200, 200]),
-        ("POST", "/login", credentials, [200, 200, 200, 200, 200, 200]),
+        (
+            "POST",
+            "/register",
+            credentials,
+            [200, 200, 200, 200, 200, 200],
+        ),
+        (
+            "POST",
+            "/login",
+            credentials,
+            [200, 200, 200, 200, 200, 200],
+        ),
         ("GET", "/profile", "", [401, 401, 401, 200, 200, 200]),
         ("GET", "/author", "", [401, 401, 401, 403, 200, 200]),
         ("GET", "/admin", "", [401, 401, 401, 403, 403, 200]),
         ("GET", "/users", "", [401, 401, 401, 403, 403, 200]),
         ("GET", "/protected", "", [401, 401, 401, 200, 200, 200]),
-        ("PUT", "/profile/password", own_password, [401, 401, 401, 200, 200, 200]),
+        (
+            "PUT",
+            "/profile/password",
+            own_password,
+            [401, 401, 401, 200, 200, 200],
+        ),
         ("GET", "/users/1", "", [401, 401, 401, 403, 403, 200]),
         ("DELETE", "/users/1", "", [401, 401, 401, 403, 403, 200]),
-        ("POST", "/users", credentials, [401, 401, 401, 403, 403, 201]),
-        ("PATCH", "/users/1", r#"{"disabled": true}"#, [401, 401, 401, 403, 403, 200]),
+        (
+            "POST",
+            "/users",
+            credentials,
+            [401, 401, 401, 403, 403, 201],
+        ),
+        (
+            "PATCH",
+            "/users/1",
+            r#"{"disabled": true}"#,
+            [401, 401, 401, 403, 403, 200],
+        ),
         ("PUT", "/users/1/role", role, [401, 401, 401, 403, 403, 200]),
-        ("PUT", "/users/1/password", password, [401, 401, 401, 403, 403, 200]),
-        ("POST", "/users", r#"{"username": "somebody"}"#, [401, 401, 401, 403, 403, 201]),
-        ("POST", "/users/1/password-link", "", [401, 401, 401, 403, 403, 201]),
+        (
+            "PUT",
+            "/users/1/password",
+            password,
+            [401, 401, 401, 403, 403, 200],
+        ),
+        (
+            "POST",
+            "/users",
+            r#"{"username": "somebody"}"#,
+            [401, 401, 401, 403, 403, 201],
+        ),
+        (
+            "POST",
+            "/users/1/password-link",
+            "",
+            [401, 401, 401, 403, 403, 201],
+        ),
         ("PUT", "/password", link, [200, 200, 200, 200, 200, 200]),
-        ("POST", "/profile/second-factor", current, [401, 401, 401, 201, 400, 201]),
-        ("PUT", "/profile/second-factor", otp, [401, 401, 401, 200, 400, 400]),
-        ("DELETE", "/profile/second-factor", otp, [401, 401, 401, 400, 200, 400]),
-        ("GET", "/profile/second-factor", "", [401, 401, 401, 200, 200, 200]),
-        ("DELETE", "/users/2/second-factor", "", [401, 401, 401, 403, 403, 200]),
+        (
+            "POST",
+            "/profile/second-factor",
+            current,
+            [401, 401, 401, 201, 400, 201],
+        ),
+        (
+            "PUT",
+            "/profile/second-factor",
+            otp,
+            [401, 401, 401, 200, 400, 400],
+        ),
+        (
+            "DELETE",
+            "/profile/second-factor",
+            otp,
+            [401, 401, 401, 400, 200, 400],
+        ),
+        (
+            "GET",
+            "/profile/second-factor",
+            "",
+            [401, 401, 401, 200, 200, 200],
+        ),
+        (
+            "DELETE",
+            "/users/2/second-factor",
+            "",
+            [401, 401, 401, 403, 403, 200],
+        ),
         ("POST", "/logout", "", [401, 401, 401, 200, 200, 200]),
-        ("DELETE", "/users/1/tokens", "", [401, 401, 401, 403, 403, 200]),
-        ("POST", "/profile/keys", r#"{"name": "a"}"#, [401, 401, 401, 201, 201, 201]),
+        (
+            "DELETE",
+            "/users/1/tokens",
+            "",
+            [401, 401, 401, 403, 403, 200],
+        ),
+        (
+            "POST",
+            "/profile/keys",
+            r#"{"name": "a"}"#,
+            [401, 401, 401, 201, 201, 201],
+        ),
         ("GET", "/profile/keys", "", [401, 401, 401, 200, 200, 200]),
         ("GET", "/profile/keys/1", "", [401, 401, 401, 200, 404, 404]),
-        ("DELETE", "/profile/keys/1", "", [401, 401, 401, 200, 404, 404]),
-        ("DELETE", "/profile/keys", "", [401, 401, 401, 200, 200, 200]),
+        (
+            "DELETE",
+            "/profile/keys/1",
+            "",
+            [401, 401, 401, 200, 404, 404],
+        ),
+        (
+            "DELETE",
+            "/profile/keys",
+            "",
+            [401, 401, 401, 200, 200, 200],
+        ),
         ("GET", "/users/1/keys", "", [401, 401, 401, 403, 403, 200]),
         ("POST", "/users/1/keys", key, [401, 401, 401, 403, 403, 201]),
         ("GET", "/users/1/keys/1", "", [401, 401, 401, 403, 403, 200]),
-        ("DELETE", "/users/1/keys/1", "", [401, 401, 401, 403, 403, 200]),
-        ("DELETE", "/users/1/keys", "", [401, 401, 401, 403, 403, 200]),
-        ("POST", "/sessions", credentials, [201, 201, 201, 201, 201, 201]),
-        ("GET", "/profile/sessions", "", [401, 401, 401, 200, 200, 200]),
-        ("DELETE", "/profile/sessions", "", [401, 401, 401, 200, 200, 200]),
-        ("DELETE", "/profile/sessions/1", "", [401, 401, 401, 200, 404, 404]),
-        ("GET", "/users/1/sessions", "", [401, 401, 401, 403, 403, 200]),
-        ("DELETE", "/users/1/sessions", "", [401, 401, 401, 403, 403, 200]),
-        ("DELETE", "/users/1/sessions/1", "", [401, 401, 401, 403, 403, 200]),
+        (
+            "DELETE",
+            "/users/1/keys/1",
+            "",
+            [401, 401, 401, 403, 403, 200],
+        ),
+        (
+            "DELETE",
+            "/users/1/keys",
+            "",
+            [401, 401, 401, 403, 403, 200],
+        ),
+        (
+            "POST",
+            "/sessions",
+            credentials,
+            [201, 201, 201, 201, 201, 201],
+        ),
+        (
+            "GET",
+            "/profile/sessions",
+            "",
+            [401, 401, 401, 200, 200, 200],
+        ),
+        (
+            "DELETE",
+            "/profile/sessions",
+            "",
+            [401, 401, 401, 200, 200, 200],
+        ),
+        (
+            "DELETE",
+            "/profile/sessions/1",
+            "",
+            [401, 401, 401, 200, 404, 404],
+        ),
+        (
+            "GET",
+            "/users/1/sessions",
+            "",
+            [401, 401, 401, 403, 403, 200],
+        ),
+        (
+            "DELETE",
+            "/users/1/sessions",
+            "",
+            [401, 401, 401, 403, 403, 200],
+        ),
+        (
+            "DELETE",
+            "/users/1/sessions/1",
+            "",
+            [401, 401, 401, 403, 403, 200],
+        ),
         ("GET", "/me", "", [401, 401, 401, 200, 200, 200]),
         ("GET", "/roles", "", [401, 401, 401, 403, 403, 200]),
         ("GET", "/audit", "", [401, 401, 401, 403, 403, 200]),
         ("GET", "/profile/audit", "", [401, 401, 401, 200, 200, 200]),
-        ("GET", "/profile/audit?user_id=1", "", [401, 401, 401, 400, 400, 400]),
+        (
+            "GET",
+            "/profile/audit?user_id=1",
+            "",
+            [401, 401, 401, 400, 400, 400],
+        ),
     ] {
-        for (token, status) in
-            ["", "bad", "deleted", "user", "author", "admin"].iter().zip(statuses)
+        for (token, status) in ["", "bad", "deleted", "user", "author", "admin"]
+            .iter()
+            .zip(statuses)
         {
             let request = json(method, path, body);
-            let request = if token.is_empty() { request } else { with_token(request, token) };
+            let request = if token.is_empty() {
+                request
+            } else {
+                with_token(request, token)
+            };
             let response = send_one(request).await;
-            assert_eq!(response.status.as_u16(), status, "{method} {path} {token}: {response:?}");
+            assert_eq!(
+                response.status.as_u16(),
+                status,
+                "{method} {path} {token}: {response:?}"
+            );
         }
     }
 }
@@ -117,8 +262,14 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
 async fn success_bodies_are_those_of_the_contract() {
     let credentials = r#"{"username": "somebody", "password": "right"}"#;
     for (request, body) in [
-        (bare("GET", "/"), json!({"message": "Role-Based Authorization API"})),
-        (bare("GET", "/public"), json!({"message": "This is a public endpoint."})),
+        (
+            bare("GET", "/"),
+            json!({"message": "Role-Based Authorization API"}),
+        ),
+        (
+            bare("GET", "/public"),
+            json!({"message": "This is a public endpoint."}),
+        ),
         (
             json("POST", "/register", credentials),
             json!({"message": "User registered successfully."}),
@@ -131,13 +282,22 @@ async fn success_bodies_are_those_of_the_contract() {
             authorized("GET", "/profile", "Bearer author"),
             json!({"message": "Welcome author!", "role": "author"}),
         ),
-        (authorized("GET", "/author", "bearer author"), json!({"message": "Welcome Author!"})),
-        (authorized("GET", "/admin", "BEARER admin"), json!({"message": "Welcome Admin!"})),
+        (
+            authorized("GET", "/author", "bearer author"),
+            json!({"message": "Welcome Author!"}),
+        ),
+        (
+            authorized("GET", "/admin", "BEARER admin"),
+            json!({"message": "Welcome Admin!"}),
+        ),
         (
             with_token(json("PUT", "/users/1/role", r#"{"role":"admin"}"#), "admin"),
             json!({"message": "User role updated successfully."}),
         ),
-        (authorized("GET", "/protected", "Bearer user"), json!({"message": "Welcome user!"})),
+        (
+            authorized("GET", "/protected", "Bearer user"),
+            json!({"message": "Welcome user!"}),
+        ),
         (
             authorized("GET", "/users/2", "Bearer admin"),
             json!({"id": 2, "username": "author", "role": "author", "disabled": false}),
@@ -155,7 +315,10 @@ async fn success_bodies_are_those_of_the_contract() {
             json!({"message": "User deleted successfully."}),
         ),
         (
-            with_token(json("PUT", "/users/2/password", r#"{"password":"new"}"#), "admin"),
+            with_token(
+                json("PUT", "/users/2/password", r#"{"password":"new"}"#),
+                "admin",
+            ),
             json!({"message": "Password updated successfully."}),
         ),
         (
@@ -176,8 +339,17 @@ async fn success_bodies_are_those_of_the_contract() {
 
 #[tokio::test]
 async fn unknown_paths_and_methods_get_error_bodies() {
-    for path in ["/nowhere", "/login/", "//", "/users/", "/users/1/", "/users/1/name"] {
-        send_one(bare("GET", path)).await.assert_error(404, "Not Found");
+    for path in [
+        "/nowhere",
+        "/login/",
+        "//",
+        "/users/",
+        "/users/1/",
+        "/users/1/name",
+    ] {
+        send_one(bare("GET", path))
+            .await
+            .assert_error(404, "Not Found");
     }
     for (method, path, allow) in [
         ("POST", "/", "GET,HEAD"),
@@ -195,7 +367,11 @@ async fn unknown_paths_and_methods_get_error_bodies() {
         ("GET", "/password", "PUT"),
         ("GET", "/users/1/password-link", "POST"),
         ("GET", "/users/1/second-factor", "DELETE"),
-        ("PATCH", "/profile/second-factor", "POST,PUT,DELETE,GET,HEAD"),
+        (
+            "PATCH",
+            "/profile/second-factor",
+            "POST,PUT,DELETE,GET,HEAD",
+        ),
         ("POST", "/profile/sessions", "GET,HEAD,DELETE"),
         ("GET", "/profile/sessions/1", "DELETE"),
         ("PATCH", "/users/1/keys", "POST,GET,HEAD,DELETE"),
@@ -209,17 +385,28 @@ async fn unknown_paths_and_methods_get_error_bodies() {
 
 #[tokio::test]
 async fn head_is_get_without_the_body() {
-    for (path, token, status) in
-        [("/public", "bad", 200), ("/profile", "user", 200), ("/admin", "user", 403)]
-    {
+    for (path, token, status) in [
+        ("/public", "bad", 200),
+        ("/profile", "user", 200),
+        ("/admin", "user", 403),
+    ] {
         let response = send_one(authorized("HEAD", path, &format!("Bearer {token}"))).await;
-        assert_eq!((response.status.as_u16(), response.body), (status, json!(null)), "{path}");
+        assert_eq!(
+            (response.status.as_u16(), response.body),
+            (status, json!(null)),
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
 async fn responses_are_not_cached_or_sniffed() {
-    let login = send_one(json("POST", "/login", r#"{"username": "a", "password": "right"}"#)).await;
+    let login = send_one(json(
+        "POST",
+        "/login",
+        r#"{"username": "a", "password": "right"}"#,
+    ))
+    .await;
     let profile = send_one(authorized("GET", "/profile", "Bearer user")).await;
     let user = send_one(authorized("GET", "/users/1", "Bearer admin")).await;
     for response in [&login, &profile, &user] {
@@ -227,7 +414,17 @@ async fn responses_are_not_cached_or_sniffed() {
     }
     let missing = send_one(bare("GET", "/nowhere")).await;
     let wrong_method = send_one(bare("PUT", "/login")).await;
-    for response in [login, profile, missing, wrong_method, send_one(bare("GET", "/")).await] {
-        assert_eq!(response.header("x-content-type-options"), "nosniff", "{response:?}");
+    for response in [
+        login,
+        profile,
+        missing,
+        wrong_method,
+        send_one(bare("GET", "/")).await,
+    ] {
+        assert_eq!(
+            response.header("x-content-type-options"),
+            "nosniff",
+            "{response:?}"
+        );
     }
 }

@@ -54,7 +54,10 @@ impl Picture {
                 }
             }
         }
-        Some(Self { size: code.size() + 2 * QUIET, path })
+        Some(Self {
+            size: code.size() + 2 * QUIET,
+            path,
+        })
     }
 }
 
@@ -69,8 +72,10 @@ mod tests {
         let mut rows = vec![vec![false; side]; side];
         for run in picture.path.split_terminator('z') {
             let (place, shape) = run.split_once('h').expect("a width");
-            let (x, y) =
-                place.strip_prefix('M').and_then(|it| it.split_once(' ')).expect("a place");
+            let (x, y) = place
+                .strip_prefix('M')
+                .and_then(|it| it.split_once(' '))
+                .expect("a place");
             let (width, rest) = shape.split_once('v').expect("a height");
             assert_eq!(rest, format!("1h-{width}"));
             let [x, y, width] = [x, y, width].map(|it| it.parse::<usize>().expect("a number"));
@@ -81,7 +86,10 @@ mod tests {
 
     #[test]
     fn picture_is_the_code_with_a_quiet_zone() {
-        for text in ["", "otpauth://totp/Rolegate:ada?secret=GEZDGNBVGY3TQOJQ&issuer=Rolegate"] {
+        for text in [
+            "",
+            "otpauth://totp/Rolegate:ada?secret=GEZDGNBVGY3TQOJQ&issuer=Rolegate",
+        ] {
             let picture = Picture::of(text).expect("short enough");
             let code = QrCode::encode_text(text, QrCodeEcc::Low).expect("short enough");
             let rows = modules(&picture);
@@ -91,7 +99,10 @@ mod tests {
                 }
             }
             // The pattern by which readers find a corner.
-            let corner = rows[4..11].iter().map(|row| &row[4..11]).collect::<Vec<_>>();
+            let corner = rows[4..11]
+                .iter()
+                .map(|row| &row[4..11])
+                .collect::<Vec<_>>();
             for (row, expected) in corner.iter().zip(["#######", "#     #", "# ### #"]) {
                 let row: String = row.iter().map(|it| if *it { '#' } else { ' ' }).collect();
                 assert_eq!(row, expected);
@@ -105,7 +116,11 @@ mod tests {
             let text = text.repeat(MAX_TEXT / text.len());
             assert_eq!(text.len(), MAX_TEXT);
             let picture = Picture::of(&text).expect("short enough");
-            assert!(picture.size <= 117 && picture.path.len() < 120_000, "{}", picture.path.len());
+            assert!(
+                picture.size <= 117 && picture.path.len() < 120_000,
+                "{}",
+                picture.path.len()
+            );
         }
         assert!(Picture::of(&"a".repeat(4000)).is_none());
     }

@@ -48,9 +48,15 @@ async fn the_page_and_every_file_are_served_with_a_strict_policy() {
             "require-trusted-types-for 'script'",
             "trusted-types 'none'",
         ] {
-            assert!(policy.split(';').any(|it| it.trim() == part), "{part}: {policy}");
+            assert!(
+                policy.split(';').any(|it| it.trim() == part),
+                "{part}: {policy}"
+            );
         }
-        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        assert!(
+            !policy.contains("unsafe") && !policy.contains("http"),
+            "{policy}"
+        );
         assert_eq!(response.header("x-content-type-options"), "nosniff");
         assert_eq!(response.header("referrer-policy"), "no-referrer");
         assert_eq!(response.header("cross-origin-opener-policy"), "same-origin");
@@ -68,13 +74,25 @@ async fn the_page_and_every_file_are_served_with_a_strict_policy() {
 #[tokio::test]
 async fn a_file_that_the_browser_has_is_not_sent_again() {
     let router = bearer_router(&[]);
-    let tag = get(&router, "/console/main.js").await.header("etag").to_owned();
+    let tag = get(&router, "/console/main.js")
+        .await
+        .header("etag")
+        .to_owned();
     let mut request = bare("GET", "/console/main.js");
-    request.headers_mut().insert("if-none-match", tag.parse().expect("a header"));
+    request
+        .headers_mut()
+        .insert("if-none-match", tag.parse().expect("a header"));
     let response = fetch(&router, request).await;
-    assert_eq!((response.status, response.header("etag")), (304, tag.as_str()));
+    assert_eq!(
+        (response.status, response.header("etag")),
+        (304, tag.as_str())
+    );
     assert_eq!(response.text, "");
-    assert!(response.header("content-security-policy").starts_with("default-src 'none'"));
+    assert!(
+        response
+            .header("content-security-policy")
+            .starts_with("default-src 'none'")
+    );
     assert_ne!(get(&router, "/console/users.js").await.header("etag"), tag);
     for (known, has_it) in [
         (&b"\"a\", \"b\""[..], true),
@@ -93,11 +111,23 @@ async fn a_file_that_the_browser_has_is_not_sent_again() {
 async fn console_is_one_path_and_only_reads() {
     let router = bearer_router(&[]);
     let response = get(&router, "/console").await;
-    assert_eq!((response.status, response.header("location")), (307, "/console/"));
-    for path in ["/console/none.js", "/console/%ff", "/console/..%2fmain.js", "/console/a/b"] {
-        send(&router, bare("GET", path)).await.assert_error(404, "Not Found");
+    assert_eq!(
+        (response.status, response.header("location")),
+        (307, "/console/")
+    );
+    for path in [
+        "/console/none.js",
+        "/console/%ff",
+        "/console/..%2fmain.js",
+        "/console/a/b",
+    ] {
+        send(&router, bare("GET", path))
+            .await
+            .assert_error(404, "Not Found");
     }
-    send(&router, bare("POST", "/console/")).await.assert_error(405, "Method Not Allowed");
+    send(&router, bare("POST", "/console/"))
+        .await
+        .assert_error(405, "Method Not Allowed");
 }
 
 async fn picture(router: &Router, token: &str, text: impl Into<Body>) -> TestResponse {
@@ -110,22 +140,38 @@ async fn picture(router: &Router, token: &str, text: impl Into<Body>) -> TestRes
 async fn a_picture_is_drawn_for_signed_in_people_and_bounded() {
     let router = bearer_router(&[]);
     // An address with the longest username.
-    let text = format!("otpauth://totp/Rolegate:{}?secret={}", "%C3".repeat(255), "A".repeat(32));
-    for text in [text.as_str(), "otpauth://totp/Rolegate:ada?secret=GEZDGNBVGY3TQOJQ"] {
+    let text = format!(
+        "otpauth://totp/Rolegate:{}?secret={}",
+        "%C3".repeat(255),
+        "A".repeat(32)
+    );
+    for text in [
+        text.as_str(),
+        "otpauth://totp/Rolegate:ada?secret=GEZDGNBVGY3TQOJQ",
+    ] {
         let response = picture(&router, "user", text.to_owned()).await;
         assert_eq!(response.status, 200);
         assert_eq!(response.header("cache-control"), "no-store");
-        assert!(response.body["size"].as_u64().is_some_and(|size| size > 30), "{response:?}");
+        assert!(
+            response.body["size"].as_u64().is_some_and(|size| size > 30),
+            "{response:?}"
+        );
         let path = response.body["path"].as_str().expect("a path");
         assert!(path.starts_with("M4 4h7v1h-7z"), "{path}");
     }
-    picture(&router, "user", "a".repeat(1025)).await.assert_error(413, "Request body too large.");
+    picture(&router, "user", "a".repeat(1025))
+        .await
+        .assert_error(413, "Request body too large.");
     let malformed = picture(&router, "user", &b"\xff"[..]).await;
     malformed.assert_error(400, "Request body is not valid UTF-8.");
-    picture(&router, "none", "a").await.assert_error(401, "Invalid or expired token.");
+    picture(&router, "none", "a")
+        .await
+        .assert_error(401, "Invalid or expired token.");
     let anonymous = send(&router, bare("POST", "/console/picture")).await;
     anonymous.assert_error(401, "Not authenticated.");
-    send(&router, bare("GET", "/console/picture")).await.assert_error(405, "Method Not Allowed");
+    send(&router, bare("GET", "/console/picture"))
+        .await
+        .assert_error(405, "Method Not Allowed");
 }
 
 #[tokio::test]
@@ -134,9 +180,13 @@ async fn console_is_on_the_bearer_address_only_and_can_be_off() {
     let nowhere_to_sign_in = bearer_router(&["--sign-in", "off"]);
     for router in [&off, &nowhere_to_sign_in, &basic_router()] {
         for path in ["/console", "/console/", "/console/main.js"] {
-            send(router, bare("GET", path)).await.assert_error(404, "Not Found");
+            send(router, bare("GET", path))
+                .await
+                .assert_error(404, "Not Found");
         }
-        picture(router, "user", "a").await.assert_error(404, "Not Found");
+        picture(router, "user", "a")
+            .await
+            .assert_error(404, "Not Found");
         let docs = get(router, "/docs/").await;
         assert!(!docs.text.contains("/console/"), "{}", docs.text);
     }
@@ -149,7 +199,13 @@ fn every_file_of_the_folder_is_embedded_and_they_are_small() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("console");
     let entries = fs::read_dir(folder).expect("the folder");
     let present: BTreeSet<String> = entries
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"))
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("a name")
+        })
         .collect();
     let embedded: BTreeSet<String> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(present, embedded);
@@ -199,10 +255,16 @@ fn every_import_names_an_embedded_file_and_every_script_is_imported() {
     for (name, text) in FILES.iter().filter(|(name, _)| is_script(name)) {
         for import in text.split("from \"./").skip(1) {
             let (file, _) = import.split_once('"').expect("a closed string");
-            assert!(FILES.iter().any(|(it, _)| *it == file), "{name} imports {file}");
+            assert!(
+                FILES.iter().any(|(it, _)| *it == file),
+                "{name} imports {file}"
+            );
             imported.insert(file);
         }
     }
-    let scripts = FILES.iter().map(|(name, _)| *name).filter(|name| is_script(name));
+    let scripts = FILES
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| is_script(name));
     assert_eq!(imported, scripts.collect());
 }

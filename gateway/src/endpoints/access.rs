@@ -88,7 +88,10 @@ pub(crate) async fn basic_protected(
     Extension(context): Extension<CallContext>,
     BasicCredentials { username, password }: BasicCredentials,
 ) -> Answer<Message> {
-    let verified = state.auth.verify_credentials(&username, &password, &[], context).await;
+    let verified = state
+        .auth
+        .verify_credentials(&username, &password, &[], context)
+        .await;
     let user = state.refusals.answer(context, verified).await?;
     Ok(welcome(&user))
 }

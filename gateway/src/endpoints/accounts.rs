@@ -94,14 +94,21 @@ pub(crate) struct LoginResponse {
 pub(crate) async fn login(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
-    JsonBody(LoginRequest { username, password, otp }): JsonBody<LoginRequest>,
+    JsonBody(LoginRequest {
+        username,
+        password,
+        otp,
+    }): JsonBody<LoginRequest>,
 ) -> Answer<LoginResponse> {
     let otp = otp.flatten();
     let otp = otp.as_ref().map(ExposeSecret::expose_secret);
     let call = state.auth.login(&username, &password, otp, context);
     let (token, _) = state.refusals.login(context, call).await?;
     let access_token = token.expose_secret().to_owned();
-    Ok(Json(LoginResponse { access_token, token_type: "bearer" }))
+    Ok(Json(LoginResponse {
+        access_token,
+        token_type: "bearer",
+    }))
 }
 
 /// Log out
@@ -131,7 +138,10 @@ pub(crate) struct Profile {
 #[utoipa::path(get, path = "/profile", responses((status = 200, body = Profile)))]
 pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
     let role = user.unknown_role.unwrap_or(user.role).to_string();
-    Json(Profile { message: format!("Welcome {}!", user.username), role })
+    Json(Profile {
+        message: format!("Welcome {}!", user.username),
+        role,
+    })
 }
 
 /// Who the caller is.
@@ -160,9 +170,24 @@ pub(crate) struct Credential {
 /// Get the current user and what the credential is
 #[utoipa::path(get, path = "/me", responses((status = 200, body = Me)))]
 pub(crate) async fn me(client: ActingClient) -> Answer<Me> {
-    let Bearer { user, kind, expires_at } = client.current_user().await?;
-    let kind = kind.as_str_name().trim_start_matches("CREDENTIAL_KIND_").to_ascii_lowercase();
-    let credential = Credential { kind, expires_at: expires_at.map(rfc3339) };
+    let Bearer {
+        user,
+        kind,
+        expires_at,
+    } = client.current_user().await?;
+    let kind = kind
+        .as_str_name()
+        .trim_start_matches("CREDENTIAL_KIND_")
+        .to_ascii_lowercase();
+    let credential = Credential {
+        kind,
+        expires_at: expires_at.map(rfc3339),
+    };
     let (id, username, role) = (user.id, user.username, user.role.to_string());
-    Ok(Json(Me { id, username, role, credential }))
+    Ok(Json(Me {
+        id,
+        username,
+        role,
+        credential,
+    }))
 }

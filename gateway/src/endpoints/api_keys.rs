@@ -120,7 +120,11 @@ pub(crate) async fn create_api_key(
     PersonalToken { client, .. }: PersonalToken,
     ItemBody(ids, request): ItemBody<ApiKeyCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let ApiKeyCreationRequest { name, expires_at, role } = request;
+    let ApiKeyCreationRequest {
+        name,
+        expires_at,
+        role,
+    } = request;
     let user_id = ids.get("user_id");
     let field = |detail| ApiError::http(HttpReason::FieldInvalid, detail);
     if user_id.is_some() && role.is_none() {
@@ -134,12 +138,23 @@ pub(crate) async fn create_api_key(
     let expires_at = expires_at.map(time).transpose()?;
     // auth-service rejects an unknown role, because the rules of the name come first.
     let role = role.map(|role| role.parse().ok());
-    let (key, api_key) =
-        client.create_api_key(user_id, ApiKeyInput { name, role, expires_at }).await?;
+    let (key, api_key) = client
+        .create_api_key(
+            user_id,
+            ApiKeyInput {
+                name,
+                role,
+                expires_at,
+            },
+        )
+        .await?;
     let owner = user_id.map_or_else(|| "/profile".to_owned(), |id| format!("/users/{id}"));
     let location = [(LOCATION, format!("{owner}/keys/{}", api_key.id))];
     let key = key.expose_secret().to_owned();
-    let response = NewApiKeyResponse { key, api_key: api_key.into() };
+    let response = NewApiKeyResponse {
+        key,
+        api_key: api_key.into(),
+    };
     Ok((StatusCode::CREATED, location, Json(response)))
 }
 
@@ -147,7 +162,9 @@ pub(crate) async fn create_api_key(
 #[utoipa::path(get, path = "/profile/keys", responses((status = 200, body = ApiKeysResponse)))]
 pub(crate) async fn list_own_keys(client: ActingClient, ids: PathIds) -> Answer<ApiKeysResponse> {
     let keys = client.list_api_keys(ids.get("user_id")).await?;
-    Ok(Json(ApiKeysResponse { keys: keys.into_iter().map(Into::into).collect() }))
+    Ok(Json(ApiKeysResponse {
+        keys: keys.into_iter().map(Into::into).collect(),
+    }))
 }
 
 /// Get an API key of the current user
@@ -163,8 +180,13 @@ pub(crate) async fn get_own_key(
     ids: PathIds,
 ) -> Answer<ApiKeyResponse> {
     let keys = client.list_api_keys(ids.get("user_id")).await?;
-    let key = keys.into_iter().find(|key| Some(key.id) == ids.get("key_id"));
-    Ok(Json(key.ok_or_else(|| CallError::local(Reason::ApiKeyNotFound))?.into()))
+    let key = keys
+        .into_iter()
+        .find(|key| Some(key.id) == ids.get("key_id"));
+    Ok(Json(
+        key.ok_or_else(|| CallError::local(Reason::ApiKeyNotFound))?
+            .into(),
+    ))
 }
 
 /// Delete an API key of the current user
@@ -184,7 +206,9 @@ pub(crate) async fn delete_own_key(
     ids: PathIds,
 ) -> Answer<Message> {
     let key_id = ids.get("key_id").unwrap_or(0);
-    client.delete_api_keys(ids.get("user_id"), Some(key_id)).await?;
+    client
+        .delete_api_keys(ids.get("user_id"), Some(key_id))
+        .await?;
     Ok(message("API key deleted."))
 }
 

@@ -73,7 +73,10 @@ impl TryFrom<AuditPage> for AuditResponse {
 
     fn try_from(AuditPage { entries, next }: AuditPage) -> Result<Self, CallError> {
         let entries = entries.into_iter().map(TryInto::try_into);
-        Ok(Self { entries: entries.collect::<Result<_, _>>()?, next })
+        Ok(Self {
+            entries: entries.collect::<Result<_, _>>()?,
+            next,
+        })
     }
 }
 
@@ -103,7 +106,10 @@ struct Page;
 impl IntoParams for Page {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let after = "Only revisions below this one: the `next` of the page before.";
-        vec![limit_parameter("Maximum number of entries."), positive_parameter("after", after)]
+        vec![
+            limit_parameter("Maximum number of entries."),
+            positive_parameter("after", after),
+        ]
     }
 }
 
@@ -111,7 +117,9 @@ struct Filters;
 
 impl IntoParams for Filters {
     fn into_params(location: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let event = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[a-z_]{1,64}$"));
+        let event = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some("^[a-z_]{1,64}$"));
         let mut parameters = Page::into_params(location);
         parameters.extend([
             positive_parameter("user_id", "Only what happened to this user."),
@@ -127,7 +135,14 @@ fn query(params: &QueryParams, names: &[&str]) -> Result<AuditQuery, ApiError> {
     let (after, limit) = (params.positive("after")?, params.limit()?);
     let (user_id, actor_id) = (params.positive("user_id")?, params.positive("actor_id")?);
     let event = params.event("event")?.unwrap_or_default().to_owned();
-    Ok(AuditQuery { user_id, actor_id, event, after, limit, own: false })
+    Ok(AuditQuery {
+        user_id,
+        actor_id,
+        event,
+        after,
+        limit,
+        own: false,
+    })
 }
 
 /// List what happened
@@ -159,6 +174,9 @@ pub(crate) async fn list_own_audit(
     client: ActingClient,
     params: QueryParams,
 ) -> Answer<AuditResponse> {
-    let query = AuditQuery { own: true, ..query(&params, &["limit", "after"])? };
+    let query = AuditQuery {
+        own: true,
+        ..query(&params, &["limit", "after"])?
+    };
     Ok(Json(client.list_audit(query).await?.try_into()?))
 }

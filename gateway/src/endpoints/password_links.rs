@@ -29,7 +29,10 @@ pub(crate) struct PasswordLinkResponse {
 impl PasswordLinkResponse {
     pub(super) fn new(state: &GatewayState, link: &PasswordLink) -> Self {
         let url = password_link_url(&state.sign_in_url, &link.token);
-        Self { url: url.expose_secret().to_owned(), expires_at: rfc3339(link.expires_at) }
+        Self {
+            url: url.expose_secret().to_owned(),
+            expires_at: rfc3339(link.expires_at),
+        }
     }
 }
 
@@ -55,7 +58,10 @@ pub(crate) async fn create_password_link(
     ids: PathIds,
 ) -> Result<impl IntoResponse, ApiError> {
     let link = client.create_password_link(ids.only()).await?;
-    Ok((StatusCode::CREATED, Json(PasswordLinkResponse::new(&state, &link))))
+    Ok((
+        StatusCode::CREATED,
+        Json(PasswordLinkResponse::new(&state, &link)),
+    ))
 }
 
 /// The token of a link, and the password that its user chose.

@@ -46,7 +46,10 @@ pub(crate) async fn change_password(
     PersonalToken { client, username }: PersonalToken,
     JsonBody(request): JsonBody<PasswordChangeRequest>,
 ) -> Answer<Message> {
-    let PasswordChangeRequest { current_password, new_password } = request;
+    let PasswordChangeRequest {
+        current_password,
+        new_password,
+    } = request;
     let call = client.change_password(&username, &current_password, &new_password);
     state.refusals.answer(client.context(), call.await).await?;
     Ok(message("Password updated successfully."))

@@ -122,13 +122,21 @@ pub(crate) async fn list_posts(
     let bytes = limit.saturating_mul(MAX_POST).min(MAX_PAGE);
     let reservation = memory::reserve(&memory, bytes).await?;
     let PostPage { posts, next } = posts.list(query, context).await?;
-    let page = PostsResponse { posts: posts.into_iter().map(Into::into).collect(), next };
+    let page = PostsResponse {
+        posts: posts.into_iter().map(Into::into).collect(),
+        next,
+    };
     respond(reservation, &page).await
 }
 
 async fn respond(reservation: Reservation, page: &PostsResponse) -> Result<Response, ApiError> {
     let text = page.posts.iter().map(PostResponse::text_size).sum();
-    let size = page.posts.iter().map(PostResponse::json_size).sum::<usize>() + PAGE_NAMES;
+    let size = page
+        .posts
+        .iter()
+        .map(PostResponse::json_size)
+        .sum::<usize>()
+        + PAGE_NAMES;
     memory::json(reservation, page, text, size).await
 }
 
@@ -165,10 +173,17 @@ pub(crate) async fn create_post(
     BearerToken(actor): BearerToken,
     JsonBody(PostRequest { title, content }): JsonBody<PostRequest, MAX_BODY>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let created = state.posts.create(&actor, PostInput { title, content }, context).await;
+    let created = state
+        .posts
+        .create(&actor, PostInput { title, content }, context)
+        .await;
     let post = created.map_err(owner_needed)?;
     let location = [(LOCATION, format!("/posts/{}", post.id))];
-    Ok((StatusCode::CREATED, location, Json(PostResponse::from(post))))
+    Ok((
+        StatusCode::CREATED,
+        location,
+        Json(PostResponse::from(post)),
+    ))
 }
 
 /// Update a post
@@ -211,7 +226,11 @@ pub(crate) async fn delete_post(
     BearerToken(actor): BearerToken,
     ids: PathIds,
 ) -> Answer<Message> {
-    state.posts.delete(&actor, ids.only(), context).await.map_err(owner_needed)?;
+    state
+        .posts
+        .delete(&actor, ids.only(), context)
+        .await
+        .map_err(owner_needed)?;
     Ok(message("Post deleted successfully."))
 }
 
@@ -219,7 +238,11 @@ pub(crate) async fn delete_post(
 fn owner_needed(error: CallError) -> ApiError {
     let is_denied = error.reason().is_some_and(Reason::is_denial);
     let error = ApiError::from(error);
-    if is_denied { error.requiring(RequiredRoles("owner,admin".into())) } else { error }
+    if is_denied {
+        error.requiring(RequiredRoles("owner,admin".into()))
+    } else {
+        error
+    }
 }
 
 #[cfg(test)]

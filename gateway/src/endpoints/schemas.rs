@@ -33,7 +33,10 @@ pub(super) fn new_password() -> Object {
     password_like("shut sesame")
 }
 
-#[expect(deprecated, reason = "the derive writes `example` for the fields beside it")]
+#[expect(
+    deprecated,
+    reason = "the derive writes `example` for the fields beside it"
+)]
 fn password_like(example: &str) -> Object {
     ObjectBuilder::new()
         .schema_type(Type::String)

@@ -148,8 +148,14 @@ pub(crate) struct SecondFactorResponse {
     responses((status = 200, body = SecondFactorResponse))
 )]
 pub(crate) async fn get_second_factor(client: ActingClient) -> Answer<SecondFactorResponse> {
-    let SecondFactor { enabled, recovery_codes } = client.second_factor().await?;
-    Ok(Json(SecondFactorResponse { enabled, recovery_codes }))
+    let SecondFactor {
+        enabled,
+        recovery_codes,
+    } = client.second_factor().await?;
+    Ok(Json(SecondFactorResponse {
+        enabled,
+        recovery_codes,
+    }))
 }
 
 /// Remove another user's second factor

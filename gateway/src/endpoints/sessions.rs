@@ -133,10 +133,20 @@ pub(crate) async fn create_session(
     headers: HeaderMap,
     JsonBody(request): JsonBody<SessionCreationRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let SessionCreationRequest { username, password, name, otp } = request;
+    let SessionCreationRequest {
+        username,
+        password,
+        name,
+        otp,
+    } = request;
     let (agent, otp) = (user_agent(&headers), otp.flatten());
-    let (agent, otp) = (agent.as_deref(), otp.as_ref().map(ExposeSecret::expose_secret));
-    let call = state.auth.create_session(&username, &password, otp, name, agent, false, context);
+    let (agent, otp) = (
+        agent.as_deref(),
+        otp.as_ref().map(ExposeSecret::expose_secret),
+    );
+    let call = state
+        .auth
+        .create_session(&username, &password, otp, name, agent, false, context);
     let (token, session) = state.refusals.login(context, call).await?;
     let location = [(LOCATION, format!("/profile/sessions/{}", session.id))];
     let response = NewSessionResponse {
@@ -151,7 +161,9 @@ pub(crate) async fn create_session(
 /// What the client calls itself.
 pub(crate) fn user_agent(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let agent = headers.get(USER_AGENT)?.as_bytes();
-    Some(String::from_utf8_lossy(&agent[..agent.len().min(MAX_USER_AGENT)]))
+    Some(String::from_utf8_lossy(
+        &agent[..agent.len().min(MAX_USER_AGENT)],
+    ))
 }
 
 /// List the sessions of the current user
@@ -161,7 +173,9 @@ pub(crate) async fn list_own_sessions(
     ids: PathIds,
 ) -> Answer<SessionsResponse> {
     let sessions = client.list_sessions(ids.get("user_id")).await?;
-    Ok(Json(SessionsResponse { sessions: sessions.into_iter().map(Into::into).collect() }))
+    Ok(Json(SessionsResponse {
+        sessions: sessions.into_iter().map(Into::into).collect(),
+    }))
 }
 
 /// End a session of the current user
@@ -177,7 +191,9 @@ pub(crate) async fn end_own_session(
     ids: PathIds,
 ) -> Answer<Message> {
     let session_id = ids.get("session_id").unwrap_or(0);
-    client.delete_sessions(ids.get("user_id"), Some(session_id)).await?;
+    client
+        .delete_sessions(ids.get("user_id"), Some(session_id))
+        .await?;
     Ok(message("Session ended."))
 }
 

@@ -36,8 +36,21 @@ pub(crate) struct UserResponse {
 }
 
 impl From<User> for UserResponse {
-    fn from(User { id, username, role, disabled, .. }: User) -> Self {
-        Self { id, username, role: role.to_string(), disabled }
+    fn from(
+        User {
+            id,
+            username,
+            role,
+            disabled,
+            ..
+        }: User,
+    ) -> Self {
+        Self {
+            id,
+            username,
+            role: role.to_string(),
+            disabled,
+        }
     }
 }
 
@@ -89,28 +102,45 @@ impl IntoParams for Filters {
         let contains = "Only users whose username contains this, whatever the case of its letters; no \
                         wildcards. Reads all users: one search at a time for each admin, and 503 beyond.";
         let boolean = ObjectBuilder::new().schema_type(Type::Boolean);
-        let times = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["times"]));
+        let times = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(["times"]));
         vec![
             limit_parameter("Maximum number of users."),
             id_parameter("after", "Only users with a greater id."),
             parameter("username", starts_with, prefix.clone().into()),
             parameter("search", contains, prefix.into()),
-            parameter("disabled", "Only users who are disabled, or are not.", boolean.into()),
-            parameter("include", "Adds `created_at` and `last_sign_in_at`.", times.into()),
+            parameter(
+                "disabled",
+                "Only users who are disabled, or are not.",
+                boolean.into(),
+            ),
+            parameter(
+                "include",
+                "Adds `created_at` and `last_sign_in_at`.",
+                times.into(),
+            ),
             parameter("role", "Only users with this role.", role.into()),
         ]
     }
 }
 
 fn query(params: &QueryParams) -> Result<UserQuery, ApiError> {
-    let role = |name: &str| name.parse().map_err(|_| CallError::local(Reason::RoleInvalid));
-    params.expect_only(&["limit", "after", "username", "role", "search", "disabled", "include"])?;
+    let role = |name: &str| {
+        name.parse()
+            .map_err(|_| CallError::local(Reason::RoleInvalid))
+    };
+    params.expect_only(&[
+        "limit", "after", "username", "role", "search", "disabled", "include",
+    ])?;
     Ok(UserQuery {
         limit: params.limit()?,
         after: params.id("after")?,
         username_prefix: params.get("username")?.unwrap_or_default().to_owned(),
         role: params.get("role")?.map(role).transpose()?,
-        disabled: params.one_of("disabled", ["true", "false"])?.map(|value| value == "true"),
+        disabled: params
+            .one_of("disabled", ["true", "false"])?
+            .map(|value| value == "true"),
         search: params.get("search")?.unwrap_or_default().to_owned(),
         with_times: params.one_of("include", ["times"])?.is_some(),
     })
@@ -132,9 +162,16 @@ pub(crate) async fn list_users(client: ActingClient, params: QueryParams) -> Ans
         let (user, times) = (user.into(), times.next());
         let created_at = times.map(|times| times.created_at.map(rfc3339));
         let last_sign_in_at = times.map(|times| times.last_login_at.map(rfc3339));
-        ListedUserResponse { user, created_at, last_sign_in_at }
+        ListedUserResponse {
+            user,
+            created_at,
+            last_sign_in_at,
+        }
     });
-    Ok(Json(UsersResponse { users: users.collect(), next }))
+    Ok(Json(UsersResponse {
+        users: users.collect(),
+        next,
+    }))
 }
 
 /// What to change. Other fields are refused: a caller must not take them for changed.
@@ -164,7 +201,9 @@ pub(crate) async fn update_user(
     client: ActingClient,
     ItemBody(ids, UserUpdateRequest { disabled }): ItemBody<UserUpdateRequest>,
 ) -> Answer<UserResponse> {
-    Ok(Json(client.set_user_disabled(ids.only(), disabled).await?.into()))
+    Ok(Json(
+        client.set_user_disabled(ids.only(), disabled).await?.into(),
+    ))
 }
 
 /// The user's new role.
@@ -209,7 +248,9 @@ pub(crate) struct RolesResponse {
 #[utoipa::path(get, path = "/roles", responses((status = 200, body = RolesResponse)))]
 pub(crate) async fn list_roles(client: ActingClient) -> Answer<RolesResponse> {
     let roles = client.list_roles().await?;
-    Ok(Json(RolesResponse { roles: roles.iter().map(Role::to_string).collect() }))
+    Ok(Json(RolesResponse {
+        roles: roles.iter().map(Role::to_string).collect(),
+    }))
 }
 
 /// End all access tokens and sessions of a user

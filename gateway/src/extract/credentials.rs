@@ -66,7 +66,10 @@ where
         if client.has_api_key() {
             return Err(CallError::local(Reason::RoleInsufficient).into());
         }
-        Ok(Self { client, username: user.username })
+        Ok(Self {
+            client,
+            username: user.username,
+        })
     }
 }
 
@@ -88,7 +91,9 @@ pub(crate) async fn authenticate(
                 Requirement::AnyAuthenticated => &[],
                 Requirement::Roles(roles) => roles,
             };
-            let verified = state.auth.verify_credentials(&username, &password, roles, context);
+            let verified = state
+                .auth
+                .verify_credentials(&username, &password, roles, context);
             let verified = state.refusals.answer(context, verified.await).await;
             let user = verified.map_err(ApiError::into_response)?;
             if requirement == Requirement::AnyAuthenticated || roles.contains(&user.role) {
@@ -96,8 +101,11 @@ pub(crate) async fn authenticate(
             }
             // An admin who lacks the second factor that admins need.
             let is_withheld = user.unknown_role.is_some_and(|role| roles.contains(&role));
-            let reason =
-                if is_withheld { Reason::SecondFactorRequired } else { Reason::RoleInsufficient };
+            let reason = if is_withheld {
+                Reason::SecondFactorRequired
+            } else {
+                Reason::RoleInsufficient
+            };
             let mut denied = ApiError::from(CallError::local(reason)).into_response();
             denied.extensions_mut().insert(user);
             Err(denied)

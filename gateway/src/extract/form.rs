@@ -19,8 +19,11 @@ impl Form {
             let detail = "Content-Type must be application/x-www-form-urlencoded.";
             return Err(ApiError::http(HttpReason::MediaTypeUnsupported, detail));
         }
-        let form = String::from_utf8(bytes).ok().and_then(|text| QueryParams::parse(&text).ok());
-        form.map(Self).ok_or_else(|| invalid("Request body is not valid UTF-8."))
+        let form = String::from_utf8(bytes)
+            .ok()
+            .and_then(|text| QueryParams::parse(&text).ok());
+        form.map(Self)
+            .ok_or_else(|| invalid("Request body is not valid UTF-8."))
     }
 
     /// Rejects with 400 a field that is missing or repeated.

@@ -49,7 +49,10 @@ impl<S: Send + Sync, T: DeserializeOwned + Send, const MAX: usize> FromRequest<S
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let (mut head, body) = request.into_parts();
         let fields = read_json(&head, body, MAX).await?;
-        Ok(Self(PathIds::from_request_parts(&mut head, state).await?, fields?))
+        Ok(Self(
+            PathIds::from_request_parts(&mut head, state).await?,
+            fields?,
+        ))
     }
 }
 
@@ -95,7 +98,9 @@ pub(crate) async fn read(
         let mut bytes = Vec::with_capacity(size.unwrap_or_default());
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_broken| invalid("Request body could not be read."))?;
-            let Ok(data) = frame.into_data() else { continue };
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
             if bytes.len() + data.len() > max {
                 return Err(too_large());
             }
@@ -107,9 +112,14 @@ pub(crate) async fn read(
         }
         Ok(bytes)
     };
-    timeout(BODY_TIMEOUT, read).await.unwrap_or_else(|_elapsed| {
-        Err(ApiError::http(HttpReason::BodyTimedOut, "Request body did not arrive in time."))
-    })
+    timeout(BODY_TIMEOUT, read)
+        .await
+        .unwrap_or_else(|_elapsed| {
+            Err(ApiError::http(
+                HttpReason::BodyTimedOut,
+                "Request body did not arrive in time.",
+            ))
+        })
 }
 
 async fn reserve(memory: Option<&BodyMemory>, bytes: usize) -> Result<(), ApiError> {
@@ -137,7 +147,9 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// The only `Content-Type` in lower case, without parameters.
 pub(crate) fn content_type(headers: &HeaderMap) -> Option<String> {
     let mut values = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
     let essence = value.to_str().ok()?.split(';').next().unwrap_or_default();
     Some(essence.trim().to_ascii_lowercase())
 }

@@ -42,14 +42,23 @@ impl<S: Send + Sync> FromRequestParts<S> for PathIds {
         let params = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
         let Ok(Path(params)) = params else {
             // Not UTF-8. The route is a template, such as `/users/{user_id}`.
-            let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
-            return Err(not_an_integer(route.split(['{', '}']).nth(1).unwrap_or_default()));
+            let route = parts
+                .extensions
+                .get::<MatchedPath>()
+                .map_or("", MatchedPath::as_str);
+            return Err(not_an_integer(
+                route.split(['{', '}']).nth(1).unwrap_or_default(),
+            ));
         };
         let id = |(name, segment): (String, String)| match parse_id(&segment) {
             Some(id) => Ok((name, id)),
             None => Err(not_an_integer(&name)),
         };
-        params.into_iter().map(id).collect::<Result<_, _>>().map(Self)
+        params
+            .into_iter()
+            .map(id)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 
@@ -85,12 +94,19 @@ impl QueryParams {
         percent_decode_str(query)
             .decode_utf8()
             .map_err(|_| invalid("The query is not valid UTF-8."))?;
-        Ok(Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
+        Ok(Self(
+            form_urlencoded::parse(query.as_bytes())
+                .into_owned()
+                .collect(),
+        ))
     }
 
     /// Rejects with 400 a parameter that is none of these.
     pub(crate) fn expect_only(&self, known: &[&str]) -> Result<(), ApiError> {
-        let unknown = self.0.iter().find(|(name, _)| !known.contains(&name.as_str()));
+        let unknown = self
+            .0
+            .iter()
+            .find(|(name, _)| !known.contains(&name.as_str()));
         unknown.map_or(Ok(()), |(name, _)| {
             let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
             Err(invalid(format!("Query parameter \"{name}\" is not known.")))
@@ -102,13 +118,19 @@ impl QueryParams {
         let mut values = self.0.iter().filter(|(key, _)| key == name);
         match (values.next(), values.next()) {
             (value, None) => Ok(value.map(|(_, value)| value.as_str())),
-            _ => Err(invalid(format!("Query parameter \"{name}\" is given more than once."))),
+            _ => Err(invalid(format!(
+                "Query parameter \"{name}\" is given more than once."
+            ))),
         }
     }
 
     pub(crate) fn limit(&self) -> Result<Option<u16>, ApiError> {
         let is_valid = |&limit: &u16| (1..=MAX_PAGE_SIZE).contains(&limit.into());
-        self.number("limit", is_valid, format_args!("a whole number from 1 to {MAX_PAGE_SIZE}"))
+        self.number(
+            "limit",
+            is_valid,
+            format_args!("a whole number from 1 to {MAX_PAGE_SIZE}"),
+        )
     }
 
     /// An id, or 0.
@@ -118,20 +140,28 @@ impl QueryParams {
 
     /// An id or a revision that exists, perhaps.
     pub(crate) fn positive(&self, name: &str) -> Result<Option<i64>, ApiError> {
-        self.number(name, |number| *number > 0, format_args!("a whole number from 1"))
+        self.number(
+            name,
+            |number| *number > 0,
+            format_args!("a whole number from 1"),
+        )
     }
 
     /// The name of an event.
     pub(crate) fn event(&self, name: &str) -> Result<Option<&str>, ApiError> {
         let is_name = |text: &&str| {
             (1..=64).contains(&text.len())
-                && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
         };
         let value = self.get(name)?;
         if value.is_none_or(|value| is_name(&value)) {
             return Ok(value);
         }
-        Err(invalid(format!("Query parameter \"{name}\" must be 1 to 64 letters a to z and _.")))
+        Err(invalid(format!(
+            "Query parameter \"{name}\" must be 1 to 64 letters a to z and _."
+        )))
     }
 
     pub(crate) fn one_of<const N: usize>(
@@ -143,7 +173,10 @@ impl QueryParams {
         if value.is_none_or(|value| values.contains(&value)) {
             return Ok(value);
         }
-        Err(invalid(format!("Query parameter \"{name}\" must be {}.", values.join(" or "))))
+        Err(invalid(format!(
+            "Query parameter \"{name}\" must be {}.",
+            values.join(" or ")
+        )))
     }
 
     /// A number without a sign, which `parse` alone would accept. `what` says which numbers are valid.
@@ -153,9 +186,14 @@ impl QueryParams {
         is_valid: impl Fn(&N) -> bool,
         what: fmt::Arguments<'_>,
     ) -> Result<Option<N>, ApiError> {
-        let Some(text) = self.get(name)? else { return Ok(None) };
+        let Some(text) = self.get(name)? else {
+            return Ok(None);
+        };
         let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
-        let number = is_digits.then(|| text.parse().ok()).flatten().filter(is_valid);
+        let number = is_digits
+            .then(|| text.parse().ok())
+            .flatten()
+            .filter(is_valid);
         let refused = || invalid(format!("Query parameter \"{name}\" must be {what}."));
         number.map(Some).ok_or_else(refused)
     }
@@ -166,8 +204,12 @@ fn invalid(detail: impl Into<Cow<'static, str>>) -> ApiError {
 }
 
 pub(crate) fn limit_parameter(description: &str) -> Parameter {
-    let limit = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1));
-    let limit = limit.maximum(Some(MAX_PAGE_SIZE)).default(Some(DEFAULT_PAGE_SIZE.into()));
+    let limit = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(1));
+    let limit = limit
+        .maximum(Some(MAX_PAGE_SIZE))
+        .default(Some(DEFAULT_PAGE_SIZE.into()));
     parameter("limit", description, limit.into())
 }
 
@@ -182,13 +224,24 @@ pub(crate) fn positive_parameter(name: &str, description: &str) -> Parameter {
 
 fn integer_parameter(name: &str, description: &str, minimum: i64) -> Parameter {
     let int64 = SchemaFormat::KnownFormat(KnownFormat::Int64);
-    let integer = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(minimum));
-    parameter(name, description, integer.maximum(Some(i64::MAX)).format(Some(int64)).into())
+    let integer = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(minimum));
+    parameter(
+        name,
+        description,
+        integer.maximum(Some(i64::MAX)).format(Some(int64)).into(),
+    )
 }
 
 pub(crate) fn parameter(name: &str, description: &str, schema: RefOr<Schema>) -> Parameter {
-    let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Query);
-    parameter.description(Some(description)).schema(Some(schema)).build()
+    let parameter = ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Query);
+    parameter
+        .description(Some(description))
+        .schema(Some(schema))
+        .build()
 }
 
 #[cfg(test)]
@@ -197,7 +250,14 @@ mod tests {
 
     #[test]
     fn integer_is_an_optional_sign_and_digits() {
-        for (segment, id) in [("7", 7), ("+7", 7), ("-7", -7), ("0", 0), ("-0", 0), ("007", 7)] {
+        for (segment, id) in [
+            ("7", 7),
+            ("+7", 7),
+            ("-7", -7),
+            ("0", 0),
+            ("-0", 0),
+            ("007", 7),
+        ] {
             assert_eq!(parse_id(segment), Some(id), "{segment}");
         }
         assert_eq!(parse_id("9223372036854775807"), Some(i64::MAX));
@@ -205,14 +265,20 @@ mod tests {
 
     #[test]
     fn integer_out_of_range_is_an_id_that_does_not_exist() {
-        for segment in ["9223372036854775808", "-9223372036854775809", &"9".repeat(30)] {
+        for segment in [
+            "9223372036854775808",
+            "-9223372036854775809",
+            &"9".repeat(30),
+        ] {
             assert_eq!(parse_id(segment), Some(NO_SUCH_ID), "{segment}");
         }
     }
 
     #[test]
     fn other_segments_are_rejected() {
-        for segment in ["", "+", "-", "abc", "1.5", "1e3", "0x1", " 1", "1 ", "--1", "+-1", "1_0"] {
+        for segment in [
+            "", "+", "-", "abc", "1.5", "1e3", "0x1", " 1", "1 ", "--1", "+-1", "1_0",
+        ] {
             assert_eq!(parse_id(segment), None, "{segment:?}");
         }
         for segment in ["٣", "１", "1\0", "/"] {

@@ -45,7 +45,9 @@ pub(super) async fn user(
     let is_nobody = refused.status() == StatusCode::UNAUTHORIZED;
     let page = is_nobody.then(|| sign_in.redirect(request)).flatten();
     let page = page.and_then(|page| HeaderValue::from_str(&page).ok());
-    let Some(page) = page else { return Err(refused.into_response()) };
+    let Some(page) = page else {
+        return Err(refused.into_response());
+    };
     let mut response = match redirect_status {
         StatusCode::UNAUTHORIZED => refused.into_response(),
         status => status.into_response(),

@@ -48,14 +48,32 @@ pub(super) async fn introspect(
     authenticate(&state, request.headers(), context, any).await?;
     let token = token_of(request).await.map_err(invalid_request)?;
     let exp = unverified_claims(&token).map(|Expiry { exp }| exp);
-    match state.auth.authorize(&SecretString::from(token), any, context).await {
-        Ok(User { id, username, role, .. }) => {
+    match state
+        .auth
+        .authorize(&SecretString::from(token), any, context)
+        .await
+    {
+        Ok(User {
+            id, username, role, ..
+        }) => {
             let (sub, role) = (id.to_string(), role.to_string());
-            let token = ActiveToken { sub, username, role, token_type: "bearer", exp };
-            Ok(Json(Introspection { active: true, token: Some(token) }))
+            let token = ActiveToken {
+                sub,
+                username,
+                role,
+                token_type: "bearer",
+                exp,
+            };
+            Ok(Json(Introspection {
+                active: true,
+                token: Some(token),
+            }))
         }
         Err(CallError::Refused(error))
-            if matches!(error.reason, Reason::TokenInvalid | Reason::TokenUserNotFound) =>
+            if matches!(
+                error.reason,
+                Reason::TokenInvalid | Reason::TokenUserNotFound
+            ) =>
         {
             Ok(Json(Introspection::default()))
         }

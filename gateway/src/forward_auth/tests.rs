@@ -22,7 +22,11 @@ async fn send_one(request: Request<Body>) -> TestResponse {
     let arguments = ["--cors-allowed-origins", "*"];
     let settings = Settings::from_args(&arguments).expect("valid").public;
     let state = GatewayState::new(fake_auth().0, None);
-    send(&router(state, &settings, &MemoryBudgets::new(&settings)), request).await
+    send(
+        &router(state, &settings, &MemoryBudgets::new(&settings)),
+        request,
+    )
+    .await
 }
 
 async fn ask(path: &str, authorization: &str) -> TestResponse {
@@ -44,20 +48,33 @@ fn assert_denied(response: &TestResponse, status: u16, detail: &str) {
 fn assert_denied_with(response: &TestResponse, status: u16, detail: &str, challenges: usize) {
     response.assert_error(status, detail);
     assert_eq!(identity(response), ["", "", ""]);
-    let values: Vec<_> = response.headers.get_all("www-authenticate").iter().collect();
+    let values: Vec<_> = response
+        .headers
+        .get_all("www-authenticate")
+        .iter()
+        .collect();
     assert_eq!(values.len(), challenges, "{values:?}");
 }
 
 #[tokio::test]
 async fn every_method_gets_the_identity_and_no_body() {
-    for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
+    for method in [
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW",
+    ] {
         let mut request = authorized(method, "/authorize?roles=author,admin", "Bearer author");
         // A CORS preflight is no exception.
         let headers = request.headers_mut();
         headers.insert("origin", "https://app.example".parse().expect("a value"));
-        headers.insert("access-control-request-method", "GET".parse().expect("a value"));
+        headers.insert(
+            "access-control-request-method",
+            "GET".parse().expect("a value"),
+        );
         let response = send_one(request).await;
-        assert_eq!((response.status.as_u16(), &response.body), (200, &Value::Null), "{method}");
+        assert_eq!(
+            (response.status.as_u16(), &response.body),
+            (200, &Value::Null),
+            "{method}"
+        );
         assert_eq!(identity(&response), ["2", "author", "author"], "{method}");
         assert_eq!(response.header("cache-control"), "no-store");
     }
@@ -68,7 +85,11 @@ async fn every_method_gets_the_identity_and_no_body() {
 #[tokio::test]
 async fn basic_users_pass_by_their_stored_role() {
     let credentials = basic("j\u{f6}rg:right");
-    for path in ["/authorize", "/authorize?roles=user", "/authorize?roles=admin%2Cuser"] {
+    for path in [
+        "/authorize",
+        "/authorize?roles=user",
+        "/authorize?roles=admin%2Cuser",
+    ] {
         let response = ask(path, &credentials).await;
         assert_eq!(response.status, 200, "{path}");
         assert_eq!(identity(&response), ["1", "j%C3%B6rg", "user"], "{path}");
@@ -86,7 +107,10 @@ async fn basic_users_learn_that_they_need_a_second_factor() {
     ] {
         assert_denied(&ask(path, &admin).await, 403, detail);
     }
-    assert_eq!(identity(&ask("/authorize?roles=user", &admin).await)[2], "user");
+    assert_eq!(
+        identity(&ask("/authorize?roles=user", &admin).await)[2],
+        "user"
+    );
     let enrolled = ask("/authorize", &basic("enrolled:right")).await;
     assert_denied(&enrolled, 401, "One-time code required.");
 }
@@ -97,17 +121,31 @@ async fn refused_credentials_get_both_challenges() {
     for (authorization, challenge, detail) in [
         (String::new(), "Bearer", "Not authenticated."),
         ("Digest x".to_owned(), "Bearer", "Not authenticated."),
-        ("Bearer nonsense".to_owned(), invalid, "Invalid or expired token."),
+        (
+            "Bearer nonsense".to_owned(),
+            invalid,
+            "Invalid or expired token.",
+        ),
         ("Bearer deleted".to_owned(), invalid, "User not found."),
-        (basic("ann:wrong"), "Bearer", "Invalid username or password."),
+        (
+            basic("ann:wrong"),
+            "Bearer",
+            "Invalid username or password.",
+        ),
     ] {
         let response = ask("/authorize", &authorization).await;
         assert_denied(&response, 401, detail);
         let challenges = response.headers.get_all("www-authenticate").iter();
-        assert_eq!(challenges.collect::<Vec<_>>(), [challenge, "Basic"], "{authorization}");
+        assert_eq!(
+            challenges.collect::<Vec<_>>(),
+            [challenge, "Basic"],
+            "{authorization}"
+        );
     }
     let mut twice = authorized("GET", "/authorize", "Bearer admin");
-    twice.headers_mut().append("authorization", "Bearer admin".parse().expect("a value"));
+    twice
+        .headers_mut()
+        .append("authorization", "Bearer admin".parse().expect("a value"));
     assert_denied(&send_one(twice).await, 401, "Not authenticated.");
 }
 
@@ -123,9 +161,14 @@ async fn limits_and_outages_are_no_decisions() {
 
 #[tokio::test]
 async fn a_url_that_names_no_known_requirement_is_refused_for_everybody() {
-    for query in
-        ["roles=%FF", "roles=admin&roles=user", "role=admin", "roles=admin&x=1", "Roles=admin", "x"]
-    {
+    for query in [
+        "roles=%FF",
+        "roles=admin&roles=user",
+        "role=admin",
+        "roles=admin&x=1",
+        "Roles=admin",
+        "x",
+    ] {
         for authorization in ["Bearer admin", ""] {
             let response = ask(&format!("/authorize?{query}"), authorization).await;
             assert_eq!(response.status, 400, "{query}");
@@ -150,7 +193,13 @@ async fn names_of_no_role_are_refused_after_the_credentials() {
         "=author,x,Admin",
         "=root",
         "=admin,user,root",
-        &format!("=admin,{}", (0..35).map(|it| format!("r{it}")).collect::<Vec<_>>().join(",")),
+        &format!(
+            "=admin,{}",
+            (0..35)
+                .map(|it| format!("r{it}"))
+                .collect::<Vec<_>>()
+                .join(",")
+        ),
     ] {
         let path = format!("/authorize?roles{names}");
         for credentials in ["Bearer admin", "Bearer rgs_user", &*basic("ann:right")] {
@@ -162,8 +211,16 @@ async fn names_of_no_role_are_refused_after_the_credentials() {
             ("", 401, "Not authenticated."),
             ("Bearer bad", 401, "Invalid or expired token."),
             (&*basic("ann:wrong"), 401, "Invalid username or password."),
-            (&basic("flood:right"), 429, "Too many attempts, try again later."),
-            (&basic("down:right"), 503, "Service temporarily unavailable."),
+            (
+                &basic("flood:right"),
+                429,
+                "Too many attempts, try again later.",
+            ),
+            (
+                &basic("down:right"),
+                503,
+                "Service temporarily unavailable.",
+            ),
         ] {
             assert_denied(&ask(&path, credentials).await, status, detail);
         }
@@ -176,9 +233,22 @@ async fn added_roles_can_be_required() {
         let denied = ask("/authorize?roles=editor", credentials).await;
         assert_denied(&denied, 403, "Insufficient privileges.");
     }
-    assert_eq!(ask("/authorize?roles=editor,admin", "Bearer rgs_admin").await.status, 200);
-    assert_eq!(ask("/authorize?roles=editor,user", &basic("ann:right")).await.status, 200);
-    let repeated = format!("/authorize?roles={}", ["admin", "editor"].repeat(50).join(","));
+    assert_eq!(
+        ask("/authorize?roles=editor,admin", "Bearer rgs_admin")
+            .await
+            .status,
+        200
+    );
+    assert_eq!(
+        ask("/authorize?roles=editor,user", &basic("ann:right"))
+            .await
+            .status,
+        200
+    );
+    let repeated = format!(
+        "/authorize?roles={}",
+        ["admin", "editor"].repeat(50).join(",")
+    );
     assert_eq!(ask(&repeated, "Bearer admin").await.status, 200);
 }
 
@@ -195,12 +265,19 @@ async fn decision_does_not_wait_for_a_body_that_never_comes() {
         *request.body_mut() = Body::from_stream(pending::<Result<Bytes, Infallible>>());
         let began = Instant::now();
         let response = send_one(request).await;
-        assert_eq!((response.status.as_u16(), began.elapsed()), (status, Duration::ZERO), "{path}");
+        assert_eq!(
+            (response.status.as_u16(), began.elapsed()),
+            (status, Duration::ZERO),
+            "{path}"
+        );
         // The rest is no request.
         assert_eq!(response.header("connection"), "close", "{path}");
     }
     let response = ask("/authorize", "Bearer user").await;
-    assert_eq!((response.status.as_u16(), response.header("connection")), (200, ""));
+    assert_eq!(
+        (response.status.as_u16(), response.header("connection")),
+        (200, "")
+    );
 }
 
 #[tokio::test]
@@ -212,23 +289,36 @@ async fn forwarded_paths_and_methods_are_ignored() {
         ("x-original-url", "/authorize?roles=user"),
         ("x-forwarded-host", "public.example"),
     ] {
-        request.headers_mut().insert(name, value.parse().expect("a value"));
+        request
+            .headers_mut()
+            .insert(name, value.parse().expect("a value"));
     }
     assert_denied(&send_one(request).await, 403, "Insufficient privileges.");
 }
 
 #[tokio::test]
 async fn nothing_else_is_served() {
-    for path in ["/", "/authorize/", "/login", "/docs", "/openapi.json", "/profile", "//authorize"]
-    {
-        ask(path, "Bearer admin").await.assert_error(404, "Not Found");
+    for path in [
+        "/",
+        "/authorize/",
+        "/login",
+        "/docs",
+        "/openapi.json",
+        "/profile",
+        "//authorize",
+    ] {
+        ask(path, "Bearer admin")
+            .await
+            .assert_error(404, "Not Found");
     }
 }
 
 fn introspect(authorization: &str, form: &str) -> Request<Body> {
     let mut request = authorized("POST", "/introspect", authorization);
     let form_type = "application/x-www-form-urlencoded; charset=UTF-8";
-    request.headers_mut().insert("content-type", form_type.parse().expect("a value"));
+    request
+        .headers_mut()
+        .insert("content-type", form_type.parse().expect("a value"));
     *request.body_mut() = form.to_owned().into();
     request
 }
@@ -259,7 +349,10 @@ async fn introspection_checks_the_caller_before_the_form() {
     for caller in ["", "Bearer nonsense", "Basic !"] {
         let response = send_one(introspect(caller, "nonsense")).await;
         assert_eq!(response.status, 401, "{caller}");
-        assert_eq!(response.headers.get_all("www-authenticate").iter().count(), 2);
+        assert_eq!(
+            response.headers.get_all("www-authenticate").iter().count(),
+            2
+        );
     }
     let once = "Field \"token\" must be given exactly once.";
     let repeated = "Field \"token_type_hint\" is given more than once.";
@@ -274,7 +367,11 @@ async fn introspection_checks_the_caller_before_the_form() {
     ] {
         let response = send_one(introspect("Bearer user", form)).await;
         let expected = json!({ "detail": detail, "error": "invalid_request" });
-        assert_eq!((response.status.as_u16(), response.body), (400, expected), "{form}");
+        assert_eq!(
+            (response.status.as_u16(), response.body),
+            (400, expected),
+            "{form}"
+        );
     }
     // The token of a URL would be in logs.
     let mut in_url = introspect("Bearer user", "x=y");
@@ -283,12 +380,17 @@ async fn introspection_checks_the_caller_before_the_form() {
     let response = send_one(introspect("Bearer user", &"x".repeat(70_000))).await;
     response.assert_error(413, "Request body too large.");
     let mut json = introspect("Bearer user", "{}");
-    json.headers_mut().insert("content-type", "application/json".parse().expect("a value"));
+    json.headers_mut()
+        .insert("content-type", "application/json".parse().expect("a value"));
     let detail = "Content-Type must be application/x-www-form-urlencoded.";
     send_one(json).await.assert_error(415, detail);
     for method in ["GET", "HEAD", "PUT", "OPTIONS"] {
         let request = authorized(method, "/introspect?token=author", "Bearer user");
         let response = send_one(request).await;
-        assert_eq!((response.status.as_u16(), response.header("allow")), (405, "POST"), "{method}");
+        assert_eq!(
+            (response.status.as_u16(), response.header("allow")),
+            (405, "POST"),
+            "{method}"
+        );
     }
 }

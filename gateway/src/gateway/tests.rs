@@ -30,18 +30,28 @@ async fn exchange(head: &str, body: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     let mut response = Vec::new();
     let exchange = async {
-        stream.write_all(head.as_bytes()).await.expect("the head is taken");
+        stream
+            .write_all(head.as_bytes())
+            .await
+            .expect("the head is taken");
         stream.write_all(body).await.expect("the body is taken");
         stream.read_to_end(&mut response).await.expect("no reset");
     };
-    timeout(Duration::from_secs(20), exchange).await.expect("an response in time");
+    timeout(Duration::from_secs(20), exchange)
+        .await
+        .expect("an response in time");
     String::from_utf8(response).expect("text")
 }
 
 #[tokio::test]
 async fn both_variants_off_is_rejected() {
     let error = bind("off", "off").await.expect_err("no variant is on");
-    assert!(error.to_string().starts_with("BEARER_LISTEN_ADDR: is off, and so is"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("BEARER_LISTEN_ADDR: is off, and so is"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -49,7 +59,12 @@ async fn port_in_use_names_its_variable() {
     let first = bind("127.0.0.1:0", "off").await.expect("a free port");
     let taken = first.bearer_address().expect("on").to_string();
     let error = bind("off", &taken).await.expect_err("it is taken");
-    assert!(error.to_string().starts_with("BASIC_LISTEN_ADDR: cannot listen on"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("BASIC_LISTEN_ADDR: cannot listen on"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -62,11 +77,19 @@ async fn client_that_sends_5_megabytes_receives_the_413() {
     );
     let response = exchange(&head, &body).await;
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
-    assert!(response.ends_with(r#"{"detail":"Request body too large."}"#), "{response}");
+    assert!(
+        response.ends_with(r#"{"detail":"Request body too large."}"#),
+        "{response}"
+    );
 
     let head = "PUT /users/1/role HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
                 transfer-encoding: chunked\r\n\r\n";
-    let chunked = [format!("{length:x}\r\n").as_bytes(), &body, b"\r\n0\r\n\r\n"].concat();
+    let chunked = [
+        format!("{length:x}\r\n").as_bytes(),
+        &body,
+        b"\r\n0\r\n\r\n",
+    ]
+    .concat();
     let response = exchange(head, &chunked).await;
     assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
 }
@@ -84,6 +107,11 @@ async fn client_that_expects_100_continue_receives_the_413_without_sending() {
 async fn serve_returns_after_the_shutdown() {
     let (address, shutdown, serving) = serving().await;
     shutdown.stop_now();
-    timeout(Duration::from_secs(5), serving).await.expect("in time").expect("no panic");
-    TcpStream::connect(address).await.expect_err("the listener is closed");
+    timeout(Duration::from_secs(5), serving)
+        .await
+        .expect("in time")
+        .expect("no panic");
+    TcpStream::connect(address)
+        .await
+        .expect_err("the listener is closed");
 }

@@ -43,7 +43,9 @@ fn credential(authorization: Option<HeaderValue>) -> Option<SecretString> {
 /// The start of a credential of this kind, enough for people: of an API key, what lists show.
 fn start_of(credential: &SecretString, kind: &str) -> Option<String> {
     let credential = credential.expose_secret();
-    credential.starts_with(kind).then(|| credential.chars().take(8).collect())
+    credential
+        .starts_with(kind)
+        .then(|| credential.chars().take(8).collect())
 }
 
 /// Records the response if it is a denial. Call it within the request's context.
@@ -56,25 +58,45 @@ pub(crate) fn record(
     if response.status() != StatusCode::FORBIDDEN {
         return;
     }
-    let Some(reason) = response.extensions().get::<CallError>().and_then(CallError::reason) else {
+    let Some(reason) = response
+        .extensions()
+        .get::<CallError>()
+        .and_then(CallError::reason)
+    else {
         return;
     };
     let route = route.map_or("unmatched", MatchedPath::as_str);
     let is_of_actor = reason.is_denial() || reason == Reason::PasswordLinkRequired;
     let authorization = authorization.filter(|_| is_of_actor);
-    let cookie = || response.extensions().get().map(|BearerToken(session)| session.clone());
+    let cookie = || {
+        response
+            .extensions()
+            .get()
+            .map(|BearerToken(session)| session.clone())
+    };
     let credential = credential(authorization).or_else(cookie);
-    let actor = |user: &User| Actor { sub: user.id.to_string(), username: user.username.clone() };
+    let actor = |user: &User| Actor {
+        sub: user.id.to_string(),
+        username: user.username.clone(),
+    };
     let basic_actor = response.extensions().get().map(actor);
     // auth-service has verified the token: it refuses a role only after that.
     let actor = basic_actor.or_else(|| unverified_claims(credential.as_ref()?.expose_secret()));
-    let opaque = |kind| credential.as_ref().and_then(|credential| start_of(credential, kind));
+    let opaque = |kind| {
+        credential
+            .as_ref()
+            .and_then(|credential| start_of(credential, kind))
+    };
     let session = opaque(SESSION_PREFIX).or_else(|| opaque(DOMAIN_SESSION_PREFIX));
     let api_key = opaque(API_KEY_PREFIX);
     // A client can invent any number of methods.
     let method = method_name(method);
     let what = format!("{method} {route}");
-    let named = actor.as_ref().map(|actor| &actor.sub).or(api_key.as_ref()).or(session.as_ref());
+    let named = actor
+        .as_ref()
+        .map(|actor| &actor.sub)
+        .or(api_key.as_ref())
+        .or(session.as_ref());
     let is_due = if let Some(actor) = named {
         OF_ACTORS.is_due((actor.clone(), what))
     } else {
@@ -84,10 +106,15 @@ pub(crate) fn record(
     if !is_due {
         return;
     }
-    let required_roles = response.extensions().get().map(|RequiredRoles(roles)| roles.as_ref());
+    let required_roles = response
+        .extensions()
+        .get()
+        .map(|RequiredRoles(roles)| roles.as_ref());
     audit_line!(
         "access_denied",
-        actor_id = actor.as_ref().and_then(|actor| actor.sub.parse::<i64>().ok()),
+        actor_id = actor
+            .as_ref()
+            .and_then(|actor| actor.sub.parse::<i64>().ok()),
         actor = actor.as_ref().map(|actor| actor.username.as_str()),
         api_key,
         session,
@@ -113,9 +140,15 @@ mod tests {
         let log = LogOnce::at_most(MAX_ANONYMOUS, WINDOW);
         let lines = |address: &dyn Fn(u32) -> String| {
             let addresses = (0..1000).map(|number| address(number).parse().expect("an address"));
-            addresses.filter(|address| log.is_due(client_key(Some(*address)))).count()
+            addresses
+                .filter(|address| log.is_due(client_key(Some(*address))))
+                .count()
         };
-        assert_eq!(lines(&|number| format!("2001:db8::{number:x}")), 1, "one /64");
+        assert_eq!(
+            lines(&|number| format!("2001:db8::{number:x}")),
+            1,
+            "one /64"
+        );
         let others = lines(&|number| format!("2001:db8:{number:x}::1"));
         assert_eq!(others, MAX_ANONYMOUS - 1);
     }
@@ -129,7 +162,10 @@ mod tests {
             actor.map(|actor| (actor.sub, actor.username))
         };
         let claims = URL_SAFE_NO_PAD.encode(r#"{"sub":"7","username":"ann","role":"user"}"#);
-        assert_eq!(actor(&format!("e30.{claims}.sig")), Some(("7".into(), "ann".into())));
+        assert_eq!(
+            actor(&format!("e30.{claims}.sig")),
+            Some(("7".into(), "ann".into()))
+        );
         for token in ["a", "a.b.c", "..", "e30.e30.x", "rgk_abcdefgh"] {
             assert_eq!(actor(token), None, "{token}");
         }

@@ -45,8 +45,13 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     let (on_drop, mut dropped) = oneshot::channel();
     let memory = BodyMemory::new(memory);
     request.extensions_mut().insert(memory.clone());
-    let request = request
-        .map(|body| Body::new(TrackedBody { body, is_started: false, on_drop: Some(on_drop) }));
+    let request = request.map(|body| {
+        Body::new(TrackedBody {
+            body,
+            is_started: false,
+            on_drop: Some(on_drop),
+        })
+    });
     let mut response = handler(request).await;
     drop(memory);
     let is_drained = match dropped.try_recv() {
@@ -62,7 +67,9 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
         Err(_) => true,
     };
     if !is_drained {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        response
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
@@ -127,7 +134,10 @@ impl Drop for TrackedBody {
     fn drop(&mut self) {
         if let Some(on_drop) = self.on_drop.take() {
             let body = mem::take(&mut self.body);
-            let _ = on_drop.send(Unread { body, is_started: self.is_started });
+            let _ = on_drop.send(Unread {
+                body,
+                is_started: self.is_started,
+            });
         }
     }
 }

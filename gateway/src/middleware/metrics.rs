@@ -19,13 +19,22 @@ use tracing::{Span, field::Empty, info_span};
 static REQUESTS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "HTTP requests by variant, route, method and status; status \"none\": the client \
                 disconnected before the response.";
-    counter_vec("rolegate_http_requests_total", help, &["variant", "route", "method", "status"])
+    counter_vec(
+        "rolegate_http_requests_total",
+        help,
+        &["variant", "route", "method", "status"],
+    )
 });
 
 static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
     let help = "Time from the head of a request to the head of its response.";
     let labels = &["variant", "route", "method"];
-    histogram_vec("rolegate_http_request_duration_seconds", help, labels, LATENCY_BUCKETS)
+    histogram_vec(
+        "rolegate_http_request_duration_seconds",
+        help,
+        labels,
+        LATENCY_BUCKETS,
+    )
 });
 
 /// Registers the metrics of requests and of batched calls to auth-service and, `with_posts`, to
@@ -56,7 +65,13 @@ impl RequestMetrics {
         route: Option<MatchedPath>,
     ) -> Self {
         let method = method_name(method);
-        Self { variant, method, route, started: Instant::now(), status: None }
+        Self {
+            variant,
+            method,
+            route,
+            started: Instant::now(),
+            status: None,
+        }
     }
 
     pub(crate) fn finish(mut self, status: StatusCode) {
@@ -68,18 +83,27 @@ impl Drop for RequestMetrics {
     fn drop(&mut self) {
         let route = self.route.as_ref().map_or("unmatched", MatchedPath::as_str);
         let status = self.status.as_ref().map_or("none", StatusCode::as_str);
-        REQUESTS.with_label_values(&[self.variant, route, self.method, status]).inc();
+        REQUESTS
+            .with_label_values(&[self.variant, route, self.method, status])
+            .inc();
         if self.status.is_some() {
             let seconds = self.started.elapsed().as_secs_f64();
-            DURATIONS.with_label_values(&[self.variant, route, self.method]).observe(seconds);
+            DURATIONS
+                .with_label_values(&[self.variant, route, self.method])
+                .observe(seconds);
         }
     }
 }
 
 /// The methods of RFC 9110, section 9.3, and RFC 5789; clients can invent any number of others.
 pub(crate) fn method_name(method: &Method) -> &'static str {
-    let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
-    known.into_iter().find(|name| *name == method.as_str()).unwrap_or("_OTHER")
+    let known = [
+        "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
+    ];
+    known
+        .into_iter()
+        .find(|name| *name == method.as_str())
+        .unwrap_or("_OTHER")
 }
 
 /// The span of a request, by the OpenTelemetry semantic conventions for HTTP servers. It records the

@@ -25,7 +25,10 @@ pub(crate) struct RequestSource {
 
 impl RequestSource {
     pub(crate) fn from_request(request: &Request, trusted: &CidrSet) -> Self {
-        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+        let peer = request
+            .extensions()
+            .get::<ConnectInfo<SocketAddr>>()
+            .map(|info| info.0.ip());
         let headers = request.headers();
         let is_trusted = peer.is_some_and(|peer| trusted.contains(peer));
         if !is_trusted && headers.contains_key(X_FORWARDED_FOR) {
@@ -43,7 +46,9 @@ impl RequestSource {
 /// `None` if the header is missing, repeated or malformed.
 fn parse_request_id(headers: &HeaderMap) -> Option<RequestId> {
     let mut values = headers.get_all(X_REQUEST_ID).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
     value.to_str().ok()?.parse().ok()
 }
 
@@ -78,7 +83,10 @@ fn parse_hop(hop: &str) -> Option<IpAddr> {
         let inner = hop.strip_prefix('[')?.strip_suffix(']')?;
         inner.parse::<Ipv6Addr>().ok().map(IpAddr::from)
     };
-    plain().or_else(with_port).or_else(bracketed).map(|address| address.to_canonical())
+    plain()
+        .or_else(with_port)
+        .or_else(bracketed)
+        .map(|address| address.to_canonical())
 }
 
 #[cfg(test)]

@@ -47,7 +47,10 @@ where
 {
     let json = Bytes::from(serde_json::to_vec(document).expect("a document is JSON"));
     let json = async move || ([(CONTENT_TYPE, "application/json")], json);
-    let schemes = document.components.as_ref().map(|components| &components.security_schemes);
+    let schemes = document
+        .components
+        .as_ref()
+        .map(|components| &components.security_schemes);
     // A token expires; a password must not stay in the browser's storage.
     let persist = schemes.is_some_and(|schemes| schemes.contains_key("bearer"));
     let initializer = INITIALIZER.replace("PERSIST_AUTHORIZATION", &persist.to_string());

@@ -18,7 +18,10 @@ impl Guard {
     pub(crate) fn any_of(auth: &AuthClient, roles: &[Role]) -> Self {
         let layer = RequireRole::any_of(auth.clone(), roles.iter().copied());
         let names: Vec<_> = roles.iter().map(|role| format!("`{role}`")).collect();
-        Self { layer, role_names: names.join(" or ") }
+        Self {
+            layer,
+            role_names: names.join(" or "),
+        }
     }
 
     /// Guards `route` and documents its 401 and 403.

@@ -1,5 +1,8 @@
 //! Error responses in the OpenAPI document.
-#![expect(dead_code, reason = "the types describe responses and are never constructed")]
+#![expect(
+    dead_code,
+    reason = "the types describe responses and are never constructed"
+)]
 
 use rolegate_proto::{Reason, http::HttpReason};
 use serde_json::{Value, json};
@@ -73,8 +76,9 @@ pub(crate) fn add_response(
     details: &[&str],
 ) {
     let responses = &mut operation.responses.responses;
-    let response =
-        responses.entry(status.to_string()).or_insert_with(|| RefOr::T(Response::new(description)));
+    let response = responses
+        .entry(status.to_string())
+        .or_insert_with(|| RefOr::T(Response::new(description)));
     let RefOr::T(response) = response else {
         unreachable!("annotations describe responses in place");
     };
@@ -91,8 +95,14 @@ pub(crate) fn add_response(
         return;
     }
     let only = content.example.take();
-    for detail in only.iter().filter_map(Value::as_str).chain(details.iter().copied()) {
+    for detail in only
+        .iter()
+        .filter_map(Value::as_str)
+        .chain(details.iter().copied())
+    {
         let example = ExampleBuilder::new().value(Some(json!({ "detail": detail })));
-        content.examples.insert(detail.to_owned(), example.build().into());
+        content
+            .examples
+            .insert(detail.to_owned(), example.build().into());
     }
 }

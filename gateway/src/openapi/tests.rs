@@ -37,7 +37,10 @@ fn variants(arguments: &[&str]) -> [Router; 2] {
 /// A posts-service that refuses connections.
 fn unavailable_posts() -> PostsClient {
     let refuse = async || Err(std::io::ErrorKind::ConnectionRefused.into());
-    PostsClient::new(BalancedChannel::with_connector(PostsClient::SERVICE, refuse))
+    PostsClient::new(BalancedChannel::with_connector(
+        PostsClient::SERVICE,
+        refuse,
+    ))
 }
 
 async fn document_of(router: &Router) -> Value {
@@ -62,23 +65,44 @@ fn operations(document: &Value) -> Vec<(&str, String, &Value)> {
 
 /// A path that matches the template.
 fn concrete(template: &str) -> String {
-    let segment = |segment: &str| if segment.starts_with('{') { "1" } else { segment }.to_owned();
-    template.split('/').map(segment).collect::<Vec<_>>().join("/")
+    let segment = |segment: &str| {
+        if segment.starts_with('{') {
+            "1"
+        } else {
+            segment
+        }
+        .to_owned()
+    };
+    template
+        .split('/')
+        .map(segment)
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 /// The templates of all routes, which axum exposes only through `Debug`.
 fn templates(router: &Router) -> BTreeSet<String> {
     let debug = format!("{router:?}");
-    let (_, node) = debug.split_once("node: Node").expect("axum shows its routes");
+    let (_, node) = debug
+        .split_once("node: Node")
+        .expect("axum shows its routes");
     let (paths, _) = node.split_once("} }").expect("axum shows its routes");
-    paths.split('"').filter(|text| text.starts_with('/')).map(str::to_owned).collect()
+    paths
+        .split('"')
+        .filter(|text| text.starts_with('/'))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The methods in the `Allow` header of a 405.
 async fn methods(router: &Router, path: &str) -> BTreeSet<String> {
     let response = send(router, bare("PROPFIND", path)).await;
     response.assert_error(405, "Method Not Allowed");
-    response.header("allow").split(',').map(str::to_owned).collect()
+    response
+        .header("allow")
+        .split(',')
+        .map(str::to_owned)
+        .collect()
 }
 
 #[tokio::test]
@@ -113,10 +137,17 @@ async fn exactly_the_operations_with_security_require_credentials() {
         for (path, method, operation) in operations(&document) {
             let response = send(&router, bare(&method, &concrete(path))).await;
             let is_protected = operation.get("security").is_some();
-            assert_eq!(response.status == 401, is_protected, "{method} {path}: {response:?}");
+            assert_eq!(
+                response.status == 401,
+                is_protected,
+                "{method} {path}: {response:?}"
+            );
             let schemes = &document["components"]["securitySchemes"];
             for requirement in operation["security"].as_array().into_iter().flatten() {
-                let name = requirement.as_object().and_then(|it| it.keys().next()).expect("a name");
+                let name = requirement
+                    .as_object()
+                    .and_then(|it| it.keys().next())
+                    .expect("a name");
                 assert!(schemes.get(name).is_some(), "{method} {path}: {name}");
             }
         }
@@ -130,7 +161,10 @@ async fn every_error_has_a_description_a_body_and_an_example() {
         for (path, method, operation) in operations(&document) {
             for (status, response) in operation["responses"].as_object().expect("responses") {
                 let what = format!("{method} {path} {status}: {response}");
-                assert!(!response["description"].as_str().unwrap_or("").is_empty(), "{what}");
+                assert!(
+                    !response["description"].as_str().unwrap_or("").is_empty(),
+                    "{what}"
+                );
                 let json = &response["content"]["application/json"];
                 let reason = &response["headers"]["Rolegate-Reason"]["schema"]["$ref"];
                 assert_eq!(
@@ -139,12 +173,18 @@ async fn every_error_has_a_description_a_body_and_an_example() {
                     "{what}"
                 );
                 if !status.starts_with('2') {
-                    assert_eq!(json["schema"]["$ref"], "#/components/schemas/ApiError", "{what}");
+                    assert_eq!(
+                        json["schema"]["$ref"], "#/components/schemas/ApiError",
+                        "{what}"
+                    );
                     let several = json["examples"].as_object().into_iter().flatten();
                     let several = several.map(|(_, example)| &example["value"]);
                     let examples: Vec<_> = json.get("example").into_iter().chain(several).collect();
                     let has_detail = |example: &&Value| example["detail"].is_string();
-                    assert!(!examples.is_empty() && examples.iter().all(has_detail), "{what}");
+                    assert!(
+                        !examples.is_empty() && examples.iter().all(has_detail),
+                        "{what}"
+                    );
                 }
             }
         }
@@ -155,19 +195,39 @@ async fn every_error_has_a_description_a_body_and_an_example() {
 async fn operation_documents_the_statuses_of_its_kind() {
     let [bearer, basic] = variants(&[]);
     let statuses = |document: &Value, path: &str, method: &str| {
-        let responses = document["paths"][path][method]["responses"].as_object().expect(path);
-        responses.keys().map(|status| status.parse().expect("a status")).collect::<Vec<u16>>()
+        let responses = document["paths"][path][method]["responses"]
+            .as_object()
+            .expect(path);
+        responses
+            .keys()
+            .map(|status| status.parse().expect("a status"))
+            .collect::<Vec<u16>>()
     };
     let bearer = document_of(&bearer).await;
     let role = statuses(&bearer, "/users/{user_id}/role", "put");
-    assert_eq!(role, [200, 400, 401, 403, 404, 405, 408, 413, 415, 500, 503, 504]);
-    assert_eq!(statuses(&bearer, "/profile", "get"), [200, 401, 405, 500, 503, 504]);
+    assert_eq!(
+        role,
+        [200, 400, 401, 403, 404, 405, 408, 413, 415, 500, 503, 504]
+    );
+    assert_eq!(
+        statuses(&bearer, "/profile", "get"),
+        [200, 401, 405, 500, 503, 504]
+    );
     assert_eq!(statuses(&bearer, "/public", "get"), [200, 405, 500]);
     let login = statuses(&bearer, "/login", "post");
-    assert_eq!(login, [200, 400, 401, 405, 408, 413, 415, 429, 500, 503, 504]);
+    assert_eq!(
+        login,
+        [200, 400, 401, 405, 408, 413, 415, 429, 500, 503, 504]
+    );
     let post = statuses(&bearer, "/posts/{id}", "put");
-    assert_eq!(post, [200, 400, 401, 403, 404, 405, 408, 413, 415, 500, 503, 504]);
-    assert_eq!(statuses(&bearer, "/posts", "get"), [200, 400, 405, 500, 503, 504]);
+    assert_eq!(
+        post,
+        [200, 400, 401, 403, 404, 405, 408, 413, 415, 500, 503, 504]
+    );
+    assert_eq!(
+        statuses(&bearer, "/posts", "get"),
+        [200, 400, 405, 500, 503, 504]
+    );
     let basic = document_of(&basic).await;
     let protected = statuses(&basic, "/protected", "get");
     assert_eq!(protected, [200, 401, 405, 429, 500, 503, 504]);
@@ -200,8 +260,11 @@ async fn every_reference_resolves() {
 #[tokio::test]
 async fn docs_page_is_complete_and_loads_nothing_from_other_origins() {
     async fn get(router: &Router, path: &str) -> (http::response::Parts, String) {
-        let response =
-            router.clone().oneshot(bare("GET", path)).await.expect("routers cannot fail");
+        let response = router
+            .clone()
+            .oneshot(bare("GET", path))
+            .await
+            .expect("routers cannot fail");
         let (head, body) = response.into_parts();
         let bytes = body.collect().await.expect("a body in memory").to_bytes();
         (head, String::from_utf8_lossy(&bytes).into_owned())
@@ -212,8 +275,13 @@ async fn docs_page_is_complete_and_loads_nothing_from_other_origins() {
         assert_eq!(redirect.headers["location"], "/docs/");
         let (head, page) = get(&router, "/docs/").await;
         assert_eq!(head.headers["content-type"], "text/html");
-        let policy = head.headers["content-security-policy"].to_str().expect("text");
-        assert!(policy.starts_with("default-src 'none'; script-src 'self'; "), "{policy}");
+        let policy = head.headers["content-security-policy"]
+            .to_str()
+            .expect("text");
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self'; "),
+            "{policy}"
+        );
         let attributes = page.split(['"', ' ']).collect::<Vec<_>>();
         let loaded: Vec<_> = attributes
             .windows(2)
@@ -241,7 +309,9 @@ async fn docs_page_is_complete_and_loads_nothing_from_other_origins() {
 async fn docs_can_be_off() {
     for router in variants(&["--api-docs", "off"]) {
         for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
-            send(&router, bare("GET", path)).await.assert_error(404, "Not Found");
+            send(&router, bare("GET", path))
+                .await
+                .assert_error(404, "Not Found");
         }
         assert_eq!(send(&router, bare("GET", "/public")).await.status, 200);
     }
@@ -256,8 +326,14 @@ async fn without_posts_service_there_are_no_routes_of_posts() {
         &settings,
         &crate::memory::MemoryBudgets::new(&settings),
     );
-    for (method, path) in [("GET", "/posts"), ("POST", "/posts"), ("DELETE", "/posts/1")] {
-        send(&router, bare(method, path)).await.assert_error(404, "Not Found");
+    for (method, path) in [
+        ("GET", "/posts"),
+        ("POST", "/posts"),
+        ("DELETE", "/posts/1"),
+    ] {
+        send(&router, bare(method, path))
+            .await
+            .assert_error(404, "Not Found");
     }
     let document = document_of(&router).await;
     assert!(!document.to_string().contains("/posts"), "{document}");

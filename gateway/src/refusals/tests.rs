@@ -10,7 +10,10 @@ use std::{
 const MINUTE: Duration = Duration::from_mins(1);
 
 fn context(host: u8) -> CallContext {
-    CallContext { client_address: Some(IpAddr::from([192, 0, 2, host])), request_id: None }
+    CallContext {
+        client_address: Some(IpAddr::from([192, 0, 2, host])),
+        request_id: None,
+    }
 }
 
 /// Logs in; whether auth-service was asked.
@@ -31,7 +34,9 @@ async fn a_client_has_32_logins_in_progress_at_most() {
     for _ in 0..32 {
         let refusals = refusals.clone();
         waiting.push(tokio::spawn(async move {
-            refusals.login(context(1), pending::<Result<(), CallError>>()).await
+            refusals
+                .login(context(1), pending::<Result<(), CallError>>())
+                .await
         }));
     }
     tokio::task::yield_now().await;
@@ -47,12 +52,26 @@ fn a_client_gets_its_share_of_refusals_and_no_more() {
     let refusals = Refusals::new();
     let (flood, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
     let now = Instant::now();
-    let at_once = (0..1000).filter(|_| refusals.delay(flood, now).is_zero()).count();
+    let at_once = (0..1000)
+        .filter(|_| refusals.delay(flood, now).is_zero())
+        .count();
     assert_eq!(at_once, 50);
-    assert_eq!(refusals.delay(flood, now), Duration::from_secs(1), "at most");
-    assert_eq!(refusals.delay(flood, now + 2 * MINUTE), Duration::ZERO, "a later one");
+    assert_eq!(
+        refusals.delay(flood, now),
+        Duration::from_secs(1),
+        "at most"
+    );
+    assert_eq!(
+        refusals.delay(flood, now + 2 * MINUTE),
+        Duration::ZERO,
+        "a later one"
+    );
     let later = now + 2 * MINUTE;
-    let at_once = |client| (0..100).filter(|_| refusals.delay(client, later).is_zero()).count();
+    let at_once = |client| {
+        (0..100)
+            .filter(|_| refusals.delay(client, later).is_zero())
+            .count()
+    };
     assert_eq!((at_once(flood), at_once(other)), (49, 50));
 }
 

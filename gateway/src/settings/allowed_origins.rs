@@ -46,7 +46,9 @@ fn parse(origin: &str) -> Option<HeaderValue> {
     let is_valid = origin == serialized
         && url.host_str().is_some_and(|host| !host.is_empty())
         && !origin.contains(|char: char| matches!(char, '*' | '@') || char.is_ascii_uppercase());
-    is_valid.then(|| HeaderValue::from_str(origin).ok()).flatten()
+    is_valid
+        .then(|| HeaderValue::from_str(origin).ok())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -65,7 +67,10 @@ mod tests {
             "https://app.example:80",
         ] {
             let parsed: Result<AllowedOrigins, _> = good.parse();
-            assert!(matches!(parsed, Ok(AllowedOrigins(Some(_)))), "{good}: {parsed:?}");
+            assert!(
+                matches!(parsed, Ok(AllowedOrigins(Some(_)))),
+                "{good}: {parsed:?}"
+            );
         }
     }
 

@@ -10,8 +10,15 @@ use rolegate_auth_client::axum::ApiError;
 pub(super) const FILES: [&str; 3] = ["base.css", "icon.svg", "sign_in.css"];
 
 /// The script of `/set-password`, and what it imports.
-pub(super) const SCRIPTS: [&str; 7] =
-    ["set_password.js", "api.js", "copy.js", "dom.js", "form.js", "new_password.js", "session.js"];
+pub(super) const SCRIPTS: [&str; 7] = [
+    "set_password.js",
+    "api.js",
+    "copy.js",
+    "dom.js",
+    "form.js",
+    "new_password.js",
+    "session.js",
+];
 
 /// Bytes of a username that is shown again; no longer one can be registered.
 const MAX_USERNAME: usize = 255;
@@ -24,14 +31,22 @@ pub(super) fn sign_in(
     with_code: bool,
     problem: &str,
 ) -> Response {
-    let username = if username.len() <= MAX_USERNAME { username } else { "" };
+    let username = if username.len() <= MAX_USERNAME {
+        username
+    } else {
+        ""
+    };
     let focus = ["", " autofocus"];
     let content = format!(
         include_str!("sign_in.html"),
         username = escape(username),
         focus_username = focus[usize::from(username.is_empty())],
         focus_password = focus[usize::from(!username.is_empty())],
-        code = if with_code { include_str!("one_time_code.html") } else { "" },
+        code = if with_code {
+            include_str!("one_time_code.html")
+        } else {
+            ""
+        },
         back = location(back),
     );
     page("Sign in", problem, &content, back)
@@ -59,10 +74,16 @@ pub(super) fn refuse(error: ApiError, page: impl FnOnce(&str) -> Response) -> Re
 /// Chromium applies `form-action` to the address that the answer to a form leads to, too.
 fn page(title: &str, problem: &str, content: &str, leads_to: Option<&ReturnAddress>) -> Response {
     let problem = escape(problem);
-    let html =
-        format!(include_str!("page.html"), title = title, problem = problem, content = content);
+    let html = format!(
+        include_str!("page.html"),
+        title = title,
+        problem = problem,
+        content = content
+    );
     let origin = leads_to.and_then(|address| address.origin.as_ref());
-    let origin = origin.map(|origin| format!(" {}", origin.serialized())).unwrap_or_default();
+    let origin = origin
+        .map(|origin| format!(" {}", origin.serialized()))
+        .unwrap_or_default();
     let policy = format!(
         "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
          form-action 'self'{origin}; frame-ancestors 'none'"
@@ -73,7 +94,12 @@ fn page(title: &str, problem: &str, content: &str, leads_to: Option<&ReturnAddre
         // With `no-referrer`, the header `Origin` of a form would be `null`.
         (REFERRER_POLICY, "same-origin"),
     ];
-    (headers, [("cross-origin-opener-policy", "same-origin")], html).into_response()
+    (
+        headers,
+        [("cross-origin-opener-policy", "same-origin")],
+        html,
+    )
+        .into_response()
 }
 
 fn location(back: Option<&ReturnAddress>) -> String {
@@ -82,6 +108,9 @@ fn location(back: Option<&ReturnAddress>) -> String {
 
 /// Text as HTML, also in an attribute.
 fn escape(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
     text.replace('"', "&quot;").replace('\'', "&#39;")
 }

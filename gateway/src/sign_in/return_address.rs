@@ -25,7 +25,10 @@ impl ReturnAddress {
         let address = if origin == *own {
             Self::own(&url[Position::BeforePath..])
         } else {
-            Self { location: url.into(), origin: Some(origin) }
+            Self {
+                location: url.into(),
+                origin: Some(origin),
+            }
         };
         let is_good = match &address.origin {
             Some(origin) => others.contains(origin),
@@ -36,7 +39,10 @@ impl ReturnAddress {
     }
 
     pub(crate) fn own(path: &str) -> Self {
-        Self { location: path.to_owned(), origin: None }
+        Self {
+            location: path.to_owned(),
+            origin: None,
+        }
     }
 
     pub(crate) fn is_of_console(&self) -> bool {

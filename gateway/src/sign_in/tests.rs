@@ -19,8 +19,12 @@ const SAME_ORIGIN: (&str, &str) = ("sec-fetch-site", "same-origin");
 const LOOPBACK: (&str, &str) = ("host", "localhost:8000");
 const HTTPS: (&str, &str) = ("x-forwarded-proto", "https");
 const FORM_TYPE: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
-const DOMAIN: [&str; 4] =
-    ["--cookie-domain", "example.org", "--sign-in-url", "https://auth.example.org/sign-in"];
+const DOMAIN: [&str; 4] = [
+    "--cookie-domain",
+    "example.org",
+    "--sign-in-url",
+    "https://auth.example.org/sign-in",
+];
 
 fn gateway(arguments: &[&str]) -> (Router, Calls) {
     let settings = Settings::from_args(arguments).expect("settings").public;
@@ -36,7 +40,9 @@ fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Re
     request.headers_mut().remove("host");
     for (name, value) in headers {
         let name: HeaderName = name.parse().expect("a name");
-        request.headers_mut().append(name, HeaderValue::from_str(value).expect("a value"));
+        request
+            .headers_mut()
+            .append(name, HeaderValue::from_str(value).expect("a value"));
     }
     request
 }
@@ -52,14 +58,24 @@ async fn get(path: &str, headers: &[(&str, &str)]) -> File {
 
 fn cookies(response: &File) -> Vec<&str> {
     let values = response.headers.get_all("set-cookie").iter();
-    values.map(|value| value.to_str().expect("visible ASCII")).collect()
+    values
+        .map(|value| value.to_str().expect("visible ASCII"))
+        .collect()
 }
 
 #[tokio::test]
 async fn pages_have_a_strict_policy_and_no_script() {
-    for path in ["/sign-in", "/sign-in?return=/a", "/sign-out", "/sign-out?return=/a"] {
+    for path in [
+        "/sign-in",
+        "/sign-in?return=/a",
+        "/sign-out",
+        "/sign-out?return=/a",
+    ] {
         let page = get(path, &[LOOPBACK]).await;
-        assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (200, "text/html; charset=utf-8")
+        );
         let policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
                       form-action 'self'; frame-ancestors 'none'";
         assert_eq!(page.header("content-security-policy"), policy);
@@ -69,12 +85,20 @@ async fn pages_have_a_strict_policy_and_no_script() {
         // Browsers without Fetch Metadata would otherwise send `Origin: null`.
         assert_eq!(page.header("referrer-policy"), "same-origin");
         assert!(page.headers.get("set-cookie").is_none());
-        assert!(!page.text.contains("<script") && !page.text.contains("style="), "{}", page.text);
+        assert!(
+            !page.text.contains("<script") && !page.text.contains("style="),
+            "{}",
+            page.text
+        );
         for file in FILES {
             let file = format!("\"/sign-in/{file}\"");
             assert!(page.text.contains(&file), "{file}: {}", page.text);
         }
-        assert!(page.text.contains(r#"method="post" action="/sign-"#), "{}", page.text);
+        assert!(
+            page.text.contains(r#"method="post" action="/sign-"#),
+            "{}",
+            page.text
+        );
     }
     let page = get("/sign-in", &[LOOPBACK]).await;
     for part in [
@@ -94,11 +118,22 @@ async fn files_of_the_pages_are_served_below_sign_in() {
     for (file, media_type) in FILES.iter().zip(["text/css", "image/svg", "text/css"]) {
         let response = get(&format!("/sign-in/{file}"), &[LOOPBACK]).await;
         assert_eq!(response.status, 200, "{file}");
-        assert!(response.header("content-type").starts_with(media_type), "{file}");
+        assert!(
+            response.header("content-type").starts_with(media_type),
+            "{file}"
+        );
     }
     let router = gateway(&[]).0;
-    for path in ["/sign-in/", "/sign-in/main.js", "/sign-in/index.html", "/sign-out/", "/sign-on"] {
-        send(&router, bare("GET", path)).await.assert_error(404, "Not Found");
+    for path in [
+        "/sign-in/",
+        "/sign-in/main.js",
+        "/sign-in/index.html",
+        "/sign-out/",
+        "/sign-on",
+    ] {
+        send(&router, bare("GET", path))
+            .await
+            .assert_error(404, "Not Found");
     }
     for path in ["/sign-in", "/sign-out"] {
         let response = send(&router, bare("DELETE", path)).await;
@@ -132,8 +167,14 @@ async fn a_valid_return_address_is_in_the_form_and_any_other_is_not() {
     let path = "/sign-in?return=https://app.example.org/a";
     let page = fetch(&router, request("GET", path, &[LOOPBACK], "")).await;
     let policy = page.header("content-security-policy");
-    assert!(policy.contains("form-action 'self' https://app.example.org;"), "{policy}");
-    for path in ["/sign-in?return=/a&return=/a", "/sign-out?return=/a&return=/b"] {
+    assert!(
+        policy.contains("form-action 'self' https://app.example.org;"),
+        "{policy}"
+    );
+    for path in [
+        "/sign-in?return=/a&return=/a",
+        "/sign-out?return=/a&return=/b",
+    ] {
         let response = send(&router, request("GET", path, &[LOOPBACK], "")).await;
         response.assert_error(400, "Query parameter \"return\" is given more than once.");
     }
@@ -147,23 +188,39 @@ async fn without_encryption_there_is_no_form_and_no_sign_in() {
         &[("host", "10.0.0.1:8000")],
         &[("host", "localhost.example.org")],
         &[("host", "example.org"), ("x-forwarded-proto", "http")],
-        &[("host", "example.org"), ("x-forwarded-proto", "https, http")],
+        &[
+            ("host", "example.org"),
+            ("x-forwarded-proto", "https, http"),
+        ],
         &[("host", "example.org"), HTTPS, HTTPS],
         &[("host", ""), HTTPS],
     ] {
         let page = fetch(&router, request("GET", "/sign-in", insecure, "")).await;
         assert_eq!(page.status, 200);
-        assert!(page.text.contains("Signing in needs HTTPS."), "{insecure:?}: {}", page.text);
+        assert!(
+            page.text.contains("Signing in needs HTTPS."),
+            "{insecure:?}: {}",
+            page.text
+        );
         assert!(!page.text.contains("<form"), "{}", page.text);
         let headers = [insecure, &[SAME_ORIGIN, FORM_TYPE]].concat();
         let response = fetch(&router, request("POST", "/sign-in", &headers, FORM)).await;
-        assert_eq!((response.status, response.header("location")), (303, "/sign-in"));
+        assert_eq!(
+            (response.status, response.header("location")),
+            (303, "/sign-in")
+        );
         assert!(cookies(&response).is_empty());
     }
     assert!(calls.lock().expect("no panic").is_empty());
-    for safe in [&[LOOPBACK][..], &[("host", "127.0.0.1:8000")], &[("host", "example.org"), HTTPS]]
-    {
-        assert!(get("/sign-in", safe).await.text.contains("<form"), "{safe:?}");
+    for safe in [
+        &[LOOPBACK][..],
+        &[("host", "127.0.0.1:8000")],
+        &[("host", "example.org"), HTTPS],
+    ] {
+        assert!(
+            get("/sign-in", safe).await.text.contains("<form"),
+            "{safe:?}"
+        );
     }
 }
 
@@ -181,13 +238,19 @@ async fn no_other_page_signs_its_visitors_in_or_out_or_makes_them_guess() {
             &[("sec-fetch-site", "Same-Origin")],
             &[SAME_ORIGIN, ("sec-fetch-site", "cross-site")],
             &[SAME_ORIGIN, SAME_ORIGIN],
-            &[("sec-fetch-site", "cross-site"), ("origin", "https://auth.example.org")],
+            &[
+                ("sec-fetch-site", "cross-site"),
+                ("origin", "https://auth.example.org"),
+            ],
             &[("origin", "https://evil.example")],
             &[("origin", "https://app.example.org")],
             &[("origin", "http://auth.example.org")],
             &[("origin", "https://auth.example.org:8443")],
             &[("origin", "https://auth.example.org.evil.example")],
-            &[("origin", "https://auth.example.org"), ("origin", "https://auth.example.org")],
+            &[
+                ("origin", "https://auth.example.org"),
+                ("origin", "https://auth.example.org"),
+            ],
             &[("origin", "null")],
             &[("origin", "")],
             &[("referer", "https://auth.example.org/sign-in")],
@@ -201,7 +264,10 @@ async fn no_other_page_signs_its_visitors_in_or_out_or_makes_them_guess() {
                 assert!(response.headers.get("set-cookie").is_none());
             }
         }
-        for ours in [&[SAME_ORIGIN][..], &[("origin", "https://auth.example.org")]] {
+        for ours in [
+            &[SAME_ORIGIN][..],
+            &[("origin", "https://auth.example.org")],
+        ] {
             let headers = [&own[..], ours].concat();
             let response = fetch(&router, request("POST", path, &headers, FORM)).await;
             assert_eq!(response.status, 303, "{path} {ours:?}");
@@ -220,9 +286,15 @@ async fn malformed_forms_get_the_errors_of_the_api() {
         ("username=ann", once("password")),
         ("password=right", once("username")),
         ("username=ann&username=ann&password=right", once("username")),
-        ("username=ann&password=right&password=right", once("password")),
+        (
+            "username=ann&password=right&password=right",
+            once("password"),
+        ),
         ("username=ann;password=right", once("password")),
-        ("%75sername=ann&username=bob&password=right", once("username")),
+        (
+            "%75sername=ann&username=bob&password=right",
+            once("username"),
+        ),
     ] {
         let response = send(&router, form("/sign-in", body)).await;
         response.assert_error(400, &detail);
@@ -234,11 +306,17 @@ async fn malformed_forms_get_the_errors_of_the_api() {
         response.assert_error(400, "Field \"return\" is given more than once.");
         let response = send(&router, form(path, "username=%ff&password=right")).await;
         response.assert_error(400, "Request body is not valid UTF-8.");
-        let response = send(&router, form(path, &format!("{FORM}&x={}", "x".repeat(70_000)))).await;
+        let response = send(
+            &router,
+            form(path, &format!("{FORM}&x={}", "x".repeat(70_000))),
+        )
+        .await;
         response.assert_error(413, "Request body too large.");
-        for content_type in
-            [&[("content-type", "application/json")][..], &[], &[FORM_TYPE, FORM_TYPE]]
-        {
+        for content_type in [
+            &[("content-type", "application/json")][..],
+            &[],
+            &[FORM_TYPE, FORM_TYPE],
+        ] {
             let headers = [&[LOOPBACK, SAME_ORIGIN], content_type].concat();
             let response = send(&router, request("POST", path, &headers, FORM)).await;
             let detail = "Content-Type must be application/x-www-form-urlencoded.";
@@ -255,9 +333,27 @@ async fn malformed_forms_get_the_errors_of_the_api() {
 async fn refusals_are_on_the_page_with_their_status_and_headers() {
     let router = gateway(&[]).0;
     for (username, status, reason, retry_after, text) in [
-        ("ann", 401, "CREDENTIALS_INVALID", "", "Invalid username or password."),
-        ("flood", 429, "TOO_MANY_ATTEMPTS", "7", "Too many attempts, try again later."),
-        ("down", 503, "UPSTREAM_UNAVAILABLE", "1", "Service temporarily unavailable."),
+        (
+            "ann",
+            401,
+            "CREDENTIALS_INVALID",
+            "",
+            "Invalid username or password.",
+        ),
+        (
+            "flood",
+            429,
+            "TOO_MANY_ATTEMPTS",
+            "7",
+            "Too many attempts, try again later.",
+        ),
+        (
+            "down",
+            503,
+            "UPSTREAM_UNAVAILABLE",
+            "1",
+            "Service temporarily unavailable.",
+        ),
     ] {
         let body = format!("username={username}&password=hunter%3C2&return=%2Fa%3Fb");
         let response = fetch(&router, form("/sign-in", &body)).await;
@@ -265,7 +361,11 @@ async fn refusals_are_on_the_page_with_their_status_and_headers() {
         assert_eq!(response.header("rolegate-reason"), reason);
         assert_eq!(response.header("retry-after"), retry_after);
         assert_eq!(response.header("content-type"), "text/html; charset=utf-8");
-        assert!(response.header("content-security-policy").starts_with("default-src 'none';"));
+        assert!(
+            response
+                .header("content-security-policy")
+                .starts_with("default-src 'none';")
+        );
         assert_eq!(response.header("cache-control"), "no-store");
         assert!(cookies(&response).is_empty());
         // A person who is told what is wrong types next.
@@ -275,7 +375,11 @@ async fn refusals_are_on_the_page_with_their_status_and_headers() {
         assert!(response.text.contains(&alert), "{}", response.text);
         let again = format!(r#"<input name="username" value="{username}" "#);
         assert!(response.text.contains(&again), "{}", response.text);
-        assert!(response.text.contains(r#"name="return" value="/a?b""#), "{}", response.text);
+        assert!(
+            response.text.contains(r#"name="return" value="/a?b""#),
+            "{}",
+            response.text
+        );
         assert!(!response.text.contains("hunter"), "{}", response.text);
     }
 }
@@ -289,7 +393,10 @@ async fn username_is_shown_again_as_text_and_only_if_it_may_be_one() {
     assert!(page.contains(shown), "{page}");
     let long = format!("username={}&password=wrong", "x".repeat(256));
     let page = fetch(&router, form("/sign-in", &long)).await.text;
-    assert!(page.contains(r#"name="username" value="" "#) && !page.contains("xx"), "{page}");
+    assert!(
+        page.contains(r#"name="username" value="" "#) && !page.contains("xx"),
+        "{page}"
+    );
 }
 
 #[tokio::test]
@@ -316,7 +423,13 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
         (&no_console, &https, "/console/a", "/console/a", &[&host]),
         (&DOMAIN, &https, "/a", "/a", &[&domain]),
         (&DOMAIN, &https, "", "/console/", &[&console]),
-        (&DOMAIN, &https, "https://app.example.org/a", "/console/", &[&console]),
+        (
+            &DOMAIN,
+            &https,
+            "https://app.example.org/a",
+            "/console/",
+            &[&console],
+        ),
         (
             &with_origins,
             &https,
@@ -332,7 +445,11 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
         let body = format!("{FORM}&return={back}");
         let request = request("POST", "/sign-in", &headers, &body);
         let response = fetch(&gateway(arguments).0, request).await;
-        assert_eq!((response.status, response.header("location")), (303, location), "{back}");
+        assert_eq!(
+            (response.status, response.header("location")),
+            (303, location),
+            "{back}"
+        );
         assert_eq!(cookies(&response), expected, "{arguments:?} {back}");
         assert_eq!(response.header("cache-control"), "no-store");
     }
@@ -349,10 +466,19 @@ async fn sign_in_to_the_console_leaves_the_person_of_an_application_alone() {
         ("a=b", 2),
     ] {
         let mut request = form("/sign-in", FORM);
-        request.headers_mut().insert("cookie", HeaderValue::from_static(cookie));
+        request
+            .headers_mut()
+            .insert("cookie", HeaderValue::from_static(cookie));
         let response = fetch(&router, request).await;
-        assert_eq!((response.status, cookies(&response).len()), (303, set), "{cookie}");
-        assert!(cookies(&response)[0].starts_with("rolegate-console=rgs_user;"), "{cookie}");
+        assert_eq!(
+            (response.status, cookies(&response).len()),
+            (303, set),
+            "{cookie}"
+        );
+        assert!(
+            cookies(&response)[0].starts_with("rolegate-console=rgs_user;"),
+            "{cookie}"
+        );
     }
 }
 
@@ -370,18 +496,32 @@ async fn session_that_the_browser_had_ends_with_the_next_sign_in() {
     ] {
         calls.lock().expect("no panic").clear();
         let mut request = form("/sign-in", &format!("{FORM}&return=/a"));
-        request.headers_mut().insert("cookie", HeaderValue::from_static(cookie));
+        request
+            .headers_mut()
+            .insert("cookie", HeaderValue::from_static(cookie));
         let response = fetch(&router, request).await;
-        assert_eq!((response.status, cookies(&response).len()), (303, 1), "{cookie}");
+        assert_eq!(
+            (response.status, cookies(&response).len()),
+            (303, 1),
+            "{cookie}"
+        );
         let calls = calls.lock().expect("no panic").clone();
-        let revoked = calls.iter().filter(|call| call.starts_with("revoke_tokens None"));
+        let revoked = calls
+            .iter()
+            .filter(|call| call.starts_with("revoke_tokens None"));
         assert_eq!(revoked.count(), ended, "{cookie}: {calls:?}");
     }
     calls.lock().expect("no panic").clear();
     let mut request = form("/sign-in", "username=ann&password=wrong&return=/a");
-    request.headers_mut().insert("cookie", HeaderValue::from_static("rolegate=rgs_user"));
+    request
+        .headers_mut()
+        .insert("cookie", HeaderValue::from_static("rolegate=rgs_user"));
     assert_eq!(fetch(&router, request).await.status, 401);
-    assert_eq!(calls.lock().expect("no panic").len(), 1, "a wrong password ends nothing");
+    assert_eq!(
+        calls.lock().expect("no panic").len(),
+        1,
+        "a wrong password ends nothing"
+    );
 }
 
 #[tokio::test]
@@ -390,7 +530,12 @@ async fn sign_in_can_be_off_and_is_at_the_bearer_address_only() {
     let state = GatewayState::new(fake_auth().0, sign_in(&[]));
     let basic = basic::router(state, &settings, &MemoryBudgets::new(&settings));
     for router in [gateway(&["--sign-in", "off"]).0, basic] {
-        for path in ["/sign-in", "/sign-in/base.css", "/sign-out", "/set-password"] {
+        for path in [
+            "/sign-in",
+            "/sign-in/base.css",
+            "/sign-out",
+            "/set-password",
+        ] {
             for method in ["GET", "POST", "DELETE"] {
                 let headers = [LOOPBACK, SAME_ORIGIN, FORM_TYPE];
                 let response = send(&router, request(method, path, &headers, FORM)).await;

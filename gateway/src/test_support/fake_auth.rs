@@ -38,13 +38,17 @@ struct FakeAuth {
 /// A client of a new fake, and the calls that the fake receives.
 pub(crate) fn fake_auth() -> (AuthClient, Calls) {
     let calls = Calls::default();
-    let service = AuthServiceServer::new(FakeAuth { calls: Arc::clone(&calls) });
+    let service = AuthServiceServer::new(FakeAuth {
+        calls: Arc::clone(&calls),
+    });
     let (client_end, server_end) = tokio::io::duplex(64 * 1024);
     let connection = tokio_stream::once(io::Result::Ok(server_end));
     let (health, health_service) = tonic_health::server::health_reporter();
     tokio::spawn(async move {
         health.set_serving::<AuthServiceServer<FakeAuth>>().await;
-        let server = Server::builder().add_service(service).add_service(health_service);
+        let server = Server::builder()
+            .add_service(service)
+            .add_service(health_service);
         server.serve_with_incoming(connection).await
     });
     let client_end = Mutex::new(Some(client_end));
@@ -63,7 +67,10 @@ impl FakeAuth {
     fn record<M>(&self, request: &Request<M>, what: &str) {
         let address = request.metadata().get(metadata::CLIENT_ADDRESS);
         let address = address.map_or("unknown", |value| value.to_str().expect("ASCII"));
-        self.calls.lock().expect("no panic").push(format!("{what} from {address}"));
+        self.calls
+            .lock()
+            .expect("no panic")
+            .push(format!("{what} from {address}"));
     }
 }
 
@@ -76,19 +83,29 @@ impl AuthService for FakeAuth {
         self.record(&request, "register");
         match request.into_inner().username.as_str() {
             "taken" => Err(error(Reason::UsernameTaken, "")),
-            "a:b" => Err(error(Reason::UsernameInvalid, "Username must not contain ':'.")),
-            name => {
-                Ok(Response::new(v1::RegisterResponse { user: Some(user(4, name, Role::USER)) }))
-            }
+            "a:b" => Err(error(
+                Reason::UsernameInvalid,
+                "Username must not contain ':'.",
+            )),
+            name => Ok(Response::new(v1::RegisterResponse {
+                user: Some(user(4, name, Role::USER)),
+            })),
         }
     }
 
     async fn login(&self, request: Request<v1::LoginRequest>) -> Answer<v1::LoginResponse> {
         self.record(&request, "login");
-        let v1::LoginRequest { username, password, otp } = request.into_inner();
+        let v1::LoginRequest {
+            username,
+            password,
+            otp,
+        } = request.into_inner();
         let user = verify(&username, &password)?;
         second_factor::check_code(&user, otp.as_deref())?;
-        Ok(Response::new(v1::LoginResponse { access_token: "a.b.c".to_owned(), user: Some(user) }))
+        Ok(Response::new(v1::LoginResponse {
+            access_token: "a.b.c".to_owned(),
+            user: Some(user),
+        }))
     }
 
     async fn verify_credentials(
@@ -96,12 +113,18 @@ impl AuthService for FakeAuth {
         request: Request<v1::VerifyCredentialsRequest>,
     ) -> Answer<v1::VerifyCredentialsResponse> {
         self.record(&request, "verify_credentials");
-        let v1::VerifyCredentialsRequest { username, password, role_names, .. } =
-            request.into_inner();
+        let v1::VerifyCredentialsRequest {
+            username,
+            password,
+            role_names,
+            ..
+        } = request.into_inner();
         let user = verify(&username, &password)?;
         second_factor::check_code(&user, None)?;
         expect_roles(&role_names).map_err(|reason| error(reason, ""))?;
-        Ok(Response::new(v1::VerifyCredentialsResponse { user: Some(user) }))
+        Ok(Response::new(v1::VerifyCredentialsResponse {
+            user: Some(user),
+        }))
     }
 
     async fn batch_verify_credentials(
@@ -112,7 +135,9 @@ impl AuthService for FakeAuth {
         // Its cache of successful checks is always empty.
         let outcomes =
             vec![v1::VerifyCredentialsResponse::default(); request.get_ref().items.len()];
-        Ok(Response::new(v1::BatchVerifyCredentialsResponse { outcomes }))
+        Ok(Response::new(v1::BatchVerifyCredentialsResponse {
+            outcomes,
+        }))
     }
 
     async fn authorize(
@@ -134,8 +159,12 @@ impl AuthService for FakeAuth {
             Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
         };
         let items = request.into_inner().items.into_iter();
-        let outcomes = items.map(|item| v1::AuthorizeOutcome { outcome: Some(outcome(item)) });
-        Ok(Response::new(v1::BatchAuthorizeResponse { outcomes: outcomes.collect() }))
+        let outcomes = items.map(|item| v1::AuthorizeOutcome {
+            outcome: Some(outcome(item)),
+        });
+        Ok(Response::new(v1::BatchAuthorizeResponse {
+            outcomes: outcomes.collect(),
+        }))
     }
 
     async fn set_user_role(
@@ -143,7 +172,11 @@ impl AuthService for FakeAuth {
         request: Request<v1::SetUserRoleRequest>,
     ) -> Answer<v1::SetUserRoleResponse> {
         require_admin(&request)?;
-        let v1::SetUserRoleRequest { user_id, ref role_name, .. } = *request.get_ref();
+        let v1::SetUserRoleRequest {
+            user_id,
+            ref role_name,
+            ..
+        } = *request.get_ref();
         self.record(&request, &format!("set_user_role {user_id} {role_name}"));
         if !(1..=3).contains(&user_id) {
             return Err(error(Reason::UserNotFound, ""));
@@ -157,10 +190,24 @@ impl AuthService for FakeAuth {
         request: Request<v1::ListUsersRequest>,
     ) -> Answer<v1::ListUsersResponse> {
         require_admin(&request)?;
-        let v1::ListUsersRequest { page_size, after, username_prefix, role_name, .. } =
-            request.get_ref();
-        let v1::ListUsersRequest { search, disabled, with_times, .. } = request.get_ref();
-        let new = if *with_times { format!(" {search:?} {disabled:?}") } else { String::new() };
+        let v1::ListUsersRequest {
+            page_size,
+            after,
+            username_prefix,
+            role_name,
+            ..
+        } = request.get_ref();
+        let v1::ListUsersRequest {
+            search,
+            disabled,
+            with_times,
+            ..
+        } = request.get_ref();
+        let new = if *with_times {
+            format!(" {search:?} {disabled:?}")
+        } else {
+            String::new()
+        };
         let call = format!("list_users {page_size} {after} {username_prefix:?} {role_name:?}{new}");
         self.record(&request, &call);
         role_name.as_deref().map_or(Ok(Role::USER), role)?;
@@ -169,16 +216,29 @@ impl AuthService for FakeAuth {
         // Searches for this text are as of the version before.
         let is_of_now = *with_times && search != "old";
         let time = |seconds| Some(prost_types::Timestamp { seconds, nanos: 0 });
-        let first = v1::UserTimes { created_at: time(1), last_login_at: time(1_769_817_600) };
-        let times = if is_of_now { vec![first, v1::UserTimes::default()] } else { Vec::new() };
-        Ok(Response::new(v1::ListUsersResponse { times, users, next_after }))
+        let first = v1::UserTimes {
+            created_at: time(1),
+            last_login_at: time(1_769_817_600),
+        };
+        let times = if is_of_now {
+            vec![first, v1::UserTimes::default()]
+        } else {
+            Vec::new()
+        };
+        Ok(Response::new(v1::ListUsersResponse {
+            times,
+            users,
+            next_after,
+        }))
     }
 
     async fn get_user(&self, request: Request<v1::GetUserRequest>) -> Answer<v1::GetUserResponse> {
         require_admin(&request)?;
         let user_id = request.get_ref().user_id;
         self.record(&request, &format!("get_user {user_id}"));
-        Ok(Response::new(v1::GetUserResponse { user: Some(user_of_id(user_id)?) }))
+        Ok(Response::new(v1::GetUserResponse {
+            user: Some(user_of_id(user_id)?),
+        }))
     }
 
     async fn delete_user(
@@ -200,8 +260,13 @@ impl AuthService for FakeAuth {
     ) -> Answer<v1::CreateUserResponse> {
         require_admin(&request)?;
         self.record(&request, "create_user");
-        let v1::CreateUserRequest { username, password, role_name, password_link, .. } =
-            request.into_inner();
+        let v1::CreateUserRequest {
+            username,
+            password,
+            role_name,
+            password_link,
+            ..
+        } = request.into_inner();
         match (username.as_str(), password.as_str()) {
             ("taken", _) => return Err(error(Reason::UsernameTaken, "")),
             (_, "known") => return Err(error(Reason::PasswordLinkRequired, "")),
@@ -249,12 +314,15 @@ impl AuthService for FakeAuth {
         request: Request<v1::ChangePasswordRequest>,
     ) -> Answer<v1::ChangePasswordResponse> {
         self.record(&request, "change_password");
-        let v1::ChangePasswordRequest { current_password, new_password } = request.get_ref();
+        let v1::ChangePasswordRequest {
+            current_password,
+            new_password,
+        } = request.get_ref();
         match (current_password.as_str(), new_password.as_str()) {
             (_, "") => Err(error(Reason::PasswordInvalid, "Password must be longer.")),
-            ("right", _) => {
-                Ok(Response::new(v1::ChangePasswordResponse { user: Some(user_of_id(1)?) }))
-            }
+            ("right", _) => Ok(Response::new(v1::ChangePasswordResponse {
+                user: Some(user_of_id(1)?),
+            })),
             ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
             _ => Err(error(Reason::CurrentPasswordWrong, "")),
         }
@@ -264,7 +332,10 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<v1::CreatePasswordLinkRequest>,
     ) -> Answer<v1::CreatePasswordLinkResponse> {
-        self.record(&request, &format!("create_password_link {}", request.get_ref().user_id));
+        self.record(
+            &request,
+            &format!("create_password_link {}", request.get_ref().user_id),
+        );
         let link = Some(second_factor::create_link(&request)?);
         Ok(Response::new(v1::CreatePasswordLinkResponse { link }))
     }
@@ -290,7 +361,10 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<v1::EnableSecondFactorRequest>,
     ) -> Answer<v1::EnableSecondFactorResponse> {
-        self.record(&request, &format!("enable_second_factor {:?}", request.get_ref().otp));
+        self.record(
+            &request,
+            &format!("enable_second_factor {:?}", request.get_ref().otp),
+        );
         second_factor::enable(&request)?;
         Ok(Response::new(v1::EnableSecondFactorResponse {}))
     }
@@ -300,7 +374,10 @@ impl AuthService for FakeAuth {
         request: Request<v1::DisableSecondFactorRequest>,
     ) -> Answer<v1::DisableSecondFactorResponse> {
         let v1::DisableSecondFactorRequest { user_id, otp } = request.get_ref();
-        self.record(&request, &format!("disable_second_factor {user_id:?} {otp:?}"));
+        self.record(
+            &request,
+            &format!("disable_second_factor {user_id:?} {otp:?}"),
+        );
         second_factor::disable(&request)?;
         Ok(Response::new(v1::DisableSecondFactorResponse {}))
     }
@@ -317,7 +394,10 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<v1::RevokeTokensRequest>,
     ) -> Answer<v1::RevokeTokensResponse> {
-        self.record(&request, &format!("revoke_tokens {:?}", request.get_ref().user_id));
+        self.record(
+            &request,
+            &format!("revoke_tokens {:?}", request.get_ref().user_id),
+        );
         api_keys::revoke_tokens(&request).map(Response::new)
     }
 
@@ -333,7 +413,10 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<v1::ListApiKeysRequest>,
     ) -> Answer<v1::ListApiKeysResponse> {
-        self.record(&request, &format!("list_api_keys {:?}", request.get_ref().user_id));
+        self.record(
+            &request,
+            &format!("list_api_keys {:?}", request.get_ref().user_id),
+        );
         api_keys::list(&request).map(Response::new)
     }
 
@@ -341,7 +424,10 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<v1::DeleteApiKeysRequest>,
     ) -> Answer<v1::DeleteApiKeysResponse> {
-        self.record(&request, &format!("delete_api_keys {:?}", request.get_ref()));
+        self.record(
+            &request,
+            &format!("delete_api_keys {:?}", request.get_ref()),
+        );
         api_keys::delete(&request).map(Response::new)
     }
 
@@ -349,7 +435,9 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<v1::CreateSessionRequest>,
     ) -> Answer<v1::CreateSessionResponse> {
-        let v1::CreateSessionRequest { name, user_agent, .. } = request.get_ref();
+        let v1::CreateSessionRequest {
+            name, user_agent, ..
+        } = request.get_ref();
         self.record(&request, &format!("create_session {name:?} {user_agent:?}"));
         sessions::create(request.get_ref()).map(Response::new)
     }
@@ -366,7 +454,10 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<v1::DeleteSessionsRequest>,
     ) -> Answer<v1::DeleteSessionsResponse> {
-        self.record(&request, &format!("delete_sessions {:?}", request.get_ref()));
+        self.record(
+            &request,
+            &format!("delete_sessions {:?}", request.get_ref()),
+        );
         sessions::delete(&request).map(Response::new)
     }
 
@@ -383,7 +474,9 @@ impl AuthService for FakeAuth {
         request: Request<v1::ListRolesRequest>,
     ) -> Answer<v1::ListRolesResponse> {
         require_admin(&request)?;
-        let role_names = ["user", "author", "admin", "editor"].map(str::to_owned).to_vec();
+        let role_names = ["user", "author", "admin", "editor"]
+            .map(str::to_owned)
+            .to_vec();
         Ok(Response::new(v1::ListRolesResponse { role_names }))
     }
 
@@ -408,8 +501,17 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<v1::BatchGetUsersRequest>,
     ) -> Answer<v1::BatchGetUsersResponse> {
-        let known = request.get_ref().ids.iter().filter_map(|id| user_of_id(*id).ok());
-        let users = known.map(|user| v1::UserName { id: user.id, username: user.username });
-        Ok(Response::new(v1::BatchGetUsersResponse { users: users.collect() }))
+        let known = request
+            .get_ref()
+            .ids
+            .iter()
+            .filter_map(|id| user_of_id(*id).ok());
+        let users = known.map(|user| v1::UserName {
+            id: user.id,
+            username: user.username,
+        });
+        Ok(Response::new(v1::BatchGetUsersResponse {
+            users: users.collect(),
+        }))
     }
 }

@@ -22,7 +22,9 @@ pub(crate) struct TestResponse {
 impl TestResponse {
     /// The value of a header, empty if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().expect("visible ASCII"))
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("visible ASCII"))
     }
 
     /// Asserts 200 with exactly this body.
@@ -56,22 +58,36 @@ pub(crate) struct File {
 impl File {
     /// The value of a header, empty if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().expect("visible ASCII"))
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("visible ASCII"))
     }
 }
 
 /// Sends a request to a router and collects the response, whatever its type.
 pub(crate) async fn fetch(router: &Router, request: Request<Body>) -> File {
-    let response = router.clone().oneshot(request).await.expect("routers cannot fail");
+    let response = router
+        .clone()
+        .oneshot(request)
+        .await
+        .expect("routers cannot fail");
     let (head, body) = response.into_parts();
     let bytes = body.collect().await.expect("a body in memory").to_bytes();
     let text = String::from_utf8(bytes.to_vec()).expect("text");
-    File { status: head.status.as_u16(), headers: head.headers, text }
+    File {
+        status: head.status.as_u16(),
+        headers: head.headers,
+        text,
+    }
 }
 
 /// Sends a request to a router and collects the response.
 pub(crate) async fn send(router: &Router, request: Request<Body>) -> TestResponse {
-    let response = router.clone().oneshot(request).await.expect("routers cannot fail");
+    let response = router
+        .clone()
+        .oneshot(request)
+        .await
+        .expect("routers cannot fail");
     let (head, body) = response.into_parts();
     let has_reason = head.headers.contains_key(REASON_HEADER);
     assert_eq!(has_reason, head.status.as_u16() >= 400, "{head:?}");
@@ -82,7 +98,11 @@ pub(crate) async fn send(router: &Router, request: Request<Body>) -> TestRespons
         assert_eq!(head.headers[CONTENT_TYPE], "application/json", "{bytes:?}");
         serde_json::from_slice(&bytes).expect("a JSON body")
     };
-    TestResponse { status: head.status, headers: head.headers, body }
+    TestResponse {
+        status: head.status,
+        headers: head.headers,
+        body,
+    }
 }
 
 /// A request without a body.
@@ -103,5 +123,8 @@ pub(crate) fn json(method: &str, path: &str, body: &str) -> Request<Body> {
 }
 
 fn head(method: &str, path: &str) -> Builder {
-    Request::builder().method(method).uri(path).header(HOST, "a")
+    Request::builder()
+        .method(method)
+        .uri(path)
+        .header(HOST, "a")
 }

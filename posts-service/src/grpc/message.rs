@@ -22,7 +22,10 @@ impl From<PostWithAuthor> for posts_v1::Post {
 
 fn timestamp(unix_millis: i64) -> Timestamp {
     let nanos = i32::try_from(unix_millis.rem_euclid(1000) * 1_000_000).unwrap_or_default();
-    Timestamp { seconds: unix_millis.div_euclid(1000), nanos }
+    Timestamp {
+        seconds: unix_millis.div_euclid(1000),
+        nanos,
+    }
 }
 
 impl From<PostError> for Status {
@@ -37,11 +40,18 @@ mod tests {
 
     #[test]
     fn milliseconds_are_seconds_and_nanoseconds() {
-        for (millis, seconds, nanos) in
-            [(0, 0, 0), (1_999, 1, 999_000_000), (1_000, 1, 0), (-1, -1, 999_000_000)]
-        {
+        for (millis, seconds, nanos) in [
+            (0, 0, 0),
+            (1_999, 1, 999_000_000),
+            (1_000, 1, 0),
+            (-1, -1, 999_000_000),
+        ] {
             let timestamp = timestamp(millis);
-            assert_eq!((timestamp.seconds, timestamp.nanos), (seconds, nanos), "{millis}");
+            assert_eq!(
+                (timestamp.seconds, timestamp.nanos),
+                (seconds, nanos),
+                "{millis}"
+            );
         }
     }
 }

@@ -16,7 +16,10 @@ fn check(title: &str, content: &str) -> Result<(), &'static str> {
 #[test]
 fn lengths_count_characters_not_bytes() {
     for character in ["a", "é", "漢", "🦀"] {
-        assert_eq!(check(&character.repeat(200), &character.repeat(50_000)), Ok(()));
+        assert_eq!(
+            check(&character.repeat(200), &character.repeat(50_000)),
+            Ok(())
+        );
         assert_eq!(check(&character.repeat(201), "c"), Err(TITLE_LENGTH));
         assert_eq!(check("t", &character.repeat(50_001)), Err(CONTENT_LENGTH));
     }
@@ -26,7 +29,15 @@ fn lengths_count_characters_not_bytes() {
 
 #[test]
 fn title_is_one_visible_line() {
-    for control in ["a\0", "a\nb", "\ta", "a\r", "\u{1b}[31m", "\u{7f}", "\u{85}"] {
+    for control in [
+        "a\0",
+        "a\nb",
+        "\ta",
+        "a\r",
+        "\u{1b}[31m",
+        "\u{7f}",
+        "\u{85}",
+    ] {
         assert_eq!(check(control, "c"), Err(TITLE_CONTROL), "{control:?}");
     }
     for blank in [" ", "  ", "\u{a0}", "\u{3000}"] {
@@ -59,8 +70,12 @@ fn invisible_characters_are_allowed_where_they_shape_visible_ones() {
     ] {
         assert_eq!(check(invisible, "c"), Err(TITLE_INVISIBLE), "{invisible:?}");
     }
-    for fine in ["I ❤\u{fe0f} Rust", "❤\u{fe0f}\u{200d}🔥", "می\u{200c}خواهم", "क्\u{200d}ष"]
-    {
+    for fine in [
+        "I ❤\u{fe0f} Rust",
+        "❤\u{fe0f}\u{200d}🔥",
+        "می\u{200c}خواهم",
+        "क्\u{200d}ष",
+    ] {
         assert_eq!(check(fine, "c"), Ok(()), "{fine:?}");
     }
 }

@@ -43,7 +43,15 @@ impl DeletedAuthors {
         key: Option<SecretSource>,
     ) -> Self {
         let (position, page, stored_at) = Default::default();
-        Self { store, fate, key, position, page, stored_at, has_warned: false }
+        Self {
+            store,
+            fate,
+            key,
+            position,
+            page,
+            stored_at,
+            has_warned: false,
+        }
     }
 
     async fn take(&self, of: Deleted<'_>) -> Result<(), StoreError> {
@@ -74,13 +82,21 @@ impl UserWatcher for DeletedAuthors {
         self.position = position(&self.store).await?;
         let stored = Some(self.position.0).filter(|&revision| revision > 0 && !has_gap);
         self.page = stored.is_none().then(Default::default);
-        Ok((self.key.as_ref().map(SecretSource::read).transpose()?, stored))
+        Ok((
+            self.key.as_ref().map(SecretSource::read).transpose()?,
+            stored,
+        ))
     }
 
     async fn handle(&mut self, event: UserEvent) -> Result<(), WatchError> {
         let (stored, newest_post) = self.position;
-        let absent =
-            |after, last, except| Deleted { after, last, except, newest_post, revision: i64::MAX };
+        let absent = |after, last, except| Deleted {
+            after,
+            last,
+            except,
+            newest_post,
+            revision: i64::MAX,
+        };
         match (event, self.page.take()) {
             (UserEvent::Change(UserChange { user_id: id, .. }), Some((mut after, mut ids))) => {
                 // Who is not in a snapshot loses posts, so a malformed one ends here.
@@ -101,14 +117,26 @@ impl UserWatcher for DeletedAuthors {
             }
             (UserEvent::Progress(WatchProgress { revision }), Some((after, ids))) => {
                 // A lower revision than the stored one is of a restored backup of the users.
-                self.take_last(absent(after, i64::MAX, &ids), revision, Some(stored)).await?;
+                self.take_last(absent(after, i64::MAX, &ids), revision, Some(stored))
+                    .await?;
             }
             (
-                UserEvent::Change(UserChange { revision, user_id: last, deleted: true, .. }),
+                UserEvent::Change(UserChange {
+                    revision,
+                    user_id: last,
+                    deleted: true,
+                    ..
+                }),
                 None,
             ) => {
                 let (after, newest_post) = (last - 1, i64::MAX);
-                let user = Deleted { after, last, except: &[], newest_post, revision };
+                let user = Deleted {
+                    after,
+                    last,
+                    except: &[],
+                    newest_post,
+                    revision,
+                };
                 self.take_last(user, revision, None).await?;
             }
             (
@@ -116,7 +144,10 @@ impl UserWatcher for DeletedAuthors {
                 | UserEvent::Progress(WatchProgress { revision }),
                 None,
             ) => {
-                if self.stored_at.is_some_and(|at| at.elapsed() < PROGRESS_INTERVAL) {
+                if self
+                    .stored_at
+                    .is_some_and(|at| at.elapsed() < PROGRESS_INTERVAL)
+                {
                     return Ok(());
                 }
                 advance(&self.store, (revision, None), None).await?;

@@ -9,7 +9,12 @@ use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BATCH, page_size};
 
 impl Posts {
     pub(crate) async fn read(&self, id: i64) -> Result<PostWithAuthor, PostError> {
-        let post = self.reads.get(id).await?.value.ok_or(PostError::NOT_FOUND)?;
+        let post = self
+            .reads
+            .get(id)
+            .await?
+            .value
+            .ok_or(PostError::NOT_FOUND)?;
         self.with_author(post).await
     }
 
@@ -30,7 +35,8 @@ impl Posts {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        self.with_authors(store::posts_by_id(&self.store, ids).await?).await
+        self.with_authors(store::posts_by_id(&self.store, ids).await?)
+            .await
     }
 
     /// Lists the posts behind the id `after`, 0 for the first page, of this author or of all, by ascending
@@ -48,7 +54,12 @@ impl Posts {
             return Err(PostError::request("after must not be negative"));
         }
         let content_bytes = MAX_PAGE_CONTENT_BYTES.into();
-        let filter = PostFilter { after, author_id, limit, content_bytes };
+        let filter = PostFilter {
+            after,
+            author_id,
+            limit,
+            content_bytes,
+        };
         let (posts, has_more) = store::page(&self.store, &filter).await?;
         let next_after = posts.last().filter(|_| has_more).map(|post| post.id);
         Ok((self.with_authors(posts).await?, next_after))
@@ -59,8 +70,14 @@ impl Posts {
         if post.author_id == DELETED {
             return Ok(PostWithAuthor { author: None, post });
         }
-        let mut names = self.auth.get_usernames(&[post.author_id], call_context()).await?;
-        Ok(PostWithAuthor { author: names.remove(&post.author_id), post })
+        let mut names = self
+            .auth
+            .get_usernames(&[post.author_id], call_context())
+            .await?;
+        Ok(PostWithAuthor {
+            author: names.remove(&post.author_id),
+            post,
+        })
     }
 
     /// Adds the current usernames of the authors with one call.
@@ -73,8 +90,10 @@ impl Posts {
         authors.sort_unstable();
         authors.dedup();
         let names = self.auth.get_usernames(&authors, call_context()).await?;
-        let with_author =
-            |post: Post| PostWithAuthor { author: names.get(&post.author_id).cloned(), post };
+        let with_author = |post: Post| PostWithAuthor {
+            author: names.get(&post.author_id).cloned(),
+            post,
+        };
         Ok(posts.into_iter().map(with_author).collect())
     }
 }

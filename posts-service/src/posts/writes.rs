@@ -42,8 +42,9 @@ impl Posts {
             Ok(content) => content,
             // A missing post and one of another author are reported before invalid content.
             Err(invalid) => {
-                let author =
-                    store::author_of(&self.store, id).await?.ok_or(PostError::NOT_FOUND)?;
+                let author = store::author_of(&self.store, id)
+                    .await?
+                    .ok_or(PostError::NOT_FOUND)?;
                 let is_writable = selector.author_id.is_none_or(|only| only == author);
                 return Err(if is_writable {
                     PostError::invalid(invalid)
@@ -57,9 +58,10 @@ impl Posts {
             async move { store::update(&database, selector, content, unix_millis()).await };
         let record = |updated: &Option<Post>| updated.as_ref().map(ids);
         match write("post_updated", actor, Some(id), update, record).await? {
-            Some(post) if post.author_id == writer.id => {
-                Ok(PostWithAuthor { post, author: Some(writer.username) })
-            }
+            Some(post) if post.author_id == writer.id => Ok(PostWithAuthor {
+                post,
+                author: Some(writer.username),
+            }),
             Some(post) => self.with_author(post).await,
             None => Err(self.denial_reason(selector).await?),
         }
@@ -90,7 +92,11 @@ impl Posts {
         let author = store::author_of(&self.store, selector.id).await?;
         // A post of the writer itself was created after the statement ran.
         let is_other_author = author.is_some_and(|author| selector.author_id != Some(author));
-        Ok(if is_other_author { PostError::NOT_OWNER } else { PostError::NOT_FOUND })
+        Ok(if is_other_author {
+            PostError::NOT_OWNER
+        } else {
+            PostError::NOT_FOUND
+        })
     }
 }
 
@@ -128,5 +134,8 @@ fn ids(post: &Post) -> (i64, i64) {
 
 /// The post `id`, if `writer` may write it: an admin any post, an author their own.
 fn writable_by(writer: &User, id: i64) -> PostSelector {
-    PostSelector { id, author_id: (writer.role != Role::ADMIN).then_some(writer.id) }
+    PostSelector {
+        id,
+        author_id: (writer.role != Role::ADMIN).then_some(writer.id),
+    }
 }

@@ -21,12 +21,19 @@ pub(crate) struct Deleted<'a> {
 }
 
 fn cursor(database: &Database) -> &'static str {
-    if database.is_postgres() { "posts.user_cursor" } else { "user_cursor" }
+    if database.is_postgres() {
+        "posts.user_cursor"
+    } else {
+        "user_cursor"
+    }
 }
 
 /// The stored revision, 0 for none, and the id of the newest post.
 pub(crate) async fn position(database: &Database) -> Result<(i64, i64), StoreError> {
-    let select = statement(database, "SELECT revision, (SELECT coalesce(max(id), 0) FROM ");
+    let select = statement(
+        database,
+        "SELECT revision, (SELECT coalesce(max(id), 0) FROM ",
+    );
     let select = select.push(") FROM ").push(cursor(database));
     Ok(database.read(select).await?.pop().unwrap_or_default())
 }
@@ -39,7 +46,10 @@ pub(crate) async fn take_posts(
 ) -> Result<usize, StoreError> {
     let mut taken = 0;
     loop {
-        let batch = database.write::<(i64,)>(take(database, fate, of)).await?.len();
+        let batch = database
+            .write::<(i64,)>(take(database, fate, of))
+            .await?
+            .len();
         taken += batch;
         if batch < BATCH as usize {
             return Ok(taken);
@@ -55,11 +65,20 @@ pub(crate) async fn advance(
     last_posts: Option<(PostsOfDeletedUsers, Deleted<'_>)>,
 ) -> Result<(), StoreError> {
     let set = " SET revision = $1 WHERE revision < $1 OR revision = $2 RETURNING revision";
-    let update = database.statement("UPDATE ").push(cursor(database)).push(set);
-    let revision_is_stored = |of| Deleted { revision: i64::MAX, ..of };
+    let update = database
+        .statement("UPDATE ")
+        .push(cursor(database))
+        .push(set);
+    let revision_is_stored = |of| Deleted {
+        revision: i64::MAX,
+        ..of
+    };
     let last = last_posts.map(|(fate, of)| take(database, fate, revision_is_stored(of)));
     let then = Then::of_rows(|_: &[(i64,)]| Ok(last.into_iter().collect()));
-    database.write_all(update.bind(revision).bind(instead_of), then).await.map(drop)
+    database
+        .write_all(update.bind(revision).bind(instead_of), then)
+        .await
+        .map(drop)
 }
 
 fn take(database: &Database, fate: PostsOfDeletedUsers, of: Deleted<'_>) -> Statement {

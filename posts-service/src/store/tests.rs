@@ -19,16 +19,26 @@ postgres_cluster::conformance_tests! {
     ]
 }
 
-const ALL: PostFilter =
-    PostFilter { after: 0, author_id: None, limit: 10, content_bytes: 1_000_000 };
+const ALL: PostFilter = PostFilter {
+    after: 0,
+    author_id: None,
+    limit: 10,
+    content_bytes: 1_000_000,
+};
 
 /// Selects a post of any author.
 fn any(id: i64) -> PostSelector {
-    PostSelector { id, author_id: None }
+    PostSelector {
+        id,
+        author_id: None,
+    }
 }
 
 fn by(author_id: i64, id: i64) -> PostSelector {
-    PostSelector { id, author_id: Some(author_id) }
+    PostSelector {
+        id,
+        author_id: Some(author_id),
+    }
 }
 
 fn content_of(title: &str, content: &str) -> PostContent {
@@ -36,7 +46,9 @@ fn content_of(title: &str, content: &str) -> PostContent {
 }
 
 async fn insert(store: &Database, author_id: i64, content: &str) -> Post {
-    super::insert(store, author_id, content_of("title", content), 1_000).await.expect("inserted")
+    super::insert(store, author_id, content_of("title", content), 1_000)
+        .await
+        .expect("inserted")
 }
 
 async fn get(store: &Database, id: i64) -> Option<Post> {
@@ -69,12 +81,18 @@ async fn posts_are_stored_to_the_letter(store: &Database) {
 
 async fn lookups_omit_unknown_ids(store: &Database) {
     let (one, two) = (insert(store, 7, "one").await, insert(store, 8, "two").await);
-    let mut found = posts_by_id(store, &[two.id, 999, one.id, -1]).await.expect("read");
+    let mut found = posts_by_id(store, &[two.id, 999, one.id, -1])
+        .await
+        .expect("read");
     found.sort_by_key(|post| post.id);
     assert_eq!(found, [one.clone(), two]);
     assert_eq!(posts_by_id(store, &[]).await.expect("read"), []);
     let size = async |ids: &[i64]| size_by_id(store, ids).await.expect("read");
-    assert_eq!(size(&[one.id, 999, found[1].id]).await, 16, "titleone and titletwo");
+    assert_eq!(
+        size(&[one.id, 999, found[1].id]).await,
+        16,
+        "titleone and titletwo"
+    );
     assert_eq!(size(&[999]).await, 0);
     assert_eq!(author_of(store, one.id).await.expect("read"), Some(7));
     assert_eq!(author_of(store, 999).await.expect("read"), None);
@@ -83,7 +101,9 @@ async fn lookups_omit_unknown_ids(store: &Database) {
 async fn update_selects_by_id_and_author(store: &Database) {
     let post = insert(store, 7, "one").await;
     let change = async |selector, now| {
-        update(store, selector, content_of("new title", "new"), now).await.expect("an answer")
+        update(store, selector, content_of("new title", "new"), now)
+            .await
+            .expect("an answer")
     };
     assert_eq!(change(by(8, post.id), 2_000).await, None);
     assert_eq!(change(any(999), 2_000).await, None);
@@ -91,7 +111,15 @@ async fn update_selects_by_id_and_author(store: &Database) {
     for (selector, updated_at) in [(by(7, post.id), 2_000), (any(post.id), 3_000)] {
         let changed = change(selector, updated_at).await;
         let (title, content) = ("new title".into(), "new".into());
-        assert_eq!(changed, Some(Post { title, content, updated_at, ..post.clone() }));
+        assert_eq!(
+            changed,
+            Some(Post {
+                title,
+                content,
+                updated_at,
+                ..post.clone()
+            })
+        );
         assert_eq!(get(store, post.id).await, changed);
     }
 }
@@ -106,7 +134,10 @@ async fn update_advances_updated_at(store: &Database) {
 }
 
 async fn delete_selects_by_id_and_author(store: &Database) {
-    let (one, two) = (insert(store, 7, "one").await.id, insert(store, 7, "two").await.id);
+    let (one, two) = (
+        insert(store, 7, "one").await.id,
+        insert(store, 7, "two").await.id,
+    );
     let remove = async |selector| delete(store, selector).await.expect("an answer");
     assert_eq!(remove(by(8, one)).await, None);
     assert_eq!(remove(any(999)).await, None);
@@ -118,11 +149,17 @@ async fn delete_selects_by_id_and_author(store: &Database) {
 
 async fn page(store: &Database, filter: &PostFilter) -> (Vec<String>, bool) {
     let (posts, has_more) = super::page(store, filter).await.expect("read");
-    (posts.into_iter().map(|post| post.content).collect(), has_more)
+    (
+        posts.into_iter().map(|post| post.content).collect(),
+        has_more,
+    )
 }
 
 fn contents(contents: &[&str], has_more: bool) -> (Vec<String>, bool) {
-    (contents.iter().map(|&content| content.to_owned()).collect(), has_more)
+    (
+        contents.iter().map(|&content| content.to_owned()).collect(),
+        has_more,
+    )
 }
 
 async fn pages_are_ordered_and_filtered(store: &Database) {
@@ -131,14 +168,30 @@ async fn pages_are_ordered_and_filtered(store: &Database) {
     for (author_id, content) in [(8, "two"), (7, "three"), (8, "four")] {
         insert(store, author_id, content).await;
     }
-    assert_eq!(page(store, &ALL).await, contents(&["one", "two", "three", "four"], false));
+    assert_eq!(
+        page(store, &ALL).await,
+        contents(&["one", "two", "three", "four"], false)
+    );
     let two = PostFilter { limit: 2, ..ALL };
     assert_eq!(page(store, &two).await, contents(&["one", "two"], true));
-    let next = PostFilter { after: first, ..two };
+    let next = PostFilter {
+        after: first,
+        ..two
+    };
     assert_eq!(page(store, &next).await, contents(&["two", "three"], true));
-    let of_author = PostFilter { author_id: Some(8), ..two };
-    assert_eq!(page(store, &of_author).await, contents(&["two", "four"], false));
-    let last = PostFilter { after: first, author_id: Some(7), ..two };
+    let of_author = PostFilter {
+        author_id: Some(8),
+        ..two
+    };
+    assert_eq!(
+        page(store, &of_author).await,
+        contents(&["two", "four"], false)
+    );
+    let last = PostFilter {
+        after: first,
+        author_id: Some(7),
+        ..two
+    };
     assert_eq!(page(store, &last).await, contents(&["three"], false));
 }
 
@@ -152,8 +205,15 @@ async fn page_ends_after_so_many_bytes(store: &Database) {
         (7, &["ééé", "a"][..], true),
         (8, &["ééé", "a", "b"][..], false),
     ] {
-        let filter = PostFilter { content_bytes, ..ALL };
-        assert_eq!(page(store, &filter).await, contents(found, has_more), "{content_bytes} bytes");
+        let filter = PostFilter {
+            content_bytes,
+            ..ALL
+        };
+        assert_eq!(
+            page(store, &filter).await,
+            contents(found, has_more),
+            "{content_bytes} bytes"
+        );
     }
 }
 

@@ -38,8 +38,13 @@ fn letters_marks_digits_signs_spaces_and_emoji_are_visible() {
 
 #[test]
 fn joiners_and_variation_selectors_are_allowed_where_they_change_what_is_shown() {
-    for family in ["👩\u{200d}👩\u{200d}👧", "❤\u{fe0f}\u{200d}🔥!", "👩🏽\u{200d}🚀", "plain", ""]
-    {
+    for family in [
+        "👩\u{200d}👩\u{200d}👧",
+        "❤\u{fe0f}\u{200d}🔥!",
+        "👩🏽\u{200d}🚀",
+        "plain",
+        "",
+    ] {
         assert!(!has_invisible(family, is_emoji), "{family:?}");
     }
     for lonely in [

@@ -4,7 +4,12 @@ use std::time::{Duration, UNIX_EPOCH};
 
 #[test]
 fn times_that_cannot_be_shown_are_none() {
-    let time = |seconds| from_message(Some(Timestamp { seconds, nanos: 1_000_000 }));
+    let time = |seconds| {
+        from_message(Some(Timestamp {
+            seconds,
+            nanos: 1_000_000,
+        }))
+    };
     assert_eq!(time(1), Some(UNIX_EPOCH + Duration::from_millis(1001)));
     assert!(time(253_402_300_799).is_some());
     for seconds in [-1, 253_402_300_800, i64::MAX] {

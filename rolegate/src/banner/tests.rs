@@ -4,13 +4,22 @@ use std::{fs, path::Path};
 
 fn banner(hint: &AdminPasswordHint) -> String {
     let address = "127.0.0.1:1".parse().ok();
-    text(address, address, hint, "rolegate user reset-password admin", None)
+    text(
+        address,
+        address,
+        hint,
+        "rolegate user reset-password admin",
+        None,
+    )
 }
 
 #[test]
 fn paths_are_quoted_for_the_shell() {
     let quote = |path: &str| quote(Path::new(path));
-    assert_eq!(quote("./data/initial-admin-password"), "./data/initial-admin-password");
+    assert_eq!(
+        quote("./data/initial-admin-password"),
+        "./data/initial-admin-password"
+    );
     assert_eq!(quote("my data/x"), "'my data/x'");
     assert_eq!(quote("it's $HOME"), r"'it'\''s $HOME'");
 }
@@ -30,7 +39,10 @@ fn commands_name_an_address_that_clients_can_connect_to() {
 #[test]
 fn commands_of_a_container_work_outside() {
     let address = "0.0.0.0:8000".parse().ok();
-    let example = Container { engine: "docker", id: "0123456789ab".to_owned() };
+    let example = Container {
+        engine: "docker",
+        id: "0123456789ab".to_owned(),
+    };
     let (container, path) = (example, Path::new("/data/my password"));
     let reset = "/rolegate user reset-password admin";
     let text = |hint| text(address, None, hint, reset, Some(&container));
@@ -44,7 +56,10 @@ fn commands_of_a_container_work_outside() {
         )
     );
     let command = "$(docker cp 0123456789ab:'/data/my password' - | tar -xO)";
-    assert!(text.contains(command) && text.contains("http://127.0.0.1:8000/login"), "{text}");
+    assert!(
+        text.contains(command) && text.contains("http://127.0.0.1:8000/login"),
+        "{text}"
+    );
     assert!(!text.contains("$(cat"), "{text}");
 }
 
@@ -54,8 +69,14 @@ fn commands_read_only_a_file_that_contains_the_password() {
     assert!(banner(&AdminPasswordHint::In(path)).contains("$(cat 'my data/password')"));
     for hint in [AdminPasswordHint::MaybeIn(path), AdminPasswordHint::Unknown] {
         let banner = banner(&hint);
-        assert!(!banner.contains("PASSWORD") && !banner.contains("$(cat"), "{banner}");
-        assert!(banner.contains("\n  rolegate user reset-password admin\n"), "{banner}");
+        assert!(
+            !banner.contains("PASSWORD") && !banner.contains("$(cat"),
+            "{banner}"
+        );
+        assert!(
+            banner.contains("\n  rolegate user reset-password admin\n"),
+            "{banner}"
+        );
         // curl asks.
         assert!(banner.ends_with("/protected -u admin"), "{banner}");
     }
@@ -67,12 +88,19 @@ fn the_command_that_sets_a_password_names_the_database_unless_its_url_is_a_secre
         let url = DatabaseUrl::required("DATABASE_URL", Some(url.into()), None);
         let data_dir = Path::new("/my data");
         let command = reset_password(data_dir, &url.expect("valid"), is_in_data_dir);
-        command.split_once(" user ").expect("a command").1.to_owned()
+        command
+            .split_once(" user ")
+            .expect("a command")
+            .1
+            .to_owned()
     };
     let own = command("sqlite:///my data/rolegate.db", true);
     assert_eq!(own, "reset-password admin --data-dir '/my data'");
     let other = command("sqlite:///a/users.db", false);
-    assert_eq!(other, "reset-password admin --database-url sqlite:///a/users.db");
+    assert_eq!(
+        other,
+        "reset-password admin --database-url sqlite:///a/users.db"
+    );
     let server = command("postgres://rolegate:hunter2@db/users", false);
     assert_eq!(server, "reset-password admin");
 }
@@ -89,12 +117,21 @@ fn a_file_is_printed_by_the_engine_and_the_id_of_the_container() {
     write("etc/hostname", "0123456789ab\n");
     assert_eq!(command(), None, "a machine");
     write("run/.containerenv", "");
-    assert_eq!(command().as_deref(), Some("podman cp 0123456789ab:/data/x - | tar -xO"));
+    assert_eq!(
+        command().as_deref(),
+        Some("podman cp 0123456789ab:/data/x - | tar -xO")
+    );
     write(".dockerenv", "");
-    assert_eq!(command().as_deref(), Some("docker cp 0123456789ab:/data/x - | tar -xO"));
+    assert_eq!(
+        command().as_deref(),
+        Some("docker cp 0123456789ab:/data/x - | tar -xO")
+    );
     for name in ["web-1\n", "0123456789ab.example\n", "", "$(reboot)abc\n"] {
         write("etc/hostname", name);
-        assert_eq!(command().as_deref(), Some("docker cp CONTAINER:/data/x - | tar -xO"));
+        assert_eq!(
+            command().as_deref(),
+            Some("docker cp CONTAINER:/data/x - | tar -xO")
+        );
     }
     write("bin/sh", "");
     assert_eq!(command(), None, "a container in which people work");

@@ -42,10 +42,21 @@ pub(super) struct Caller {
 /// One caller of each kind. `names` is part of the users' names.
 pub(super) async fn create_all(app: &TestApp, names: &str) -> Vec<Caller> {
     let claims = token::claims_of(app.admin().await.id);
-    let forged = token::signed(&token::plain_header(), &claims, "not the secret of this service");
+    let forged = token::signed(
+        &token::plain_header(),
+        &claims,
+        "not the secret of this service",
+    );
     let nobody = |kind, bearer, basic| {
         let (username, password) = (String::new(), String::new());
-        Caller { kind, bearer, basic, username, password, person: None }
+        Caller {
+            kind,
+            bearer,
+            basic,
+            username,
+            password,
+            person: None,
+        }
     };
     // Good, but in a cookie only.
     // With mutual TLS only the services can ask for one.
@@ -54,31 +65,65 @@ pub(super) async fn create_all(app: &TestApp, names: &str) -> Vec<Caller> {
     } else {
         new_session(app, &app.admin().await, true).await
     };
-    let bad_basic = app.basic.with_basic("admin", "not the password of the admin");
+    let bad_basic = app
+        .basic
+        .with_basic("admin", "not the password of the admin");
     let mut callers = vec![
         nobody(Kind::NoCredentials, app.bearer.clone(), app.basic.clone()),
-        nobody(Kind::BadCredentials, app.bearer.with_token(&forged), bad_basic.clone()),
-        nobody(Kind::BadCredentials, app.bearer.with_token(&of_domain), bad_basic),
+        nobody(
+            Kind::BadCredentials,
+            app.bearer.with_token(&forged),
+            bad_basic.clone(),
+        ),
+        nobody(
+            Kind::BadCredentials,
+            app.bearer.with_token(&of_domain),
+            bad_basic,
+        ),
     ];
     for (kind, user) in [
         (Kind::User, app.user(&format!("{names} user")).await),
-        (Kind::Author, app.user_with_role(&format!("{names} author"), "author").await),
+        (
+            Kind::Author,
+            app.user_with_role(&format!("{names} author"), "author")
+                .await,
+        ),
         (Kind::Admin, app.admin().await),
-        (Kind::AdminSession, app.user_with_role(&format!("{names} page"), "admin").await),
-        (Kind::AdminKey, app.user_with_role(&format!("{names} program"), "admin").await),
+        (
+            Kind::AdminSession,
+            app.user_with_role(&format!("{names} page"), "admin").await,
+        ),
+        (
+            Kind::AdminKey,
+            app.user_with_role(&format!("{names} program"), "admin")
+                .await,
+        ),
     ] {
         let basic = app.basic.with_basic(&user.username, &user.password);
         let person = app.bearer.with_token(&user.token);
         let credential = match kind {
-            Kind::AdminKey => create_key(&person, &serde_json::json!({ "name": names })).await.0,
+            Kind::AdminKey => {
+                create_key(&person, &serde_json::json!({ "name": names }))
+                    .await
+                    .0
+            }
             Kind::AdminSession => {
-                create_session(&app.bearer, &user.username, &user.password).await.0
+                create_session(&app.bearer, &user.username, &user.password)
+                    .await
+                    .0
             }
             _ => user.token,
         };
         let (username, password) = (user.username, user.password);
         let bearer = app.bearer.with_token(&credential);
-        callers.push(Caller { kind, bearer, basic, username, password, person: Some(person) });
+        callers.push(Caller {
+            kind,
+            bearer,
+            basic,
+            username,
+            password,
+            person: Some(person),
+        });
     }
     callers
 }

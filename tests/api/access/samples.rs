@@ -58,7 +58,11 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("GET /profile", Id::None, Body::None),
     ("PUT /profile/password", Id::None, Body::OwnPassword),
     ("PUT /password", Id::None, Body::Link),
-    ("POST /profile/second-factor", Id::None, Body::CurrentPassword),
+    (
+        "POST /profile/second-factor",
+        Id::None,
+        Body::CurrentPassword,
+    ),
     ("PUT /profile/second-factor", Id::None, Body::Otp),
     ("DELETE /profile/second-factor", Id::None, Body::Otp),
     ("GET /profile/second-factor", Id::None, Body::None),
@@ -70,7 +74,11 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("DELETE /profile/keys/{key_id}", Id::OwnKey, Body::None),
     ("GET /profile/sessions", Id::None, Body::None),
     ("DELETE /profile/sessions", Id::None, Body::None),
-    ("DELETE /profile/sessions/{session_id}", Id::OwnSession, Body::None),
+    (
+        "DELETE /profile/sessions/{session_id}",
+        Id::OwnSession,
+        Body::None,
+    ),
     ("GET /protected", Id::None, Body::None),
     ("GET /author", Id::None, Body::None),
     ("GET /admin", Id::None, Body::None),
@@ -83,7 +91,11 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("PUT /users/{user_id}/role", Id::User, Body::Role),
     ("PUT /users/{user_id}/password", Id::User, Body::Password),
     ("POST /users/{user_id}/password-link", Id::User, Body::None),
-    ("DELETE /users/{user_id}/second-factor", Id::Enrolled, Body::None),
+    (
+        "DELETE /users/{user_id}/second-factor",
+        Id::Enrolled,
+        Body::None,
+    ),
     ("DELETE /users/{user_id}/tokens", Id::User, Body::None),
     ("GET /roles", Id::None, Body::None),
     ("GET /audit", Id::None, Body::None),
@@ -91,11 +103,23 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("POST /users/{user_id}/keys", Id::User, Body::KeyWithRole),
     ("GET /users/{user_id}/sessions", Id::User, Body::None),
     ("DELETE /users/{user_id}/sessions", Id::User, Body::None),
-    ("DELETE /users/{user_id}/sessions/{session_id}", Id::OthersSession, Body::None),
+    (
+        "DELETE /users/{user_id}/sessions/{session_id}",
+        Id::OthersSession,
+        Body::None,
+    ),
     ("GET /users/{user_id}/keys", Id::User, Body::None),
     ("DELETE /users/{user_id}/keys", Id::User, Body::None),
-    ("GET /users/{user_id}/keys/{key_id}", Id::OthersKey, Body::None),
-    ("DELETE /users/{user_id}/keys/{key_id}", Id::OthersKey, Body::None),
+    (
+        "GET /users/{user_id}/keys/{key_id}",
+        Id::OthersKey,
+        Body::None,
+    ),
+    (
+        "DELETE /users/{user_id}/keys/{key_id}",
+        Id::OthersKey,
+        Body::None,
+    ),
     ("GET /posts", Id::None, Body::None),
     ("POST /posts", Id::None, Body::Post),
     ("GET /posts/{id}", Id::OthersPost, Body::None),
@@ -119,7 +143,12 @@ impl Others {
         let user_id = app.user("target").await.id;
         let author_login = (author.username, author.password);
         let (author_id, author) = (author.id, app.bearer.with_token(&author.token));
-        Self { user_id, author_id, author, author_login }
+        Self {
+            user_id,
+            author_id,
+            author,
+            author_login,
+        }
     }
 }
 
@@ -152,7 +181,11 @@ impl Id {
                 let (username, password) = &others.author_login;
                 let id = &create_session(&app.bearer, username, password).await.1["id"];
                 let is_own = matches!(self, Self::OwnSession);
-                return if is_own { id.to_string() } else { format!("{} {id}", others.author_id) };
+                return if is_own {
+                    id.to_string()
+                } else {
+                    format!("{} {id}", others.author_id)
+                };
             }
             (Self::OwnPost, kind) if !["none", "user"].contains(&kind.role()) => &caller.bearer,
             (Self::OwnPost | Self::OthersPost, _) => &others.author,

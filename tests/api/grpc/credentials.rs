@@ -25,10 +25,18 @@ async fn a_batch_has_the_users_that_their_own_clients_made_known_to_trusted_call
     setup: TestSetup,
 ) {
     for is_trusted in [true, false] {
-        let network = if is_trusted { "127.0.0.0/8" } else { "198.51.100.0/24" };
+        let network = if is_trusted {
+            "127.0.0.0/8"
+        } else {
+            "198.51.100.0/24"
+        };
         // `rolegate` trusts its own gateway only.
         let is_trusted = is_trusted && !setup.is_all_in_one();
-        let app = setup.clone().with("TRUSTED_GATEWAYS", network).start().await;
+        let app = setup
+            .clone()
+            .with("TRUSTED_GATEWAYS", network)
+            .start()
+            .await;
         let (ann, bob) = (app.user("ann").await, app.user("bob").await);
         let (ann, bob) = (&*ann.password, &*bob.password);
         let mut client = client(&app).await;
@@ -64,17 +72,31 @@ async fn a_batch_has_the_users_that_their_own_clients_made_known_to_trusted_call
             item("admin", ADMIN_PASSWORD, None),
             item("admin", ADMIN_PASSWORD, Some("\n")),
         ];
-        let expected = ["ann", "", "", "", "bob", "", "", "", "", "", "", "admin", "admin"];
-        let request = BatchVerifyCredentialsRequest { items: items.clone() };
-        let recalled = client.batch_verify_credentials(request).await.expect("read").into_inner();
-        let names = recalled.outcomes.into_iter().map(|it| it.user.unwrap_or_default().username);
+        let expected = [
+            "ann", "", "", "", "bob", "", "", "", "", "", "", "admin", "admin",
+        ];
+        let request = BatchVerifyCredentialsRequest {
+            items: items.clone(),
+        };
+        let recalled = client
+            .batch_verify_credentials(request)
+            .await
+            .expect("read")
+            .into_inner();
+        let names = recalled
+            .outcomes
+            .into_iter()
+            .map(|it| it.user.unwrap_or_default().username);
         let expected = expected.map(|name| if is_trusted { name } else { "" });
         assert_eq!(names.collect::<Vec<_>>(), expected, "{network}");
 
         for count in [0, 256] {
             let items = vec![items[0].clone(); count];
             let request = BatchVerifyCredentialsRequest { items };
-            let recalled = client.batch_verify_credentials(request).await.expect("read");
+            let recalled = client
+                .batch_verify_credentials(request)
+                .await
+                .expect("read");
             assert_eq!(recalled.into_inner().outcomes.len(), count);
         }
         let items = vec![items[0].clone(); 257];

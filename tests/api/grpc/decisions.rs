@@ -13,12 +13,18 @@ use tonic::Code;
 
 for_all_deployments!(stored_role_takes_effect_at_once);
 for_two_deployments!(batch_returns_one_outcome_per_item);
-for_one_deployment!(authorize_rejects_an_empty_requirement, invalid_tokens_are_rejected);
+for_one_deployment!(
+    authorize_rejects_an_empty_requirement,
+    invalid_tokens_are_rejected
+);
 
 const USER: i32 = Role::User as i32;
 
 fn roles(roles: &[i32]) -> Requirement {
-    Requirement::Roles(AllowedRoles { roles: roles.to_vec(), role_names: Vec::new() })
+    Requirement::Roles(AllowedRoles {
+        roles: roles.to_vec(),
+        role_names: Vec::new(),
+    })
 }
 
 async fn authorize_rejects_an_empty_requirement(setup: TestSetup) {
@@ -26,10 +32,16 @@ async fn authorize_rejects_an_empty_requirement(setup: TestSetup) {
     let mut client = client(&app).await;
     let admin = app.admin().await.token;
     let says_nothing = [&[][..], &[0], &[ADMIN, 0], &[99], &[ADMIN, -1]];
-    for requirement in says_nothing.map(|wanted| Some(roles(wanted))).into_iter().chain([None]) {
+    for requirement in says_nothing
+        .map(|wanted| Some(roles(wanted)))
+        .into_iter()
+        .chain([None])
+    {
         // Checked before the token.
         for token in [admin.as_str(), "nonsense", ""] {
-            let outcome = client.authorize(authorize(token, requirement.clone())).await;
+            let outcome = client
+                .authorize(authorize(token, requirement.clone()))
+                .await;
             expect_error(outcome, Code::InvalidArgument, "REQUEST_INVALID");
         }
     }
@@ -39,12 +51,23 @@ async fn stored_role_takes_effect_at_once(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
     let ann = app.user("ann").await;
-    for (role, number) in [("user", USER), ("author", AUTHOR), ("admin", ADMIN), ("user", USER)] {
+    for (role, number) in [
+        ("user", USER),
+        ("author", AUTHOR),
+        ("admin", ADMIN),
+        ("user", USER),
+    ] {
         app.database.set_role("ann", role).await;
         for required in [USER, AUTHOR, ADMIN] {
-            let outcome = client.authorize(authorize(&ann.token, roles(&[required]))).await;
+            let outcome = client
+                .authorize(authorize(&ann.token, roles(&[required])))
+                .await;
             if required == number {
-                let user = outcome.expect("the role is enough").into_inner().user.expect("a user");
+                let user = outcome
+                    .expect("the role is enough")
+                    .into_inner()
+                    .user
+                    .expect("a user");
                 assert_eq!(user.role, number);
             } else {
                 expect_error(outcome, Code::PermissionDenied, "ROLE_INSUFFICIENT");
@@ -66,7 +89,11 @@ async fn invalid_tokens_are_rejected(setup: TestSetup) {
     let claims = token::claims_of(app.admin().await.id);
     let mut expired = claims.clone();
     expired["exp"] = token::now().into();
-    let none = token::signed(&serde_json::json!({ "alg": "none" }), &claims, SIGNING_SECRET);
+    let none = token::signed(
+        &serde_json::json!({ "alg": "none" }),
+        &claims,
+        SIGNING_SECRET,
+    );
     let unsigned = none[..=none.rfind('.').expect("a signature")].to_owned();
     for token in [
         String::new(),
@@ -75,7 +102,11 @@ async fn invalid_tokens_are_rejected(setup: TestSetup) {
         "\0".to_owned(),
         "x".repeat(60_000),
         token::signed(&token::plain_header(), &expired, SIGNING_SECRET),
-        token::signed(&token::plain_header(), &claims, "another secret of more than 32 bytes"),
+        token::signed(
+            &token::plain_header(),
+            &claims,
+            "another secret of more than 32 bytes",
+        ),
         none,
         unsigned,
     ] {
@@ -89,8 +120,11 @@ async fn invalid_tokens_are_rejected(setup: TestSetup) {
 async fn batch_returns_one_outcome_per_item(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
-    let (admin, ann, deleted) =
-        (app.admin().await, app.user("ann").await, app.user("deleted").await);
+    let (admin, ann, deleted) = (
+        app.admin().await,
+        app.user("ann").await,
+        app.user("deleted").await,
+    );
     app.database.delete("deleted").await;
     let items = vec![
         authorize(&ann.token, any_user()),
@@ -115,7 +149,11 @@ async fn batch_returns_one_outcome_per_item(setup: TestSetup) {
         Ok("ann"),
     ];
     let request = BatchAuthorizeRequest { items };
-    let response = client.batch_authorize(request).await.expect("decided").into_inner();
+    let response = client
+        .batch_authorize(request)
+        .await
+        .expect("decided")
+        .into_inner();
     let outcomes: Vec<_> = response
         .outcomes
         .iter()
@@ -127,10 +165,15 @@ async fn batch_returns_one_outcome_per_item(setup: TestSetup) {
         .collect();
     assert_eq!(outcomes, wanted);
 
-    let many =
-        |count| BatchAuthorizeRequest { items: vec![authorize(&ann.token, any_user()); count] };
+    let many = |count| BatchAuthorizeRequest {
+        items: vec![authorize(&ann.token, any_user()); count],
+    };
     for count in [0, 1, 256] {
-        let response = client.batch_authorize(many(count)).await.expect("decided").into_inner();
+        let response = client
+            .batch_authorize(many(count))
+            .await
+            .expect("decided")
+            .into_inner();
         assert_eq!(response.outcomes.len(), count);
     }
     let outcome = client.batch_authorize(many(257)).await;

@@ -7,7 +7,9 @@ pub(super) fn abbreviates(shown: &str, real: &str) -> bool {
     let mut pieces = shown.split('…');
     let mut rest = pieces.next().and_then(|start| real.strip_prefix(start));
     for piece in pieces {
-        rest = rest.and_then(|rest| rest.split_once(piece)).map(|(_, rest)| rest);
+        rest = rest
+            .and_then(|rest| rest.split_once(piece))
+            .map(|(_, rest)| rest);
     }
     rest.is_some_and(|rest| rest.is_empty() || shown.ends_with('…'))
 }
@@ -38,12 +40,24 @@ pub(super) fn stands_for(shown: &Value, real: &Value) -> bool {
 /// The fields of the schema of a body: all, and those that are required.
 pub(super) fn fields<'a>(document: &'a Value, schema: &'a Value) -> [Vec<&'a str>; 2] {
     if let Some(reference) = schema["$ref"].as_str() {
-        let schema = document.pointer(&reference[1..]).expect("within the document");
+        let schema = document
+            .pointer(&reference[1..])
+            .expect("within the document");
         return fields(document, schema);
     }
-    let all = schema["properties"].as_object().into_iter().flat_map(|it| it.keys());
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let mut found = [all.map(String::as_str).collect(), required.collect::<Vec<_>>()];
+    let all = schema["properties"]
+        .as_object()
+        .into_iter()
+        .flat_map(|it| it.keys());
+    let required = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    let mut found = [
+        all.map(String::as_str).collect(),
+        required.collect::<Vec<_>>(),
+    ];
     for part in schema["allOf"].as_array().into_iter().flatten() {
         for (found, more) in found.iter_mut().zip(fields(document, part)) {
             found.extend(more);

@@ -15,9 +15,15 @@ for_two_deployments!(
 
 async fn a_newer_link_and_a_new_password_end_a_link(setup: TestSetup) {
     let app = setup.start().await;
-    let (admin, ann, bob) = (app.admin().await, app.user("ann").await, app.user("bob").await);
-    let (first, of_bob) =
-        (new_link(&app, &admin, ann.id).await, new_link(&app, &admin, bob.id).await);
+    let (admin, ann, bob) = (
+        app.admin().await,
+        app.user("ann").await,
+        app.user("bob").await,
+    );
+    let (first, of_bob) = (
+        new_link(&app, &admin, ann.id).await,
+        new_link(&app, &admin, bob.id).await,
+    );
     let second = new_link(&app, &admin, ann.id).await;
     assert_ne!(first, second);
     expect_invalid(&redeem(&app.bearer, &first, "x").await);
@@ -27,17 +33,25 @@ async fn a_newer_link_and_a_new_password_end_a_link(setup: TestSetup) {
     own.put("/profile/password", &wrong).await.expect(400);
     // The same password is a new one, too.
     let change = json!({ "current_password": ann.password, "new_password": ann.password });
-    own.put("/profile/password", &change).await.expect_message(DONE);
+    own.put("/profile/password", &change)
+        .await
+        .expect_message(DONE);
     expect_invalid(&redeem(&app.bearer, &second, "x").await);
 
     let third = new_link(&app, &admin, ann.id).await;
     let path = format!("/users/{}/password", ann.id);
     let set = json!({ "password": "set by the admin" });
-    app.bearer.with_token(&admin.token).put(&path, &set).await.expect_message(DONE);
+    app.bearer
+        .with_token(&admin.token)
+        .put(&path, &set)
+        .await
+        .expect_message(DONE);
     expect_invalid(&redeem(&app.bearer, &third, "x").await);
     app.try_log_in("ann", "set by the admin").await.expect(200);
     // That of another user was none of them.
-    redeem(&app.bearer, &of_bob, "chosen by bob").await.expect_message(DONE);
+    redeem(&app.bearer, &of_bob, "chosen by bob")
+        .await
+        .expect_message(DONE);
     app.try_log_in("bob", "chosen by bob").await.expect(200);
 }
 
@@ -48,7 +62,9 @@ async fn a_link_ends_when_its_user_is_disabled_or_deleted(setup: TestSetup) {
     let path = format!("/users/{}", ann.id);
     let token = new_link(&app, &admin, ann.id).await;
     for disabled in [true, false] {
-        let update = as_admin.request(Method::PATCH, &path).json(&json!({ "disabled": disabled }));
+        let update = as_admin
+            .request(Method::PATCH, &path)
+            .json(&json!({ "disabled": disabled }));
         as_admin.send(update).await.expect(200);
         expect_invalid(&redeem(&app.bearer, &token, "x").await);
     }
@@ -60,7 +76,10 @@ async fn a_link_ends_when_its_user_is_disabled_or_deleted(setup: TestSetup) {
     let ann = app.user("ann").await;
     expect_invalid(&redeem(&app.bearer, &token, "x").await);
     app.try_log_in("ann", &ann.password).await.expect(200);
-    assert_eq!(app.database.count_rows("SELECT 1 FROM password_link").await, 0);
+    assert_eq!(
+        app.database.count_rows("SELECT 1 FROM password_link").await,
+        0
+    );
 }
 
 async fn a_link_that_is_made_for_a_disabled_user_is_good_once_the_user_is_enabled(
@@ -71,13 +90,18 @@ async fn a_link_that_is_made_for_a_disabled_user_is_good_once_the_user_is_enable
     let as_admin = app.bearer.with_token(&admin.token);
     let set_disabled = async |disabled: bool| {
         let update = as_admin.request(Method::PATCH, &format!("/users/{}", ann.id));
-        as_admin.send(update.json(&json!({ "disabled": disabled }))).await.expect(200);
+        as_admin
+            .send(update.json(&json!({ "disabled": disabled })))
+            .await
+            .expect(200);
     };
     set_disabled(true).await;
     let token = new_link(&app, &admin, ann.id).await;
     expect_invalid(&redeem(&app.bearer, &token, "chosen").await);
     set_disabled(false).await;
-    redeem(&app.bearer, &token, "chosen").await.expect_message(DONE);
+    redeem(&app.bearer, &token, "chosen")
+        .await
+        .expect_message(DONE);
     app.try_log_in("ann", "chosen").await.expect(200);
 }
 
@@ -86,8 +110,14 @@ async fn a_link_ends_after_a_day(setup: TestSetup) {
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     for (sql, is_good) in [
         // Ten minutes are left.
-        ("UPDATE password_link SET expires_at = expires_at - 85800", true),
-        ("UPDATE password_link SET expires_at = expires_at - 86400", false),
+        (
+            "UPDATE password_link SET expires_at = expires_at - 85800",
+            true,
+        ),
+        (
+            "UPDATE password_link SET expires_at = expires_at - 86400",
+            false,
+        ),
     ] {
         let token = new_link(&app, &admin, ann.id).await;
         app.database.execute(sql).await;
@@ -106,10 +136,19 @@ async fn a_second_factor_stays_on(setup: TestSetup) {
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let factor = ann.turn_on_second_factor(&app.bearer).await;
     let token = new_link(&app, &admin, ann.id).await;
-    redeem(&app.bearer, &token, "chosen").await.expect_message(DONE);
-    app.try_log_in("ann", "chosen").await.expect_detail(401, "One-time code required.");
-    let ann = TestUser { password: "chosen".to_owned(), ..ann };
-    ann.try_code(&app.bearer, &factor.totp.wrong()).await.expect(401);
+    redeem(&app.bearer, &token, "chosen")
+        .await
+        .expect_message(DONE);
+    app.try_log_in("ann", "chosen")
+        .await
+        .expect_detail(401, "One-time code required.");
+    let ann = TestUser {
+        password: "chosen".to_owned(),
+        ..ann
+    };
+    ann.try_code(&app.bearer, &factor.totp.wrong())
+        .await
+        .expect(401);
     ann.log_in_with_code(&app.bearer, &factor.next_code()).await;
     let stored = app.database.user("ann").await.expect("stored").password;
     assert!(stored.starts_with("otp:$2b$"), "{stored}");

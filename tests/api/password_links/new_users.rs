@@ -13,14 +13,20 @@ async fn a_user_without_a_password_cannot_log_in_before_choosing_one(setup: Test
     let admin = app.admin().await;
     let key = admin.key(&app.bearer).await.token;
     // A program may: it makes users whose passwords it would know otherwise.
-    for (credential, name, role) in
-        [(&admin.token, "ann", None), (&admin.token, "bob", Some("author")), (&key, "eve", None)]
-    {
+    for (credential, name, role) in [
+        (&admin.token, "ann", None),
+        (&admin.token, "bob", Some("author")),
+        (&key, "eve", None),
+    ] {
         let mut body = json!({ "username": name });
         if let Some(role) = role {
             body["role"] = role.into();
         }
-        let created = app.bearer.with_token(credential).post("/users", &body).await;
+        let created = app
+            .bearer
+            .with_token(credential)
+            .post("/users", &body)
+            .await;
         let shown = created.expect(201).json();
         let id = shown["id"].as_i64().expect("an id");
         let role = role.unwrap_or("user");
@@ -30,32 +36,53 @@ async fn a_user_without_a_password_cannot_log_in_before_choosing_one(setup: Test
         expected["password_link"] = link.clone();
         created.expect_json(201, &expected);
         created.expect_header("location", Some(&format!("/users/{id}")));
-        assert_eq!(link.as_object().map(serde_json::Map::len), Some(2), "{created}");
+        assert_eq!(
+            link.as_object().map(serde_json::Map::len),
+            Some(2),
+            "{created}"
+        );
         let token = token_in(&link, "");
         let as_admin = app.bearer.with_token(&admin.token);
-        as_admin.get(&format!("/users/{id}")).await.expect_json(200, &user);
+        as_admin
+            .get(&format!("/users/{id}"))
+            .await
+            .expect_json(200, &user);
 
         let stored = app.database.user(name).await.expect("stored").password;
         for password in ["", "!", "*", "otp:", "null", &*stored, &*token] {
-            app.try_log_in(name, password).await.expect_detail(401, WRONG_PASSWORD);
+            app.try_log_in(name, password)
+                .await
+                .expect_detail(401, WRONG_PASSWORD);
             let basic = app.basic.with_basic(name, password).get("/protected").await;
             basic.expect_detail(401, WRONG_PASSWORD);
         }
-        redeem(&app.bearer, &token, "chosen").await.expect_message(DONE);
+        redeem(&app.bearer, &token, "chosen")
+            .await
+            .expect_message(DONE);
         expect_invalid(&redeem(&app.bearer, &token, "again").await);
         let user = TestUser::log_in(&app.bearer, name, "chosen").await;
         assert_eq!(user.id, id);
         let status = if role == "author" { 200 } else { 403 };
-        app.bearer.with_token(&user.token).get("/author").await.expect(status);
+        app.bearer
+            .with_token(&user.token)
+            .get("/author")
+            .await
+            .expect(status);
     }
     // The link is that of its user, who may get another one.
     let body = json!({ "username": "carl" });
-    let created = app.bearer.with_token(&admin.token).post("/users", &body).await;
+    let created = app
+        .bearer
+        .with_token(&admin.token)
+        .post("/users", &body)
+        .await;
     let created = created.expect(201).json();
     let first = token_in(&created["password_link"], "");
     let second = new_link(&app, &admin, created["id"].as_i64().expect("an id")).await;
     expect_invalid(&redeem(&app.bearer, &first, "chosen").await);
-    redeem(&app.bearer, &second, "chosen").await.expect_message(DONE);
+    redeem(&app.bearer, &second, "chosen")
+        .await
+        .expect_message(DONE);
     app.try_log_in("carl", "chosen").await.expect(200);
 }
 
@@ -66,11 +93,23 @@ async fn an_invalid_user_gets_no_link_and_nothing_is_created(setup: TestSetup) {
     for (body, detail) in [
         (json!({ "username": "admin" }), "Username already exists."),
         (json!({ "username": "ann" }), "Username already exists."),
-        (json!({ "username": "a:b" }), "Username must not contain a colon."),
-        (json!({ "username": "bob", "role": "root" }), "Invalid role."),
-        (json!({}), "Field \"username\" is required and must be a string."),
+        (
+            json!({ "username": "a:b" }),
+            "Username must not contain a colon.",
+        ),
+        (
+            json!({ "username": "bob", "role": "root" }),
+            "Invalid role.",
+        ),
+        (
+            json!({}),
+            "Field \"username\" is required and must be a string.",
+        ),
     ] {
-        as_admin.post("/users", &body).await.expect_detail(400, detail);
+        as_admin
+            .post("/users", &body)
+            .await
+            .expect_detail(400, detail);
     }
     for password in [json!(null), json!(7), json!(["x"])] {
         let body = json!({ "username": "bob", "password": password });
@@ -84,7 +123,10 @@ async fn an_invalid_user_gets_no_link_and_nothing_is_created(setup: TestSetup) {
         refused.expect_detail(403, "Insufficient privileges.");
     }
     assert_eq!(app.database.count_users().await, 2);
-    assert_eq!(app.database.count_rows("SELECT 1 FROM password_link").await, 0);
+    assert_eq!(
+        app.database.count_rows("SELECT 1 FROM password_link").await,
+        0
+    );
     // A name that is taken leaves its user's password.
     app.try_log_in("ann", &ann.password).await.expect(200);
 }

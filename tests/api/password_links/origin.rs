@@ -12,8 +12,14 @@ async fn a_link_leads_to_the_origin_of_sign_in_url_whatever_the_request_says(set
     for (sign_in_url, origin) in [
         (None, ""),
         (Some("/accounts/sign-in"), ""),
-        (Some("https://auth.example.org/sign-in"), "https://auth.example.org"),
-        (Some("https://auth.example.org:8443/a/b"), "https://auth.example.org:8443"),
+        (
+            Some("https://auth.example.org/sign-in"),
+            "https://auth.example.org",
+        ),
+        (
+            Some("https://auth.example.org:8443/a/b"),
+            "https://auth.example.org:8443",
+        ),
     ] {
         let setup = setup.clone().with("TRUSTED_PROXIES", "127.0.0.0/8");
         let setup = match sign_in_url {
@@ -32,7 +38,11 @@ async fn a_link_leads_to_the_origin_of_sign_in_url_whatever_the_request_says(set
             ("referer", "https://evil.example/set-password"),
         ] {
             let ask = |request: reqwest::RequestBuilder| {
-                as_admin.send(request.header(name, value).header("x-forwarded-proto", "https"))
+                as_admin.send(
+                    request
+                        .header(name, value)
+                        .header("x-forwarded-proto", "https"),
+                )
             };
             let link = ask(as_admin.request(Method::POST, &path)).await;
             token_in(&link.expect(201).json(), origin);
@@ -46,10 +56,14 @@ async fn a_link_leads_to_the_origin_of_sign_in_url_whatever_the_request_says(set
 async fn the_page_of_links_is_that_of_people_who_sign_in(setup: TestSetup) {
     let app = setup.clone().start().await;
     let page = app.bearer.get("/set-password").await;
-    page.expect(200).expect_header("content-type", Some("text/html; charset=utf-8"));
+    page.expect(200)
+        .expect_header("content-type", Some("text/html; charset=utf-8"));
     page.expect_header("referrer-policy", Some("no-referrer"));
     let policy = page.header("content-security-policy").expect("a policy");
-    assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{policy}");
+    assert!(
+        policy.starts_with("default-src 'none'; script-src 'self'"),
+        "{policy}"
+    );
     app.basic.get("/set-password").await.expect_error(404);
     let app = setup.with("SIGN_IN", "off").start().await;
     app.bearer.get("/set-password").await.expect_error(404);

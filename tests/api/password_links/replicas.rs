@@ -14,7 +14,10 @@ async fn a_link_is_redeemed_at_the_other_replica_and_ended_at_both(store: Store)
     let (app, _other, [here, there]) = two_replicas(TestSetup::all_in_one(store)).await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     for (round, api) in [&here, &there, &here].into_iter().enumerate() {
-        let (first, password) = (new_link(&app, &admin, ann.id).await, format!("chosen {round}"));
+        let (first, password) = (
+            new_link(&app, &admin, ann.id).await,
+            format!("chosen {round}"),
+        );
         let second = new_link(&app, &admin, ann.id).await;
         expect_invalid(&redeem(api, &first, "x").await);
         redeem(api, &second, &password).await.expect_message(DONE);
@@ -49,14 +52,27 @@ async fn of_two_redemptions_at_the_same_moment_one_counts(store: Store) {
 
 async fn a_link_is_as_good_after_a_restart(setup: TestSetup) {
     let mut app = setup.start().await;
-    let (admin, ann, bob) = (app.admin().await, app.user("ann").await, app.user("bob").await);
-    let (used, good) = (new_link(&app, &admin, ann.id).await, new_link(&app, &admin, bob.id).await);
-    redeem(&app.bearer, &used, "chosen by ann").await.expect_message(DONE);
+    let (admin, ann, bob) = (
+        app.admin().await,
+        app.user("ann").await,
+        app.user("bob").await,
+    );
+    let (used, good) = (
+        new_link(&app, &admin, ann.id).await,
+        new_link(&app, &admin, bob.id).await,
+    );
+    redeem(&app.bearer, &used, "chosen by ann")
+        .await
+        .expect_message(DONE);
     app.kill_auth().await;
     app.start_auth(None).await;
-    until_served(async || app.try_log_in("ann", "wrong").await).await.expect(401);
+    until_served(async || app.try_log_in("ann", "wrong").await)
+        .await
+        .expect(401);
     expect_invalid(&redeem(&app.bearer, &used, "again").await);
-    redeem(&app.bearer, &good, "chosen by bob").await.expect_message(DONE);
+    redeem(&app.bearer, &good, "chosen by bob")
+        .await
+        .expect_message(DONE);
     app.try_log_in("ann", "chosen by ann").await.expect(200);
     app.try_log_in("bob", "chosen by bob").await.expect(200);
 }

@@ -17,10 +17,16 @@ for_one_deployment!(
 
 async fn links_are_made_by_admins_in_person_for_others(setup: TestSetup) {
     let app = setup.start().await;
-    let (admin, ann, bob) = (app.admin().await, app.user("ann").await, app.user("bob").await);
+    let (admin, ann, bob) = (
+        app.admin().await,
+        app.user("ann").await,
+        app.user("bob").await,
+    );
     let author = app.user_with_role("eve", "author").await;
     let key = admin.key(&app.bearer).await.token;
-    try_link(&app.bearer, ann.id).await.expect_detail(401, "Not authenticated.");
+    try_link(&app.bearer, ann.id)
+        .await
+        .expect_detail(401, "Not authenticated.");
     for credential in [&bob.token, &author.token, &ann.token, &key] {
         let api = app.bearer.with_token(credential);
         for id in [ann.id, admin.id, 999_999] {
@@ -31,25 +37,39 @@ async fn links_are_made_by_admins_in_person_for_others(setup: TestSetup) {
     let as_admin = app.bearer.with_token(&admin.token);
     let own = try_link(&as_admin, admin.id).await;
     own.expect_detail(400, "Use /profile/password to change your own password.");
-    try_link(&as_admin, 999_999).await.expect_detail(404, "User not found.");
+    try_link(&as_admin, 999_999)
+        .await
+        .expect_detail(404, "User not found.");
     let post = as_admin.request(Method::POST, "/users/x/password-link");
     let not_a_number = "Path parameter \"user_id\" must be an integer.";
     as_admin.send(post).await.expect_detail(400, not_a_number);
-    assert_eq!(app.database.count_rows("SELECT 1 FROM password_link").await, 0);
+    assert_eq!(
+        app.database.count_rows("SELECT 1 FROM password_link").await,
+        0
+    );
     // By a session, and by another admin for the first.
-    let session = app.bearer.with_token(&admin.session(&app.bearer).await.token);
+    let session = app
+        .bearer
+        .with_token(&admin.session(&app.bearer).await.token);
     try_link(&session, ann.id).await.expect(201);
     let boss = app.user_with_role("boss", "admin").await;
     let token = new_link(&app, &boss, admin.id).await;
-    redeem(&app.bearer, &token, "chosen by the admin").await.expect_message(DONE);
-    app.try_log_in("admin", "chosen by the admin").await.expect(200);
+    redeem(&app.bearer, &token, "chosen by the admin")
+        .await
+        .expect_message(DONE);
+    app.try_log_in("admin", "chosen by the admin")
+        .await
+        .expect(200);
 }
 
 async fn a_refused_password_leaves_the_link_good(setup: TestSetup) {
     let list = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(list.path(), "letmein, please\n").expect("written");
     let setup = setup.with("PASSWORD_MIN_LENGTH", "8");
-    let app = setup.with_file("PASSWORD_BLOCKLIST_FILE", list.path()).start().await;
+    let app = setup
+        .with_file("PASSWORD_BLOCKLIST_FILE", list.path())
+        .start()
+        .await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let token = new_link(&app, &admin, ann.id).await;
     let too_long = "x".repeat(73);
@@ -66,20 +86,33 @@ async fn a_refused_password_leaves_the_link_good(setup: TestSetup) {
         // Who has no link learns no rule.
         expect_invalid(&redeem(&app.bearer, "rgl_x", password).await);
     }
-    app.bearer.with_token(&ann.token).get("/profile").await.expect(200);
-    redeem(&app.bearer, &token, "12345678").await.expect_message(DONE);
+    app.bearer
+        .with_token(&ann.token)
+        .get("/profile")
+        .await
+        .expect(200);
+    redeem(&app.bearer, &token, "12345678")
+        .await
+        .expect_message(DONE);
     app.try_log_in("ann", "12345678").await.expect(200);
 }
 
 async fn bad_tokens_are_limited_for_each_client_address(setup: TestSetup) {
     const GUESSER: &str = "203.0.113.5";
     const HOME: &str = "198.51.100.7";
-    let setup = setup.with("TRUSTED_PROXIES", "127.0.0.0/8").with("LOGIN_FAILURE_LIMIT", "3");
+    let setup = setup
+        .with("TRUSTED_PROXIES", "127.0.0.0/8")
+        .with("LOGIN_FAILURE_LIMIT", "3");
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let from = async |client: &str, token: &str, password: &str| {
         let body = json!({ "token": token, "password": password });
-        app.bearer.send_from(client, app.bearer.request(Method::PUT, "/password").json(&body)).await
+        app.bearer
+            .send_from(
+                client,
+                app.bearer.request(Method::PUT, "/password").json(&body),
+            )
+            .await
     };
     let unknown = format!("rgl_{}", "A".repeat(43));
     let token = new_link(&app, &admin, ann.id).await;
@@ -92,11 +125,15 @@ async fn bad_tokens_are_limited_for_each_client_address(setup: TestSetup) {
     }
     for token in [&unknown, &token] {
         let refused = from(GUESSER, token, "chosen").await;
-        refused.expect_detail(429, "Too many attempts, try again later.").expect_retry_after();
+        refused
+            .expect_detail(429, "Too many attempts, try again later.")
+            .expect_retry_after();
     }
     for round in 0..5 {
         let token = new_link(&app, &admin, ann.id).await;
-        from(HOME, &token, &format!("chosen {round}")).await.expect_message(DONE);
+        from(HOME, &token, &format!("chosen {round}"))
+            .await
+            .expect_message(DONE);
     }
     // Neither are these attempts at passwords.
     app.try_log_in("ann", "chosen 4").await.expect(200);
@@ -134,7 +171,13 @@ async fn every_bad_token_gets_the_same_response(setup: TestSetup) {
     }
     let put = async |content_type: &str, body: &str| {
         let request = app.bearer.request(Method::PUT, "/password");
-        app.bearer.send(request.header(CONTENT_TYPE, content_type).body(body.to_owned())).await
+        app.bearer
+            .send(
+                request
+                    .header(CONTENT_TYPE, content_type)
+                    .body(body.to_owned()),
+            )
+            .await
     };
     put("text/plain", "{}").await.expect_error(415);
     for (body, field) in [
@@ -147,7 +190,9 @@ async fn every_bad_token_gets_the_same_response(setup: TestSetup) {
         assert!(detail.contains(&format!("{field:?}")), "{detail}");
     }
     // It needs no credential, and a bad one changes nothing.
-    redeem(&app.bearer.with_token("bad"), &token, "chosen").await.expect_message(DONE);
+    redeem(&app.bearer.with_token("bad"), &token, "chosen")
+        .await
+        .expect_message(DONE);
     app.try_log_in("ann", "chosen").await.expect(200);
 }
 
@@ -158,7 +203,9 @@ async fn admins_set_no_passwords_where_links_are_the_only_way(setup: TestSetup) 
     let path = format!("/users/{}/password", ann.id);
     let new = json!({ "username": "bob", "password": "known to the admin" });
     for refused in [
-        as_admin.put(&path, &json!({ "password": "known to the admin" })).await,
+        as_admin
+            .put(&path, &json!({ "password": "known to the admin" }))
+            .await,
         as_admin.post("/users", &new).await,
         // Whatever the password is.
         as_admin.put(&path, &json!({ "password": "" })).await,
@@ -168,14 +215,23 @@ async fn admins_set_no_passwords_where_links_are_the_only_way(setup: TestSetup) 
     }
     // Who may not, learns nothing of it.
     let own = app.bearer.with_token(&ann.token);
-    own.post("/users", &new).await.expect_detail(403, "Insufficient privileges.");
+    own.post("/users", &new)
+        .await
+        .expect_detail(403, "Insufficient privileges.");
     assert_eq!(app.database.count_users().await, 2);
     app.try_log_in("ann", &ann.password).await.expect(200);
     // One's own is nobody else's.
     let change = json!({ "current_password": ann.password, "new_password": "own" });
-    own.put("/profile/password", &change).await.expect_message(DONE);
+    own.put("/profile/password", &change)
+        .await
+        .expect_message(DONE);
     app.try_register("eve", "a password").await.expect(200);
     let token = new_link(&app, &admin, ann.id).await;
-    redeem(&app.bearer, &token, "chosen").await.expect_message(DONE);
-    as_admin.post("/users", &json!({ "username": "bob" })).await.expect(201);
+    redeem(&app.bearer, &token, "chosen")
+        .await
+        .expect_message(DONE);
+    as_admin
+        .post("/users", &json!({ "username": "bob" }))
+        .await
+        .expect(201);
 }

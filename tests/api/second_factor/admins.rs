@@ -18,7 +18,9 @@ const REQUIRED: &str = "Second factor required.";
 async fn require(app: &mut TestApp) {
     app.kill_auth().await;
     app.start_auth(Some(("SECOND_FACTOR", "admins"))).await;
-    until_served(async || app.try_log_in("stranger", "wrong").await).await.expect(401);
+    until_served(async || app.try_log_in("stranger", "wrong").await)
+        .await
+        .expect(401);
 }
 
 #[track_caller]
@@ -36,9 +38,13 @@ async fn at_admin_endpoints(app: &TestApp, credential: &str) -> Vec<TestResponse
         api.get("/users/1").await,
         api.get("/roles").await,
         api.get("/audit").await,
-        api.put("/users/999999/role", &json!({ "role": "author" })).await,
-        api.send(api.request(Method::PATCH, "/users/999999").json(&json!({ "disabled": true })))
+        api.put("/users/999999/role", &json!({ "role": "author" }))
             .await,
+        api.send(
+            api.request(Method::PATCH, "/users/999999")
+                .json(&json!({ "disabled": true })),
+        )
+        .await,
         api.delete("/users/999999").await,
         api.delete("/users/999999/tokens").await,
     ]
@@ -49,7 +55,10 @@ async fn expect_no_admin(app: &TestApp, boss: &TestUser, credential: &str) {
         expect_required(&response);
     }
     let api = app.bearer.with_token(credential);
-    expect_required(&api.post("/users", &json!({ "username": "by the boss" })).await);
+    expect_required(
+        &api.post("/users", &json!({ "username": "by the boss" }))
+            .await,
+    );
     let post = json!({ "title": "by the boss", "content": "some content" });
     expect_required(&until_served(async || api.post("/posts", &post).await).await);
     // The role is still there, and what any user may do.
@@ -62,7 +71,11 @@ async fn expect_no_admin(app: &TestApp, boss: &TestUser, credential: &str) {
         expect_required(&proxy.get(&format!("/authorize?roles={roles}")).await);
     }
     for path in ["/authorize", "/authorize?roles=user"] {
-        proxy.get(path).await.expect(200).expect_header("rolegate-role", Some("user"));
+        proxy
+            .get(path)
+            .await
+            .expect(200)
+            .expect_header("rolegate-role", Some("user"));
     }
     let envoy = ext_authz::client(&app.auth().address("grpc")).await;
     let ask = async |roles: &str| {
@@ -79,10 +92,14 @@ async fn expect_admin(app: &TestApp, boss: &TestUser, credential: &str) {
     }
     let proxy = Api::at(&app.gateway().address("forward")).with_token(credential);
     let passed = proxy.get("/authorize?roles=admin").await;
-    passed.expect(200).expect_header("rolegate-role", Some("admin"));
+    passed
+        .expect(200)
+        .expect_header("rolegate-role", Some("admin"));
     let envoy = ext_authz::client(&app.auth().address("grpc")).await;
     let check = ext_authz::check(Some("admin"), Some(&format!("Bearer {credential}")));
-    ext_authz::decide(&envoy, check).await.expect_passed(boss.id, "boss", "admin");
+    ext_authz::decide(&envoy, check)
+        .await
+        .expect_passed(boss.id, "boss", "admin");
 }
 
 async fn an_admin_without_a_second_factor_is_none_by_any_credential_until_it_is_on(
@@ -109,16 +126,27 @@ async fn an_admin_without_a_second_factor_is_none_by_any_credential_until_it_is_
     app.bearer.with_token(&weak).get("/admin").await.expect(403);
 
     let factor = boss.turn_on_second_factor(&app.bearer).await;
-    app.try_log_in("boss", &boss.password).await.expect_detail(401, CODE_REQUIRED);
-    let boss = boss.log_in_with_code(&app.bearer, &factor.next_code()).await;
+    app.try_log_in("boss", &boss.password)
+        .await
+        .expect_detail(401, CODE_REQUIRED);
+    let boss = boss
+        .log_in_with_code(&app.bearer, &factor.next_code())
+        .await;
     let by_code = try_session(&app.bearer, &boss, &factor.recovery_codes[0]).await;
     let session = of_creation(&by_code).0;
     for credential in [&key, &boss.token, &session] {
         expect_admin(&app, &boss, credential).await;
     }
-    by_password.get("/authorize?roles=admin").await.expect_detail(401, CODE_REQUIRED);
+    by_password
+        .get("/authorize?roles=admin")
+        .await
+        .expect_detail(401, CODE_REQUIRED);
     // And without it, again none, from the next request on.
-    let off = turn_off(&app.bearer.with_token(&boss.token), &factor.recovery_codes[1]).await;
+    let off = turn_off(
+        &app.bearer.with_token(&boss.token),
+        &factor.recovery_codes[1],
+    )
+    .await;
     off.expect_message(OFF);
     for credential in [&key, &boss.token, &session] {
         expect_no_admin(&app, &boss, credential).await;
@@ -127,13 +155,22 @@ async fn an_admin_without_a_second_factor_is_none_by_any_credential_until_it_is_
 
 async fn other_roles_need_no_second_factor(setup: TestSetup) {
     let mut app = setup.start().await;
-    let (ann, bob) = (app.user_with_role("ann", "author").await, app.user("bob").await);
+    let (ann, bob) = (
+        app.user_with_role("ann", "author").await,
+        app.user("bob").await,
+    );
     require(&mut app).await;
     for (user, role) in [(&ann, "author"), (&bob, "user")] {
-        app.try_log_in(&user.username, &user.password).await.expect(200);
+        app.try_log_in(&user.username, &user.password)
+            .await
+            .expect(200);
         let own = app.bearer.with_token(&user.token);
-        own.get("/author").await.expect(if role == "author" { 200 } else { 403 });
-        own.get("/admin").await.expect_detail(403, "Insufficient privileges.");
+        own.get("/author")
+            .await
+            .expect(if role == "author" { 200 } else { 403 });
+        own.get("/admin")
+            .await
+            .expect_detail(403, "Insufficient privileges.");
         assert_eq!(own.get("/profile").await.expect(200).json()["role"], role);
         own.get(PATH).await.expect_json(200, &state(false, 0));
     }
@@ -142,5 +179,7 @@ async fn other_roles_need_no_second_factor(setup: TestSetup) {
     let ann = ann.log_in_with_code(&app.bearer, &factor.next_code()).await;
     let own = app.bearer.with_token(&ann.token);
     own.get("/author").await.expect(200);
-    own.get("/admin").await.expect_detail(403, "Insufficient privileges.");
+    own.get("/admin")
+        .await
+        .expect_detail(403, "Insufficient privileges.");
 }

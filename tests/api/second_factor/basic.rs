@@ -16,8 +16,10 @@ fn expect_required(response: &TestResponse) {
 async fn basic_refuses_the_right_password_of_who_has_a_second_factor(setup: TestSetup) {
     let app = setup.start().await;
     let (ann, bob) = (app.user("ann").await, app.user("bob").await);
-    let (right, wrong) =
-        (app.basic.with_basic("ann", &ann.password), app.basic.with_basic("ann", "wrong"));
+    let (right, wrong) = (
+        app.basic.with_basic("ann", &ann.password),
+        app.basic.with_basic("ann", "wrong"),
+    );
     let proxy = Api::at(&app.gateway().address("forward"));
     let by_proxy = proxy.with_basic("ann", &ann.password);
     // Begun, nothing is refused, and the password is remembered.
@@ -37,15 +39,28 @@ async fn basic_refuses_the_right_password_of_who_has_a_second_factor(setup: Test
         assert_eq!(refused.comparable(), of_bob.comparable());
     }
     // A code in place of the password, or behind it, is none.
-    for password in [factor.next_code(), format!("{}{}", ann.password, factor.next_code())] {
-        let refused = app.basic.with_basic("ann", &password).get("/protected").await;
+    for password in [
+        factor.next_code(),
+        format!("{}{}", ann.password, factor.next_code()),
+    ] {
+        let refused = app
+            .basic
+            .with_basic("ann", &password)
+            .get("/protected")
+            .await;
         refused.expect_detail(401, WRONG_PASSWORD);
     }
     let envoy = ext_authz::client(&app.auth().address("grpc")).await;
     let credentials = STANDARD.encode(format!("ann:{}", ann.password));
     let check = ext_authz::check(Some("*"), Some(&format!("Basic {credentials}")));
-    ext_authz::decide(&envoy, check).await.expect_refused(16, 401, REQUIRED);
-    app.basic.with_basic("bob", &bob.password).get("/protected").await.expect(200);
+    ext_authz::decide(&envoy, check)
+        .await
+        .expect_refused(16, 401, REQUIRED);
+    app.basic
+        .with_basic("bob", &bob.password)
+        .get("/protected")
+        .await
+        .expect(200);
 
     let admin = app.admin().await;
     let path = format!("/users/{}/second-factor", ann.id);
@@ -73,7 +88,9 @@ async fn a_password_that_a_replica_remembers_is_refused_from_the_next_request_on
         }
         let user = user.log_in_with_code(&there, &factor.next_code()).await;
         let own = there.with_token(&user.token);
-        turn_off(&own, &factor.recovery_codes[0]).await.expect_message(OFF);
+        turn_off(&own, &factor.recovery_codes[0])
+            .await
+            .expect_message(OFF);
         remembered.get("/protected").await.expect(200);
     }
 }

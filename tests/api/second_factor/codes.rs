@@ -37,7 +37,15 @@ async fn codes_of_the_step_before_and_after_are_good_and_no_others(setup: TestSe
     let app = setup.start().await;
     let ann = app.user("ann").await;
     let factor = ann.turn_on_second_factor(&app.bearer).await;
-    let expected = [(-90, 401), (-60, 401), (-30, 200), (0, 200), (30, 200), (60, 401), (90, 401)];
+    let expected = [
+        (-90, 401),
+        (-60, 401),
+        (-30, 200),
+        (0, 200),
+        (30, 200),
+        (60, 401),
+        (90, 401),
+    ];
     assert_eq!(statuses(&app, &ann, &factor).await, expected);
 }
 
@@ -61,7 +69,9 @@ async fn a_code_is_good_once_and_those_before_it_are_not_good_any_more(setup: Te
     }
     // As if that was long ago.
     app.database.forget_codes().await;
-    try_session(&app.bearer, &ann, &factor.code()).await.expect(201);
+    try_session(&app.bearer, &ann, &factor.code())
+        .await
+        .expect(201);
 }
 
 async fn a_used_code_stays_used_after_a_restart(setup: TestSetup) {
@@ -73,11 +83,14 @@ async fn a_used_code_stays_used_after_a_restart(setup: TestSetup) {
     ann.log_in_with_code(&app.bearer, recovery_code).await;
     app.kill_auth().await;
     app.start_auth(None).await;
-    until_served(async || app.try_log_in("ann", "wrong").await).await.expect(401);
+    until_served(async || app.try_log_in("ann", "wrong").await)
+        .await
+        .expect(401);
     for used in [&used, recovery_code] {
         expect_no_entry(&ann.try_code(&app.bearer, used).await, INVALID);
     }
-    ann.log_in_with_code(&app.bearer, &factor.recovery_codes[1]).await;
+    ann.log_in_with_code(&app.bearer, &factor.recovery_codes[1])
+        .await;
 }
 
 async fn a_code_is_read_however_it_is_typed(setup: TestSetup) {
@@ -92,15 +105,23 @@ async fn a_code_is_read_however_it_is_typed(setup: TestSetup) {
     ];
     for typed in typed {
         app.database.forget_codes().await;
-        ann.log_in_with_code(&app.bearer, &typed(&factor.code())).await;
+        ann.log_in_with_code(&app.bearer, &typed(&factor.code()))
+            .await;
     }
     app.database.forget_codes().await;
     let code = factor.code();
-    for wrong in [&*format!("{code}0"), &format!("0{code}"), &format!("+{code}"), &code[..5]] {
+    for wrong in [
+        &*format!("{code}0"),
+        &format!("0{code}"),
+        &format!("+{code}"),
+        &code[..5],
+    ] {
         expect_no_entry(&ann.try_code(&app.bearer, wrong).await, INVALID);
     }
-    let digits: String =
-        code.chars().filter_map(|it| char::from_u32(u32::from(it) - 0x30 + 0xff10)).collect();
+    let digits: String = code
+        .chars()
+        .filter_map(|it| char::from_u32(u32::from(it) - 0x30 + 0xff10))
+        .collect();
     expect_no_entry(&ann.try_code(&app.bearer, &digits).await, INVALID);
     ann.log_in_with_code(&app.bearer, &code).await;
 }

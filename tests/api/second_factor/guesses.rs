@@ -25,8 +25,13 @@ fn expect_too_many(response: &TestResponse) {
     response.expect_detail(429, "Too many attempts, try again later.");
     response.expect_header("www-authenticate", None);
     response.expect_header("rolegate-reason", Some("TOO_MANY_ATTEMPTS"));
-    let seconds = response.header("retry-after").and_then(|text| text.parse::<u32>().ok());
-    assert!(seconds.is_some_and(|seconds| (1..=3600).contains(&seconds)), "{response}");
+    let seconds = response
+        .header("retry-after")
+        .and_then(|text| text.parse::<u32>().ok());
+    assert!(
+        seconds.is_some_and(|seconds| (1..=3600).contains(&seconds)),
+        "{response}"
+    );
 }
 
 /// Sends more wrong codes than are tried, all at once, each from another address. Returns how many
@@ -59,7 +64,9 @@ async fn exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replic
     let (app, _other, apis) = two_replicas(setup).await;
     let ann = app.user("ann").await;
     let factor = ann.turn_on_second_factor(&app.bearer).await;
-    let own = ann.log_in_with_code(&app.bearer, &factor.recovery_codes[0]).await;
+    let own = ann
+        .log_in_with_code(&app.bearer, &factor.recovery_codes[0])
+        .await;
     for hour in 0..2 {
         assert_eq!(guess(&apis, &ann, &factor).await, 10, "hour {hour}");
         app.database.execute(NO_CODE_WAS_USED).await;
@@ -82,7 +89,8 @@ async fn exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replic
         ann.log_in_with_code(&apis[hour], &factor.code()).await;
         app.database.execute(NO_CODE_WAS_USED).await;
     }
-    ann.log_in_with_code(&app.bearer, &factor.recovery_codes[1]).await;
+    ann.log_in_with_code(&app.bearer, &factor.recovery_codes[1])
+        .await;
 }
 
 async fn wrong_codes_count_wherever_they_are_sent(setup: TestSetup) {
@@ -117,11 +125,18 @@ async fn wrong_codes_count_wherever_they_are_sent(setup: TestSetup) {
 
 async fn wrong_codes_of_one_user_lock_out_no_other(setup: TestSetup) {
     let app = setup.start().await;
-    let (ann, bob, eve) = (app.user("ann").await, app.user("bob").await, app.user("eve").await);
+    let (ann, bob, eve) = (
+        app.user("ann").await,
+        app.user("bob").await,
+        app.user("eve").await,
+    );
     let factor = ann.turn_on_second_factor(&app.bearer).await;
     let of_bob = bob.turn_on_second_factor(&app.bearer).await;
     for _ in 0..10 {
-        expect_no_entry(&ann.try_code(&app.bearer, &factor.totp.wrong()).await, INVALID);
+        expect_no_entry(
+            &ann.try_code(&app.bearer, &factor.totp.wrong()).await,
+            INVALID,
+        );
     }
     expect_too_many(&ann.try_code(&app.bearer, &factor.next_code()).await);
     bob.log_in_with_code(&app.bearer, &of_bob.next_code()).await;

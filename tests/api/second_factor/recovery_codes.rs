@@ -10,7 +10,10 @@ async fn each_recovery_code_is_good_once_however_it_is_typed(setup: TestSetup) {
     let (ann, bob) = (app.user("ann").await, app.user("bob").await);
     let factor = ann.turn_on_second_factor(&app.bearer).await;
     let of_bob = bob.turn_on_second_factor(&app.bearer).await;
-    expect_no_entry(&ann.try_code(&app.bearer, &of_bob.recovery_codes[0]).await, INVALID);
+    expect_no_entry(
+        &ann.try_code(&app.bearer, &of_bob.recovery_codes[0]).await,
+        INVALID,
+    );
     let codes = &factor.recovery_codes;
     let mut token = String::new();
     for (index, code) in codes[..9].iter().enumerate() {
@@ -26,7 +29,9 @@ async fn each_recovery_code_is_good_once_however_it_is_typed(setup: TestSetup) {
             try_session(&app.bearer, &ann, &typed).await.expect(201);
         }
         let own = app.bearer.with_token(&token);
-        own.get(PATH).await.expect_json(200, &state(true, 9 - index));
+        own.get(PATH)
+            .await
+            .expect_json(200, &state(true, 9 - index));
         // Ten wrong codes would be too many.
         app.database.forget_codes().await;
         expect_no_entry(&ann.try_code(&app.bearer, code).await, INVALID);

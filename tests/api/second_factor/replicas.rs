@@ -27,13 +27,20 @@ async fn a_code_that_was_used_at_one_replica_is_used_at_the_other(store: Store) 
         }
     }
     ann.log_in_with_code(&here, &factor.recovery_codes[0]).await;
-    expect_no_entry(&ann.try_code(&there, &factor.recovery_codes[0]).await, INVALID);
+    expect_no_entry(
+        &ann.try_code(&there, &factor.recovery_codes[0]).await,
+        INVALID,
+    );
 }
 
 #[track_caller]
 fn expect_one(responses: [TestResponse; 2]) {
     let [one, other] = responses;
-    let (good, refused) = if one.status == 200 { (one, other) } else { (other, one) };
+    let (good, refused) = if one.status == 200 {
+        (one, other)
+    } else {
+        (other, one)
+    };
     good.expect(200);
     expect_no_entry(&refused, INVALID);
 }
@@ -49,7 +56,11 @@ async fn of_two_uses_of_a_code_at_the_same_moment_one_counts(store: Store) {
     let factor = ann.turn_on_second_factor(&app.bearer).await;
     for round in 0..ROUNDS {
         app.database.forget_codes().await;
-        let apis = if round % 3 == 0 { [&here, &here] } else { [&here, &there] };
+        let apis = if round % 3 == 0 {
+            [&here, &here]
+        } else {
+            [&here, &there]
+        };
         expect_one(twice(&ann, apis, &factor.code()).await);
     }
 }
@@ -64,7 +75,10 @@ async fn of_two_uses_of_a_recovery_code_at_the_same_moment_one_counts(store: Sto
             expect_one(twice(&user, [&here, &there], code).await);
         }
     }
-    assert_eq!(app.database.count_rows("SELECT 1 FROM recovery_code").await, 0);
+    assert_eq!(
+        app.database.count_rows("SELECT 1 FROM recovery_code").await,
+        0
+    );
 }
 
 async fn of_a_login_and_an_end_by_one_code_at_the_same_moment_one_counts(store: Store) {
@@ -74,7 +88,11 @@ async fn of_a_login_and_an_end_by_one_code_at_the_same_moment_one_counts(store: 
         let factor = ann.turn_on_second_factor(&here).await;
         let ann = ann.log_in_with_code(&here, &factor.recovery_codes[0]).await;
         let is_recovery = round % 2 == 1;
-        let code = if is_recovery { factor.recovery_codes[1].clone() } else { factor.next_code() };
+        let code = if is_recovery {
+            factor.recovery_codes[1].clone()
+        } else {
+            factor.next_code()
+        };
         let own = there.with_token(&ann.token);
         let (entry, end) = tokio::join!(ann.try_code(&here, &code), turn_off(&own, &code));
         if end.status == 200 {

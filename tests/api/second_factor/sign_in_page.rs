@@ -17,9 +17,16 @@ async fn sign_in(app: &TestApp, password: &str, otp: Option<&str>) -> TestRespon
 
 #[track_caller]
 fn expect_page(response: &TestResponse, reason: &str, text: &str, asks: bool) {
-    response.expect(401).expect_header("rolegate-reason", Some(reason));
+    response
+        .expect(401)
+        .expect_header("rolegate-reason", Some(reason));
     response.expect_header("set-cookie", None);
-    assert!(response.body.contains(&format!(r#"role="alert">{text}</p>"#)), "{response}");
+    assert!(
+        response
+            .body
+            .contains(&format!(r#"role="alert">{text}</p>"#)),
+        "{response}"
+    );
     assert_eq!(response.body.contains(r#"name="otp""#), asks, "{response}");
     assert!(response.body.contains(r#"value="ann""#), "{response}");
 }
@@ -32,7 +39,13 @@ async fn the_page_asks_for_a_code_only_who_knows_the_password(setup: TestSetup) 
     cookie_of(&sign_in(&app, &ann.password, None).await);
     let own = app.bearer.with_token(&ann.token);
     confirm(&own, &factor.code()).await.expect_message(ON);
-    assert!(!get(&app.bearer, "/sign-in", &[]).await.expect(200).body.contains(r#"name="otp""#));
+    assert!(
+        !get(&app.bearer, "/sign-in", &[])
+            .await
+            .expect(200)
+            .body
+            .contains(r#"name="otp""#)
+    );
     let wrong = sign_in(&app, "wrong", None).await;
     expect_page(&wrong, "CREDENTIALS_INVALID", WRONG_PASSWORD, false);
     for otp in [None, Some("")] {

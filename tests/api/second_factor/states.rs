@@ -24,20 +24,31 @@ async fn each_change_needs_its_state(setup: TestSetup) {
         response.expect_detail(400, detail);
         response.expect_header("rolegate-reason", Some("SECOND_FACTOR_STATE"));
     };
-    expect_state(&confirm(&own, "123456").await, "Second factor is not begun.");
+    expect_state(
+        &confirm(&own, "123456").await,
+        "Second factor is not begun.",
+    );
     expect_state(&turn_off(&own, "123456").await, "Second factor is not on.");
     let factor = ann.begin_second_factor(&app.bearer).await;
-    expect_state(&turn_off(&own, &factor.code()).await, "Second factor is not on.");
+    expect_state(
+        &turn_off(&own, &factor.code()).await,
+        "Second factor is not on.",
+    );
     confirm(&own, &factor.code()).await.expect_message(ON);
 
     let ann = ann.log_in_with_code(&app.bearer, &factor.next_code()).await;
     let own = app.bearer.with_token(&ann.token);
     // Whatever the password or the code is.
     for password in [&*ann.password, "wrong"] {
-        let begun = own.post(PATH, &json!({ "current_password": password })).await;
+        let begun = own
+            .post(PATH, &json!({ "current_password": password }))
+            .await;
         expect_state(&begun, "Second factor is already on.");
     }
-    expect_state(&confirm(&own, "123456").await, "Second factor is already on.");
+    expect_state(
+        &confirm(&own, "123456").await,
+        "Second factor is already on.",
+    );
     own.get(PATH).await.expect_json(200, &state(true, 10));
 }
 
@@ -45,15 +56,22 @@ async fn only_the_current_password_begins_a_second_factor(setup: TestSetup) {
     let app = setup.with("LOGIN_FAILURE_LIMIT", "3").start().await;
     let ann = app.user("ann").await;
     let own = app.bearer.with_token(&ann.token);
-    let begin =
-        async |password: &str| own.post(PATH, &json!({ "current_password": password })).await;
+    let begin = async |password: &str| {
+        own.post(PATH, &json!({ "current_password": password }))
+            .await
+    };
     for wrong in ["", "wrong", ADMIN_PASSWORD] {
-        begin(wrong).await.expect_detail(400, "Current password is incorrect.");
+        begin(wrong)
+            .await
+            .expect_detail(400, "Current password is incorrect.");
     }
     // As at a login, where they count too.
     begin(&ann.password).await.expect(429).expect_retry_after();
     app.try_log_in("ann", &ann.password).await.expect(429);
-    assert_eq!(app.database.count_rows("SELECT 1 FROM second_factor").await, 0);
+    assert_eq!(
+        app.database.count_rows("SELECT 1 FROM second_factor").await,
+        0
+    );
 }
 
 async fn what_was_turned_off_is_forgotten_and_asks_for_nothing(setup: TestSetup) {
@@ -74,13 +92,21 @@ async fn what_was_turned_off_is_forgotten_and_asks_for_nothing(setup: TestSetup)
         }
         own.get(PATH).await.expect_json(200, &state(true, 10));
         app.database.forget_codes().await;
-        let otp = if round == 0 { factor.code() } else { factor.recovery_codes[7].clone() };
+        let otp = if round == 0 {
+            factor.code()
+        } else {
+            factor.recovery_codes[7].clone()
+        };
         turn_off(&own, &otp).await.expect_message(OFF);
         // That ends nothing.
         own.get(PATH).await.expect_json(200, &state(false, 0));
         app.try_log_in("ann", &ann.password).await.expect(200);
         ann.try_code(&app.bearer, "nonsense").await.expect(200);
-        app.basic.with_basic("ann", &ann.password).get("/protected").await.expect(200);
+        app.basic
+            .with_basic("ann", &ann.password)
+            .get("/protected")
+            .await
+            .expect(200);
         assert_eq!(app.database.user("ann").await, stored);
         for table in ["SELECT 1 FROM second_factor", "SELECT 1 FROM recovery_code"] {
             assert_eq!(app.database.count_rows(table).await, 0, "{table}");
@@ -105,24 +131,49 @@ async fn checks_run_in_the_documented_order(setup: TestSetup) {
         let send = async |token: Option<&str>, content_type: &str, body: &str| {
             let api =
                 token.map_or_else(|| app.bearer.clone(), |token| app.bearer.with_token(token));
-            let request = api.request(method.clone(), PATH).header(CONTENT_TYPE, content_type);
+            let request = api
+                .request(method.clone(), PATH)
+                .header(CONTENT_TYPE, content_type);
             api.send(request.body(body.to_owned())).await
         };
         let (json, text) = ("application/json", "text/plain");
-        send(None, text, "{").await.expect_detail(401, "Not authenticated.");
-        send(Some("bad"), text, "{").await.expect_detail(401, "Invalid or expired token.");
+        send(None, text, "{")
+            .await
+            .expect_detail(401, "Not authenticated.");
+        send(Some("bad"), text, "{")
+            .await
+            .expect_detail(401, "Invalid or expired token.");
         let actor = Some(&*ann.token);
         send(actor, text, "{").await.expect_error(415);
-        send(actor, json, "{").await.expect_detail(400, "Request body is not valid JSON.");
-        let field = if method == Method::POST { "current_password" } else { "otp" };
-        for body in ["{}".to_owned(), format!("{{{field:?}:7}}"), format!("{{{field:?}:null}}")] {
+        send(actor, json, "{")
+            .await
+            .expect_detail(400, "Request body is not valid JSON.");
+        let field = if method == Method::POST {
+            "current_password"
+        } else {
+            "otp"
+        };
+        for body in [
+            "{}".to_owned(),
+            format!("{{{field:?}:7}}"),
+            format!("{{{field:?}:null}}"),
+        ] {
             let detail = send(actor, json, &body).await.expect_error(400);
             assert!(detail.contains(&format!("{field:?}")), "{detail}");
         }
         let body = format!("{{{field:?}:\"x\"}}");
-        send(Some(&key), json, &body).await.expect_detail(403, "Insufficient privileges.");
+        send(Some(&key), json, &body)
+            .await
+            .expect_detail(403, "Insufficient privileges.");
     }
-    app.bearer.get(PATH).await.expect_detail(401, "Not authenticated.");
-    app.bearer.with_token("bad").get(PATH).await.expect_detail(401, "Invalid or expired token.");
+    app.bearer
+        .get(PATH)
+        .await
+        .expect_detail(401, "Not authenticated.");
+    app.bearer
+        .with_token("bad")
+        .get(PATH)
+        .await
+        .expect_detail(401, "Invalid or expired token.");
     own.get(PATH).await.expect_json(200, &state(false, 0));
 }

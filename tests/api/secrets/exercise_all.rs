@@ -39,8 +39,14 @@ pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
     }
     others_post(app, &admin, &ann).await;
     for password in [PASSWORD, WRONG_PASSWORD] {
-        app.basic.with_basic("ann", password).get("/protected").await;
-        app.basic.with_basic("stranger", password).get("/protected").await;
+        app.basic
+            .with_basic("ann", password)
+            .get("/protected")
+            .await;
+        app.basic
+            .with_basic("stranger", password)
+            .get("/protected")
+            .await;
     }
     users_over_grpc(app, &admin, &ann, &bob).await;
     let keys = api_keys(app, &ann).await;
@@ -48,34 +54,60 @@ pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
     posts_over_grpc(app, &ann).await;
     let codes = links_and_second_factors(app, &admin).await;
     passwords_and_a_deletion(app, &admin, &ann, &bob).await;
-    [PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, BROKEN_PASSWORD, POST, ADMIN_PASSWORD, SIGNING_SECRET]
-        .map(str::to_owned)
-        .into_iter()
-        .chain([PASSWORD, WRONG_PASSWORD].map(|word| STANDARD.encode(format!("ann:{word}"))))
-        .chain([admin.token, ann.token, bob.token, bob.password])
-        .chain(keys)
-        .chain(sessions)
-        .chain(codes)
-        .chain([WRONG_CODE, SECOND_FACTOR_KEY].map(str::to_owned))
-        .collect()
+    [
+        PASSWORD,
+        WRONG_PASSWORD,
+        NEW_PASSWORD,
+        BROKEN_PASSWORD,
+        POST,
+        ADMIN_PASSWORD,
+        SIGNING_SECRET,
+    ]
+    .map(str::to_owned)
+    .into_iter()
+    .chain([PASSWORD, WRONG_PASSWORD].map(|word| STANDARD.encode(format!("ann:{word}"))))
+    .chain([admin.token, ann.token, bob.token, bob.password])
+    .chain(keys)
+    .chain(sessions)
+    .chain(codes)
+    .chain([WRONG_CODE, SECOND_FACTOR_KEY].map(str::to_owned))
+    .collect()
 }
 
 async fn registrations(api: &Api) {
-    api.post("/register", &json!({ "username": "ann", "password": PASSWORD })).await;
-    api.post("/register", &json!({ "username": "a:b", "password": BROKEN_PASSWORD })).await;
-    api.post("/register", &json!({ "username": "b", "password": [BROKEN_PASSWORD] })).await;
+    api.post(
+        "/register",
+        &json!({ "username": "ann", "password": PASSWORD }),
+    )
+    .await;
+    api.post(
+        "/register",
+        &json!({ "username": "a:b", "password": BROKEN_PASSWORD }),
+    )
+    .await;
+    api.post(
+        "/register",
+        &json!({ "username": "b", "password": [BROKEN_PASSWORD] }),
+    )
+    .await;
     let nul = format!("{BROKEN_PASSWORD}\0");
-    api.post("/register", &json!({ "username": "b", "password": nul })).await;
+    api.post("/register", &json!({ "username": "b", "password": nul }))
+        .await;
     let long = BROKEN_PASSWORD.repeat(4);
-    api.post("/register", &json!({ "username": "b", "password": long })).await;
+    api.post("/register", &json!({ "username": "b", "password": long }))
+        .await;
     malformed(api, Method::POST, "/register").await.expect(400);
     api.get("/").await.expect(200);
     api.get("/public").await.expect(200);
-    api.get(&format!("/nowhere?password={BROKEN_PASSWORD}")).await.expect(404);
+    api.get(&format!("/nowhere?password={BROKEN_PASSWORD}"))
+        .await
+        .expect(404);
 }
 
 async fn log_in(app: &TestApp) -> TestUser {
-    malformed(&app.bearer, Method::POST, "/login").await.expect(400);
+    malformed(&app.bearer, Method::POST, "/login")
+        .await
+        .expect(400);
     app.try_log_in("ann", WRONG_PASSWORD).await.expect(401);
     app.try_log_in("stranger", WRONG_PASSWORD).await.expect(401);
     TestUser::log_in(&app.bearer, "ann", PASSWORD).await
@@ -83,15 +115,25 @@ async fn log_in(app: &TestApp) -> TestUser {
 
 /// With the token of a user, an admin or without one; the admin makes ann an author.
 async fn with_a_token(api: &Api, ann: &TestUser, bob: &TestUser) {
-    for path in ["/profile", "/protected", "/author", "/admin", "/users", "/users?limit=0"] {
+    for path in [
+        "/profile",
+        "/protected",
+        "/author",
+        "/admin",
+        "/users",
+        "/users?limit=0",
+    ] {
         api.get(path).await;
     }
     let (ann, bob) = (format!("/users/{}", ann.id), format!("/users/{}", bob.id));
     api.get(&bob).await;
-    api.put(&format!("{ann}/role"), &json!({ "role": BROKEN_PASSWORD })).await;
-    api.put(&format!("{ann}/role"), &json!({ "role": "author" })).await;
+    api.put(&format!("{ann}/role"), &json!({ "role": BROKEN_PASSWORD }))
+        .await;
+    api.put(&format!("{ann}/role"), &json!({ "role": "author" }))
+        .await;
     let long = BROKEN_PASSWORD.repeat(4);
-    api.put(&format!("{bob}/password"), &json!({ "password": long })).await;
+    api.put(&format!("{bob}/password"), &json!({ "password": long }))
+        .await;
     malformed(api, Method::PUT, &format!("{bob}/password")).await;
     delete(api, "/users/999").await;
     delete(api, &format!("/users/{BROKEN_PASSWORD}")).await;
@@ -112,13 +154,20 @@ async fn sessions_in_cookies(app: &TestApp, ann: &TestUser) -> Vec<String> {
             for browser in [Browser::get(), Browser::navigation()] {
                 proxies.ask_for(roles, &browser.cookie(session)).await;
                 let bearer = format!("Bearer {session}");
-                proxies.ask_for(roles, &Browser::get().with("authorization", &bearer)).await;
+                proxies
+                    .ask_for(roles, &Browser::get().with("authorization", &bearer))
+                    .await;
             }
-            let post = Browser { method: "POST", ..Browser::get() };
+            let post = Browser {
+                method: "POST",
+                ..Browser::get()
+            };
             proxies.ask_for(roles, &post.cookie(session)).await;
         }
     }
-    [good, of_domain, unknown].map(|session| session[8..].to_owned()).into()
+    [good, of_domain, unknown]
+        .map(|session| session[8..].to_owned())
+        .into()
 }
 
 /// Makes keys, and uses good and bad ones everywhere. Returns them all.
@@ -130,13 +179,24 @@ async fn api_keys(app: &TestApp, ann: &TestUser) -> Vec<String> {
     let key = made["key"].as_str().expect("a key").to_owned();
     let mut client = grpc::client(&app.auth().address("grpc")).await;
     let name = POST.to_owned();
-    let message = auth_v1::CreateApiKeyRequest { name, ..Default::default() };
-    let other = client.create_api_key(authenticated(message, &ann.token)).await;
+    let message = auth_v1::CreateApiKeyRequest {
+        name,
+        ..Default::default()
+    };
+    let other = client
+        .create_api_key(authenticated(message, &ann.token))
+        .await;
     let other = other.expect("created").into_inner().key;
     let unknown = format!("rgk_{}", "planted-key-2b9e".repeat(3).split_at(43).0);
     for key in [&key, &unknown, &format!("{key}x")] {
         let api = app.bearer.with_token(key);
-        for path in ["/profile", "/admin", "/profile/keys", "/profile/keys/x", "/users/1/keys"] {
+        for path in [
+            "/profile",
+            "/admin",
+            "/profile/keys",
+            "/profile/keys/x",
+            "/users/1/keys",
+        ] {
             api.get(path).await;
         }
         posts(app, key).await;
@@ -145,8 +205,14 @@ async fn api_keys(app: &TestApp, ann: &TestUser) -> Vec<String> {
         let all = auth_v1::ListApiKeysRequest::default();
         let _ = client.list_api_keys(authenticated(all, key)).await;
     }
-    delete(&own, &format!("/profile/keys/{}", made["id"])).await.expect(200);
-    app.bearer.with_token(&key).get("/profile").await.expect(401);
+    delete(&own, &format!("/profile/keys/{}", made["id"]))
+        .await
+        .expect(200);
+    app.bearer
+        .with_token(&key)
+        .get("/profile")
+        .await
+        .expect(401);
     vec![key, other, unknown]
 }
 
@@ -155,7 +221,9 @@ async fn links_and_second_factors(app: &TestApp, admin: &TestUser) -> Vec<String
     let eve = app.user("eve").await;
     let link = new_link(app, admin, eve.id).await;
     let unknown = format!("rgl_{}", "planted-link-5a3c".repeat(3).split_at(43).0);
-    malformed(&app.bearer, Method::PUT, "/password").await.expect(400);
+    malformed(&app.bearer, Method::PUT, "/password")
+        .await
+        .expect(400);
     for (token, password, status) in [
         (&unknown, NEW_PASSWORD, 400),
         (&link, &*BROKEN_PASSWORD.repeat(4), 400),
@@ -169,18 +237,33 @@ async fn links_and_second_factors(app: &TestApp, admin: &TestUser) -> Vec<String
     for method in [Method::POST, Method::PUT, Method::DELETE] {
         malformed(&own, method, PATH).await.expect(400);
     }
-    own.post(PATH, &json!({ "current_password": WRONG_PASSWORD })).await.expect(400);
+    own.post(PATH, &json!({ "current_password": WRONG_PASSWORD }))
+        .await
+        .expect(400);
     let wrong = json!({ "otp": WRONG_CODE });
     own.put(PATH, &wrong).await.expect(400);
     let factor = eve.turn_on_second_factor(&app.bearer).await;
     eve.try_code(&app.bearer, WRONG_CODE).await.expect(401);
-    app.basic.with_basic("eve", PASSWORD).get("/protected").await.expect(401);
-    let eve = eve.log_in_with_code(&app.bearer, &factor.recovery_codes[0]).await;
+    app.basic
+        .with_basic("eve", PASSWORD)
+        .get("/protected")
+        .await
+        .expect(401);
+    let eve = eve
+        .log_in_with_code(&app.bearer, &factor.recovery_codes[0])
+        .await;
     let own = app.bearer.with_token(&eve.token);
-    own.send(own.request(Method::DELETE, PATH).json(&wrong)).await.expect(400);
+    own.send(own.request(Method::DELETE, PATH).json(&wrong))
+        .await
+        .expect(400);
     let path = format!("/users/{}/second-factor", eve.id);
-    delete(&app.bearer.with_token(&admin.token), &path).await.expect(200);
-    [link, unknown, factor.secret, eve.token].into_iter().chain(factor.recovery_codes).collect()
+    delete(&app.bearer.with_token(&admin.token), &path)
+        .await
+        .expect(200);
+    [link, unknown, factor.secret, eve.token]
+        .into_iter()
+        .chain(factor.recovery_codes)
+        .collect()
 }
 
 /// Writes, reads and deletes posts.
@@ -188,7 +271,11 @@ async fn posts(app: &TestApp, token: &str) {
     let api = app.bearer.with_token(token);
     let post = json!({ "title": POST, "content": POST });
     let id = api.post("/posts", &post).await;
-    let id = if id.status == 201 { id.json()["id"].to_string() } else { "999".to_owned() };
+    let id = if id.status == 201 {
+        id.json()["id"].to_string()
+    } else {
+        "999".to_owned()
+    };
     let path = format!("/posts/{id}");
     api.put(&path, &post).await;
     for wrong in [
@@ -201,7 +288,12 @@ async fn posts(app: &TestApp, token: &str) {
     }
     malformed(&api, Method::POST, "/posts").await;
     malformed(&api, Method::PUT, &path).await;
-    for path in ["/posts", "/posts?author_id=x", "/posts?limit=1", path.as_str()] {
+    for path in [
+        "/posts",
+        "/posts?author_id=x",
+        "/posts?limit=1",
+        path.as_str(),
+    ] {
         api.get(path).await;
     }
     delete(&api, &path).await;
@@ -211,7 +303,11 @@ async fn posts(app: &TestApp, token: &str) {
 /// What an author must not do.
 async fn others_post(app: &TestApp, admin: &TestUser, ann: &TestUser) {
     let post = json!({ "title": POST, "content": POST });
-    let made = app.bearer.with_token(&admin.token).post("/posts", &post).await;
+    let made = app
+        .bearer
+        .with_token(&admin.token)
+        .post("/posts", &post)
+        .await;
     let path = format!("/posts/{}", made.expect(201).json()["id"]);
     let api = app.bearer.with_token(&ann.token);
     api.put(&path, &post).await.expect(403);
@@ -222,19 +318,36 @@ async fn others_post(app: &TestApp, admin: &TestUser, ann: &TestUser) {
 
 async fn passwords_and_a_deletion(app: &TestApp, admin: &TestUser, ann: &TestUser, bob: &TestUser) {
     let change = json!({ "current_password": PASSWORD, "new_password": NEW_PASSWORD });
-    app.bearer.with_token(&ann.token).put("/profile/password", &change).await.expect(200);
-    app.bearer.with_token(&ann.token).get("/profile").await.expect(401);
+    app.bearer
+        .with_token(&ann.token)
+        .put("/profile/password", &change)
+        .await
+        .expect(200);
+    app.bearer
+        .with_token(&ann.token)
+        .get("/profile")
+        .await
+        .expect(401);
     let as_admin = app.bearer.with_token(&admin.token);
     let set = json!({ "password": NEW_PASSWORD });
-    as_admin.put(&format!("/users/{}/password", bob.id), &set).await.expect(200);
+    as_admin
+        .put(&format!("/users/{}/password", bob.id), &set)
+        .await
+        .expect(200);
     let new = json!({ "username": "created", "password": NEW_PASSWORD });
     as_admin.post("/users", &new).await.expect(201);
     let wrong = json!({ "username": "a:b", "password": NEW_PASSWORD, "role": POST });
     as_admin.post("/users", &wrong).await.expect(400);
     malformed(&as_admin, Method::POST, "/users").await;
     malformed(&as_admin, Method::PATCH, &format!("/users/{}", bob.id)).await;
-    delete(&as_admin, &format!("/users/{}", bob.id)).await.expect(200);
-    app.bearer.with_token(&bob.token).get("/profile").await.expect(401);
+    delete(&as_admin, &format!("/users/{}", bob.id))
+        .await
+        .expect(200);
+    app.bearer
+        .with_token(&bob.token)
+        .get("/profile")
+        .await
+        .expect(401);
 }
 
 async fn delete(api: &Api, path: &str) -> TestResponse {
@@ -245,7 +358,9 @@ async fn delete(api: &Api, path: &str) -> TestResponse {
 async fn malformed(api: &Api, method: Method, path: &str) -> TestResponse {
     let body =
         format!("{{\"username\":\"ann\",\"title\":\"{POST}\",\"password\":\"{BROKEN_PASSWORD}\"");
-    let request = api.request(method, path).header(CONTENT_TYPE, "application/json");
+    let request = api
+        .request(method, path)
+        .header(CONTENT_TYPE, "application/json");
     api.send(request.body(body)).await
 }
 
@@ -253,21 +368,39 @@ async fn users_over_grpc(app: &TestApp, admin: &TestUser, ann: &TestUser, bob: &
     let mut client = grpc::client(&app.auth().address("grpc")).await;
     let username = "ann".to_owned();
     let password = WRONG_PASSWORD.to_owned();
-    let request = auth_v1::LoginRequest { username, password, otp: None };
+    let request = auth_v1::LoginRequest {
+        username,
+        password,
+        otp: None,
+    };
     client.login(request).await.expect_err("a wrong password");
     let page = auth_v1::ListUsersRequest::default();
-    client.list_users(authenticated(page, &ann.token)).await.expect_err("not an admin");
+    client
+        .list_users(authenticated(page, &ann.token))
+        .await
+        .expect_err("not an admin");
     let user_id = bob.id;
     let broken = BROKEN_PASSWORD.repeat(4);
     for token in [&*ann.token, &admin.token, "nonsense"] {
-        let _ = client.get_user(authenticated(auth_v1::GetUserRequest { user_id }, token)).await;
-        let message = auth_v1::SetPasswordRequest { user_id, password: broken.clone() };
-        client.set_password(authenticated(message, token)).await.expect_err("it is too long");
+        let _ = client
+            .get_user(authenticated(auth_v1::GetUserRequest { user_id }, token))
+            .await;
+        let message = auth_v1::SetPasswordRequest {
+            user_id,
+            password: broken.clone(),
+        };
+        client
+            .set_password(authenticated(message, token))
+            .await
+            .expect_err("it is too long");
         let message = auth_v1::ChangePasswordRequest {
             current_password: WRONG_PASSWORD.to_owned(),
             new_password: NEW_PASSWORD.to_owned(),
         };
-        client.change_password(authenticated(message, token)).await.expect_err("a wrong password");
+        client
+            .change_password(authenticated(message, token))
+            .await
+            .expect_err("a wrong password");
         let message = auth_v1::DeleteUserRequest { user_id: admin.id };
         client
             .delete_user(authenticated(message, token))
@@ -280,16 +413,33 @@ async fn users_over_grpc(app: &TestApp, admin: &TestUser, ann: &TestUser, bob: &
 
 async fn posts_over_grpc(app: &TestApp, ann: &TestUser) {
     let mut client = PostServiceClient::new(grpc::channel(&app.posts_address()).await);
-    let draft =
-        |title: &str| posts_v1::CreatePostRequest { title: title.to_owned(), content: POST.into() };
-    client.create_post(authenticated(draft(POST), "nonsense")).await.expect_err("a bad token");
+    let draft = |title: &str| posts_v1::CreatePostRequest {
+        title: title.to_owned(),
+        content: POST.into(),
+    };
+    client
+        .create_post(authenticated(draft(POST), "nonsense"))
+        .await
+        .expect_err("a bad token");
     let two_lines = format!("{POST}\n");
-    client.create_post(authenticated(draft(&two_lines), &ann.token)).await.expect_err("two lines");
-    let made = client.create_post(authenticated(draft(POST), &ann.token)).await.expect("created");
+    client
+        .create_post(authenticated(draft(&two_lines), &ann.token))
+        .await
+        .expect_err("two lines");
+    let made = client
+        .create_post(authenticated(draft(POST), &ann.token))
+        .await
+        .expect("created");
     let post_id = made.into_inner().post.expect("a post").id;
-    client.get_post(posts_v1::GetPostRequest { post_id }).await.expect("there");
+    client
+        .get_post(posts_v1::GetPostRequest { post_id })
+        .await
+        .expect("there");
     let post_ids = vec![post_id, 999];
-    client.batch_get_posts(posts_v1::BatchGetPostsRequest { post_ids }).await.expect("there");
+    client
+        .batch_get_posts(posts_v1::BatchGetPostsRequest { post_ids })
+        .await
+        .expect("there");
     let request = authenticated(posts_v1::DeletePostRequest { post_id }, &ann.token);
     client.delete_post(request).await.expect("deleted");
 }

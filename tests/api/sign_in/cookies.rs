@@ -31,7 +31,10 @@ async fn over_https_the_cookie_is_for_this_host_only(setup: TestSetup) {
     assert!(cookie.starts_with("__Host-rolegate=rgs_"), "{cookie}");
     assert_eq!(set, format!("{cookie}; Path=/; {ATTRIBUTES}"));
     let (of_console, set) = sign_in(&app, "").await;
-    assert!(of_console.starts_with("__Host-rolegate-console=rgs_"), "{of_console}");
+    assert!(
+        of_console.starts_with("__Host-rolegate-console=rgs_"),
+        "{of_console}"
+    );
     assert_eq!(set, format!("{of_console}; Path=/; {ATTRIBUTES}"));
     // The one of applications is not for the API.
     for (cookie, status) in [(&cookie, 401), (&of_console, 200)] {
@@ -40,7 +43,9 @@ async fn over_https_the_cookie_is_for_this_host_only(setup: TestSetup) {
     }
     let both = format!("{cookie}; {of_console}");
     let headers = [&HTTPS[..], &[OWN_PAGE, ("cookie", &both)]].concat();
-    submit(&app.bearer, "/sign-out", "", &headers).await.expect(303);
+    submit(&app.bearer, "/sign-out", "", &headers)
+        .await
+        .expect(303);
     for ended in [cookie, of_console] {
         let token = ended.split_once('=').expect("a value").1;
         app.bearer.with_token(token).get("/me").await.expect(401);
@@ -53,7 +58,10 @@ async fn without_encryption_nobody_signs_in(setup: TestSetup) {
         &[("host", "example.org")][..],
         &[("host", "192.168.1.5:8000")],
         &[("host", "example.org"), ("x-forwarded-proto", "http")],
-        &[("host", "example.org"), ("x-forwarded-proto", "HTTPS, http")],
+        &[
+            ("host", "example.org"),
+            ("x-forwarded-proto", "HTTPS, http"),
+        ],
     ] {
         let page = get(&app.bearer, "/sign-in", insecure).await;
         page.expect(200);
@@ -61,7 +69,9 @@ async fn without_encryption_nobody_signs_in(setup: TestSetup) {
         let form = form_of("admin", ADMIN_PASSWORD, "");
         let headers = [insecure, &[OWN_PAGE]].concat();
         let response = submit(&app.bearer, "/sign-in", &form, &headers).await;
-        response.expect(303).expect_header("location", Some("/sign-in"));
+        response
+            .expect(303)
+            .expect_header("location", Some("/sign-in"));
         response.expect_header("set-cookie", None);
     }
     assert_eq!(app.database.count_rows("SELECT 1 FROM api_key").await, 0);
@@ -80,22 +90,43 @@ async fn authorize(app: &TestApp, session: &str, from_cookie: bool) -> bool {
 
 async fn a_session_for_a_domain_is_no_token_and_ends_at_sign_out(setup: TestSetup) {
     let setup = setup.with("COOKIE_DOMAIN", "example.org");
-    let app = setup.with("SIGN_IN_URL", "https://auth.example.org/sign-in").start().await;
+    let app = setup
+        .with("SIGN_IN_URL", "https://auth.example.org/sign-in")
+        .start()
+        .await;
     let (cookie, set) = sign_in(&app, "/a").await;
-    assert_eq!(set, format!("{cookie}; Path=/; Domain=example.org; {ATTRIBUTES}"));
+    assert_eq!(
+        set,
+        format!("{cookie}; Path=/; Domain=example.org; {ATTRIBUTES}")
+    );
     let session = cookie.strip_prefix("__Secure-rolegate=").expect("the name");
-    assert!(session.starts_with("rgd_") && session.len() == 47, "{session}");
+    assert!(
+        session.starts_with("rgd_") && session.len() == 47,
+        "{session}"
+    );
     // Every host of the domain receives it, so it opens applications only.
     assert!(authorize(&app, session, true).await && !authorize(&app, session, false).await);
     let by_token = app.bearer.with_token(session);
     for path in ["/me", "/profile", "/users", "/profile/sessions"] {
-        by_token.get(path).await.expect_detail(401, "Invalid or expired token.");
+        by_token
+            .get(path)
+            .await
+            .expect_detail(401, "Invalid or expired token.");
     }
-    by_token.post("/logout", &json!({})).await.expect_detail(401, "Invalid or expired token.");
-    for name in ["__Secure-rolegate", "__Host-rolegate", "__Host-rolegate-console"] {
+    by_token
+        .post("/logout", &json!({}))
+        .await
+        .expect_detail(401, "Invalid or expired token.");
+    for name in [
+        "__Secure-rolegate",
+        "__Host-rolegate",
+        "__Host-rolegate-console",
+    ] {
         let tossed = format!("{name}={session}");
         let headers = [&HTTPS[..], &[OWN_PAGE, ("cookie", &tossed)]].concat();
-        get(&app.bearer, "/me", &headers).await.expect_detail(401, "Not authenticated.");
+        get(&app.bearer, "/me", &headers)
+            .await
+            .expect_detail(401, "Not authenticated.");
     }
     assert!(authorize(&app, session, true).await);
     // A sibling host that sets the name again does not keep the session alive.
@@ -115,14 +146,28 @@ async fn the_api_takes_one_cookie_of_the_console_from_its_own_pages_only(setup: 
     let session = app.admin().await.session(&app.bearer).await.token;
     let good = format!("rolegate-console={session}");
     let status = async |cookie: &str, site: &str| {
-        get(&app.bearer, "/me", &[("cookie", cookie), ("sec-fetch-site", site)]).await.status
+        get(
+            &app.bearer,
+            "/me",
+            &[("cookie", cookie), ("sec-fetch-site", site)],
+        )
+        .await
+        .status
     };
     assert_eq!(status(&good, "same-origin").await, 200);
     for site in ["none", "same-site", "cross-site", "", "same-origin, none"] {
         assert_eq!(status(&good, site).await, 401, "{site}");
     }
-    get(&app.bearer, "/me", &[("cookie", &good)]).await.expect(401);
-    get(&app.bearer, "/me", &[("cookie", &good), ("origin", app.bearer.base())]).await.expect(401);
+    get(&app.bearer, "/me", &[("cookie", &good)])
+        .await
+        .expect(401);
+    get(
+        &app.bearer,
+        "/me",
+        &[("cookie", &good), ("origin", app.bearer.base())],
+    )
+    .await
+    .expect(401);
     let key = app.admin().await.key(&app.bearer).await.token;
     let token = app.admin().await.token;
     for bad in [
@@ -140,16 +185,29 @@ async fn the_api_takes_one_cookie_of_the_console_from_its_own_pages_only(setup: 
     ] {
         assert_eq!(status(&bad, "same-origin").await, 401, "{bad}");
     }
-    let twice = [OWN_PAGE, ("cookie", good.as_str()), ("cookie", good.as_str())];
+    let twice = [
+        OWN_PAGE,
+        ("cookie", good.as_str()),
+        ("cookie", good.as_str()),
+    ];
     get(&app.bearer, "/me", &twice).await.expect(401);
     // Basic has no cookies, and neither has the address of proxies this one.
-    for api in [app.basic.clone(), Api::at(&app.gateway().address("forward"))] {
+    for api in [
+        app.basic.clone(),
+        Api::at(&app.gateway().address("forward")),
+    ] {
         for path in ["/protected", "/authorize"] {
             let response = get(&api, path, &[OWN_PAGE, ("cookie", &good)]).await;
             assert_ne!(response.status, 200, "{response}");
         }
     }
     // An `Authorization` of the request counts, whatever it is.
-    let both = [OWN_PAGE, ("cookie", good.as_str()), ("authorization", "Bearer nonsense")];
-    get(&app.bearer, "/me", &both).await.expect_detail(401, "Invalid or expired token.");
+    let both = [
+        OWN_PAGE,
+        ("cookie", good.as_str()),
+        ("authorization", "Bearer nonsense"),
+    ];
+    get(&app.bearer, "/me", &both)
+        .await
+        .expect_detail(401, "Invalid or expired token.");
 }

@@ -43,7 +43,11 @@ pub(crate) struct Proxies {
 
 impl Browser {
     pub(crate) fn get() -> Self {
-        Self { method: "GET", path: "/reports?month=5", headers: Vec::new() }
+        Self {
+            method: "GET",
+            path: "/reports?month=5",
+            headers: Vec::new(),
+        }
     }
 
     /// By a click.
@@ -57,8 +61,11 @@ impl Browser {
     }
 
     pub(crate) fn cookie(self, session: &str) -> Self {
-        let name =
-            if session.starts_with("rgd_") { "__Secure-rolegate" } else { "__Host-rolegate" };
+        let name = if session.starts_with("rgd_") {
+            "__Secure-rolegate"
+        } else {
+            "__Host-rolegate"
+        };
         self.with("cookie", &format!("theme=dark; {name}={session}; lang=en"))
     }
 
@@ -80,13 +87,17 @@ impl Browser {
                 raw_value: value.clone().into_bytes(),
                 ..HeaderValue::default()
             };
-            http.header_map = Some(HeaderMap { headers: self.headers.iter().map(raw).collect() });
+            http.header_map = Some(HeaderMap {
+                headers: self.headers.iter().map(raw).collect(),
+            });
         } else {
             let mut joined: HashMap<String, String> = HashMap::new();
             for (name, value) in &self.headers {
                 let separator = if *name == "cookie" { "; " } else { "," };
                 let entry = joined.entry((*name).to_owned());
-                entry.and_modify(|it| it.extend([separator, value])).or_insert(value.clone());
+                entry
+                    .and_modify(|it| it.extend([separator, value]))
+                    .or_insert(value.clone());
             }
             http.headers = joined;
         }
@@ -97,7 +108,10 @@ impl Browser {
 impl Proxies {
     pub(crate) async fn of(app: &TestApp) -> Self {
         let forward = Api::at(&app.gateway().address("forward"));
-        Self { forward, envoy: ext_authz::client(&app.auth().address("grpc")).await }
+        Self {
+            forward,
+            envoy: ext_authz::client(&app.auth().address("grpc")).await,
+        }
     }
 
     /// The answer to a request that any user may make.
@@ -107,8 +121,14 @@ impl Proxies {
 
     /// The answer of the gateway, which is that of auth-service to either form of a check.
     pub(crate) async fn ask_for(&self, roles: &str, browser: &Browser) -> Answer {
-        let query = if roles == "*" { String::new() } else { format!("?roles={roles}") };
-        let request = self.forward.request(Method::GET, &format!("/authorize{query}"));
+        let query = if roles == "*" {
+            String::new()
+        } else {
+            format!("?roles={roles}")
+        };
+        let request = self
+            .forward
+            .request(Method::GET, &format!("/authorize{query}"));
         let request = request.header("x-forwarded-method", browser.method);
         let request = request.header("x-forwarded-proto", "https");
         let request = request.header("x-forwarded-host", "app.example.org");
@@ -123,7 +143,9 @@ impl Proxies {
             status: response.status,
             reason: header("rolegate-reason"),
             location: header("location"),
-            challenges: challenges.map(|it| it.to_str().expect("text").to_owned()).collect(),
+            challenges: challenges
+                .map(|it| it.to_str().expect("text").to_owned())
+                .collect(),
             role: header("rolegate-role"),
             body: response.body.clone(),
         };
@@ -140,12 +162,23 @@ fn of_envoy(decision: &Decision) -> Answer {
     let header = |name| decision.values(name).concat();
     let passes = decision.http_status == 0;
     assert_eq!(passes, decision.code == 0, "{decision:?}");
-    assert_eq!(header("cache-control"), if passes { "" } else { "no-store" });
+    assert_eq!(
+        header("cache-control"),
+        if passes { "" } else { "no-store" }
+    );
     Answer {
-        status: if passes { 200 } else { decision.http_status.try_into().expect("a status") },
+        status: if passes {
+            200
+        } else {
+            decision.http_status.try_into().expect("a status")
+        },
         reason: header("rolegate-reason"),
         location: header("location"),
-        challenges: decision.values("www-authenticate").into_iter().map(Into::into).collect(),
+        challenges: decision
+            .values("www-authenticate")
+            .into_iter()
+            .map(Into::into)
+            .collect(),
         role: header("rolegate-role"),
         body: decision.body.clone(),
     }
@@ -154,12 +187,20 @@ fn of_envoy(decision: &Decision) -> Answer {
 impl Answer {
     #[track_caller]
     pub(crate) fn expect_passed(&self, role: &str) {
-        assert_eq!((self.status, &*self.role, &*self.location), (200, role, ""), "{self:?}");
+        assert_eq!(
+            (self.status, &*self.role, &*self.location),
+            (200, role, ""),
+            "{self:?}"
+        );
     }
 
     #[track_caller]
     pub(crate) fn expect_refused(&self, status: u16, reason: &str) {
-        assert_eq!((self.status, &*self.reason, &*self.location), (status, reason, ""), "{self:?}");
+        assert_eq!(
+            (self.status, &*self.reason, &*self.location),
+            (status, reason, ""),
+            "{self:?}"
+        );
         assert_eq!(self.role, "");
     }
 
@@ -174,15 +215,33 @@ impl Answer {
 pub(crate) async fn new_session(app: &TestApp, user: &TestUser, for_domain: bool) -> String {
     let mut client = grpc::client(&app.auth().address("grpc")).await;
     let (username, password) = (user.username.clone(), user.password.clone());
-    let message = CreateSessionRequest { username, password, for_domain, ..Default::default() };
-    let made = client.create_session(message).await.expect("made").into_inner();
-    assert!(made.token.starts_with(if for_domain { "rgd_" } else { "rgs_" }));
+    let message = CreateSessionRequest {
+        username,
+        password,
+        for_domain,
+        ..Default::default()
+    };
+    let made = client
+        .create_session(message)
+        .await
+        .expect("made")
+        .into_inner();
+    assert!(
+        made.token
+            .starts_with(if for_domain { "rgd_" } else { "rgs_" })
+    );
     made.token
 }
 
 /// As the page signs out.
 pub(crate) async fn sign_out(app: &TestApp, session: &str) {
     let mut client = grpc::client(&app.auth().address("grpc")).await;
-    let message = RevokeTokensRequest { from_cookie: true, ..RevokeTokensRequest::default() };
-    client.revoke_tokens(grpc::authenticated(message, session)).await.expect("signed out");
+    let message = RevokeTokensRequest {
+        from_cookie: true,
+        ..RevokeTokensRequest::default()
+    };
+    client
+        .revoke_tokens(grpc::authenticated(message, session))
+        .await
+        .expect("signed out");
 }

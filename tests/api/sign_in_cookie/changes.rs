@@ -11,13 +11,19 @@ for_one_deployment!(
 );
 
 async fn a_change_needs_a_page_of_the_application(setup: TestSetup) {
-    let setup = setup.with("RETURN_ORIGINS", "https://other.example.org,https://*.apps.example");
+    let setup = setup.with(
+        "RETURN_ORIGINS",
+        "https://other.example.org,https://*.apps.example",
+    );
     let (_app, proxies, _, session) = start(setup).await;
     let unsafe_methods = [
         "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get", "Head",
     ];
     for method in unsafe_methods {
-        let browser = Browser { method, ..Browser::navigation().cookie(&session) };
+        let browser = Browser {
+            method,
+            ..Browser::navigation().cookie(&session)
+        };
         for (name, value) in [
             ("accept", "*/*"),
             ("sec-fetch-site", "cross-site"),
@@ -44,15 +50,30 @@ async fn a_change_needs_a_page_of_the_application(setup: TestSetup) {
             ("origin", "https://other.example.org"),
             ("origin", "https://a.b.apps.example"),
         ] {
-            proxies.ask(&browser.clone().with(name, value)).await.expect_passed("user");
+            proxies
+                .ask(&browser.clone().with(name, value))
+                .await
+                .expect_passed("user");
         }
         // Without the cookie there is nothing to misuse.
-        let anonymous = Browser { method, ..Browser::get() };
-        proxies.ask(&anonymous).await.expect_refused(401, "NOT_AUTHENTICATED");
+        let anonymous = Browser {
+            method,
+            ..Browser::get()
+        };
+        proxies
+            .ask(&anonymous)
+            .await
+            .expect_refused(401, "NOT_AUTHENTICATED");
     }
     for method in ["GET", "HEAD"] {
-        let link = Browser { method, ..Browser::navigation().cookie(&session) };
-        proxies.ask(&link.with("sec-fetch-site", "cross-site")).await.expect_passed("user");
+        let link = Browser {
+            method,
+            ..Browser::navigation().cookie(&session)
+        };
+        proxies
+            .ask(&link.with("sec-fetch-site", "cross-site"))
+            .await
+            .expect_passed("user");
     }
 }
 
@@ -83,11 +104,25 @@ async fn the_method_that_a_proxy_does_not_say_is_a_change(setup: TestSetup) {
         for method in methods {
             request = request.header("x-forwarded-method", *method);
         }
-        let request = request.header("x-forwarded-proto", "https").header("sec-fetch-site", site);
-        proxies.forward.send(request.header("cookie", format!("__Host-rolegate={session}"))).await
+        let request = request
+            .header("x-forwarded-proto", "https")
+            .header("sec-fetch-site", site);
+        proxies
+            .forward
+            .send(request.header("cookie", format!("__Host-rolegate={session}")))
+            .await
     };
-    for methods in [&[][..], &["GET", "POST"], &["GET", "GET"], &["GET, POST"], &["POST"], &[""]] {
-        ask(methods, "cross-site").await.expect_detail(403, "Cross-site request.");
+    for methods in [
+        &[][..],
+        &["GET", "POST"],
+        &["GET", "GET"],
+        &["GET, POST"],
+        &["POST"],
+        &[""],
+    ] {
+        ask(methods, "cross-site")
+            .await
+            .expect_detail(403, "Cross-site request.");
         ask(methods, "same-origin").await.expect(200);
     }
     ask(&["GET"], "cross-site").await.expect(200);

@@ -30,10 +30,16 @@ pub fn server_url() -> &'static Url {
     static SERVER: OnceLock<(Url, Option<Cluster>)> = OnceLock::new();
     let server = || {
         if let Ok(url) = std::env::var("TEST_DATABASE_URL") {
-            return (url.parse().expect("TEST_DATABASE_URL is a postgres:// URL"), None);
+            return (
+                url.parse().expect("TEST_DATABASE_URL is a postgres:// URL"),
+                None,
+            );
         }
         let cluster = expect_started(Cluster::start(&TEST_SETTINGS));
-        (cluster.url("postgres").parse().expect("a valid URL"), Some(cluster))
+        (
+            cluster.url("postgres").parse().expect("a valid URL"),
+            Some(cluster),
+        )
     };
     &SERVER.get_or_init(server).0
 }
@@ -71,7 +77,11 @@ impl Database {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("rolegate_test_{}_{count}", std::process::id());
-        execute(&server, format!("CREATE DATABASE {name} TEMPLATE template0")).await;
+        execute(
+            &server,
+            format!("CREATE DATABASE {name} TEMPLATE template0"),
+        )
+        .await;
         let mut url = server.clone();
         url.set_path(&name);
         Self { server, url }
@@ -91,7 +101,9 @@ impl Drop for Database {
         let server = self.server.clone();
         // The runtime of the test is busy with this drop.
         let dropping = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
             runtime.expect("a runtime").block_on(execute(&server, sql));
         });
         let _ = dropping.join();
@@ -103,6 +115,9 @@ async fn execute(server: &Url, sql: String) {
     let mut connection = connection.expect("PostgreSQL answers");
     // A test may have stopped the standby for which commits wait.
     for sql in ["SET synchronous_commit = local".to_owned(), sql] {
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("executed");
+        sqlx::raw_sql(AssertSqlSafe(sql))
+            .execute(&mut connection)
+            .await
+            .expect("executed");
     }
 }

@@ -95,8 +95,10 @@ impl Cluster {
         certificate: &Path,
         key: &Path,
     ) -> Result<Self, StartError> {
-        let identity =
-            [("CERTIFICATE", fs::read_to_string(certificate)?), ("KEY", fs::read_to_string(key)?)];
+        let identity = [
+            ("CERTIFICATE", fs::read_to_string(certificate)?),
+            ("KEY", fs::read_to_string(key)?),
+        ];
         Self::start_somewhere(settings, &identity)
     }
 
@@ -140,13 +142,23 @@ impl Cluster {
                 shell.wait()?;
                 Err(StartError::Failed(complaint))
             }
-            pid => Ok(Self { pid: pid?, port, programs: programs.to_owned(), shell, said }),
+            pid => Ok(Self {
+                pid: pid?,
+                port,
+                programs: programs.to_owned(),
+                shell,
+                said,
+            }),
         }
     }
 
     /// Ends all its processes at once, which loses what was in their memory, and starts it again.
     pub fn crash(&mut self) -> Result<(), StartError> {
-        self.shell.stdin.as_mut().ok_or(StartError::NotInstalled)?.write_all(b"\n")?;
+        self.shell
+            .stdin
+            .as_mut()
+            .ok_or(StartError::NotInstalled)?
+            .write_all(b"\n")?;
         self.pid = first_process(&mut self.said)?;
         Ok(())
     }
@@ -161,7 +173,9 @@ impl Cluster {
 impl Cluster {
     /// Stops the cluster at once and removes it.
     pub fn stop(&mut self) {
-        let Some(input) = self.shell.stdin.take() else { return };
+        let Some(input) = self.shell.stdin.take() else {
+            return;
+        };
         self.signal("CONT");
         // The script ends with its input, and stops the cluster.
         drop(input);
@@ -171,8 +185,9 @@ impl Cluster {
     /// Sends a signal such as `STOP` to all its processes.
     pub fn signal(&self, name: &str) {
         let script = r#"kill -"$1" "$2" $(cat "/proc/$2/task/$2/children") 2>/dev/null"#;
-        let _ =
-            Command::new("sh").args(["-c", script, "signal", name, &self.pid.to_string()]).status();
+        let _ = Command::new("sh")
+            .args(["-c", script, "signal", name, &self.pid.to_string()])
+            .status();
     }
 }
 
@@ -186,7 +201,9 @@ impl Drop for Cluster {
 fn first_process(said: &mut impl BufRead) -> Result<u32, StartError> {
     let mut line = String::new();
     said.read_line(&mut line)?;
-    let pid = line.strip_prefix("started ").and_then(|pid| pid.trim().parse().ok());
+    let pid = line
+        .strip_prefix("started ")
+        .and_then(|pid| pid.trim().parse().ok());
     if pid.is_none() {
         said.read_to_string(&mut line)?;
     }
@@ -194,17 +211,27 @@ fn first_process(said: &mut impl BufRead) -> Result<u32, StartError> {
 }
 
 fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+        .local_addr()?
+        .port())
 }
 
 /// PostgreSQL refuses to run as root.
 fn shell_without_privileges() -> Command {
-    let is_root = Path::new("/proc/self").metadata().is_ok_and(|this| this.uid() == 0);
+    let is_root = Path::new("/proc/self")
+        .metadata()
+        .is_ok_and(|this| this.uid() == 0);
     if !is_root {
         return Command::new("sh");
     }
     let mut command = Command::new("setpriv");
-    command.args(["--reuid=postgres", "--regid=postgres", "--init-groups", "--", "sh"]);
+    command.args([
+        "--reuid=postgres",
+        "--regid=postgres",
+        "--init-groups",
+        "--",
+        "sh",
+    ]);
     command.current_dir("/");
     command
 }

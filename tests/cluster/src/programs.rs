@@ -12,18 +12,29 @@ use std::{
 pub fn folder() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).map(|folder| resolved(&folder));
-    let packaged = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let packaged = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
     let mut packaged: Vec<_> = packaged.map(|version| version.path().join("bin")).collect();
     packaged.sort_by_key(|folder| Reverse(version_of(folder)));
-    on_path.chain(from_pg_config()).chain(packaged).find(|folder| {
-        ["initdb", "postgres", "pg_ctl"].iter().all(|name| folder.join(name).is_file())
-    })
+    on_path
+        .chain(from_pg_config())
+        .chain(packaged)
+        .find(|folder| {
+            ["initdb", "postgres", "pg_ctl"]
+                .iter()
+                .all(|name| folder.join(name).is_file())
+        })
 }
 
 /// Debian links single programs into the PATH; the others are where the link points.
 fn resolved(folder: &Path) -> PathBuf {
     let initdb = folder.join("initdb").canonicalize();
-    initdb.ok().and_then(|file| Some(file.parent()?.to_owned())).unwrap_or(folder.to_owned())
+    initdb
+        .ok()
+        .and_then(|file| Some(file.parent()?.to_owned()))
+        .unwrap_or(folder.to_owned())
 }
 
 fn from_pg_config() -> Option<PathBuf> {

@@ -94,7 +94,10 @@ async fn recreate(url: &str, encoding: &str) {
              LC_COLLATE 'C' LC_CTYPE 'C'"
         ),
     ] {
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut server).await.expect("executed");
+        sqlx::raw_sql(AssertSqlSafe(sql))
+            .execute(&mut server)
+            .await
+            .expect("executed");
     }
 }
 
@@ -110,8 +113,17 @@ async fn posts_service_requires_exactly_one_source_of_its_database_url() {
     settings.remove("DATABASE_URL_FILE");
     expect_rejected(PostsService, &settings, folder.path(), "DATABASE_URL").await;
     let mut settings = good(Rolegate, &database);
-    settings.insert("POSTS_DATABASE_URL_FILE".to_owned(), "/nowhere/at/all".to_owned());
-    expect_rejected(Rolegate, &settings, folder.path(), "POSTS_DATABASE_URL_FILE").await;
+    settings.insert(
+        "POSTS_DATABASE_URL_FILE".to_owned(),
+        "/nowhere/at/all".to_owned(),
+    );
+    expect_rejected(
+        Rolegate,
+        &settings,
+        folder.path(),
+        "POSTS_DATABASE_URL_FILE",
+    )
+    .await;
 }
 
 /// Each store of each program: the setting of its URL.
@@ -130,7 +142,10 @@ async fn expect_no_store(program: Program, setting: &str, url: &str, why: &str) 
     settings
         .extend([QUIET, (setting, url)].map(|(name, value)| (name.to_owned(), value.to_owned())));
     let line = expect_rejected(program, &settings, folder.path(), setting).await;
-    assert!(line.contains(why), "{program:?} does not say {why:?}: {line}");
+    assert!(
+        line.contains(why),
+        "{program:?} does not say {why:?}: {line}"
+    );
 }
 
 fn sqlite(file: &Path) -> String {
@@ -140,11 +155,17 @@ fn sqlite(file: &Path) -> String {
 #[tokio::test]
 async fn path_that_is_no_database_file_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (text, nowhere) = (folder.path().join("text"), folder.path().join("nowhere/users.db"));
+    let (text, nowhere) = (
+        folder.path().join("text"),
+        folder.path().join("nowhere/users.db"),
+    );
     fs::write(&text, "this is no database, whatever its name says").expect("written");
     fs::create_dir(folder.path().join("folder")).expect("made");
     for (path, why) in [
-        (&*folder.path().join("folder"), "is a folder; name a file in it"),
+        (
+            &*folder.path().join("folder"),
+            "is a folder; name a file in it",
+        ),
         (&nowhere, "cannot be created: there is no folder"),
         (&text.join("users.db"), "cannot be opened"),
         (&folder.path().join("x".repeat(300)), "cannot be opened"),
@@ -165,7 +186,9 @@ async fn store_of_posts(database: &TestDatabase) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(PostsService, database);
     settings.insert("DATABASE_URL".to_owned(), database.url());
-    let process = Process::start(PostsService, &settings, folder.path()).ready().await;
+    let process = Process::start(PostsService, &settings, folder.path())
+        .ready()
+        .await;
     process.terminate();
     assert_eq!(process.exit().await.code, Some(0));
 }
@@ -179,8 +202,10 @@ async fn store_of_users(database: &TestDatabase, store: Store) {
 
 #[tokio::test]
 async fn database_file_of_another_service_is_rejected_by_owner() {
-    let (posts, users) =
-        (TestDatabase::create(Store::Sqlite).await, TestDatabase::create(Store::Sqlite).await);
+    let (posts, users) = (
+        TestDatabase::create(Store::Sqlite).await,
+        TestDatabase::create(Store::Sqlite).await,
+    );
     store_of_posts(&posts).await;
     store_of_users(&users, Store::Sqlite).await;
     for (program, setting) in KEEPERS {
@@ -201,8 +226,13 @@ async fn database_file_of_another_program_is_rejected_unchanged() {
     database.execute("CREATE TABLE bookmark (url TEXT)").await;
     let before = fs::read(database.file()).expect("it is there");
     for (program, setting) in KEEPERS {
-        expect_no_store(program, setting, &database.url(), "it has tables of another program")
-            .await;
+        expect_no_store(
+            program,
+            setting,
+            &database.url(),
+            "it has tables of another program",
+        )
+        .await;
     }
     assert_eq!(fs::read(database.file()).expect("it is there"), before);
 }
@@ -220,11 +250,19 @@ async fn postgres_schema_of_another_owner_is_rejected_unchanged() {
         .await;
     let (of_users, of_posts) = ("created its table \"user\"", "created its table \"post\"");
     for (program, setting) in [(AuthService, "DATABASE_URL"), (Rolegate, "DATABASE_URL")] {
-        expect_no_store(program, setting, &in_posts, "first migration of its owner is \"post\"")
-            .await;
+        expect_no_store(
+            program,
+            setting,
+            &in_posts,
+            "first migration of its owner is \"post\"",
+        )
+        .await;
         expect_no_store(program, setting, &foreign.url(), of_users).await;
     }
-    for (program, setting) in [(PostsService, "DATABASE_URL"), (Rolegate, "POSTS_DATABASE_URL")] {
+    for (program, setting) in [
+        (PostsService, "DATABASE_URL"),
+        (Rolegate, "POSTS_DATABASE_URL"),
+    ] {
         expect_no_store(program, setting, &foreign.url(), of_posts).await;
     }
     // No migration table was created: otherwise this would fail.
@@ -244,22 +282,45 @@ async fn users_and_posts_in_one_file_are_rejected_before_anything_is_created() {
     let posts = |path: &str| ("POSTS_DATABASE_URL", sqlite(&at(path)));
     let in_data_dir = |name: &str| format!("sqlite://{}", at(&format!("data/{name}")).display());
     for (given, blamed) in [
-        (vec![users.clone(), posts("a/users.db")], "POSTS_DATABASE_URL"),
-        (vec![users.clone(), posts("linked/../a//users.db")], "POSTS_DATABASE_URL"),
-        (vec![users.clone(), posts("link.db")], "POSTS_DATABASE_URL"),
         (
-            vec![users, ("POSTS_DATABASE_URL", "sqlite://a/users.db".to_owned())],
+            vec![users.clone(), posts("a/users.db")],
             "POSTS_DATABASE_URL",
         ),
-        (vec![("POSTS_DATABASE_URL", in_data_dir("rolegate.db"))], "POSTS_DATABASE_URL"),
-        (vec![("DATABASE_URL", in_data_dir("posts.db"))], "DATABASE_URL"),
+        (
+            vec![users.clone(), posts("linked/../a//users.db")],
+            "POSTS_DATABASE_URL",
+        ),
+        (vec![users.clone(), posts("link.db")], "POSTS_DATABASE_URL"),
+        (
+            vec![
+                users,
+                ("POSTS_DATABASE_URL", "sqlite://a/users.db".to_owned()),
+            ],
+            "POSTS_DATABASE_URL",
+        ),
+        (
+            vec![("POSTS_DATABASE_URL", in_data_dir("rolegate.db"))],
+            "POSTS_DATABASE_URL",
+        ),
+        (
+            vec![("DATABASE_URL", in_data_dir("posts.db"))],
+            "DATABASE_URL",
+        ),
     ] {
         let mut settings: Settings = good(Rolegate, &TestDatabase::create(Store::Sqlite).await);
         settings.remove("DATABASE_URL");
-        settings.extend(given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        settings.extend(
+            given
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone())),
+        );
         let line = expect_rejected(Rolegate, &settings, folder.path(), blamed).await;
         assert!(line.contains("name another file"), "{line}");
         assert!(!at("data").exists(), "a folder was made: {given:?}");
-        assert_eq!(fs::read_dir(at("a")).expect("a folder").count(), 0, "made: {given:?}");
+        assert_eq!(
+            fs::read_dir(at("a")).expect("a folder").count(),
+            0,
+            "made: {given:?}"
+        );
     }
 }

@@ -17,14 +17,26 @@ async fn invalid_secret_is_rejected_without_being_shown() {
         (owners, "SIGNING_SECRET", ""),
         (owners, "SIGNING_SECRET", "hunter2 hunter2 hunter2 hunter2"),
         (owners, "SIGNING_SECRETS_ACCEPTED", "hunter2"),
-        (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\nhunter2")),
+        (
+            owners,
+            "SIGNING_SECRETS_ACCEPTED",
+            &format!("{long}\nhunter2"),
+        ),
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\n")),
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long},")),
         (owners, "SECOND_FACTOR_KEY", "hunter2"),
         (owners, "SECOND_FACTOR_KEY", ""),
-        (owners, "SECOND_FACTOR_KEY", "hunter2 hunter2 hunter2 hunter2"),
+        (
+            owners,
+            "SECOND_FACTOR_KEY",
+            "hunter2 hunter2 hunter2 hunter2",
+        ),
         (owners, "SECOND_FACTOR_KEYS_ACCEPTED", "hunter2"),
-        (owners, "SECOND_FACTOR_KEYS_ACCEPTED", &format!("{long}\nhunter2")),
+        (
+            owners,
+            "SECOND_FACTOR_KEYS_ACCEPTED",
+            &format!("{long}\nhunter2"),
+        ),
         (owners, "SECOND_FACTOR_KEYS_ACCEPTED", &format!("{long},")),
         (owners, "PASSWORD_PEPPER", "hunter2"),
         (owners, "PASSWORD_PEPPER", ""),
@@ -94,7 +106,9 @@ async fn unreadable_or_duplicate_secret_file_is_rejected() {
         for program in [AuthService, Rolegate] {
             let mut settings = good(program, &database);
             let file = format!("{variable}_FILE");
-            settings.entry(variable.to_owned()).or_insert_with(|| SIGNING_SECRET.to_owned());
+            settings
+                .entry(variable.to_owned())
+                .or_insert_with(|| SIGNING_SECRET.to_owned());
             settings.insert(file.clone(), "/nowhere/at/all".to_owned());
             expect_rejected(program, &settings, folder.path(), variable).await;
             settings.remove(variable);
@@ -114,12 +128,18 @@ async fn invalid_key_file_is_rejected_by_the_name_of_its_setting() {
         ("SIGNING_SECRET_FILE", ""),
         ("SIGNING_SECRETS_ACCEPTED_FILE", ""),
         ("SIGNING_SECRETS_ACCEPTED_FILE", "hunter2"),
-        ("SIGNING_SECRETS_ACCEPTED_FILE", &format!("{good_key}\nhunter2\n")),
+        (
+            "SIGNING_SECRETS_ACCEPTED_FILE",
+            &format!("{good_key}\nhunter2\n"),
+        ),
         ("SIGNING_SECRETS_ACCEPTED_FILE", &format!("{good_key}\n\n")),
         ("SECOND_FACTOR_KEY_FILE", "hunter2\n"),
         ("SECOND_FACTOR_KEY_FILE", ""),
         ("SECOND_FACTOR_KEYS_ACCEPTED_FILE", ""),
-        ("SECOND_FACTOR_KEYS_ACCEPTED_FILE", &format!("{good_key}\nhunter2\n")),
+        (
+            "SECOND_FACTOR_KEYS_ACCEPTED_FILE",
+            &format!("{good_key}\nhunter2\n"),
+        ),
     ] {
         std::fs::write(&path, content).expect("written");
         for program in [AuthService, Rolegate] {
@@ -136,23 +156,30 @@ async fn trailing_newline_of_a_secret_file_is_ignored() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(Program::AuthService, &database);
-    for variable in
-        ["SIGNING_SECRET", "SECOND_FACTOR_KEY", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"]
-    {
+    for variable in [
+        "SIGNING_SECRET",
+        "SECOND_FACTOR_KEY",
+        "DEFAULT_ADMIN_PASSWORD",
+        "DATABASE_URL",
+    ] {
         let value = settings.remove(variable).expect("it was set");
         let path = folder.path().join(variable);
         std::fs::write(&path, value + "\n").expect("written");
         settings.insert(format!("{variable}_FILE"), path.display().to_string());
     }
-    let process =
-        Process::start(Program::FastHashAuthService, &settings, folder.path()).ready().await;
+    let process = Process::start(Program::FastHashAuthService, &settings, folder.path())
+        .ready()
+        .await;
     let mut client = e2e::grpc::client(&process.address("grpc")).await;
     let request = rolegate_proto::auth_v1::LoginRequest {
         username: "admin".to_owned(),
         password: ADMIN_PASSWORD.to_owned(),
         otp: None,
     };
-    client.login(request).await.expect("the password without the newline");
+    client
+        .login(request)
+        .await
+        .expect("the password without the newline");
 }
 
 /// Every secret file, with contents that are no secret.
@@ -168,10 +195,18 @@ async fn file_without_a_secret_is_rejected() {
     let no_text = file("no-text", b"hunter2\xff\xfe");
     let too_large = file("too-large", &vec![b'x'; 64 * 1024 + 1]);
     let (empty, newline) = (file("empty", b""), file("newline", b"\n"));
-    let of_the_file = [no_text, too_large, folder.path().display().to_string(), "/dev/null".into()];
-    for variable in
-        ["SIGNING_SECRET", "SECOND_FACTOR_KEY", "DEFAULT_ADMIN_PASSWORD", "DATABASE_URL"]
-    {
+    let of_the_file = [
+        no_text,
+        too_large,
+        folder.path().display().to_string(),
+        "/dev/null".into(),
+    ];
+    for variable in [
+        "SIGNING_SECRET",
+        "SECOND_FACTOR_KEY",
+        "DEFAULT_ADMIN_PASSWORD",
+        "DATABASE_URL",
+    ] {
         for program in [AuthService, Rolegate] {
             let mut settings = good(program, &database);
             settings.remove(variable);
@@ -197,8 +232,11 @@ async fn unusable_data_dir_is_rejected() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let path = file.path().display().to_string();
     let below = format!("{path}/data");
-    expect_each_refused(&[(&[Rolegate], "DATA_DIR", &path), (&[Rolegate], "DATA_DIR", &below)])
-        .await;
+    expect_each_refused(&[
+        (&[Rolegate], "DATA_DIR", &path),
+        (&[Rolegate], "DATA_DIR", &below),
+    ])
+    .await;
 }
 
 #[tokio::test]
@@ -219,8 +257,16 @@ async fn data_dir_that_others_can_change_or_whose_files_they_can_read_is_rejecte
     for (of_folder, of_file, problem) in [
         (0o777, 0o600, "others may write to"),
         (0o720, 0o600, "others may write to"),
-        (0o700, 0o644, "rolegate.db-wal can be read or changed by others"),
-        (0o755, 0o620, "rolegate.db-wal can be read or changed by others"),
+        (
+            0o700,
+            0o644,
+            "rolegate.db-wal can be read or changed by others",
+        ),
+        (
+            0o755,
+            0o620,
+            "rolegate.db-wal can be read or changed by others",
+        ),
     ] {
         set_modes(of_folder, of_file);
         let line = expect_rejected(Rolegate, &settings, folder.path(), "DATA_DIR").await;
@@ -228,7 +274,9 @@ async fn data_dir_that_others_can_change_or_whose_files_they_can_read_is_rejecte
     }
     // Of folders: "others" may see which files there are.
     set_modes(0o755, 0o600);
-    Process::start(Program::FastHashRolegate, &settings, folder.path()).ready().await;
+    Process::start(Program::FastHashRolegate, &settings, folder.path())
+        .ready()
+        .await;
 }
 
 #[tokio::test]
@@ -238,8 +286,16 @@ async fn data_dir_of_another_user_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(Rolegate, &database);
     let of_root = fs::metadata(folder.path()).expect("there").uid() == 0;
-    let other = if of_root { folder.path() } else { Path::new("/usr/bin") };
-    let of_another = if of_root { chown(other, Some(NOBODY), None) } else { Ok(()) };
+    let other = if of_root {
+        folder.path()
+    } else {
+        Path::new("/usr/bin")
+    };
+    let of_another = if of_root {
+        chown(other, Some(NOBODY), None)
+    } else {
+        Ok(())
+    };
     of_another.expect("root may give a folder away");
     settings.insert("DATA_DIR".to_owned(), other.display().to_string());
     let line = expect_rejected(Rolegate, &settings, Path::new("/"), "DATA_DIR").await;

@@ -29,9 +29,10 @@ async fn unknown_word_is_rejected() {
 async fn setting_that_needs_the_key_is_rejected_without_it() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
-    for (name, value) in
-        [("SECOND_FACTOR", "admins"), ("SECOND_FACTOR_KEYS_ACCEPTED", SIGNING_SECRET)]
-    {
+    for (name, value) in [
+        ("SECOND_FACTOR", "admins"),
+        ("SECOND_FACTOR_KEYS_ACCEPTED", SIGNING_SECRET),
+    ] {
         let mut settings = good(AuthService, &database);
         settings.remove("SECOND_FACTOR_KEY");
         settings.insert(name.to_owned(), value.to_owned());
@@ -60,7 +61,11 @@ async fn start_that_could_not_ask_users_for_their_codes_is_refused(setup: TestSe
     app.kill_auth().await;
     // One that only was begun asks for nothing.
     for settings in [&none, &other, &off] {
-        Process::start(program, settings, folder).ready().await.kill().await;
+        Process::start(program, settings, folder)
+            .ready()
+            .await
+            .kill()
+            .await;
     }
     app.start_auth(None).await;
     eventually("a login", async || {

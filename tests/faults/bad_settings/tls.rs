@@ -17,7 +17,11 @@ async fn expect_tls_refused(
     for (changed, path, blamed) in cases {
         let mut settings = good(program, &database);
         let text = |path: &Path| path.display().to_string();
-        settings.extend(good_tls.iter().map(|(name, path)| ((*name).to_owned(), text(path))));
+        settings.extend(
+            good_tls
+                .iter()
+                .map(|(name, path)| ((*name).to_owned(), text(path))),
+        );
         match path {
             Some(path) => settings.insert((*changed).to_owned(), text(path)),
             None => settings.remove(*changed),
@@ -27,16 +31,32 @@ async fn expect_tls_refused(
 }
 
 /// Settings of an encrypted port.
-const OF_AUTH: [&str; 3] = ["AUTH_TLS_CERT_FILE", "AUTH_TLS_KEY_FILE", "AUTH_TLS_CLIENT_CA_FILE"];
-const OF_POSTS: [&str; 3] =
-    ["POSTS_TLS_CERT_FILE", "POSTS_TLS_KEY_FILE", "POSTS_TLS_CLIENT_CA_FILE"];
-const OF_FORWARD_AUTH: [&str; 3] =
-    ["FORWARD_AUTH_TLS_CERT_FILE", "FORWARD_AUTH_TLS_KEY_FILE", "FORWARD_AUTH_TLS_CLIENT_CA_FILE"];
+const OF_AUTH: [&str; 3] = [
+    "AUTH_TLS_CERT_FILE",
+    "AUTH_TLS_KEY_FILE",
+    "AUTH_TLS_CLIENT_CA_FILE",
+];
+const OF_POSTS: [&str; 3] = [
+    "POSTS_TLS_CERT_FILE",
+    "POSTS_TLS_KEY_FILE",
+    "POSTS_TLS_CLIENT_CA_FILE",
+];
+const OF_FORWARD_AUTH: [&str; 3] = [
+    "FORWARD_AUTH_TLS_CERT_FILE",
+    "FORWARD_AUTH_TLS_KEY_FILE",
+    "FORWARD_AUTH_TLS_CLIENT_CA_FILE",
+];
 /// Settings of encrypted connections.
-const TO_AUTH: [&str; 3] =
-    ["AUTH_CLIENT_TLS_CERT_FILE", "AUTH_CLIENT_TLS_KEY_FILE", "AUTH_CLIENT_TLS_CA_FILE"];
-const TO_POSTS: [&str; 3] =
-    ["POSTS_CLIENT_TLS_CERT_FILE", "POSTS_CLIENT_TLS_KEY_FILE", "POSTS_CLIENT_TLS_CA_FILE"];
+const TO_AUTH: [&str; 3] = [
+    "AUTH_CLIENT_TLS_CERT_FILE",
+    "AUTH_CLIENT_TLS_KEY_FILE",
+    "AUTH_CLIENT_TLS_CA_FILE",
+];
+const TO_POSTS: [&str; 3] = [
+    "POSTS_CLIENT_TLS_CERT_FILE",
+    "POSTS_CLIENT_TLS_KEY_FILE",
+    "POSTS_CLIENT_TLS_CA_FILE",
+];
 
 #[tokio::test]
 async fn incomplete_or_invalid_tls_files_are_rejected() {
@@ -50,7 +70,10 @@ async fn incomplete_or_invalid_tls_files_are_rejected() {
     let text = "-----BEGIN hunter2\n-----BEGIN PRIVATE KEY-----\nhunter2\n";
     std::fs::write(&garbage, text).expect("written");
     let (nowhere, a_folder) = (Path::new("/nowhere/at/all"), folder.path());
-    let (encrypted, plain) = (Path::new("https://127.0.0.1:1"), Path::new("http://127.0.0.1:1"));
+    let (encrypted, plain) = (
+        Path::new("https://127.0.0.1:1"),
+        Path::new("http://127.0.0.1:1"),
+    );
     for (program, [cert, key, authorities], url) in [
         (AuthService, OF_AUTH, None),
         (PostsService, OF_POSTS, None),
@@ -62,8 +85,16 @@ async fn incomplete_or_invalid_tls_files_are_rejected() {
         (PostsService, TO_AUTH, Some("AUTH_SERVICE_URL")),
         (Gateway, TO_POSTS, Some("POSTS_SERVICE_URL")),
     ] {
-        let mut good_tls = vec![(cert, &*one.certificate), (key, &*one.key), (authorities, &*ca)];
-        let mut cases = vec![(cert, None, cert), (key, None, key), (key, Some(&*two.key), key)];
+        let mut good_tls = vec![
+            (cert, &*one.certificate),
+            (key, &*one.key),
+            (authorities, &*ca),
+        ];
+        let mut cases = vec![
+            (cert, None, cert),
+            (key, None, key),
+            (key, Some(&*two.key), key),
+        ];
         for name in [cert, key, authorities] {
             cases.extend([nowhere, a_folder, &garbage].map(|path| (name, Some(path), name)));
         }
@@ -92,9 +123,10 @@ async fn client_ca_without_certificate_and_https_without_ca_are_rejected() {
         expect_tls_refused(program, &[(authorities, &*ca)], &[(cert, None, cert)]).await;
     }
     let encrypted = Path::new("https://127.0.0.1:1");
-    for ([_, _, authorities], url) in
-        [(TO_AUTH, "AUTH_SERVICE_URL"), (TO_POSTS, "POSTS_SERVICE_URL")]
-    {
+    for ([_, _, authorities], url) in [
+        (TO_AUTH, "AUTH_SERVICE_URL"),
+        (TO_POSTS, "POSTS_SERVICE_URL"),
+    ] {
         let case = [(authorities, None, authorities)];
         expect_tls_refused(Gateway, &[(url, encrypted)], &case).await;
     }
@@ -109,7 +141,11 @@ async fn client_tls_files_without_a_service_url_are_rejected() {
     let url = "POSTS_SERVICE_URL";
     for files in [
         &[(authorities, &*ca)][..],
-        &[(cert, &*one.certificate), (key, &*one.key), (authorities, &*ca)],
+        &[
+            (cert, &*one.certificate),
+            (key, &*one.key),
+            (authorities, &*ca),
+        ],
         &[(key, &*one.key)],
     ] {
         expect_tls_refused(Gateway, files, &[(url, None, url)]).await;

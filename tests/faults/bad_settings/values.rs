@@ -55,9 +55,21 @@ async fn invalid_telemetry_setting_is_rejected() {
         (every, "RUST_LOG", "info,h2=loud"),
         (every, "RUST_LOG", "[hunter2"),
         (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317"),
-        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4317"),
-        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "http://user:hunter2@collector:4317"),
-        (every, "OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/v1/traces"),
+        (
+            every,
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "https://collector:4317",
+        ),
+        (
+            every,
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "http://user:hunter2@collector:4317",
+        ),
+        (
+            every,
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "http://collector:4318/v1/traces",
+        ),
     ])
     .await;
     let collector = Some(("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317"));
@@ -133,7 +145,10 @@ async fn one_port_for_two_listeners_is_rejected_with_both_names() {
         let mut settings = good(program, &database);
         settings.extend([one, other].map(|name| (name.to_owned(), address.clone())));
         let line = expect_rejected(program, &settings, folder.path(), one).await;
-        assert!(line.contains(&format!("is also the address of {other}")), "{line}");
+        assert!(
+            line.contains(&format!("is also the address of {other}")),
+            "{line}"
+        );
     }
 }
 
@@ -157,12 +172,25 @@ async fn argument_of_a_command_is_named_in_its_error() {
         (&["user", "reset-password"], "USERNAME: is required"),
         (&["user"], "arguments: a subcommand is missing"),
         (&["init-secrets"], "DIRECTORY: is required"),
-        (&["init-secrets", "a", "--postgres"], "--postgres: a value is missing"),
         (
-            &["init-secrets", "a", "--rotate", "sign", "--postgres", "ann@db/users"],
+            &["init-secrets", "a", "--postgres"],
+            "--postgres: a value is missing",
+        ),
+        (
+            &[
+                "init-secrets",
+                "a",
+                "--rotate",
+                "sign",
+                "--postgres",
+                "ann@db/users",
+            ],
             "--rotate: cannot be used with --postgres",
         ),
-        (&["--bcrypt-cost", "12", "--bcrypt-cost", "13"], "BCRYPT_COST: is given more than once"),
+        (
+            &["--bcrypt-cost", "12", "--bcrypt-cost", "13"],
+            "BCRYPT_COST: is given more than once",
+        ),
     ] {
         let nothing = BTreeMap::new();
         let exit = Process::run(AuthService, arguments, &nothing, folder.path(), "").await;
@@ -175,14 +203,21 @@ async fn argument_of_a_command_is_named_in_its_error() {
 #[tokio::test]
 async fn address_in_use_is_rejected() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let taken = taken.local_addr().map(|address| (address.to_string(), taken)).expect("bound");
+    let taken = taken
+        .local_addr()
+        .map(|address| (address.to_string(), taken))
+        .expect("bound");
     expect_each_refused_with(
         &[
             (&[AuthService, Rolegate], "AUTH_LISTEN_ADDR", &taken.0),
             (&[Gateway, Rolegate], "BEARER_LISTEN_ADDR", &taken.0),
             (&[Gateway, Rolegate], "BASIC_LISTEN_ADDR", &taken.0),
             (&[Gateway, Rolegate], "FORWARD_AUTH_LISTEN_ADDR", &taken.0),
-            (&[AuthService, Gateway, Rolegate], "OPS_LISTEN_ADDR", &taken.0),
+            (
+                &[AuthService, Gateway, Rolegate],
+                "OPS_LISTEN_ADDR",
+                &taken.0,
+            ),
         ],
         Some(QUIET),
     )
@@ -250,7 +285,11 @@ async fn invalid_auth_service_url_is_rejected() {
         (only, "AUTH_SERVICE_URL", "http://auth-service"),
         (only, "AUTH_SERVICE_URL", "http://auth-service:70000"),
         (only, "AUTH_SERVICE_URL", "http://auth-service:0"),
-        (only, "AUTH_SERVICE_URL", "http://me:hunter2@auth-service:50051"),
+        (
+            only,
+            "AUTH_SERVICE_URL",
+            "http://me:hunter2@auth-service:50051",
+        ),
         (only, "AUTH_SERVICE_URL", "http://auth-service:50051/path"),
         (only, "AUTH_SERVICE_URL", "http://auth service:50051"),
     ])
@@ -269,15 +308,26 @@ async fn flag_is_rejected_with_the_same_message_as_the_variable() {
         let settings = good(AuthService, &database);
         let exit = Process::run(AuthService, arguments, &settings, folder.path(), "").await;
         assert_eq!(exit.code, Some(64), "{arguments:?}: {exit:?}");
-        assert_eq!(exit.stderr, "BCRYPT_COST: must be a whole number from 12 to 16\n");
+        assert_eq!(
+            exit.stderr,
+            "BCRYPT_COST: must be a whole number from 12 to 16\n"
+        );
         assert_eq!(exit.stdout, "");
     }
-    for arguments in [&["--sereve"][..], &["hunter2"], &["serve", "hunter2"], &["--bcrypt-cost"]] {
+    for arguments in [
+        &["--sereve"][..],
+        &["hunter2"],
+        &["serve", "hunter2"],
+        &["--bcrypt-cost"],
+    ] {
         let settings = good(AuthService, &database);
         let exit = Process::run(AuthService, arguments, &settings, folder.path(), "").await;
         assert_eq!(exit.code, Some(64), "{arguments:?}: {exit:?}");
         assert_eq!(exit.stderr.lines().count(), 1, "{arguments:?}: {exit:?}");
-        assert!(!exit.stderr.contains("hunter2"), "a stray word may be a secret: {exit:?}");
+        assert!(
+            !exit.stderr.contains("hunter2"),
+            "a stray word may be a secret: {exit:?}"
+        );
     }
 }
 

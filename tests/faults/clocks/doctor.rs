@@ -9,10 +9,16 @@ async fn reported(machine: &Machine) -> Option<u64> {
     let (program, folder) = (Program::FastHashRolegate, machine.folder.path());
     let found: Exit = Process::run(program, &["doctor"], &machine.settings, folder, "").await;
     assert!(!found.stdout.contains("cannot log in"), "{found:?}");
-    let line = found.stdout.lines().find(|line| line.contains("the clock of the database"));
+    let line = found
+        .stdout
+        .lines()
+        .find(|line| line.contains("the clock of the database"));
     assert_eq!(found.code, Some(i32::from(line.is_some())), "{found:?}");
     line.map(|line| {
-        let problem = line.strip_prefix("FAILED clock").expect("it fails").trim_start();
+        let problem = line
+            .strip_prefix("FAILED clock")
+            .expect("it fails")
+            .trim_start();
         let (seconds, advice) = problem.split_once(" seconds behind ").expect(line);
         assert!(
             advice.ends_with("for an SQLite file see Clocks in docs/backup-and-recovery.md"),
@@ -40,12 +46,19 @@ async fn a_stored_clock_that_is_ahead_fails_and_locks_no_user_out() {
         let is_warning = |line: &str| line.contains("WARN") && line.contains("seconds ahead of");
         process.logs("the clock of the file", is_warning).await;
         expect_good(&process, &log_in(&process).await.token).await;
-        assert!(is_ten_minutes(reported(&machine).await), "the clock never goes back");
+        assert!(
+            is_ten_minutes(reported(&machine).await),
+            "the clock never goes back"
+        );
         process.kill().await;
         // The boot of a machine whose clock is right again.
         let boot = "UPDATE clock SET boot = 'another', latest = (unixepoch() + 600) * 1000";
         database.execute(boot).await;
-        assert_eq!(reported(&machine).await, None, "the clock stands still until a start");
+        assert_eq!(
+            reported(&machine).await,
+            None,
+            "the clock stands still until a start"
+        );
         process = machine.start().await;
         process.kill().await;
     }

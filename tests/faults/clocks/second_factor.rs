@@ -36,7 +36,12 @@ impl Clocked {
         }
         let machine = Machine::new(&database, store, "+0");
         let process = machine.start().await;
-        Self { store, machine, process, database }
+        Self {
+            store,
+            machine,
+            process,
+            database,
+        }
     }
 
     async fn restart(&mut self, Ahead(_, of_machine, of_server): Ahead) {

@@ -38,7 +38,10 @@ async fn a_session_that_idled_out_by_a_clock_that_was_ahead_does_not_live_again(
     let machine = Machine::new(&database, store, "+0");
     let mut process = machine.start().await;
     let ann = TestUser::register(&bearer(&process), "ann").await;
-    let sessions = [ann.session(&bearer(&process)).await, ann.session(&bearer(&process)).await];
+    let sessions = [
+        ann.session(&bearer(&process)).await,
+        ann.session(&bearer(&process)).await,
+    ];
     let ended = sessions.map(|session| session.token);
     for session in &ended {
         expect_good(&process, session).await;
@@ -63,7 +66,11 @@ async fn a_session_that_idled_out_by_a_clock_that_was_ahead_does_not_live_again(
 /// The clock of the database: that of the server, or the one in the file, which follows the machine's.
 async fn advance_by_a_day(store: Store, database: &TestDatabase, machine: &Machine) {
     match store {
-        Store::Postgres => database.execute("UPDATE fake.step SET seconds = 86400").await,
+        Store::Postgres => {
+            database
+                .execute("UPDATE fake.step SET seconds = 86400")
+                .await
+        }
         Store::Sqlite => machine.step(DAY),
     }
 }

@@ -25,7 +25,11 @@ async fn acknowledged_sessions_and_ends_of_sessions_survive(setup: TestSetup) {
         app.kill_auth().await;
         app.start_auth(None).await;
         let [changes, wrong] = sessions.expect(&app.bearer).await;
-        proof("kill", &[("kills", 1), ("acknowledged changes", changes)], &[("lost", wrong)]);
+        proof(
+            "kill",
+            &[("kills", 1), ("acknowledged changes", changes)],
+            &[("lost", wrong)],
+        );
     }
 }
 
@@ -72,14 +76,18 @@ async fn make_and_end(api: Api, user: TestUser, acknowledged: UnboundedSender<Ac
     let body = json!({ "username": user.username, "password": user.password });
     for number in 0..80 {
         let made = api.request(Method::POST, "/sessions").json(&body);
-        let Some(made) = sent(&api, made, 201).await else { return };
+        let Some(made) = sent(&api, made, 201).await else {
+            return;
+        };
         let token = made.json()["token"].as_str().expect("a token").to_owned();
         if number % 2 == 0 {
             acknowledged.send((token, true)).expect("received");
             continue;
         }
         let own = api.with_token(&token);
-        let Some(_) = sent(&own, own.request(Method::POST, "/logout"), 200).await else { return };
+        let Some(_) = sent(&own, own.request(Method::POST, "/logout"), 200).await else {
+            return;
+        };
         acknowledged.send((token, false)).expect("received");
     }
 }

@@ -40,7 +40,11 @@ impl MovingProxy {
                 tokio::spawn(relay(client, first, second, moves, Arc::clone(&count)));
             }
         });
-        Self { address, moves, done }
+        Self {
+            address,
+            moves,
+            done,
+        }
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -64,7 +68,9 @@ async fn relay(
     mut moves: watch::Receiver<bool>,
     done: Arc<AtomicUsize>,
 ) {
-    let server = TcpStream::connect(first).await.expect("the first server listens");
+    let server = TcpStream::connect(first)
+        .await
+        .expect("the first server listens");
     let (client_reader, mut to_client) = client.into_split();
     let (server_reader, mut to_server) = server.into_split();
     let mut from_client = messages(client_reader, true);

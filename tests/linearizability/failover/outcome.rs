@@ -29,9 +29,17 @@ impl Outcome {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "the counts are the result of the long form")]
+#[expect(
+    clippy::print_stdout,
+    reason = "the counts are the result of the long form"
+)]
 pub(super) fn report(all: &Outcome, lost: &[String]) {
-    let Checked { unambiguous, concurrent, stale, .. } = &all.checked;
+    let Checked {
+        unambiguous,
+        concurrent,
+        stale,
+        ..
+    } = &all.checked;
     for example in stale.iter().take(3).chain(lost.iter().take(3)) {
         println!("{example}");
     }

@@ -5,7 +5,15 @@ use e2e::token::now;
 use serde_json::Value;
 use std::env;
 
-const REQUIRED: [&str; 7] = ["revision", "id", "at", "event", "details", "commitments", "digest"];
+const REQUIRED: [&str; 7] = [
+    "revision",
+    "id",
+    "at",
+    "event",
+    "details",
+    "commitments",
+    "digest",
+];
 
 /// `SplitMix64`.
 pub(super) struct Dice(u64);
@@ -50,7 +58,10 @@ pub(super) fn tamper(record: &mut StoredRecord, dice: &mut Dice) -> String {
         }
         5 => {
             let (index, column) = (dice.below(seals), dice.one(&SEAL));
-            format!("in seals, {}", change_column(&mut record.seals, index, column, dice))
+            format!(
+                "in seals, {}",
+                change_column(&mut record.seals, index, column, dice)
+            )
         }
         6 => format!("deleted row {:?}", record.rows.remove(dice.below(rows))),
         7 => {
@@ -91,7 +102,11 @@ pub(super) fn tamper(record: &mut StoredRecord, dice: &mut Dice) -> String {
         }
         13 => format!("deleted seal {:?}", record.seals.remove(dice.below(seals))),
         14 => {
-            let revisions: Vec<_> = record.seals.iter().map(|it| number(it, "revision")).collect();
+            let revisions: Vec<_> = record
+                .seals
+                .iter()
+                .map(|it| number(it, "revision"))
+                .collect();
             let mut seal = record.seals[dice.below(seals)].clone();
             let inner: Vec<_> = (1..last).filter(|it| !revisions.contains(it)).collect();
             let revision = dice.one(&inner);
@@ -102,7 +117,11 @@ pub(super) fn tamper(record: &mut StoredRecord, dice: &mut Dice) -> String {
         _ => loop {
             let (index, of_user) = (dice.below(rows), dice.below(2) == 0);
             let row = &mut record.rows[index];
-            let id = if of_user || row["actor_id"].is_null() { "user_id" } else { "actor_id" };
+            let id = if of_user || row["actor_id"].is_null() {
+                "user_id"
+            } else {
+                "actor_id"
+            };
             let id = row[id].as_i64();
             if id.is_none_or(|id| !has_erased(record, id)) {
                 erase(&mut record.rows[index], of_user);
@@ -136,7 +155,9 @@ pub(super) fn tamper_and_seal(record: &mut StoredRecord, dice: &mut Dice) -> Str
             format!("swapped the rows {one} and {other}")
         }
         _ => {
-            record.seals.truncate(1 + dice.below(record.seals.len() - 1));
+            record
+                .seals
+                .truncate(1 + dice.below(record.seals.len() - 1));
             let last = record.last();
             record.rows.retain(|row| number(row, "revision") <= last);
             format!("removed everything behind the seal of {last}")
@@ -163,7 +184,11 @@ fn change_column(rows: &mut [Row], index: usize, column: &str, dice: &mut Dice) 
             (1, _) => rows[dice.below(rows.len())][column].clone(),
             (2, Value::Number(_)) => {
                 let distance = i64::try_from(1 + dice.below(1000)).expect("small");
-                let distance = if dice.below(2) == 0 { distance } else { -distance };
+                let distance = if dice.below(2) == 0 {
+                    distance
+                } else {
+                    -distance
+                };
                 (number(&rows[index], column) + distance).into()
             }
             (2, Value::String(_)) => similar(text(&rows[index], column), dice).into(),
@@ -175,7 +200,11 @@ fn change_column(rows: &mut [Row], index: usize, column: &str, dice: &mut Dice) 
         }
         // Whatever is in all rows: a value of the kind that the column has.
         if old.is_null() && dice.below(50) == 0 {
-            break if column.starts_with("actor_") { 7.into() } else { "7".into() };
+            break if column.starts_with("actor_") {
+                7.into()
+            } else {
+                "7".into()
+            };
         }
     };
     let what = format!("{column} of {index}: {old} is {new}");
@@ -195,7 +224,10 @@ fn similar(old: &str, dice: &mut Dice) -> String {
 }
 
 pub(super) fn has_erased(record: &StoredRecord, id: i64) -> bool {
-    record.rows.iter().any(|row| is_of_erasure(row) && row["user_id"] == id)
+    record
+        .rows
+        .iter()
+        .any(|row| is_of_erasure(row) && row["user_id"] == id)
 }
 
 fn is_of_erasure(row: &Row) -> bool {

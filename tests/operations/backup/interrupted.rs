@@ -15,7 +15,11 @@ fn partial(own: &Own, folder: &str) -> Vec<String> {
 /// A command of these arguments at the nth try, frozen while it copies into the folder.
 async fn frozen(own: &Own, folder: &str, arguments: impl Fn(u32) -> Vec<String>) -> Process {
     let before = partial(own, folder);
-    let is_copying = || partial(own, folder).iter().any(|name| !before.contains(name));
+    let is_copying = || {
+        partial(own, folder)
+            .iter()
+            .any(|name| !before.contains(name))
+    };
     let freezing = async {
         for number in 0.. {
             let (program, arguments) = (Program::FastHashRolegate, arguments(number));
@@ -48,8 +52,12 @@ async fn killed_copies_are_removed_by_the_next_run_and_those_in_use_never() {
     assert!(!left.is_empty() && left.iter().all(|name| name.starts_with(".rolegate-copy-")));
     let running = frozen(&own, "backups", |number| backup(number + 1000)).await;
     let in_use = partial(&own, "backups");
-    assert!(in_use.iter().all(|name| !left.contains(name)), "{left:?} {in_use:?}");
-    own.expect(&["backup", "backups/a.db"], 0, "Both were checked.").await;
+    assert!(
+        in_use.iter().all(|name| !left.contains(name)),
+        "{left:?} {in_use:?}"
+    );
+    own.expect(&["backup", "backups/a.db"], 0, "Both were checked.")
+        .await;
     assert_eq!(partial(&own, "backups"), in_use);
     running.thaw();
     assert_eq!(running.exit().await.code, Some(0));
@@ -57,12 +65,18 @@ async fn killed_copies_are_removed_by_the_next_run_and_those_in_use_never() {
 
     // Beside the running service, and into its folder.
     fs::create_dir(own.path().join("data/.rolegate-copy-killed.partial")).expect("created");
-    own.expect(&["backup", "data/b.db"], 0, "Both were checked.").await;
+    own.expect(&["backup", "data/b.db"], 0, "Both were checked.")
+        .await;
     assert_eq!(partial(&own, "data"), [""; 0]);
     process.terminate();
     process.exit().await;
     fs::create_dir(own.path().join("data/.rolegate-copy-killed.partial")).expect("created");
-    own.expect(&["restore", "backups/a.db", "--replace"], 0, "Both were checked.").await;
+    own.expect(
+        &["restore", "backups/a.db", "--replace"],
+        0,
+        "Both were checked.",
+    )
+    .await;
     assert_eq!(partial(&own, "data"), [""; 0]);
 }
 
@@ -72,10 +86,21 @@ async fn a_start_during_a_restore_waits_and_warns_of_no_other_rolegate() {
     let restore = |_| ["restore", "a.db", "--replace"].map(str::to_owned).to_vec();
     let restoring = frozen(&own, "data", restore).await;
     let starting = Process::start(Program::FastHashRolegate, &own.settings, own.path());
-    starting.logs("the restore", |line| line.contains("waiting for the database")).await;
+    starting
+        .logs("the restore", |line| {
+            line.contains("waiting for the database")
+        })
+        .await;
     restoring.thaw();
     assert_eq!(restoring.exit().await.code, Some(0));
     let started = starting.ready().await;
-    assert!(!started.stderr().contains("another rolegate"), "{}", started.stderr());
-    assert_eq!(titles(&Api::at(&started.address("bearer"))).await, ["By ann"]);
+    assert!(
+        !started.stderr().contains("another rolegate"),
+        "{}",
+        started.stderr()
+    );
+    assert_eq!(
+        titles(&Api::at(&started.address("bearer"))).await,
+        ["By ann"]
+    );
 }

@@ -66,7 +66,13 @@ async fn show_password(history: &Shared, who: &str, user: usize, number: usize) 
     let secret = password(&name, number);
     let credentials = Credentials::Password(&name, &secret);
     let (begun, ended, answer) = call(history, who, ("GET", "/protected"), credentials, None).await;
-    let login = Login { user, password: number, begun, ended, status: answer.status };
+    let login = Login {
+        user,
+        password: number,
+        begun,
+        ended,
+        status: answer.status,
+    };
     history.borrow_mut().basic.push(login);
 }
 
@@ -74,13 +80,29 @@ async fn show_password(history: &Shared, who: &str, user: usize, number: usize) 
 async fn log_in(history: &Shared, user: usize, number: usize, path: &str) {
     let name = history.borrow().users[user].0.clone();
     let body = json!({"username": name, "password": password(&name, number)});
-    let (begun, ended, answer) =
-        call(history, &name, ("POST", path), Credentials::Nothing, Some(body)).await;
+    let (begun, ended, answer) = call(
+        history,
+        &name,
+        ("POST", path),
+        Credentials::Nothing,
+        Some(body),
+    )
+    .await;
     let mut history = history.borrow_mut();
-    history.logins.push(Login { user, password: number, begun, ended, status: answer.status });
+    history.logins.push(Login {
+        user,
+        password: number,
+        begun,
+        ended,
+        status: answer.status,
+    });
     let login = history.logins.len() - 1;
     if answer.is_ok() {
-        let field = if path == "/login" { "access_token" } else { "token" };
+        let field = if path == "/login" {
+            "access_token"
+        } else {
+            "token"
+        };
         history.tokens[user] = Some((login, answer.text(field)));
     }
 }

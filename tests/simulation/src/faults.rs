@@ -52,19 +52,29 @@ impl Faults {
         let mut dice = dice(seed, 7);
         let mut due = Vec::new();
         let kinds: Vec<u64> = (0..9).filter(|_| below(&mut dice, 2) == 0).collect();
-        let number = if kinds.is_empty() { 0 } else { 1 + below(&mut dice, 14) };
+        let number = if kinds.is_empty() {
+            0
+        } else {
+            1 + below(&mut dice, 14)
+        };
         for _ in 0..number {
             let kind = pick(&mut dice, &kinds);
             add(&mut due, &mut dice, kind);
         }
         due.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-        Self { due, done: BTreeMap::new(), has_moved_names: false, restarts: 0 }
+        Self {
+            due,
+            done: BTreeMap::new(),
+            has_moved_names: false,
+            restarts: 0,
+        }
     }
 
     /// Does what is due.
     pub(crate) fn apply(&mut self, sim: &mut Sim<'_>, log: &mut dyn FnMut(String)) {
-        while let Some((_, fault)) =
-            self.due.pop_if(|(at, _)| u128::from(*at) <= sim.elapsed().as_millis())
+        while let Some((_, fault)) = self
+            .due
+            .pop_if(|(at, _)| u128::from(*at) <= sim.elapsed().as_millis())
         {
             log(format!("fault: {fault:?}"));
             self.make(sim, fault);
@@ -85,8 +95,14 @@ impl Faults {
                 self.make(sim, Fault::Start(host));
             }
         }
-        users::plan(users::Plan { delay: 2, ..users::Plan::default() });
-        posts::plan(posts::Plan { delay: 2, ..posts::Plan::default() });
+        users::plan(users::Plan {
+            delay: 2,
+            ..users::Plan::default()
+        });
+        posts::plan(posts::Plan {
+            delay: 2,
+            ..posts::Plan::default()
+        });
     }
 
     fn make(&mut self, sim: &mut Sim<'_>, fault: Fault) {
@@ -166,7 +182,10 @@ fn add(due: &mut Vec<(u64, Fault)>, dice: &mut StdRng, kind: u64) {
             (Fault::CutOneWay(link), Some(Fault::Repair(link)))
         }
         2 => (Fault::Hold(link), Some(Fault::Release(link))),
-        3 => (Fault::Slow(link, 20 + below(dice, 600)), Some(Fault::Slow(link, 5))),
+        3 => (
+            Fault::Slow(link, 20 + below(dice, 600)),
+            Some(Fault::Slow(link, 5)),
+        ),
         4 => {
             let millionths = 200 + u32::try_from(below(dice, 20_000)).unwrap_or(0);
             (Fault::Lossy(link, millionths), Some(Fault::Lossy(link, 0)))
@@ -175,19 +194,37 @@ fn add(due: &mut Vec<(u64, Fault)>, dice: &mut StdRng, kind: u64) {
         6 => {
             let delay = pick(dice, &[20, 300, 4_000]);
             let (refused, lost) = (below(dice, 3) * below(dice, 200), below(dice, 400));
-            let plan = users::Plan { delay: below(dice, delay), refused, lost };
-            (Fault::SlowUsers(plan), Some(Fault::SlowUsers(users::Plan::default())))
+            let plan = users::Plan {
+                delay: below(dice, delay),
+                refused,
+                lost,
+            };
+            (
+                Fault::SlowUsers(plan),
+                Some(Fault::SlowUsers(users::Plan::default())),
+            )
         }
         7 => {
             let (refused, lost) = (below(dice, 200), below(dice, 400));
-            let plan = posts::Plan { delay: below(dice, 300), refused, lost };
-            (Fault::SlowPosts(plan), Some(Fault::SlowPosts(posts::Plan::default())))
+            let plan = posts::Plan {
+                delay: below(dice, 300),
+                refused,
+                lost,
+            };
+            (
+                Fault::SlowPosts(plan),
+                Some(Fault::SlowPosts(posts::Plan::default())),
+            )
         }
-        _ if below(dice, 2) == 0 => {
-            (Fault::StepClock(1 + i64::try_from(below(dice, 9)).unwrap_or(0)), None)
-        }
+        _ if below(dice, 2) == 0 => (
+            Fault::StepClock(1 + i64::try_from(below(dice, 9)).unwrap_or(0)),
+            None,
+        ),
         // Once in a run, or the steps would add up.
-        _ if due.iter().all(|(_, fault)| !matches!(fault, Fault::StepClock(..0))) => {
+        _ if due
+            .iter()
+            .all(|(_, fault)| !matches!(fault, Fault::StepClock(..0))) =>
+        {
             (Fault::StepClock(-MAX_STEP_BACK), None)
         }
         _ => return,
@@ -204,5 +241,7 @@ fn hosts() -> impl Iterator<Item = &'static str> {
 fn links() -> impl Iterator<Item = Link> {
     let to_auth = |from| AUTH.into_iter().map(move |auth| (from, auth));
     let to_posts = POSTS.into_iter().map(|posts| (GATEWAY, posts));
-    to_auth(GATEWAY).chain(POSTS.into_iter().flat_map(to_auth)).chain(to_posts)
+    to_auth(GATEWAY)
+        .chain(POSTS.into_iter().flat_map(to_auth))
+        .chain(to_posts)
 }

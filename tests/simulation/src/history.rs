@@ -148,9 +148,15 @@ pub(crate) async fn call(
     let ended = history.step();
     history.requests += 1;
     history.longest = history.longest.max(took.as_millis());
-    let error = answer.body["detail"].as_str().or(answer.body.as_str()).unwrap_or_default();
-    let line =
-        format!("{who} {method} {path}: {} {error} ({} ms)", answer.status, took.as_millis());
+    let error = answer.body["detail"]
+        .as_str()
+        .or(answer.body.as_str())
+        .unwrap_or_default();
+    let line = format!(
+        "{who} {method} {path}: {} {error} ({} ms)",
+        answer.status,
+        took.as_millis()
+    );
     history.line(&line);
     if took > crate::http::bound(method, path) {
         history.wrong.push(format!("late: {line}"));

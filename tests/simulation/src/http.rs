@@ -70,7 +70,10 @@ pub(crate) async fn call(
 ) -> Answer {
     match send(method, path, credentials, body).await {
         Ok(answer) => answer,
-        Err(error) => Answer { status: 0, body: Value::String(error.to_string()) },
+        Err(error) => Answer {
+            status: 0,
+            body: Value::String(error.to_string()),
+        },
     }
 }
 
@@ -92,16 +95,24 @@ async fn send(
     let stream = timeout(CONNECT_TIMEOUT, TcpStream::connect(("gateway", port))).await??;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);
-    let mut request = Request::builder().method(method).uri(path).header("host", "gateway");
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", "gateway");
     if let Some(authorization) = authorization {
         request = request.header("authorization", authorization);
     }
     if body.is_some() {
         request = request.header("content-type", "application/json");
     }
-    let body = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
+    let body = body
+        .map(|body| Bytes::from(body.to_string()))
+        .unwrap_or_default();
     let response = sender.send_request(request.body(Full::new(body))?).await?;
     let status = response.status().as_u16();
     let body = response.into_body().collect().await?.to_bytes();
-    Ok(Answer { status, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+    Ok(Answer {
+        status,
+        body: serde_json::from_slice(&body).unwrap_or(Value::Null),
+    })
 }

@@ -48,12 +48,16 @@ pub(crate) async fn auth_service() -> Result<(), Failure> {
     ])?;
     settings.service.bcrypt_cost = 4;
     let trusted = settings.host.trusted_gateways.clone();
-    let config = settings.service.config(settings.database.url()?, settings.keys()?, trusted)?;
+    let config = settings
+        .service
+        .config(settings.database.url()?, settings.keys()?, trusted)?;
     let auth = AuthService::open(config).await?;
     let address = ([0, 0, 0, 0], 50051).into();
     let listener = rolegate_grpc_server::bind("AUTH_LISTEN_ADDR", address).await?;
     let shutdown = Shutdown::new();
-    auth.server.serve(Some(listener), None, Readiness::new(&shutdown), &shutdown).await
+    auth.server
+        .serve(Some(listener), None, Readiness::new(&shutdown), &shutdown)
+        .await
 }
 
 pub(crate) async fn posts_service() -> Result<(), Failure> {
@@ -70,7 +74,9 @@ pub(crate) async fn posts_service() -> Result<(), Failure> {
     let server = host::open(&database, auth, trusted, memory, fate, None, &shutdown).await?;
     let address = ([0, 0, 0, 0], 50052).into();
     let listener = rolegate_grpc_server::bind("POSTS_LISTEN_ADDR", address).await?;
-    server.serve(Some(listener), None, Readiness::new(&shutdown), &shutdown).await
+    server
+        .serve(Some(listener), None, Readiness::new(&shutdown), &shutdown)
+        .await
 }
 
 pub(crate) async fn gateway() -> Result<(), Failure> {
@@ -82,7 +88,9 @@ pub(crate) async fn gateway() -> Result<(), Failure> {
         "--forward-auth-listen-addr=off",
     ])?;
     let (auth, _) = settings.auth_tls.client(&settings.auth_service_url)?;
-    let (posts, _) = settings.posts_tls.client(settings.posts_service_url.as_deref())?;
+    let (posts, _) = settings
+        .posts_tls
+        .client(settings.posts_service_url.as_deref())?;
     let gateway = Gateway::bind(&settings.public, &settings.sign_in, None).await?;
     gateway.serve(auth, posts, Shutdown::new()).await;
     Ok(())

@@ -40,7 +40,9 @@ pub(crate) fn check(history: &History, faults: &Faults) -> Verdict {
     check_limits(history, faults, &mut verdict);
     verdict.violations.extend(history.wrong.iter().cloned());
     let recovered = history.recovered.unwrap_or(Duration::MAX);
-    verdict.expect(recovered <= RECOVERY, || format!("recovered only after {recovered:?}"));
+    verdict.expect(recovered <= RECOVERY, || {
+        format!("recovered only after {recovered:?}")
+    });
     verdict
 }
 
@@ -69,10 +71,15 @@ fn possible<T: PartialEq>(
     initial: T,
     value: impl Fn(&Change) -> Option<T>,
 ) -> Possible<T> {
-    let mut possible = Possible { stored: initial, others: Vec::new() };
+    let mut possible = Possible {
+        stored: initial,
+        others: Vec::new(),
+    };
     let of_user = history.changes.iter().filter(|change| change.user == user);
     for change in of_user.filter(|change| change.begun < ended) {
-        let Some(value) = value(&change.change) else { continue };
+        let Some(value) = value(&change.change) else {
+            continue;
+        };
         match change.outcome {
             Outcome::Refused => {}
             // One admin makes them all, one after the other.
@@ -84,12 +91,24 @@ fn possible<T: PartialEq>(
 }
 
 fn roles(history: &History, user: usize, between: (usize, usize)) -> Possible<&'static str> {
-    let role = |change: &Change| if let Change::Role(role) = change { Some(*role) } else { None };
+    let role = |change: &Change| {
+        if let Change::Role(role) = change {
+            Some(*role)
+        } else {
+            None
+        }
+    };
     possible(history, user, between, "user", role)
 }
 
 fn disabled(history: &History, user: usize, between: (usize, usize)) -> Possible<bool> {
-    let is = |change: &Change| if let Change::Disabled(is) = change { Some(*is) } else { None };
+    let is = |change: &Change| {
+        if let Change::Disabled(is) = change {
+            Some(*is)
+        } else {
+            None
+        }
+    };
     possible(history, user, between, false, is)
 }
 
@@ -106,7 +125,10 @@ fn passwords(history: &History, user: usize, between: (usize, usize)) -> Possibl
 fn ended(history: &History, login: usize, (begun, until): (usize, usize)) -> (bool, bool) {
     let login = &history.logins[login];
     let ends = |change: &Change| {
-        matches!(change, Change::SignOut | Change::Disabled(true) | Change::Password(_))
+        matches!(
+            change,
+            Change::SignOut | Change::Disabled(true) | Change::Password(_)
+        )
     };
     let ends: Vec<_> = history
         .changes
@@ -116,24 +138,35 @@ fn ended(history: &History, login: usize, (begun, until): (usize, usize)) -> (bo
     let is_certain = |it: &&&crate::history::ChangeOf| {
         it.outcome == Outcome::Done && it.begun > login.ended && it.ended < begun
     };
-    let may_have = ends.iter().any(|it| it.begun < until && it.ended > login.begun);
+    let may_have = ends
+        .iter()
+        .any(|it| it.begun < until && it.ended > login.begun);
     (ends.iter().any(|it| is_certain(&it)), may_have)
 }
 
 fn check_access(history: &History, access: &Access, verdict: &mut Verdict) {
     let user = history.logins[access.login].user;
     let between = (access.begun, access.ended);
-    let (roles, disabled) = (roles(history, user, between), disabled(history, user, between));
+    let (roles, disabled) = (
+        roles(history, user, between),
+        disabled(history, user, between),
+    );
     let (is_ended, may_be_ended) = ended(history, access.login, between);
     let shown = || format!("{access:?} of user-{user}");
     let is_allowed = (200..300).contains(&access.status);
     if is_allowed || access.status == 403 {
-        verdict.expect(!is_ended, || format!("a token counts after its end: {}", shown()));
-        verdict.expect(disabled.may_be(&false), || format!("a disabled user counts: {}", shown()));
+        verdict.expect(!is_ended, || {
+            format!("a token counts after its end: {}", shown())
+        });
+        verdict.expect(disabled.may_be(&false), || {
+            format!("a disabled user counts: {}", shown())
+        });
     }
     match access.status {
         200..300 if access.of_authors => {
-            verdict.expect(roles.may_be(&"author"), || format!("stale allow: {}", shown()));
+            verdict.expect(roles.may_be(&"author"), || {
+                format!("stale allow: {}", shown())
+            });
             verdict.count("allowed_by_role");
         }
         200..300 => {
@@ -144,7 +177,9 @@ fn check_access(history: &History, access: &Access, verdict: &mut Verdict) {
         }
         403 => {
             let is_possible = access.of_authors && roles.may_be(&"user");
-            verdict.expect(is_possible, || format!("refused against the role: {}", shown()));
+            verdict.expect(is_possible, || {
+                format!("refused against the role: {}", shown())
+            });
             let was_author = history.changes.iter().any(|it| {
                 it.user == user && it.ended < access.begun && it.change == Change::Role("author")
             });
@@ -211,8 +246,12 @@ fn check_end(history: &History, verdict: &mut Verdict) {
         };
         let (roles, disabled) = (roles(history, index, end), disabled(history, index, end));
         let role_may_be = roles.stored == role || roles.others.iter().any(|other| other == role);
-        verdict.expect(role_may_be, || format!("lost: {name} is {role}, not {}", roles.stored));
-        verdict.expect(disabled.may_be(is_disabled), || format!("lost: disabled of {name}"));
+        verdict.expect(role_may_be, || {
+            format!("lost: {name} is {role}, not {}", roles.stored)
+        });
+        verdict.expect(disabled.may_be(is_disabled), || {
+            format!("lost: disabled of {name}")
+        });
         if roles.is_certain() && disabled.is_certain() {
             verdict.count("ends_of_certain_state");
         }
@@ -224,35 +263,55 @@ fn check_end(history: &History, verdict: &mut Verdict) {
             Outcome::Refused => true,
             Outcome::Unknown => continue,
         };
-        verdict.expect(is_there == must_be, || format!("{name}: deletion {outcome:?}"));
+        verdict.expect(is_there == must_be, || {
+            format!("{name}: deletion {outcome:?}")
+        });
         verdict.count("deletions");
     }
     for (title, outcome) in &history.posts {
         let is_there = titles.contains(title);
         let count = titles.iter().filter(|other| *other == title).count();
-        verdict.expect(*outcome != Outcome::Done || is_there, || format!("lost: {title}"));
-        verdict
-            .expect(*outcome != Outcome::Refused || !is_there, || format!("not refused: {title}"));
+        verdict.expect(*outcome != Outcome::Done || is_there, || {
+            format!("lost: {title}")
+        });
+        verdict.expect(*outcome != Outcome::Refused || !is_there, || {
+            format!("not refused: {title}")
+        });
         verdict.expect(count < 2, || format!("twice: {title}"));
         if *outcome == Outcome::Done {
             verdict.count("posts_kept");
         }
     }
     for (before, after) in &history.unanswered_edits {
-        let there = titles.iter().filter(|title| [before, after].contains(title)).count();
-        verdict.expect(there == 1, || format!("{there} posts with {before} or {after}"));
+        let there = titles
+            .iter()
+            .filter(|title| [before, after].contains(title))
+            .count();
+        verdict.expect(there == 1, || {
+            format!("{there} posts with {before} or {after}")
+        });
     }
     *verdict.checked.entry("posts_read").or_default() += history.posts_read as u64;
-    let acknowledged = history.changes.iter().filter(|change| change.outcome == Outcome::Done);
+    let acknowledged = history
+        .changes
+        .iter()
+        .filter(|change| change.outcome == Outcome::Done);
     *verdict.checked.entry("changes_acknowledged").or_default() += acknowledged.count() as u64;
-    let unknown = history.changes.iter().filter(|change| change.outcome == Outcome::Unknown);
+    let unknown = history
+        .changes
+        .iter()
+        .filter(|change| change.outcome == Outcome::Unknown);
     *verdict.checked.entry("changes_without_answer").or_default() += unknown.count() as u64;
 }
 
 /// All guesses are within one window of a minute. Each process of auth-service counts for itself, and a name's guesses
 /// go to another only when the gateway loses sight of the one before.
 fn check_limits(history: &History, faults: &Faults, verdict: &mut Verdict) {
-    let processes = if faults.has_moved_names { 3 + faults.restarts } else { 1 };
+    let processes = if faults.has_moved_names {
+        3 + faults.restarts
+    } else {
+        1
+    };
     let guesses = |status| history.guesses.iter().filter(|it| **it == status).count();
     let (checked, refused) = (guesses(401), guesses(429));
     let limit = (LOGIN_FAILURE_LIMIT * processes) as usize;

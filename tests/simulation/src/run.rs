@@ -34,13 +34,18 @@ pub(crate) fn main() -> ExitCode {
     let _clocks = SimClocksGuard::init();
     if trace {
         let lines = tracing_subscriber::fmt().without_time().with_ansi(false);
-        lines.with_max_level(tracing::Level::TRACE).with_writer(std::io::stdout).init();
+        lines
+            .with_max_level(tracing::Level::TRACE)
+            .with_writer(std::io::stdout)
+            .init();
     }
     let (history, faults, outcome) = run(seed, trace);
     let history = history.borrow();
     let mut verdict = properties::check(&history, &faults);
     if let Err(error) = outcome {
-        verdict.violations.push(format!("a client or a program failed: {error}"));
+        verdict
+            .violations
+            .push(format!("a client or a program failed: {error}"));
     }
     report(seed, &history, &faults, &verdict)
 }
@@ -59,16 +64,25 @@ fn run(seed: u64, trace: bool) -> (Shared, Faults, turmoil::Result) {
         .enable_random_order()
         .build();
     for auth in AUTH {
-        sim.host(auth, || programs::restarted("auth-service", programs::auth_service));
+        sim.host(auth, || {
+            programs::restarted("auth-service", programs::auth_service)
+        });
     }
     for posts in POSTS {
-        sim.host(posts, || programs::restarted("posts-service", programs::posts_service));
+        sim.host(posts, || {
+            programs::restarted("posts-service", programs::posts_service)
+        });
     }
-    sim.host("gateway", || programs::restarted("gateway", programs::gateway));
+    sim.host("gateway", || {
+        programs::restarted("gateway", programs::gateway)
+    });
     sim.client("admin", clients::admin(history.clone(), seed));
     sim.client("guesser", clients::guesser(history.clone(), seed));
     for user in 0..clients::USERS {
-        sim.client(format!("user-{user}"), clients::user(history.clone(), seed, user));
+        sim.client(
+            format!("user-{user}"),
+            clients::user(history.clone(), seed, user),
+        );
     }
     let mut faults = Faults::draw(seed);
     let mut printed = 0;
@@ -76,7 +90,9 @@ fn run(seed: u64, trace: bool) -> (Shared, Faults, turmoil::Result) {
         let is_calm = history.borrow().is_calm;
         let at = sim.elapsed();
         if !is_calm {
-            faults.apply(&mut sim, &mut |line| history.borrow_mut().line_at(at, &line));
+            faults.apply(&mut sim, &mut |line| {
+                history.borrow_mut().line_at(at, &line)
+            });
         }
         if !is_calm && at >= CALM {
             faults.end(&mut sim);
@@ -108,7 +124,10 @@ fn report(seed: u64, history: &History, faults: &Faults, verdict: &Verdict) -> E
         digest.update(line);
     }
     let digest = digest.finalize();
-    let hash = digest.iter().take(8).fold(String::new(), |hash, byte| format!("{hash}{byte:02x}"));
+    let hash = digest
+        .iter()
+        .take(8)
+        .fold(String::new(), |hash, byte| format!("{hash}{byte:02x}"));
     let mut line = format!("seed={seed} trace={hash} requests={}", history.requests);
     let _ = write!(
         line,
@@ -126,5 +145,9 @@ fn report(seed: u64, history: &History, faults: &Faults, verdict: &Verdict) -> E
         let _ = write!(line, "\nVIOLATION seed={seed} {violation}");
     }
     let _ = writeln!(std::io::stdout(), "{line}");
-    if verdict.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if verdict.violations.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

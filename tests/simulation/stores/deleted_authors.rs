@@ -14,7 +14,12 @@ pub(crate) struct Deleted<'a> {
 }
 
 pub(crate) async fn position(database: &Database) -> Result<(i64, i64), StoreError> {
-    let find = |rows: &Rows| (rows.revision, rows.posts.keys().last().copied().unwrap_or(0));
+    let find = |rows: &Rows| {
+        (
+            rows.revision,
+            rows.posts.keys().last().copied().unwrap_or(0),
+        )
+    };
     read(async { Ok(find(&database.rows())) }).await
 }
 
@@ -36,7 +41,14 @@ pub(crate) async fn advance(
         if rows.revision < revision || Some(rows.revision) == instead_of {
             rows.revision = revision;
             if let Some((fate, of)) = last_posts {
-                take(&mut rows, fate, Deleted { revision: i64::MAX, ..of });
+                take(
+                    &mut rows,
+                    fate,
+                    Deleted {
+                        revision: i64::MAX,
+                        ..of
+                    },
+                );
             }
         }
         Ok(())

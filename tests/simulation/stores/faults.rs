@@ -28,7 +28,10 @@ thread_local! {
 
 /// Begins anew, with these dice.
 pub fn reset(seed: u64) {
-    STATE.set(State { dice: seed, plan: Plan::default() });
+    STATE.set(State {
+        dice: seed,
+        plan: Plan::default(),
+    });
 }
 
 /// From now on calls are disturbed like this.

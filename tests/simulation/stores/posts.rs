@@ -93,7 +93,14 @@ pub(crate) async fn insert(
         let mut rows = database.rows();
         rows.last_id += 1;
         let (id, created_at, updated_at) = (rows.last_id, now, now);
-        let post = Post { id, author_id, title, content, created_at, updated_at };
+        let post = Post {
+            id,
+            author_id,
+            title,
+            content,
+            created_at,
+            updated_at,
+        };
         rows.posts.insert(id, post.clone());
         Ok(post)
     })
@@ -101,13 +108,20 @@ pub(crate) async fn insert(
 }
 
 pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
-    let find = |rows: &Rows| ids.iter().filter_map(|id| rows.posts.get(id).cloned()).collect();
+    let find = |rows: &Rows| {
+        ids.iter()
+            .filter_map(|id| rows.posts.get(id).cloned())
+            .collect()
+    };
     read(async { Ok(find(&database.rows())) }).await
 }
 
 pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, StoreError> {
     let posts = posts_by_id(database, ids).await?;
-    let size: usize = posts.iter().map(|post| post.title.len() + post.content.len()).sum();
+    let size: usize = posts
+        .iter()
+        .map(|post| post.title.len() + post.content.len())
+        .sum();
     Ok(i64::try_from(size).unwrap_or(i64::MAX))
 }
 
@@ -119,7 +133,13 @@ pub(crate) async fn page(
         post.id > filter.after && filter.author_id.is_none_or(|id| id == post.author_id)
     };
     read(async {
-        let found: Vec<Post> = database.rows().posts.values().filter(is_meant).cloned().collect();
+        let found: Vec<Post> = database
+            .rows()
+            .posts
+            .values()
+            .filter(is_meant)
+            .cloned()
+            .collect();
         let limit = usize::try_from(filter.limit).unwrap_or(0);
         let mut left = filter.content_bytes;
         let fits = |post: &Post| {
@@ -129,7 +149,11 @@ pub(crate) async fn page(
         };
         let all = found.len();
         let mut fits = fits;
-        let page: Vec<Post> = found.into_iter().take(limit).take_while(|post| fits(post)).collect();
+        let page: Vec<Post> = found
+            .into_iter()
+            .take(limit)
+            .take_while(|post| fits(post))
+            .collect();
         let has_more = page.len() < all;
         Ok((page, has_more))
     })
@@ -144,7 +168,9 @@ pub(crate) async fn update(
 ) -> Result<Option<Post>, StoreError> {
     write(async {
         let mut rows = database.rows();
-        let Some(post) = find(&mut rows, selector) else { return Ok(None) };
+        let Some(post) = find(&mut rows, selector) else {
+            return Ok(None);
+        };
         (post.title, post.content) = (title, content);
         post.updated_at = now.max(post.updated_at + 1);
         Ok(Some(post.clone()))
@@ -173,5 +199,8 @@ pub(crate) async fn author_of(database: &Database, id: i64) -> Result<Option<i64
 
 fn find(rows: &mut Rows, selector: PostSelector) -> Option<&mut Post> {
     let post = rows.posts.get_mut(&selector.id)?;
-    selector.author_id.is_none_or(|author_id| author_id == post.author_id).then_some(post)
+    selector
+        .author_id
+        .is_none_or(|author_id| author_id == post.author_id)
+        .then_some(post)
 }

@@ -5,7 +5,10 @@ use std::process::Command;
 
 fn run(seed: u64) -> (bool, Vec<u8>) {
     let program = env!("CARGO_BIN_EXE_simulation");
-    let run = Command::new(program).args([&seed.to_string(), "--trace"]).output().expect("it runs");
+    let run = Command::new(program)
+        .args([&seed.to_string(), "--trace"])
+        .output()
+        .expect("it runs");
     (run.status.success(), run.stdout)
 }
 
@@ -13,8 +16,15 @@ fn run(seed: u64) -> (bool, Vec<u8>) {
 fn one_seed_replays_byte_for_byte_with_every_segment_and_log_line() {
     for seed in [1, 2, 3] {
         let (one, other) = (run(seed), run(seed));
-        assert!(one.1.len() > 100_000, "the trace has the segments of the network");
-        let differs = one.1.iter().zip(&other.1).position(|(one, other)| one != other);
+        assert!(
+            one.1.len() > 100_000,
+            "the trace has the segments of the network"
+        );
+        let differs = one
+            .1
+            .iter()
+            .zip(&other.1)
+            .position(|(one, other)| one != other);
         let around = differs.map(|at| {
             let from = at.saturating_sub(300);
             let show = |trace: &[u8]| {
@@ -22,7 +32,10 @@ fn one_seed_replays_byte_for_byte_with_every_segment_and_log_line() {
             };
             (show(&one.1), show(&other.1))
         });
-        assert!(one == other, "seed {seed} differs at {differs:?}: {around:#?}");
+        assert!(
+            one == other,
+            "seed {seed} differs at {differs:?}: {around:#?}"
+        );
     }
     assert_ne!(run(1).1, run(2).1, "another seed is another run");
 }

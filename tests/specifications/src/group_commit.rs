@@ -81,13 +81,26 @@ impl Specification<Mistake> {
     /// How many records the server has committed. The new primary has a standby that keeps up.
     fn committed(self, state: &State, server: usize) -> usize {
         let is_alone = server == NEW || self.has(Mistake::CommitsAlone);
-        if is_alone { state.wal[server].len() } else { state.acknowledged }
+        if is_alone {
+            state.wal[server].len()
+        } else {
+            state.acknowledged
+        }
     }
 
     fn role(self, state: &State, server: usize) -> u8 {
         let sees_all = server == OLD && state.is_restarted;
-        let seen = if sees_all { usize::MAX } else { self.committed(state, server) };
-        state.wal[server].iter().take(seen).rev().find_map(|record| *record).unwrap_or(0)
+        let seen = if sees_all {
+            usize::MAX
+        } else {
+            self.committed(state, server)
+        };
+        state.wal[server]
+            .iter()
+            .take(seen)
+            .rev()
+            .find_map(|record| *record)
+            .unwrap_or(0)
     }
 }
 
@@ -96,28 +109,54 @@ impl Model for Specification<Mistake> {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        let history = LinearizabilityTester::new(Credential { role: Some(0), revives: true });
-        vec![State { history, ..State::default() }]
+        let history = LinearizabilityTester::new(Credential {
+            role: Some(0),
+            revives: true,
+        });
+        vec![State {
+            history,
+            ..State::default()
+        }]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        let in_flight = state.batches.iter().filter(|batch| !batch.is_answered).count();
-        let has_place = in_flight < if self.has(Mistake::WaitsForAStalledBatch) { 1 } else { 2 };
+        let in_flight = state
+            .batches
+            .iter()
+            .filter(|batch| !batch.is_answered)
+            .count();
+        let has_place = in_flight
+            < if self.has(Mistake::WaitsForAStalledBatch) {
+                1
+            } else {
+                2
+            };
         let is_receiving = !state.is_promoted || self.has(Mistake::PromotesAReceiver);
         let mut extend = |may, action| actions.extend(Some(action).filter(|_| may));
         extend(state.asked < READERS, Action::Ask);
         for server in [OLD, NEW] {
             let is_primary = server == OLD || state.is_promoted;
-            extend(is_primary && has_place && !state.waiting.is_empty(), Action::Send(server));
-            extend(is_primary && state.last_role < LAST_ROLE, Action::Change(server));
+            extend(
+                is_primary && has_place && !state.waiting.is_empty(),
+                Action::Send(server),
+            );
+            extend(
+                is_primary && state.last_role < LAST_ROLE,
+                Action::Change(server),
+            );
         }
         for (index, batch) in state.batches.iter().enumerate() {
-            let may = batch.message.is_none_or(|it| it < self.committed(state, batch.server));
+            let may = batch
+                .message
+                .is_none_or(|it| it < self.committed(state, batch.server));
             extend(may && !batch.is_answered, Action::Proceed(index));
         }
         let is_committed = |(server, it)| it < self.committed(state, server);
         extend(state.change.is_some_and(is_committed), Action::Confirm);
-        extend(is_receiving && state.received < state.wal[OLD].len(), Action::Receive);
+        extend(
+            is_receiving && state.received < state.wal[OLD].len(),
+            Action::Receive,
+        );
         // Also of what the standby has sent before its promotion.
         extend(state.acknowledged < state.received, Action::Acknowledge);
         extend(!state.is_promoted, Action::Promote);
@@ -133,7 +172,9 @@ impl Model for Specification<Mistake> {
                 next.history.on_invoke(state.asked, Step::Read).ok()?;
                 let in_flight = next.batches.iter_mut().find(|batch| !batch.is_answered);
                 let joined = in_flight.filter(|_| self.has(Mistake::JoinsABatchInFlight));
-                joined.map_or(&mut next.waiting, |it| &mut it.readers).push(state.asked);
+                joined
+                    .map_or(&mut next.waiting, |it| &mut it.readers)
+                    .push(state.asked);
             }
             Action::Send(server) => {
                 let readers = std::mem::take(&mut next.waiting);
@@ -141,10 +182,22 @@ impl Model for Specification<Mistake> {
                 next.wal[server].extend(is_early.then_some(None));
                 let message = is_early.then_some(state.wal[server].len());
                 let snapshot = (!is_early).then(|| self.role(state, server));
-                next.batches.push(Batch { server, readers, snapshot, message, is_answered: false });
+                next.batches.push(Batch {
+                    server,
+                    readers,
+                    snapshot,
+                    message,
+                    is_answered: false,
+                });
             }
             Action::Proceed(index) => {
-                let Batch { server, readers, snapshot, message, .. } = &state.batches[index];
+                let Batch {
+                    server,
+                    readers,
+                    snapshot,
+                    message,
+                    ..
+                } = &state.batches[index];
                 let batch = &mut next.batches[index];
                 if snapshot.is_none() {
                     batch.snapshot = Some(self.role(state, *server));
@@ -161,7 +214,9 @@ impl Model for Specification<Mistake> {
             Action::Change(server) => {
                 next.last_role += 1;
                 let role = Some(next.last_role);
-                next.history.on_invoke(writer + 1, Step::Change(role)).ok()?;
+                next.history
+                    .on_invoke(writer + 1, Step::Change(role))
+                    .ok()?;
                 next.change = Some((server, state.wal[server].len()));
                 next.wal[server].push(role);
             }
@@ -185,15 +240,25 @@ impl Model for Specification<Mistake> {
             Property::eventually("each request is answered or cut off", |_, state: &State| {
                 let is_lost = |it: &Batch| it.server == OLD && it.message >= Some(state.received);
                 let is_done = |it: &&Batch| it.is_answered || state.is_promoted && is_lost(it);
-                let done = state.batches.iter().filter(is_done).map(|it| it.readers.len());
+                let done = state
+                    .batches
+                    .iter()
+                    .filter(is_done)
+                    .map(|it| it.readers.len());
                 done.sum::<usize>() == READERS
             }),
             Property::sometimes("one statement answers two requests", |_, state: &State| {
-                state.batches.iter().any(|it| it.is_answered && it.readers.len() == 2)
+                state
+                    .batches
+                    .iter()
+                    .any(|it| it.is_answered && it.readers.len() == 2)
             }),
             Property::sometimes("a successor answers its change", |_, state: &State| {
                 let answer = (NEW, true, Some(LAST_ROLE));
-                state.batches.iter().any(|it| (it.server, it.is_answered, it.snapshot) == answer)
+                state
+                    .batches
+                    .iter()
+                    .any(|it| (it.server, it.is_answered, it.snapshot) == answer)
             }),
         ]
     }

@@ -104,18 +104,31 @@ impl Model for Replay {
     type Action = usize;
 
     fn init_states(&self) -> Vec<Ordered> {
-        let left = self.operations.iter().filter(|it| it.answered.is_some()).count();
+        let left = self
+            .operations
+            .iter()
+            .filter(|it| it.answered.is_some())
+            .count();
         let credential = self.initial.clone();
-        vec![Ordered { prefix: 0, others: BTreeSet::new(), left, credential }]
+        vec![Ordered {
+            prefix: 0,
+            others: BTreeSet::new(),
+            left,
+            credential,
+        }]
     }
 
     /// A read changes nothing, so one that is explained now may come first in any case.
     fn actions(&self, state: &Ordered, actions: &mut Vec<usize>) {
         let next = self.next(state);
-        match next.iter().find(|index| self.is_explained_read(state, **index)) {
+        match next
+            .iter()
+            .find(|index| self.is_explained_read(state, **index))
+        {
             Some(read) => actions.push(*read),
             None => actions.extend(
-                next.into_iter().filter(|index| self.operations[*index].step != Step::Read),
+                next.into_iter()
+                    .filter(|index| self.operations[*index].step != Step::Read),
             ),
         }
     }
@@ -160,14 +173,31 @@ pub fn replay(history: &str) -> Result<usize, String> {
         let Step::Change(role) = first.step else {
             return Err(format!("{name} begins with a read"));
         };
-        let initial = Credential { role, revives: kind == "API key" };
-        let checker = Replay { initial, operations }.checker().spawn_bfs().join();
+        let initial = Credential {
+            role,
+            revives: kind == "API key",
+        };
+        let checker = Replay {
+            initial,
+            operations,
+        }
+        .checker()
+        .spawn_bfs()
+        .join();
         if checker.discovery("ordered").is_none() {
-            let stuck = checker.discovery("stuck").map(|path| path.last_state().clone());
+            let stuck = checker
+                .discovery("stuck")
+                .map(|path| path.last_state().clone());
             let stuck = stuck.ok_or("nothing was replayed")?;
             let next = checker.model().next(&stuck);
-            let next: Vec<_> = next.iter().map(|next| &checker.model().operations[*next]).collect();
-            return Err(format!("{name}: {:?} explains none of {next:?}", stuck.credential));
+            let next: Vec<_> = next
+                .iter()
+                .map(|next| &checker.model().operations[*next])
+                .collect();
+            return Err(format!(
+                "{name}: {:?} explains none of {next:?}",
+                stuck.credential
+            ));
         }
     }
     Ok(count)
@@ -180,12 +210,26 @@ fn parse(line: &str) -> Option<((&str, &str), Operation)> {
     let operation = fields.next()?;
     let invoked = fields.next()?.parse().ok()?;
     let answered = fields.next()?;
-    let answered = if answered == "-" { None } else { Some(answered.parse().ok()?) };
-    let role = fields.next().map(|role| (role != "ended").then(|| role.to_owned()))?;
+    let answered = if answered == "-" {
+        None
+    } else {
+        Some(answered.parse().ok()?)
+    };
+    let role = fields
+        .next()
+        .map(|role| (role != "ended").then(|| role.to_owned()))?;
     let (step, received) = match operation {
         "change" => (Step::Change(role), None),
         "read" => (Step::Read, role),
         _ => return None,
     };
-    fields.next().is_none().then_some((credential, Operation { step, received, invoked, answered }))
+    fields.next().is_none().then_some((
+        credential,
+        Operation {
+            step,
+            received,
+            invoked,
+            answered,
+        },
+    ))
 }

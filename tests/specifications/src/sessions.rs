@@ -4,7 +4,11 @@
 //! `opaque_token.rs` (`is_good`), and `store/sql/{opaque_tokens,token_usage}.rs` (uses are written once a
 //! minute). The clock counts minutes, fewer than those of the product. It steps back once, or the store
 //! cannot write for a while; both replicas notice that, because other sessions are in use at each.
-#![expect(missing_docs, clippy::struct_excessive_bools, reason = "fields and actions of a model")]
+#![expect(
+    missing_docs,
+    clippy::struct_excessive_bools,
+    reason = "fields and actions of a model"
+)]
 
 use crate::Specification;
 use stateright::{Model, Property};
@@ -91,13 +95,26 @@ impl Specification<Mistake> {
         let (noted, failing) = (&mut state.noted[replica], &mut state.failing[replica]);
         if state.is_read_only {
             let since = failing.map_or(noted.unwrap_or(state.now), |(since, _)| since);
-            *failing = Some((since, if self.has(Mistake::CountsOneWrite) { 1 } else { SUCCESSES }));
+            *failing = Some((
+                since,
+                if self.has(Mistake::CountsOneWrite) {
+                    1
+                } else {
+                    SUCCESSES
+                },
+            ));
             return;
         }
-        *failing = failing.map(|(since, left)| (since, left - 1)).filter(|(_, left)| *left > 0);
+        *failing = failing
+            .map(|(since, left)| (since, left - 1))
+            .filter(|(_, left)| *left > 0);
         if let Some((row, used)) = state.row.as_mut().zip(noted.take()) {
             row.last_used = row.last_used.max(used);
-            row.expires = if self.has(Mistake::MovesTheEnd) { used + MAX } else { row.expires };
+            row.expires = if self.has(Mistake::MovesTheEnd) {
+                used + MAX
+            } else {
+                row.expires
+            };
         }
     }
 
@@ -112,13 +129,16 @@ impl Specification<Mistake> {
         if !is_idle || state.is_read_only || self.has(Mistake::RefusesWithoutDeleting) {
             return is_idle;
         }
-        state.row =
-            state.row.filter(|it| in_use(it.last_used) && !self.has(Mistake::DeletesBlindly));
+        state.row = state
+            .row
+            .filter(|it| in_use(it.last_used) && !self.has(Mistake::DeletesBlindly));
         state.row.is_none()
     }
 
     fn decide(self, state: &mut State) {
-        let Some((replica, row, was_ended)) = state.read.take() else { return };
+        let Some((replica, row, was_ended)) = state.read.take() else {
+            return;
+        };
         let is_idle = row.is_some_and(|row| self.end_if_idle(state, replica, row));
         let now = state.now;
         let is_good = row.is_some_and(|row| now < row.expires && row.is_current) && !is_idle;
@@ -147,8 +167,15 @@ impl Model for Specification<Mistake> {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        let row = Row { last_used: 0, expires: MAX, is_current: true };
-        vec![State { row: Some(row), ..State::default() }]
+        let row = Row {
+            last_used: 0,
+            expires: MAX,
+            is_current: true,
+        };
+        vec![State {
+            row: Some(row),
+            ..State::default()
+        }]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
@@ -159,8 +186,14 @@ impl Model for Specification<Mistake> {
         extend(idle, Action::Read(0));
         extend(idle, Action::Read(1));
         extend(!idle, Action::Decide);
-        extend(state.turn < 2 || idle && state.now < LAST_MINUTE, Action::Wait);
-        extend(idle && !state.was_disturbed && state.now >= STEP_BACK, Action::StepBack);
+        extend(
+            state.turn < 2 || idle && state.now < LAST_MINUTE,
+            Action::Wait,
+        );
+        extend(
+            idle && !state.was_disturbed && state.now >= STEP_BACK,
+            Action::StepBack,
+        );
         extend(!state.was_disturbed, Action::SetReadOnly(true));
         extend(state.is_read_only, Action::SetReadOnly(false));
         extend(may_revoke, Action::Revoke(true));
@@ -181,7 +214,10 @@ impl Model for Specification<Mistake> {
             Action::Decide => self.decide(&mut next),
             Action::Revoke(keeps) => {
                 let is_current = !self.has(Mistake::KeepsItsNotBefore);
-                next.row = state.row.filter(|_| keeps).map(|row| Row { is_current, ..row });
+                next.row = state
+                    .row
+                    .filter(|_| keeps)
+                    .map(|row| Row { is_current, ..row });
                 (next.is_ended, next.was_revoked) = (state.is_ended || !keeps, true);
             }
         }
@@ -194,7 +230,9 @@ impl Model for Specification<Mistake> {
             Property::always(NOT_IDLE, |_, state: &State| state.broken != Some(NOT_IDLE)),
             Property::always(NOT_OLD, |_, state: &State| state.broken != Some(NOT_OLD)),
             Property::always(IN_USE, |_, state: &State| state.broken != Some(IN_USE)),
-            Property::sometimes(LASTS, |_, state: &State| state.is_read_only && state.used > IDLE),
+            Property::sometimes(LASTS, |_, state: &State| {
+                state.is_read_only && state.used > IDLE
+            }),
         ]
     }
 }

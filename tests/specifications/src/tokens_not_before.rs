@@ -99,7 +99,11 @@ impl Specification<Mistake> {
 
     fn revoke(self, state: &mut State, action: Action) {
         let (now, stored) = (state.now(), state.not_before);
-        let lead = if self.has(Mistake::LeadsByOneSecond) { 1 } else { REVOCATION_LEAD };
+        let lead = if self.has(Mistake::LeadsByOneSecond) {
+            1
+        } else {
+            REVOCATION_LEAD
+        };
         let (soon, latest) = (now + lead, now + MAX_LEAD + STEP);
         let lowers = action == Action::RevokeAsOperator && stored > latest;
         let is_admin = action == Action::RevokeAsAdmin && !self.has(Mistake::GrowsForAdmins);
@@ -137,14 +141,22 @@ impl Model for Specification<Mistake> {
         for offset in [0, STEP, STEP + AHEAD] {
             extend(offset != state.offset, Action::Failover(offset));
         }
-        extend(state.tokens.len() < MAX_LOGINS && !self.must_wait(state), Action::Login);
+        extend(
+            state.tokens.len() < MAX_LOGINS && !self.must_wait(state),
+            Action::Login,
+        );
         extend(may_revoke, Action::RevokeAsAdmin);
         extend(may_revoke, Action::RevokeAsOperator);
         for (index, token) in state.tokens.iter().enumerate() {
             let is_unchecked = self.has(Mistake::LogsOutUnchecked);
-            let logs_out = token.seen.is_some_and(|it| it == state.not_before || is_unchecked);
+            let logs_out = token
+                .seen
+                .is_some_and(|it| it == state.not_before || is_unchecked);
             extend(may_revoke && logs_out, Action::LogOut(index));
-            extend(token.seen.is_none() && state.accepts(*token), Action::Authorize(index));
+            extend(
+                token.seen.is_none() && state.accepts(*token),
+                Action::Authorize(index),
+            );
         }
     }
 
@@ -162,9 +174,23 @@ impl Model for Specification<Mistake> {
             }
             Action::Login => {
                 let (at, issues_now) = (state.now(), self.has(Mistake::IssuesNow));
-                let issued = if issues_now { at } else { at.max(state.not_before) };
-                let mark = if issued < state.marked_until { state.marked_until } else { 0 };
-                next.tokens.push(Token { at, issued, mark, is_revoked: Some(false), seen: None });
+                let issued = if issues_now {
+                    at
+                } else {
+                    at.max(state.not_before)
+                };
+                let mark = if issued < state.marked_until {
+                    state.marked_until
+                } else {
+                    0
+                };
+                next.tokens.push(Token {
+                    at,
+                    issued,
+                    mark,
+                    is_revoked: Some(false),
+                    seen: None,
+                });
                 next.tokens.sort_unstable();
             }
             Action::Authorize(token) => next.tokens[token].seen = Some(state.not_before),
@@ -176,22 +202,36 @@ impl Model for Specification<Mistake> {
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
             Property::always("a revoked token is refused", |_, state: &State| {
-                !state.tokens.iter().any(|it| it.is_revoked == Some(true) && state.accepts(*it))
+                !state
+                    .tokens
+                    .iter()
+                    .any(|it| it.is_revoked == Some(true) && state.accepts(*it))
             }),
             Property::always("a token is good until it is revoked", |_, state: &State| {
-                let mut good = state.tokens.iter().filter(|it| it.is_revoked == Some(false));
+                let mut good = state
+                    .tokens
+                    .iter()
+                    .filter(|it| it.is_revoked == Some(false));
                 good.all(|token| state.accepts(*token) || token.at > state.now() + STEP)
             }),
             Property::always("a revoked token revokes nothing", |_, state: &State| {
                 !state.is_misused
             }),
             // But a clock that was wrong does.
-            Property::always("no revocation locks a user out for long", |_, state: &State| {
-                state.was_ahead || state.not_before <= state.now() + MAX_LEAD + 2 * STEP + 1
+            Property::always(
+                "no revocation locks a user out for long",
+                |_, state: &State| {
+                    state.was_ahead || state.not_before <= state.now() + MAX_LEAD + 2 * STEP + 1
+                },
+            ),
+            Property::sometimes("a login waits", |it: &Self, state: &State| {
+                it.must_wait(state)
             }),
-            Property::sometimes("a login waits", |it: &Self, state: &State| it.must_wait(state)),
             Property::sometimes("a token with a mark is good", |_, state: &State| {
-                state.tokens.iter().any(|token| token.mark > 0 && state.accepts(*token))
+                state
+                    .tokens
+                    .iter()
+                    .any(|token| token.mark > 0 && state.accepts(*token))
             }),
         ]
     }

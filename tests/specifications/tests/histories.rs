@@ -39,7 +39,10 @@ fn history_of_a_run_is_explained() {
 
 #[test]
 fn recorded_history_with_one_other_role_is_not_explained() {
-    let reads = RECORDED.lines().filter(|line| line.contains("\tread\t")).count();
+    let reads = RECORDED
+        .lines()
+        .filter(|line| line.contains("\tread\t"))
+        .count();
     for read in (0..reads).step_by(20) {
         let mut count = 0;
         let change = |line: &str| {
@@ -61,7 +64,10 @@ fn recorded_history_with_one_other_role_is_not_explained() {
 fn stale_read_is_not_explained() {
     let history = ["change 0 0 user", "change 10 20 author", "read 21 30 user"];
     let error = replay_of("access token", &history).expect_err("stale");
-    assert!(error.starts_with("ann: ") && error.contains("invoked: 21"), "{error}");
+    assert!(
+        error.starts_with("ann: ") && error.contains("invoked: 21"),
+        "{error}"
+    );
     let history = ["change 0 0 user", "change 10 20 author", "read 19 30 user"];
     assert_eq!(replay_of("access token", &history), Ok(3));
 }
@@ -79,8 +85,10 @@ fn no_read_returns_to_a_role_after_another_has_seen_the_next() {
 fn change_without_an_answer_happens_or_not_and_at_any_time() {
     let changes = ["change 0 0 user", "change 10 - author"];
     for reads in [["user", "user"], ["user", "author"], ["author", "author"]] {
-        let [first, second] =
-            [format!("read 20 30 {}", reads[0]), format!("read 40 50 {}", reads[1])];
+        let [first, second] = [
+            format!("read 20 30 {}", reads[0]),
+            format!("read 40 50 {}", reads[1]),
+        ];
         let history = [&changes[..], &[&first, &second]].concat();
         assert_eq!(replay_of("access token", &history), Ok(4), "{reads:?}");
     }
@@ -90,7 +98,12 @@ fn change_without_an_answer_happens_or_not_and_at_any_time() {
 
 #[test]
 fn only_an_api_key_lives_again() {
-    let history = ["change 0 0 user", "change 10 20 ended", "change 30 40 user", "read 50 60 user"];
+    let history = [
+        "change 0 0 user",
+        "change 10 20 ended",
+        "change 30 40 user",
+        "read 50 60 user",
+    ];
     assert!(replay_of("session", &history).is_err());
     assert!(replay_of("access token", &history).is_err());
     assert_eq!(replay_of("API key", &history), Ok(4));
@@ -98,9 +111,13 @@ fn only_an_api_key_lives_again() {
 
 #[test]
 fn malformed_history_is_an_error() {
-    for line in
-        ["change 0 0", "change 0 x user", "write 0 0 user", "change 0 0 user now", "read 0 0 user"]
-    {
+    for line in [
+        "change 0 0",
+        "change 0 x user",
+        "write 0 0 user",
+        "change 0 0 user now",
+        "read 0 0 user",
+    ] {
         assert!(replay_of("session", &[line]).is_err(), "{line}");
     }
 }
@@ -110,15 +127,19 @@ fn malformed_history_is_an_error() {
 fn replay_agrees_with_the_tester_of_stateright() {
     let mut random = 1_u64;
     let mut below = |limit: u64| {
-        random =
-            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) % limit
     };
     let roles = [Some("user"), Some("author"), None];
     let mut explained = 0;
     for _ in 0..3000 {
         let revives = below(2) == 0;
-        let mut tester = LinearizabilityTester::new(Credential { role: roles[0], revives });
+        let mut tester = LinearizabilityTester::new(Credential {
+            role: roles[0],
+            revives,
+        });
         let kind = if revives { "API key" } else { "session" };
         let mut lines = vec!["change 0 0 user".to_owned()];
         // Of a writer and two readers: when a request began, and the role that it sets.
@@ -128,14 +149,24 @@ fn replay_agrees_with_the_tester_of_stateright() {
             let role = roles[usize::try_from(below(3)).expect("small")];
             let Some((began, set)) = open[thread].take() else {
                 open[thread] = Some((time, role));
-                let step = if thread == 0 { Step::Change(role) } else { Step::Read };
+                let step = if thread == 0 {
+                    Step::Change(role)
+                } else {
+                    Step::Read
+                };
                 tester.on_invoke(thread, step).expect("none in flight");
                 continue;
             };
-            let (operation, role, received) =
-                if thread == 0 { ("change", set, None) } else { ("read", role, role) };
+            let (operation, role, received) = if thread == 0 {
+                ("change", set, None)
+            } else {
+                ("read", role, role)
+            };
             tester.on_return(thread, received).expect("in flight");
-            lines.push(format!("{operation} {began} {time} {}", role.unwrap_or("ended")));
+            lines.push(format!(
+                "{operation} {began} {time} {}",
+                role.unwrap_or("ended")
+            ));
         }
         if let Some((began, set)) = open[0] {
             lines.push(format!("change {began} - {}", set.unwrap_or("ended")));

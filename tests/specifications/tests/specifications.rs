@@ -12,26 +12,47 @@ where
     M: Send + Sync + 'static,
 {
     let is_planted = mistake.is_some();
-    let checker = Specification(mistake).checker().finish_when(finish).spawn_bfs().join();
+    let checker = Specification(mistake)
+        .checker()
+        .finish_when(finish)
+        .spawn_bfs()
+        .join();
     let properties = checker.model().properties().into_iter();
-    let failed = properties.filter_map(|Property { name, expectation, .. }| {
-        let discovery = checker.discovery(name).map(|path| format!("{:?}", path.into_actions()));
-        let has_failed = discovery.is_some() == expectation.discovery_is_failure();
-        has_failed.then(|| (name, discovery.unwrap_or_default()))
-    });
+    let failed = properties.filter_map(
+        |Property {
+             name, expectation, ..
+         }| {
+            let discovery = checker
+                .discovery(name)
+                .map(|path| format!("{:?}", path.into_actions()));
+            let has_failed = discovery.is_some() == expectation.discovery_is_failure();
+            has_failed.then(|| (name, discovery.unwrap_or_default()))
+        },
+    );
     let failed: BTreeMap<_, _> = failed.collect();
     if is_planted {
-        proof("rules", &[("planted mistakes", 1)], &[("found", usize::from(!failed.is_empty()))]);
+        proof(
+            "rules",
+            &[("planted mistakes", 1)],
+            &[("found", usize::from(!failed.is_empty()))],
+        );
     } else {
         let states = checker.unique_state_count();
-        proof("rules", &[("states", states)], &[("against a rule", failed.len())]);
+        proof(
+            "rules",
+            &[("states", states)],
+            &[("against a rule", failed.len())],
+        );
     }
     failed
 }
 
 #[test]
 fn reads_by_group_commit_are_linearizable_with_two_primaries() {
-    assert_eq!(failures(None::<group_commit::Mistake>, HasDiscoveries::All), BTreeMap::new());
+    assert_eq!(
+        failures(None::<group_commit::Mistake>, HasDiscoveries::All),
+        BTreeMap::new()
+    );
 }
 
 #[test]
@@ -40,7 +61,10 @@ fn mistakes_of_group_commit_are_found() {
     let stale = "answers are linearizable";
     for (mistake, property) in [
         (Mistake::JoinsABatchInFlight, stale),
-        (Mistake::WaitsForAStalledBatch, "each request is answered or cut off"),
+        (
+            Mistake::WaitsForAStalledBatch,
+            "each request is answered or cut off",
+        ),
         (Mistake::BelievesAPrimary, stale),
         (Mistake::SendsTheMessageFirst, stale),
         (Mistake::CommitsAlone, stale),
@@ -53,7 +77,10 @@ fn mistakes_of_group_commit_are_found() {
 
 #[test]
 fn revoked_tokens_stay_refused_and_logins_work_while_clocks_step() {
-    assert_eq!(failures(None::<tokens_not_before::Mistake>, HasDiscoveries::All), BTreeMap::new());
+    assert_eq!(
+        failures(None::<tokens_not_before::Mistake>, HasDiscoveries::All),
+        BTreeMap::new()
+    );
 }
 
 #[test]
@@ -65,7 +92,10 @@ fn mistakes_of_tokens_not_before_are_found() {
         (Mistake::DoesNotGrow, refused),
         (Mistake::IssuesNow, "a token is good until it is revoked"),
         (Mistake::DoesNotWait, refused),
-        (Mistake::GrowsForAdmins, "no revocation locks a user out for long"),
+        (
+            Mistake::GrowsForAdmins,
+            "no revocation locks a user out for long",
+        ),
         (Mistake::LowersWithoutMark, refused),
         (Mistake::RepeatsTheMark, refused),
         (Mistake::LogsOutUnchecked, "a revoked token revokes nothing"),
@@ -77,7 +107,10 @@ fn mistakes_of_tokens_not_before_are_found() {
 
 #[test]
 fn sessions_end_for_good_and_go_on_in_use_at_two_replicas() {
-    assert_eq!(failures(None::<sessions::Mistake>, HasDiscoveries::All), BTreeMap::new());
+    assert_eq!(
+        failures(None::<sessions::Mistake>, HasDiscoveries::All),
+        BTreeMap::new()
+    );
 }
 
 #[test]
@@ -85,7 +118,10 @@ fn mistakes_of_sessions_are_found() {
     use sessions::Mistake;
     let goes_on = "a session in use goes on";
     for (mistake, property) in [
-        (Mistake::RefusesWithoutDeleting, "no session that was ended lives again"),
+        (
+            Mistake::RefusesWithoutDeleting,
+            "no session that was ended lives again",
+        ),
         (Mistake::DeletesBlindly, goes_on),
         (Mistake::NotesRefusals, "no session lives idle"),
         (Mistake::ForgetsFailedWrites, goes_on),

@@ -72,6 +72,9 @@ async fn serve(stage: &mut ClientStage, mut stream: TcpStream) {
             _ => panic!("neither a new user nor a state of one: {line}"),
         };
         let response = format!("{response}\n");
-        responses.write_all(response.as_bytes()).await.expect("the command reads");
+        responses
+            .write_all(response.as_bytes())
+            .await
+            .expect("the command reads");
     }
 }

@@ -35,12 +35,17 @@ const LIMIT: f64 = 4.5;
 #[tokio::main]
 async fn main() {
     let mut arguments = std::env::args().skip(1);
-    let pairs: usize =
-        arguments.next().map_or(1000, |text| text.parse().expect("a number of pairs"));
+    let pairs: usize = arguments
+        .next()
+        .map_or(1000, |text| text.parse().expect("a number of pairs"));
     let setup = TestSetup::split(Store::Sqlite);
     let kind = arguments.next();
     let is_fast = matches!(kind.as_deref(), Some("fast" | "second-factor"));
-    let setup = if is_fast { setup } else { setup.with_real_hashes() };
+    let setup = if is_fast {
+        setup
+    } else {
+        setup.with_real_hashes()
+    };
     let app = setup.start().await;
     let ann = app.user("ann").await;
     if kind.as_deref() == Some("second-factor") {
@@ -111,7 +116,11 @@ async fn measure(api: &Api, pairs: usize, burst: usize) -> (Vec<f64>, Vec<f64>) 
             });
             for login in logins.collect::<Vec<_>>() {
                 let (is_unknown, seconds) = login.await.expect("answered");
-                if is_unknown { unknown.push(seconds) } else { wrong.push(seconds) }
+                if is_unknown {
+                    unknown.push(seconds)
+                } else {
+                    wrong.push(seconds)
+                }
             }
         }
     }
@@ -137,7 +146,11 @@ fn report(is_loaded: bool, burst: usize, unknown: &[f64], wrong: &[f64]) {
         mean_unknown * 1e3,
         wrong.len(),
         mean_wrong * 1e3,
-        if t.abs() < LIMIT { "(not distinguishable)" } else { "(DISTINGUISHABLE)" },
+        if t.abs() < LIMIT {
+            "(not distinguishable)"
+        } else {
+            "(DISTINGUISHABLE)"
+        },
     );
 }
 
@@ -150,5 +163,10 @@ fn mean(sample: &[f64]) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 fn error(sample: &[f64]) -> f64 {
     let (mean, size) = (mean(sample), sample.len() as f64);
-    sample.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (size - 1.0) / size
+    sample
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>()
+        / (size - 1.0)
+        / size
 }

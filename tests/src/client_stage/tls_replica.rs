@@ -31,12 +31,21 @@ impl TlsReplica {
             .with_file("AUTH_TLS_KEY_FILE", &own.key)
             .with_file("AUTH_TLS_CLIENT_CA_FILE", &authority.file());
         let process = start(&setup, database_url, ADDRESS, 0, folder).await;
-        Self { process, authority, stranger }
+        Self {
+            process,
+            authority,
+            stranger,
+        }
     }
 
     /// Where it is, and PEM files by their purpose.
     pub fn describe(&self) -> Value {
-        let url = |host| format!("https://{host}:{}", self.process.socket_address("grpc").port());
+        let url = |host| {
+            format!(
+                "https://{host}:{}",
+                self.process.socket_address("grpc").port()
+            )
+        };
         let certificate = |issuer: &Authority, name, validity| {
             let files = issuer.issue(name, &[], validity);
             json!({ "cert": files.certificate, "key": files.key })

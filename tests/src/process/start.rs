@@ -84,9 +84,14 @@ impl Process {
         folder: &Path,
         hosts: &Path,
     ) -> Self {
-        let permitted = Shell::new("unshare").args(["--map-root-user", "--mount", "true"]).status();
+        let permitted = Shell::new("unshare")
+            .args(["--map-root-user", "--mount", "true"])
+            .status();
         let is_permitted = permitted.is_ok_and(|status| status.success());
-        assert!(is_permitted, "this test needs unshare(1) and the permission to mount for itself");
+        assert!(
+            is_permitted,
+            "this test needs unshare(1) and the permission to mount for itself"
+        );
         let mut command = Command::new("unshare");
         let mount_and_run = r#"mount --bind "$0" /etc/hosts && exec "$1""#;
         command.args(["--map-root-user", "--mount", "sh", "-c", mount_and_run]);
@@ -126,6 +131,11 @@ impl Process {
             .expect("the program can be started");
         let stdout = collect(child.stdout.take().expect("its stdout is piped"));
         let stderr = collect(child.stderr.take().expect("its stderr is piped"));
-        Self { program, child, stdout, stderr }
+        Self {
+            program,
+            child,
+            stdout,
+            stderr,
+        }
     }
 }

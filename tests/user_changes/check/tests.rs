@@ -11,7 +11,12 @@ use std::{
 };
 
 fn state(username: &str, role: &str) -> State {
-    State { username: username.to_owned(), role: role.to_owned(), disabled: false, deleted: false }
+    State {
+        username: username.to_owned(),
+        role: role.to_owned(),
+        disabled: false,
+        deleted: false,
+    }
 }
 
 /// `a` is created and becomes an author; then the other users, in this order. Attempt `n` begins at `10 n` and
@@ -24,9 +29,17 @@ struct Sample {
 
 impl Sample {
     fn new() -> Self {
-        let mut sample =
-            Self { start: Instant::now(), attempts: Attempts::new(), changes: Vec::new() };
-        for (username, role) in [("a", "user"), ("a", "author"), ("b", "user"), ("last", "user")] {
+        let mut sample = Self {
+            start: Instant::now(),
+            attempts: Attempts::new(),
+            changes: Vec::new(),
+        };
+        for (username, role) in [
+            ("a", "user"),
+            ("a", "author"),
+            ("b", "user"),
+            ("last", "user"),
+        ] {
             sample.add(username, role);
         }
         sample
@@ -46,24 +59,42 @@ impl Sample {
             event: "role_changed",
             actor: Actor::Operator,
         };
-        self.attempts.entry(username.to_owned()).or_default().push(attempt);
+        self.attempts
+            .entry(username.to_owned())
+            .or_default()
+            .push(attempt);
         let user_id = i64::from(username.as_bytes()[0]);
         let revision = i64::try_from(number).expect("few") + 1;
-        self.changes.push(Stored::Change(Seen { revision, user_id, state, at: self.at(100) }));
+        self.changes.push(Stored::Change(Seen {
+            revision,
+            user_id,
+            state,
+            at: self.at(100),
+        }));
     }
 
     fn attempt(&mut self, username: &str) -> &mut Attempt {
-        self.attempts.get_mut(username).and_then(|it| it.last_mut()).expect("an attempt")
+        self.attempts
+            .get_mut(username)
+            .and_then(|it| it.last_mut())
+            .expect("an attempt")
     }
 
     fn seen(&mut self, index: usize) -> &mut Seen {
-        let Stored::Change(seen) = &mut self.changes[index] else { panic!("a change") };
+        let Stored::Change(seen) = &mut self.changes[index] else {
+            panic!("a change")
+        };
         seen
     }
 
     /// Checks it with another watcher, who saw this.
     fn check(&self, other: &[Stored]) -> Checked {
-        check(&self.attempts, &[self.changes.clone(), other.to_vec()], "last").0
+        check(
+            &self.attempts,
+            &[self.changes.clone(), other.to_vec()],
+            "last",
+        )
+        .0
     }
 
     /// The same with two watchers who saw the same.
@@ -75,15 +106,38 @@ impl Sample {
 #[test]
 fn watchers_may_see_everything_or_a_snapshot_first_and_what_was_not_acknowledged_or_not() {
     let mut sample = Sample::new();
-    assert_eq!(sample.check_both(), Checked { changes: 4, users: 3, ..Checked::default() });
+    assert_eq!(
+        sample.check_both(),
+        Checked {
+            changes: 4,
+            users: 3,
+            ..Checked::default()
+        }
+    );
     let users = BTreeMap::from([(97, state("a", "author"))]);
-    let snapshot = Stored::Snapshot { began: sample.at(12), revision: 2, users };
+    let snapshot = Stored::Snapshot {
+        began: sample.at(12),
+        revision: 2,
+        users,
+    };
     let checked = sample.check(&[&[snapshot], &sample.changes[2..]].concat());
     assert_eq!(checked.snapshots, 1);
     sample.attempt("b").acknowledged = None;
-    assert_eq!((sample.check_both().unknown, sample.check_both().made_unknown), (1, 1));
+    assert_eq!(
+        (
+            sample.check_both().unknown,
+            sample.check_both().made_unknown
+        ),
+        (1, 1)
+    );
     sample.changes.remove(2);
-    assert_eq!((sample.check_both().unknown, sample.check_both().made_unknown), (1, 0));
+    assert_eq!(
+        (
+            sample.check_both().unknown,
+            sample.check_both().made_unknown
+        ),
+        (1, 0)
+    );
 }
 
 #[test]
@@ -155,7 +209,11 @@ fn a_change_from_the_future_is_found() {
 fn a_snapshot_with_an_outdated_role_is_found() {
     let sample = Sample::new();
     let users = BTreeMap::from([(97, state("a", "user"))]);
-    let snapshot = Stored::Snapshot { began: sample.start, revision: 2, users };
+    let snapshot = Stored::Snapshot {
+        began: sample.start,
+        revision: 2,
+        users,
+    };
     sample.check(&[&[snapshot], &sample.changes[2..]].concat());
 }
 
@@ -164,6 +222,10 @@ fn a_snapshot_with_an_outdated_role_is_found() {
 fn a_snapshot_without_what_was_acknowledged_before_is_found() {
     let sample = Sample::new();
     let users = BTreeMap::from([(97, state("a", "user"))]);
-    let snapshot = Stored::Snapshot { began: sample.at(20), revision: 1, users };
+    let snapshot = Stored::Snapshot {
+        began: sample.at(20),
+        revision: 1,
+        users,
+    };
     sample.check(&[&[snapshot], &sample.changes[1..]].concat());
 }

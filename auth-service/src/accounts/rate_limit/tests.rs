@@ -13,7 +13,10 @@ fn client(text: &str) -> IpAddr {
 }
 
 fn fail(limiter: &Arc<RateLimiter>, name: &str, from: &str, now: Instant) -> Result<(), Duration> {
-    limiter.acquire(name, client(from), now).map(drop).map_err(|exceeded| exceeded.retry_after)
+    limiter
+        .acquire(name, client(from), now)
+        .map(drop)
+        .map_err(|exceeded| exceeded.retry_after)
 }
 
 #[test]
@@ -21,13 +24,33 @@ fn failures_count_per_username_and_address_for_one_minute() {
     let limiter = RateLimiter::new(3, true);
     let start = Instant::now();
     for second in 0..3 {
-        assert!(fail(&limiter, "ada", "192.0.2.1", start + Duration::from_secs(second)).is_ok());
+        assert!(
+            fail(
+                &limiter,
+                "ada",
+                "192.0.2.1",
+                start + Duration::from_secs(second)
+            )
+            .is_ok()
+        );
     }
     let later = start + Duration::from_secs(20);
-    assert_eq!(fail(&limiter, "ada", "192.0.2.1", later), Err(Duration::from_secs(40)));
-    assert!(fail(&limiter, "ada", "192.0.2.2", later).is_ok(), "another address");
-    assert!(fail(&limiter, "bob", "192.0.2.1", later).is_ok(), "another username");
-    assert!(fail(&limiter, "ada", "192.0.2.1", start + WINDOW).is_ok(), "the next minute");
+    assert_eq!(
+        fail(&limiter, "ada", "192.0.2.1", later),
+        Err(Duration::from_secs(40))
+    );
+    assert!(
+        fail(&limiter, "ada", "192.0.2.2", later).is_ok(),
+        "another address"
+    );
+    assert!(
+        fail(&limiter, "bob", "192.0.2.1", later).is_ok(),
+        "another username"
+    );
+    assert!(
+        fail(&limiter, "ada", "192.0.2.1", start + WINDOW).is_ok(),
+        "the next minute"
+    );
 }
 
 #[test]
@@ -50,10 +73,16 @@ fn attempts_in_progress_refuse_for_a_second_and_failed_ones_for_the_window() {
     let acquire = || limiter.acquire("ada", client("192.0.2.1"), now);
     let attempt = acquire().expect("the first");
     let exceeded = acquire().map(drop).expect_err("it is in progress");
-    assert_eq!((exceeded.retry_after, exceeded.scope), (Duration::from_secs(1), None));
+    assert_eq!(
+        (exceeded.retry_after, exceeded.scope),
+        (Duration::from_secs(1), None)
+    );
     drop(attempt);
     let exceeded = acquire().map(drop).expect_err("it failed");
-    assert_eq!((exceeded.retry_after, exceeded.scope), (WINDOW, Some(RefusalScope::Username)));
+    assert_eq!(
+        (exceeded.retry_after, exceeded.scope),
+        (WINDOW, Some(RefusalScope::Username))
+    );
 }
 
 #[test]
@@ -71,7 +100,10 @@ fn a_check_refuses_what_an_attempt_would_and_counts_nothing() {
         assert!(fail(&limiter, "ada", "192.0.2.1", start).is_ok());
     }
     assert_eq!(check(start), Err(Some(RefusalScope::Username)));
-    assert!(limiter.check("ada", client("192.0.2.1")).is_err(), "on the clock of this machine");
+    assert!(
+        limiter.check("ada", client("192.0.2.1")).is_err(),
+        "on the clock of this machine"
+    );
     assert_eq!(check(start + WINDOW), Ok(()));
 }
 
@@ -97,7 +129,10 @@ fn address_has_fifteen_times_the_limit_over_all_usernames() {
     for name in 0..30 {
         assert!(fail(&limiter, &name.to_string(), "192.0.2.1", now).is_ok());
     }
-    let exceeded = limiter.acquire("new", client("192.0.2.1"), now).map(drop).expect_err("full");
+    let exceeded = limiter
+        .acquire("new", client("192.0.2.1"), now)
+        .map(drop)
+        .expect_err("full");
     assert_eq!(exceeded.scope, Some(RefusalScope::Client));
     assert!(fail(&limiter, "new", "192.0.2.2", now).is_ok());
 }
@@ -109,10 +144,18 @@ fn networks_of_ipv6_allow_little_more_than_one_64() {
         let now = Instant::now();
         let guesses = (0..1000_u32).map(|guess| {
             let subnet = guess.wrapping_mul(257) & networks;
-            fail(&limiter, "ada", &format!("2001:db8:0:{subnet:x}::{guess:x}"), now)
+            fail(
+                &limiter,
+                "ada",
+                &format!("2001:db8:0:{subnet:x}::{guess:x}"),
+                now,
+            )
         });
         assert_eq!(guesses.flatten().count(), allowed, "{prefix}");
-        assert!(fail(&limiter, "ada", "2001:db8:1::1", now).is_ok(), "{prefix}: another /48");
+        assert!(
+            fail(&limiter, "ada", "2001:db8:1::1", now).is_ok(),
+            "{prefix}: another /48"
+        );
     }
 }
 
@@ -121,18 +164,33 @@ fn a_name_guessed_from_many_addresses_is_limited_where_its_user_never_logged_in(
     let limiter = RateLimiter::new(2, true);
     let start = Instant::now();
     let home = client("198.51.100.7");
-    limiter.acquire("ada", home, start).expect("allowed").succeed();
+    limiter
+        .acquire("ada", home, start)
+        .expect("allowed")
+        .succeed();
     let guess = |number: u32, now| {
         let from = IpAddr::from(number.to_be_bytes());
-        limiter.acquire("ada", from, now).map(drop).map_err(|exceeded| exceeded.scope)
+        limiter
+            .acquire("ada", from, now)
+            .map(drop)
+            .map_err(|exceeded| exceeded.scope)
     };
     for number in 0..30 {
         assert_eq!(guess(number, start), Ok(()));
     }
     assert_eq!(guess(30, start), Err(Some(RefusalScope::Username)));
-    assert!(limiter.check("ada", client("192.0.2.9")).is_err(), "an address without guesses");
-    limiter.acquire("ada", home, start).expect("its user logged in here").succeed();
-    assert!(fail(&limiter, "bob", "0.0.0.1", start).is_ok(), "another name");
+    assert!(
+        limiter.check("ada", client("192.0.2.9")).is_err(),
+        "an address without guesses"
+    );
+    limiter
+        .acquire("ada", home, start)
+        .expect("its user logged in here")
+        .succeed();
+    assert!(
+        fail(&limiter, "bob", "0.0.0.1", start).is_ok(),
+        "another name"
+    );
     assert_eq!(guess(30, start + WINDOW), Ok(()));
 }
 
@@ -142,7 +200,11 @@ fn registrations_of_all_addresses_together_are_not_limited() {
     let now = Instant::now();
     for number in 0..100_u32 {
         let from = IpAddr::from(number.to_be_bytes());
-        drop(limiter.acquire("", from, now).expect("the first of its address"));
+        drop(
+            limiter
+                .acquire("", from, now)
+                .expect("the first of its address"),
+        );
     }
 }
 

@@ -71,17 +71,28 @@ impl Windows {
     ) -> Option<LimitExceeded> {
         let mut first_in_window = false;
         let full = counts.iter().filter_map(|&Count { key, limit, scope }| {
-            let window = self.open.get_mut(&key).filter(|window| window.is_open(now))?;
+            let window = self
+                .open
+                .get_mut(&key)
+                .filter(|window| window.is_open(now))?;
             (window.attempts >= limit).then(|| {
                 first_in_window |= !window.has_refused;
                 window.has_refused |= is_made;
                 let is_settled = window.attempts - window.pending >= limit;
                 let rest = WINDOW.saturating_sub(now - window.opened);
-                if is_settled { (rest, Some(scope)) } else { (rest.min(PENDING_RETRY), None) }
+                if is_settled {
+                    (rest, Some(scope))
+                } else {
+                    (rest.min(PENDING_RETRY), None)
+                }
             })
         });
         let (retry_after, scope) = full.max_by_key(|(retry_after, _)| *retry_after)?;
-        Some(LimitExceeded { retry_after, scope, first_in_window })
+        Some(LimitExceeded {
+            retry_after,
+            scope,
+            first_in_window,
+        })
     }
 
     /// Counts an attempt in progress; returns the windows that counted it.
@@ -106,7 +117,11 @@ impl Windows {
     /// Ends an attempt, in the windows that counted it.
     pub(super) fn settle(&mut self, counted: &[(Key, Instant)], is_refunded: bool) {
         for (key, opened) in counted {
-            if let Some(window) = self.open.get_mut(key).filter(|window| window.opened == *opened) {
+            if let Some(window) = self
+                .open
+                .get_mut(key)
+                .filter(|window| window.opened == *opened)
+            {
                 window.pending = window.pending.saturating_sub(1);
                 window.attempts = window.attempts.saturating_sub(is_refunded.into());
             }
@@ -119,7 +134,8 @@ impl Windows {
         if self.open.len() < MAX_WINDOWS {
             return;
         }
-        self.open.retain(|_, window| window.is_open(now) && window.attempts > 0);
+        self.open
+            .retain(|_, window| window.is_open(now) && window.attempts > 0);
         if self.open.len() > MAX_WINDOWS / 2 {
             self.open.retain(|_, window| window.attempts > 1);
         }
@@ -136,7 +152,12 @@ impl Windows {
 
 impl Window {
     fn opened(opened: Instant) -> Self {
-        Self { opened, attempts: 0, pending: 0, has_refused: false }
+        Self {
+            opened,
+            attempts: 0,
+            pending: 0,
+            has_refused: false,
+        }
     }
 
     fn is_open(&self, now: Instant) -> bool {

@@ -18,8 +18,16 @@ async fn create_key(
     expires_at: Option<i64>,
 ) -> (String, i64) {
     let name = "export".to_owned();
-    let request = ApiKeyRequest { user_id: None, name, role: role.map(Some), expires_at };
-    let (key, stored) = accounts.create_api_key(token, request).await.expect("created");
+    let request = ApiKeyRequest {
+        user_id: None,
+        name,
+        role: role.map(Some),
+        expires_at,
+    };
+    let (key, stored) = accounts
+        .create_api_key(token, request)
+        .await
+        .expect("created");
     (key.expose_secret().to_owned(), stored.id)
 }
 
@@ -45,14 +53,31 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
         (Role::AUTHOR, Role::AUTHOR),
         (Role::USER, Role::USER),
     ] {
-        app.store.set_role(None, ann.id, stored, Write::any()).await.expect("set");
+        app.store
+            .set_role(None, ann.id, stored, Write::any())
+            .await
+            .expect("set");
         for (key, role) in [(&free, stored), (&bound, of_bound)] {
-            let user = app.accounts.authorize(key, &any()).await.expect("good").user;
-            assert_eq!(user, User { role, ..ann.clone() });
+            let user = app
+                .accounts
+                .authorize(key, &any())
+                .await
+                .expect("good")
+                .user;
+            assert_eq!(
+                user,
+                User {
+                    role,
+                    ..ann.clone()
+                }
+            );
             app.authorize(key, &[role]).await.expect("allowed");
         }
     }
-    assert_err!(app.authorize(&free, &[Role::AUTHOR]).await, RoleInsufficient);
+    assert_err!(
+        app.authorize(&free, &[Role::AUTHOR]).await,
+        RoleInsufficient
+    );
 }
 
 #[tokio::test]
@@ -65,31 +90,55 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     let (short, _) = create_key(&app.accounts, &token, None, Some(1_800_000_005)).await;
     let of_bob = app.login("bob", "sesame").await.expect("logged in");
     let (of_bob, _) = create_key(&app.accounts, &of_bob, None, None).await;
-    app.store.delete(None, bob.id, Write::any()).await.expect("deleted");
+    app.store
+        .delete(None, bob.id, Write::any())
+        .await
+        .expect("deleted");
     let check = async |key: &str| {
         let alone = app.accounts.authorize(key, &any()).await;
         let bearer = bearer(key, any());
-        let batch = app.accounts.authorize_batch(vec![Ok(bearer)]).await.expect("read").pop();
+        let batch = app
+            .accounts
+            .authorize_batch(vec![Ok(bearer)])
+            .await
+            .expect("read")
+            .pop();
         let batch = batch.expect("one outcome");
         assert_eq!(alone.is_ok(), batch.is_ok(), "{key}");
         for outcome in [alone, batch] {
             let reason = outcome.err().map(|error| error.reason());
-            assert!(matches!(reason, None | Some(Reason::TokenInvalid)), "{reason:?}");
+            assert!(
+                matches!(reason, None | Some(Reason::TokenInvalid)),
+                "{reason:?}"
+            );
         }
         app.accounts.authorize(key, &any()).await.is_ok()
     };
     assert!(check(&good).await && check(&short).await);
     let unknown = format!("rgk_{}", "A".repeat(43));
-    for key in ["rgk_", "rgk_x", &unknown, &good[1..], &format!("{good}x"), &of_bob] {
+    for key in [
+        "rgk_",
+        "rgk_x",
+        &unknown,
+        &good[1..],
+        &format!("{good}x"),
+        &of_bob,
+    ] {
         assert!(!check(key).await, "{key}");
     }
     app.store.set_time(NOW + 4);
     assert!(check(&short).await);
     app.store.set_time(NOW + 5);
     assert!(!check(&short).await && check(&good).await);
-    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
+    app.store
+        .set_disabled(None, ann.id, true, Write::any())
+        .await
+        .expect("disabled");
     assert!(!check(&good).await);
-    app.store.set_disabled(None, ann.id, false, Write::any()).await.expect("enabled");
+    app.store
+        .set_disabled(None, ann.id, false, Write::any())
+        .await
+        .expect("enabled");
     assert!(check(&good).await, "keys are good again");
     let one = TokenSelection::One(id);
     app.store
@@ -107,24 +156,43 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
     let (_, other) = create_key(&app.accounts, &app.admin, None, None).await;
     let accounts = &app.accounts;
     assert_err!(accounts.revoke_tokens(&key, None).await, RoleInsufficient);
-    assert_err!(accounts.revoke_tokens(&key, Some(1)).await, RoleInsufficient);
-    let create = accounts.create_api_key(&key, ApiKeyRequest::default()).await;
+    assert_err!(
+        accounts.revoke_tokens(&key, Some(1)).await,
+        RoleInsufficient
+    );
+    let create = accounts
+        .create_api_key(&key, ApiKeyRequest::default())
+        .await;
     assert_err!(create, RoleInsufficient);
-    let change = accounts.change_password(&key, "sesame".into(), "open!".into(), origin(1)).await;
+    let change = accounts
+        .change_password(&key, "sesame".into(), "open!".into(), origin(1))
+        .await;
     assert_err!(change, RoleInsufficient);
-    let set = accounts.set_password(&key, ann.id, "open!".into(), origin(1)).await;
+    let set = accounts
+        .set_password(&key, ann.id, "open!".into(), origin(1))
+        .await;
     assert_err!(set, RoleInsufficient);
     for selection in [Some(other), Some(999), None] {
         for user in [None, Some(1)] {
-            let deleted = accounts.delete_tokens(TokenKind::ApiKey, &key, user, selection).await;
+            let deleted = accounts
+                .delete_tokens(TokenKind::ApiKey, &key, user, selection)
+                .await;
             assert_err!(deleted, RoleInsufficient);
         }
     }
-    accounts.revoke_tokens(&key, Some(ann.id)).await.expect("what else an admin may");
-    accounts.delete_tokens(TokenKind::ApiKey, &key, Some(ann.id), None).await.expect("likewise");
+    accounts
+        .revoke_tokens(&key, Some(ann.id))
+        .await
+        .expect("what else an admin may");
+    accounts
+        .delete_tokens(TokenKind::ApiKey, &key, Some(ann.id), None)
+        .await
+        .expect("likewise");
     assert_eq!(keys(accounts, &key).await.len(), 2);
-    let own =
-        accounts.delete_tokens(TokenKind::ApiKey, &key, None, Some(id)).await.expect("itself");
+    let own = accounts
+        .delete_tokens(TokenKind::ApiKey, &key, None, Some(id))
+        .await
+        .expect("itself");
     assert_eq!(own.len(), 1);
     assert_err!(accounts.authorize(&key, &any()).await, TokenInvalid);
 }
@@ -133,19 +201,28 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
 async fn a_token_that_is_revoked_before_its_key_is_inserted_makes_none() {
     let app = App::new(POLICY).await;
     app.store.revoke_before_next_token();
-    let request = || ApiKeyRequest { name: "export".to_owned(), ..ApiKeyRequest::default() };
+    let request = || ApiKeyRequest {
+        name: "export".to_owned(),
+        ..ApiKeyRequest::default()
+    };
     let late = app.accounts.create_api_key(&app.admin, request()).await;
     assert_err!(late, TokenInvalid);
     let token = app.login("admin", "sesame").await.expect("logged in");
     assert_eq!(keys(&app.accounts, &token).await, []);
-    app.accounts.create_api_key(&token, request()).await.expect("created");
+    app.accounts
+        .create_api_key(&token, request())
+        .await
+        .expect("created");
 }
 
 #[tokio::test]
 async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("set");
+    app.store
+        .set_role(None, ann.id, Role::ADMIN, Write::any())
+        .await
+        .expect("set");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let (key, _) = create_key(&app.accounts, &token, None, None).await;
     let accounts = &app.accounts;
@@ -158,27 +235,46 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
         assert_err!(set, RoleInsufficient);
     }
     assert_err!(accounts.delete_user(&key, ann.id).await, RoleInsufficient);
-    app.authorize(&token, &[Role::ADMIN]).await.expect("still an admin");
+    app.authorize(&token, &[Role::ADMIN])
+        .await
+        .expect("still an admin");
 
     let bob = app.register("bob").await.expect("registered");
-    accounts.set_user_role(&key, bob.id, Some(Role::AUTHOR)).await.expect("what else an admin may");
-    accounts.set_user_disabled(&key, bob.id, true).await.expect("likewise");
+    accounts
+        .set_user_role(&key, bob.id, Some(Role::AUTHOR))
+        .await
+        .expect("what else an admin may");
+    accounts
+        .set_user_disabled(&key, bob.id, true)
+        .await
+        .expect("likewise");
     accounts.delete_user(&key, bob.id).await.expect("likewise");
-    accounts.set_user_role(&token, ann.id, Some(Role::USER)).await.expect("by a token");
+    accounts
+        .set_user_role(&token, ann.id, Some(Role::USER))
+        .await
+        .expect("by a token");
 }
 
 #[tokio::test]
 async fn keys_outlive_logouts_and_new_passwords() {
     let app = App::new(POLICY).await;
     let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
-    app.accounts.revoke_tokens(&app.admin, None).await.expect("logged out");
+    app.accounts
+        .revoke_tokens(&app.admin, None)
+        .await
+        .expect("logged out");
     app.authorize(&key, &[Role::ADMIN]).await.expect("good");
     let token = app.login("admin", "sesame").await.expect("logged in");
-    let change = app.accounts.change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    let change = app
+        .accounts
+        .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     app.authorize(&key, &[Role::ADMIN]).await.expect("good");
     let token = app.login("admin", "open!").await.expect("logged in");
-    let deleted = app.accounts.delete_tokens(TokenKind::ApiKey, &token, None, None).await;
+    let deleted = app
+        .accounts
+        .delete_tokens(TokenKind::ApiKey, &token, None, None)
+        .await;
     assert_eq!(deleted.expect("deleted").len(), 1);
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, TokenInvalid);
 }
@@ -193,16 +289,33 @@ async fn a_batch_of_tokens_and_keys_decides_each_by_itself() {
     let unknown = format!("rgk_{}", "A".repeat(43));
     let bearer = |token: &str| Ok(bearer(token, Requirement::AnyAuthenticated));
     let batch = [&key, &app.admin, &unknown, &ann, &admin_key, &key].map(|token| bearer(token));
-    let outcomes = app.accounts.authorize_batch(batch.into()).await.expect("read");
+    let outcomes = app
+        .accounts
+        .authorize_batch(batch.into())
+        .await
+        .expect("read");
     let names = outcomes.into_iter().map(|outcome| {
-        outcome.map(|actor| format!("{} {}", actor.user.username, actor.user.role)).map_err(
-            |error| {
+        outcome
+            .map(|actor| format!("{} {}", actor.user.username, actor.user.role))
+            .map_err(|error| {
                 assert_eq!(error.reason(), Reason::TokenInvalid);
-            },
-        )
+            })
     });
-    let expected = ["ann user", "admin admin", "", "ann user", "admin user", "ann user"];
-    let expected = expected.map(|name| if name.is_empty() { Err(()) } else { Ok(name.to_owned()) });
+    let expected = [
+        "ann user",
+        "admin admin",
+        "",
+        "ann user",
+        "admin user",
+        "ann user",
+    ];
+    let expected = expected.map(|name| {
+        if name.is_empty() {
+            Err(())
+        } else {
+            Ok(name.to_owned())
+        }
+    });
     assert_eq!(names.collect::<Vec<_>>(), expected);
 }
 
@@ -213,7 +326,10 @@ async fn an_outage_is_never_a_decision_about_a_key() {
     app.store.set_down(true);
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, StoreUnavailable);
     let bearer = bearer(&key, any());
-    assert_err!(app.accounts.authorize_batch(vec![Ok(bearer)]).await, StoreUnavailable);
+    assert_err!(
+        app.accounts.authorize_batch(vec![Ok(bearer)]).await,
+        StoreUnavailable
+    );
 }
 
 #[tokio::test]
@@ -230,21 +346,35 @@ async fn the_last_use_of_a_key_is_kept() {
     assert_eq!(last_used().await, Some(NOW + 7));
     app.store.set_time(NOW + 9);
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, RoleInsufficient);
-    assert_eq!(last_used().await, Some(NOW + 9), "it was good, its role was not");
+    assert_eq!(
+        last_used().await,
+        Some(NOW + 9),
+        "it was good, its role was not"
+    );
 }
 
 #[tokio::test]
 async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
     let app = App::new(POLICY).await;
     let create = async |name: &str, role, expires_at| {
-        let request = ApiKeyRequest { user_id: None, name: name.to_owned(), role, expires_at };
-        app.accounts.create_api_key(&app.admin, request).await.map(drop)
+        let request = ApiKeyRequest {
+            user_id: None,
+            name: name.to_owned(),
+            role,
+            expires_at,
+        };
+        app.accounts
+            .create_api_key(&app.admin, request)
+            .await
+            .map(drop)
     };
     assert_err!(create("", Some(None), None).await, ApiKeyInvalid);
     assert_err!(create("a", Some(None), Some(0)).await, ApiKeyInvalid);
     assert_err!(create("a", Some(None), None).await, RoleInvalid);
     for _ in 0..50 {
-        create("a", Some(Some(Role::AUTHOR)), None).await.expect("created");
+        create("a", Some(Some(Role::AUTHOR)), None)
+            .await
+            .expect("created");
     }
     assert_err!(create("a", Some(None), None).await, RoleInvalid);
     assert_err!(create("a", None, None).await, ApiKeyLimit);
@@ -252,7 +382,12 @@ async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
 
 #[test]
 fn broken_rules_of_a_name_are_named() {
-    for name in ["a", "nightly export", "👩\u{200d}👩\u{200d}👧", &"é".repeat(100)] {
+    for name in [
+        "a",
+        "nightly export",
+        "👩\u{200d}👩\u{200d}👧",
+        &"é".repeat(100),
+    ] {
         assert!(check_name(TokenKind::ApiKey, name).is_ok(), "{name}");
     }
     for (name, named) in [
@@ -265,7 +400,9 @@ fn broken_rules_of_a_name_are_named() {
         ("ex\u{200b}port", "invisible"),
         ("\u{202e}tropxe", "invisible"),
     ] {
-        let rule = check_name(TokenKind::ApiKey, name).expect_err("a broken rule").to_string();
+        let rule = check_name(TokenKind::ApiKey, name)
+            .expect_err("a broken rule")
+            .to_string();
         assert!(rule.contains(named), "{name:?}: {rule}");
     }
 }

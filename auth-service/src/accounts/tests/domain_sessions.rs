@@ -14,12 +14,26 @@ const IDLE: u64 = SESSIONS.idle;
 async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_nowhere_else() {
     let (app, ann) = app().await;
     let (session, _) = app.session().await;
-    let for_domain = || SessionRequest { for_domain: true, ..SessionRequest::default() };
+    let for_domain = || SessionRequest {
+        for_domain: true,
+        ..SessionRequest::default()
+    };
     let (domain, stored) = app.try_session("sesame", for_domain()).await.expect("made");
-    assert!(domain.starts_with("rgd_") && stored.prefix == domain[..8], "{}", stored.prefix);
+    assert!(
+        domain.starts_with("rgd_") && stored.prefix == domain[..8],
+        "{}",
+        stored.prefix
+    );
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let request = ApiKeyRequest { name: "export".to_owned(), ..ApiKeyRequest::default() };
-    let (key, _) = app.accounts.create_api_key(&token, request).await.expect("a key");
+    let request = ApiKeyRequest {
+        name: "export".to_owned(),
+        ..ApiKeyRequest::default()
+    };
+    let (key, _) = app
+        .accounts
+        .create_api_key(&token, request)
+        .await
+        .expect("a key");
     let other_prefix = |token: &str, prefix: &str| format!("{prefix}{}", &token[4..]);
     for (credential, in_header, in_cookie) in [
         (&*session, true, true),
@@ -33,17 +47,29 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_no
         ("", false, false),
     ] {
         assert_eq!(app.is_good(credential).await, in_header, "{credential}");
-        assert_eq!(app.is_good_from(true, credential).await, in_cookie, "{credential}");
+        assert_eq!(
+            app.is_good_from(true, credential).await,
+            in_cookie,
+            "{credential}"
+        );
     }
     // No call of an actor takes it, and its user sees and ends it as any other.
     assert_err!(
-        app.accounts.authorize(&domain, &Requirement::AnyAuthenticated).await,
+        app.accounts
+            .authorize(&domain, &Requirement::AnyAuthenticated)
+            .await,
         TokenInvalid
     );
-    assert_err!(app.accounts.revoke_tokens(&domain, None).await, TokenInvalid);
+    assert_err!(
+        app.accounts.revoke_tokens(&domain, None).await,
+        TokenInvalid
+    );
     assert_eq!(app.ids(&session).await.len(), 2);
     for (made, user) in [(&domain, &ann), (&session, &ann)] {
-        assert_eq!(&app.accounts.end_cookie_session(made).await.expect("ended"), user);
+        assert_eq!(
+            &app.accounts.end_cookie_session(made).await.expect("ended"),
+            user
+        );
         assert!(!app.is_good_from(true, made).await);
     }
     for refused in [&*domain, &*token, key.expose_secret()] {
@@ -55,7 +81,10 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_no
 async fn a_session_for_a_domain_ends_as_every_other_does() {
     let (app, ann) = app().await;
     let make = async || {
-        let request = SessionRequest { for_domain: true, ..SessionRequest::default() };
+        let request = SessionRequest {
+            for_domain: true,
+            ..SessionRequest::default()
+        };
         app.try_session("sesame", request).await.expect("made").0
     };
     let domain = make().await;
@@ -70,6 +99,9 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
         .expect("out");
     assert!(!app.is_good_from(true, &domain).await);
     let domain = make().await;
-    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
+    app.store
+        .set_disabled(None, ann.id, true, Write::any())
+        .await
+        .expect("disabled");
     assert!(!app.is_good_from(true, &domain).await);
 }

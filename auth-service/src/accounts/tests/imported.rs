@@ -14,7 +14,12 @@ const ARGON2I: &str = "$argon2i$v=19$m=1024,t=3,p=4$rXVOyVlrTcm5V+r9n5Oylg$EceDi
 const PASSWORD: &str = "corréct horse";
 
 async fn stored(app: &App) -> String {
-    let found = app.store.credentials_by_username(&["ann".to_owned()]).await.expect("read").value;
+    let found = app
+        .store
+        .credentials_by_username(&["ann".to_owned()])
+        .await
+        .expect("read")
+        .value;
     found[0].password_hash.expose_secret().to_owned()
 }
 
@@ -22,17 +27,31 @@ async fn stored(app: &App) -> String {
 async fn basic_checks_an_imported_hash_and_login_replaces_it() {
     let app = App::new(POLICY).await;
     let (username, password_hash) = ("ann".to_owned(), ARGON2I.into());
-    let new = NewUser { username, password_hash, role: Role::USER, link: None };
-    app.store.insert(None, new, Write::any()).await.expect("inserted");
+    let new = NewUser {
+        username,
+        password_hash,
+        role: Role::USER,
+        link: None,
+    };
+    app.store
+        .insert(None, new, Write::any())
+        .await
+        .expect("inserted");
 
-    let basic =
-        |password: &'static str| app.accounts.verify_credentials("ann", password.into(), origin(1));
+    let basic = |password: &'static str| {
+        app.accounts
+            .verify_credentials("ann", password.into(), origin(1))
+    };
     assert!(basic("wrong").await.is_err());
     for _ in 0..2 {
         assert!(basic(PASSWORD).await.is_ok(), "checked, then cached");
     }
     assert!(app.login("ann", "wrong").await.is_err());
-    assert_eq!(stored(&app).await, ARGON2I, "only a correct password replaces it");
+    assert_eq!(
+        stored(&app).await,
+        ARGON2I,
+        "only a correct password replaces it"
+    );
 
     app.login("ann", PASSWORD).await.expect("logged in");
     let patience = Instant::now() + Duration::from_mins(1);

@@ -16,9 +16,15 @@ fn check(username: &str, password: &str, host: u8) -> BasicCheck {
 impl App {
     /// The users that are recalled, by name.
     async fn recall<C: Into<Option<BasicCheck>>>(&self, checks: Vec<C>) -> Vec<Option<String>> {
-        let recalled = self.accounts.recall(checks.into_iter().map(Into::into).collect()).await;
+        let recalled = self
+            .accounts
+            .recall(checks.into_iter().map(Into::into).collect())
+            .await;
         let recalled = recalled.expect("read");
-        recalled.into_iter().map(|recalled| recalled.map(|(user, _)| user.username)).collect()
+        recalled
+            .into_iter()
+            .map(|recalled| recalled.map(|(user, _)| user.username))
+            .collect()
     }
 
     async fn is_recalled(&self, username: &str, password: &str) -> bool {
@@ -36,7 +42,10 @@ async fn only_what_the_same_client_presented_before_is_recalled() {
         app.verify(name, "sesame").await.expect("verified");
     }
     let bob = app.verify("bob", "sesame").await.expect("verified");
-    app.accounts.set_user_disabled(&app.admin, bob.id, true).await.expect("disabled");
+    app.accounts
+        .set_user_disabled(&app.admin, bob.id, true)
+        .await
+        .expect("disabled");
     let long = "x".repeat(300);
     let checks = vec![
         check("ann", "sesame", 1),
@@ -68,39 +77,68 @@ async fn what_is_recalled_is_as_stored_now() {
     let ann = app.register("ann").await.expect("registered");
     app.verify("ann", "sesame").await.expect("verified");
     for role in [Role::AUTHOR, "planted".parse().expect("a role")] {
-        app.store.set_role(None, ann.id, role, Write::any()).await.expect("set");
-        let recalled =
-            app.accounts.recall(vec![Some(check("ann", "sesame", 1))]).await.expect("read");
+        app.store
+            .set_role(None, ann.id, role, Write::any())
+            .await
+            .expect("set");
+        let recalled = app
+            .accounts
+            .recall(vec![Some(check("ann", "sesame", 1))])
+            .await
+            .expect("read");
         let (user, unknown) = recalled.into_iter().next().flatten().expect("remembered");
         let is_known = role == Role::AUTHOR;
         assert_eq!(user.role, if is_known { role } else { Role::USER });
         assert_eq!(unknown, (!is_known).then_some(role));
     }
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let change = app.accounts.change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    let change = app
+        .accounts
+        .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(!app.is_recalled("ann", "sesame").await && !app.is_recalled("ann", "open!").await);
-    app.store.delete(None, ann.id, Write::any()).await.expect("deleted");
+    app.store
+        .delete(None, ann.id, Write::any())
+        .await
+        .expect("deleted");
     let password_hash = "x".to_owned().into();
-    let new = NewUser { username: "ann".to_owned(), password_hash, role: Role::USER, link: None };
-    app.store.insert(None, new, Write::any()).await.expect("inserted");
+    let new = NewUser {
+        username: "ann".to_owned(),
+        password_hash,
+        role: Role::USER,
+        link: None,
+    };
+    app.store
+        .insert(None, new, Write::any())
+        .await
+        .expect("inserted");
     assert!(!app.is_recalled("ann", "sesame").await, "another user");
 }
 
 #[tokio::test]
 async fn guesses_in_a_batch_are_not_counted_and_a_full_limit_recalls_nothing() {
     let app = App::new(POLICY).await;
-    app.verify(ADMIN_USERNAME, "sesame").await.expect("verified");
+    app.verify(ADMIN_USERNAME, "sesame")
+        .await
+        .expect("verified");
     for _ in 0..10 {
         assert!(!app.is_recalled(ADMIN_USERNAME, "wrong").await);
     }
     for _ in 0..3 {
         assert!(app.is_recalled(ADMIN_USERNAME, "sesame").await);
-        assert_err!(app.verify(ADMIN_USERNAME, "wrong").await, CredentialsInvalid);
+        assert_err!(
+            app.verify(ADMIN_USERNAME, "wrong").await,
+            CredentialsInvalid
+        );
     }
-    assert!(!app.is_recalled(ADMIN_USERNAME, "sesame").await, "a guesser must not learn it");
+    assert!(
+        !app.is_recalled(ADMIN_USERNAME, "sesame").await,
+        "a guesser must not learn it"
+    );
     assert_err!(app.verify(ADMIN_USERNAME, "sesame").await, TooManyAttempts);
-    app.verify(ADMIN_USERNAME, "wrong").await.expect_err("too many");
+    app.verify(ADMIN_USERNAME, "wrong")
+        .await
+        .expect_err("too many");
     app.register("ann").await.expect("registered");
     app.verify("ann", "sesame").await.expect("of another name");
     assert!(app.is_recalled("ann", "sesame").await);
@@ -109,10 +147,18 @@ async fn guesses_in_a_batch_are_not_counted_and_a_full_limit_recalls_nothing() {
 #[tokio::test]
 async fn recalling_waits_for_no_hash() {
     let app = App::new(POLICY).await;
-    app.verify(ADMIN_USERNAME, "sesame").await.expect("verified");
+    app.verify(ADMIN_USERNAME, "sesame")
+        .await
+        .expect("verified");
     let mut slots = Vec::new();
     for _ in 0..MAX_LOGINS_PER_CLIENT {
-        slots.push(app.accounts.hasher.admit(origin(1)).await.expect("below its share"));
+        slots.push(
+            app.accounts
+                .hasher
+                .admit(origin(1))
+                .await
+                .expect("below its share"),
+        );
     }
     let checks = vec![check("ann", "x", 1), check(ADMIN_USERNAME, "sesame", 1)];
     assert_eq!(app.recall(checks).await, [None, Some("admin".to_owned())]);
@@ -122,8 +168,13 @@ async fn recalling_waits_for_no_hash() {
 #[tokio::test]
 async fn a_batch_fails_with_the_store_and_recalls_nobody() {
     let app = App::new(POLICY).await;
-    app.verify(ADMIN_USERNAME, "sesame").await.expect("verified");
+    app.verify(ADMIN_USERNAME, "sesame")
+        .await
+        .expect("verified");
     app.store.set_down(true);
-    let recalled = app.accounts.recall(vec![Some(check(ADMIN_USERNAME, "sesame", 1))]).await;
+    let recalled = app
+        .accounts
+        .recall(vec![Some(check(ADMIN_USERNAME, "sesame", 1))])
+        .await;
     assert_err!(recalled, StoreUnavailable);
 }

@@ -19,28 +19,51 @@ impl App {
     }
 
     async fn all(&self) -> Vec<AuditRow> {
-        self.record(&self.admin, AuditRequest::default()).await.expect("listed").0
+        self.record(&self.admin, AuditRequest::default())
+            .await
+            .expect("listed")
+            .0
     }
 }
 
 /// As a request from this address, which no other test has: rows of sign-ins are bounded for each.
 async fn from<F: Future>(host: u8, work: F) -> F::Output {
     let request_id = HeaderValue::from_static("r1");
-    RequestContext { request_id, client_address: origin(host).client_address }.scope(work).await
+    RequestContext {
+        request_id,
+        client_address: origin(host).client_address,
+    }
+    .scope(work)
+    .await
 }
 
 #[tokio::test]
 async fn a_change_and_a_sign_in_are_in_the_record_of_the_next_request() {
     let app = App::new(POLICY).await;
     let ann = from(7, app.register("ann")).await.expect("registered");
-    let token = from(8, app.login("ann", "sesame")).await.expect("logged in");
+    let token = from(8, app.login("ann", "sesame"))
+        .await
+        .expect("logged in");
     from(9, app.login("ann", "wrong")).await.expect_err("wrong");
-    app.accounts.set_user_role(&app.admin, ann.id, Some(Role::AUTHOR)).await.expect("set");
-    app.accounts.revoke_tokens(&token, None).await.expect("logged out");
+    app.accounts
+        .set_user_role(&app.admin, ann.id, Some(Role::AUTHOR))
+        .await
+        .expect("set");
+    app.accounts
+        .revoke_tokens(&token, None)
+        .await
+        .expect("logged out");
     let rows = app.all().await;
-    let rows: Vec<_> = rows.iter().filter(|row| row.user_id == Some(ann.id)).collect();
+    let rows: Vec<_> = rows
+        .iter()
+        .filter(|row| row.user_id == Some(ann.id))
+        .collect();
     let row = |row: &&AuditRow| {
-        (row.event.clone(), row.actor.clone().unwrap_or_default(), row.client_address.clone())
+        (
+            row.event.clone(),
+            row.actor.clone().unwrap_or_default(),
+            row.client_address.clone(),
+        )
     };
     let expected = [
         ("tokens_revoked", "ann", None),
@@ -50,7 +73,11 @@ async fn a_change_and_a_sign_in_are_in_the_record_of_the_next_request() {
         ("registered", "ann", Some("192.0.2.7")),
     ];
     let expected = expected.map(|(event, actor, address)| {
-        (event.to_owned(), actor.to_owned(), address.map(str::to_owned))
+        (
+            event.to_owned(),
+            actor.to_owned(),
+            address.map(str::to_owned),
+        )
     });
     assert_eq!(rows.iter().map(row).collect::<Vec<_>>(), expected);
 }
@@ -60,16 +87,32 @@ async fn the_record_is_for_admins_and_ones_own_for_everybody_without_the_address
     let app = App::new(POLICY).await;
     let ann = from(17, app.register("ann")).await.expect("registered");
     let bob = app.register("bob").await.expect("registered");
-    let token = from(18, app.login("ann", "sesame")).await.expect("logged in");
-    from(19, app.login("ann", "wrong")).await.expect_err("wrong");
-    assert_err!(app.record(&token, AuditRequest::default()).await, RoleInsufficient);
+    let token = from(18, app.login("ann", "sesame"))
+        .await
+        .expect("logged in");
+    from(19, app.login("ann", "wrong"))
+        .await
+        .expect_err("wrong");
+    assert_err!(
+        app.record(&token, AuditRequest::default()).await,
+        RoleInsufficient
+    );
     assert_err!(app.record("", AuditRequest::default()).await, TokenInvalid);
-    let own = || AuditRequest { own: true, ..AuditRequest::default() };
-    let of_bob = AuditRequest { user_id: Some(bob.id), ..own() };
+    let own = || AuditRequest {
+        own: true,
+        ..AuditRequest::default()
+    };
+    let of_bob = AuditRequest {
+        user_id: Some(bob.id),
+        ..own()
+    };
     assert_err!(app.record(&token, of_bob).await, RoleInsufficient);
     let (rows, next) = app.record(&token, own()).await.expect("listed");
     assert!(next.is_none() && rows.iter().all(|row| row.user_id == Some(ann.id)));
-    let seen: Vec<_> = rows.iter().map(|it| (&*it.event, it.client_address.as_deref())).collect();
+    let seen: Vec<_> = rows
+        .iter()
+        .map(|it| (&*it.event, it.client_address.as_deref()))
+        .collect();
     let expected = [
         ("login_failed", None),
         ("login_ok", Some("192.0.2.18")),
@@ -84,10 +127,19 @@ async fn pages_of_the_record_have_no_gaps_and_their_limits() {
     for name in ["ann", "bob", "eve"] {
         app.register(name).await.expect("registered");
     }
-    let all: Vec<_> = app.all().await.into_iter().map(|row| row.revision).collect();
+    let all: Vec<_> = app
+        .all()
+        .await
+        .into_iter()
+        .map(|row| row.revision)
+        .collect();
     let (mut paged, mut after) = (Vec::new(), None);
     loop {
-        let request = AuditRequest { after, size: 2, ..AuditRequest::default() };
+        let request = AuditRequest {
+            after,
+            size: 2,
+            ..AuditRequest::default()
+        };
         let (rows, next) = app.record(&app.admin, request).await.expect("listed");
         paged.extend(rows.into_iter().map(|row| row.revision));
         after = next;
@@ -98,11 +150,26 @@ async fn pages_of_the_record_have_no_gaps_and_their_limits() {
     assert!(paged.is_sorted_by(|a, b| a > b));
     assert_eq!(paged, all);
     for request in [
-        AuditRequest { size: 201, ..AuditRequest::default() },
-        AuditRequest { size: -1, ..AuditRequest::default() },
-        AuditRequest { after: Some(0), ..AuditRequest::default() },
-        AuditRequest { user_id: Some(-1), ..AuditRequest::default() },
-        AuditRequest { actor_id: Some(0), ..AuditRequest::default() },
+        AuditRequest {
+            size: 201,
+            ..AuditRequest::default()
+        },
+        AuditRequest {
+            size: -1,
+            ..AuditRequest::default()
+        },
+        AuditRequest {
+            after: Some(0),
+            ..AuditRequest::default()
+        },
+        AuditRequest {
+            user_id: Some(-1),
+            ..AuditRequest::default()
+        },
+        AuditRequest {
+            actor_id: Some(0),
+            ..AuditRequest::default()
+        },
     ] {
         assert_err!(app.record(&app.admin, request).await, RequestInvalid);
     }

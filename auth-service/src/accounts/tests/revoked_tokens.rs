@@ -21,15 +21,23 @@ async fn a_login_in_the_second_of_a_logout_is_good_and_older_tokens_are_not() {
     // As often as one likes within one second.
     for _ in 0..5 {
         let newest = old.last().expect("one").clone();
-        app.accounts.revoke_tokens(&newest, None).await.expect("logged out");
+        app.accounts
+            .revoke_tokens(&newest, None)
+            .await
+            .expect("logged out");
         for token in &old {
             assert_err!(app.accounts.authorize(token, &any()).await, TokenInvalid);
         }
         let new = app.login("ann", "sesame").await.expect("logged in");
-        app.accounts.authorize(&new, &any()).await.expect("good at once");
+        app.accounts
+            .authorize(&new, &any())
+            .await
+            .expect("good at once");
         old.push(new);
     }
-    app.authorize(&app.admin, &[Role::ADMIN]).await.expect("tokens of others stay");
+    app.authorize(&app.admin, &[Role::ADMIN])
+        .await
+        .expect("tokens of others stay");
 }
 
 #[tokio::test]
@@ -38,10 +46,19 @@ async fn a_logout_holds_after_a_failover_to_a_clock_two_seconds_behind() {
         let app = App::new(POLICY).await;
         let old = app.login("admin", "sesame").await.expect("logged in");
         app.store.set_time(NOW - step);
-        app.accounts.authorize(&old, &any()).await.expect("still good");
-        app.accounts.revoke_tokens(&old, None).await.expect("logged out");
+        app.accounts
+            .authorize(&old, &any())
+            .await
+            .expect("still good");
+        app.accounts
+            .revoke_tokens(&old, None)
+            .await
+            .expect("logged out");
         assert_err!(app.accounts.authorize(&old, &any()).await, TokenInvalid);
-        let new = app.login("admin", "sesame").await.expect("logged in at once");
+        let new = app
+            .login("admin", "sesame")
+            .await
+            .expect("logged in at once");
         for now in [NOW - step, NOW, NOW + 29 * 60] {
             app.store.set_time(now);
             assert_err!(app.accounts.authorize(&old, &any()).await, TokenInvalid);
@@ -55,12 +72,23 @@ async fn an_expired_token_is_invalid_also_without_its_user() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    app.store.delete(None, ann.id, Write::any()).await.expect("deleted");
-    assert_err!(app.accounts.authorize(&token, &any()).await, TokenUserNotFound);
+    app.store
+        .delete(None, ann.id, Write::any())
+        .await
+        .expect("deleted");
+    assert_err!(
+        app.accounts.authorize(&token, &any()).await,
+        TokenUserNotFound
+    );
     app.store.set_time(NOW + 30 * 60);
     assert_err!(app.accounts.authorize(&token, &any()).await, TokenInvalid);
     let bearer = bearer(&token, any());
-    let batch = app.accounts.authorize_batch(vec![Ok(bearer)]).await.expect("read").pop();
+    let batch = app
+        .accounts
+        .authorize_batch(vec![Ok(bearer)])
+        .await
+        .expect("read")
+        .pop();
     assert_err!(batch.expect("one outcome"), TokenInvalid);
 }
 
@@ -74,16 +102,28 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         app.store.set_time(NOW + minute * 60);
         ended.push(app.login("ann", "sesame").await.expect("logged in"));
     }
-    app.accounts.revoke_tokens(&app.admin, Some(ann.id)).await.expect("revoked");
+    app.accounts
+        .revoke_tokens(&app.admin, Some(ann.id))
+        .await
+        .expect("revoked");
     app.store.set_time(NOW);
     ended.push(app.login("admin", "sesame").await.expect("of another"));
     let of_other = ended.pop().expect("one");
-    let error = app.login("ann", "sesame").await.expect_err("the clock is behind");
+    let error = app
+        .login("ann", "sesame")
+        .await
+        .expect_err("the clock is behind");
     let retry = Some((Duration::from_secs(573), None));
-    assert_eq!((error.reason(), error.retry()), (Reason::ClockBehind, retry));
+    assert_eq!(
+        (error.reason(), error.retry()),
+        (Reason::ClockBehind, retry)
+    );
 
     for _ in 0..2 {
-        app.store.revoke_tokens(ann.id, Writer::Operator, Write::any()).await.expect("revoked");
+        app.store
+            .revoke_tokens(ann.id, Writer::Operator, Write::any())
+            .await
+            .expect("revoked");
         let new = app.login("ann", "sesame").await.expect("logged in at once");
         for minute in 0..30 {
             app.store.set_time(NOW + minute * 60);
@@ -97,7 +137,10 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         app.store.set_time(NOW);
         ended.push(new);
     }
-    app.accounts.authorize(&of_other, &any()).await.expect("good");
+    app.accounts
+        .authorize(&of_other, &any())
+        .await
+        .expect("good");
 }
 
 #[tokio::test]
@@ -108,7 +151,10 @@ async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
     let logout = async {
         // Between the read of the hash and the end of the check.
         for _ in 0..200 {
-            store.revoke_tokens(ann.id, Writer::Admin(1), Write::any()).await.expect("revoked");
+            store
+                .revoke_tokens(ann.id, Writer::Admin(1), Write::any())
+                .await
+                .expect("revoked");
             tokio::task::yield_now().await;
         }
         store.set_time(NOW + 3);
@@ -124,10 +170,16 @@ async fn a_login_after_any_number_of_revocations_is_good_three_seconds_later_at_
     let mut old = Vec::new();
     for _ in 0..28 {
         old.push(app.login("ann", "sesame").await.expect("logged in"));
-        app.accounts.revoke_tokens(old.last().expect("one"), None).await.expect("logged out");
+        app.accounts
+            .revoke_tokens(old.last().expect("one"), None)
+            .await
+            .expect("logged out");
     }
     for _ in 0..1_000 {
-        app.accounts.revoke_tokens(&app.admin, Some(ann.id)).await.expect("revoked");
+        app.accounts
+            .revoke_tokens(&app.admin, Some(ann.id))
+            .await
+            .expect("revoked");
     }
     let mut login = std::pin::pin!(app.login("ann", "sesame"));
     for now in [NOW, NOW + 2] {
@@ -138,13 +190,22 @@ async fn a_login_after_any_number_of_revocations_is_good_three_seconds_later_at_
     }
     app.store.set_time(NOW + 3);
     let new = login.await.expect("logged in");
-    app.accounts.authorize(&new, &any()).await.expect("good at once");
+    app.accounts
+        .authorize(&new, &any())
+        .await
+        .expect("good at once");
     for token in &old {
         assert_err!(app.accounts.authorize(token, &any()).await, TokenInvalid);
     }
     app.store.set_time(NOW + 1);
-    app.accounts.authorize(&new, &any()).await.expect("good where the clock is two seconds behind");
-    app.accounts.revoke_tokens(&app.admin, Some(ann.id)).await.expect("revoked");
+    app.accounts
+        .authorize(&new, &any())
+        .await
+        .expect("good where the clock is two seconds behind");
+    app.accounts
+        .revoke_tokens(&app.admin, Some(ann.id))
+        .await
+        .expect("revoked");
     assert_err!(app.accounts.authorize(&new, &any()).await, TokenInvalid);
 }
 
@@ -157,7 +218,10 @@ async fn a_user_who_is_disabled_while_a_login_waits_gets_no_token() {
     // Longer than the hash takes, so it waits for the clock.
     let waited = tokio::time::timeout(Duration::from_millis(500), &mut login).await;
     assert!(waited.is_err(), "{waited:?}");
-    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
+    app.store
+        .set_disabled(None, ann.id, true, Write::any())
+        .await
+        .expect("disabled");
     app.store.set_time(NOW + 3);
     assert_err!(login.await, CredentialsInvalid);
 }
@@ -175,7 +239,10 @@ async fn many_logouts_by_one_token_do_not_keep_the_user_out() {
     }
     assert_eq!(ended, 1);
     let token = app.login("admin", "sesame").await.expect("logged in");
-    app.accounts.authorize(&token, &any()).await.expect("good at once");
+    app.accounts
+        .authorize(&token, &any())
+        .await
+        .expect("good at once");
 }
 
 #[tokio::test]
@@ -188,5 +255,7 @@ async fn admins_end_the_tokens_of_others() {
     assert_err!(revoke(&app.admin, Some(999)).await, UserNotFound);
     revoke(&app.admin, Some(ann.id)).await.expect("revoked");
     assert_err!(app.accounts.authorize(&token, &any()).await, TokenInvalid);
-    app.authorize(&app.admin, &[Role::ADMIN]).await.expect("its own stays");
+    app.authorize(&app.admin, &[Role::ADMIN])
+        .await
+        .expect("its own stays");
 }

@@ -14,7 +14,11 @@ fn role(name: &str) -> Role {
 }
 
 async fn app(extra: &str) -> App {
-    App::new(Policy { roles: extra.parse().expect("roles"), ..POLICY }).await
+    App::new(Policy {
+        roles: extra.parse().expect("roles"),
+        ..POLICY
+    })
+    .await
 }
 
 #[tokio::test]
@@ -27,16 +31,41 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
     assert_err!(set(Some(role("edit"))).await, RoleInvalid);
     assert_err!(set(None).await, RoleInvalid);
     set(Some(editor)).await.expect("set");
-    assert_eq!(app.authorize(&token, &[editor, Role::ADMIN]).await.expect("met").role, editor);
-    for others in [&[role("auditor")][..], &[Role::USER], &[Role::AUTHOR, Role::ADMIN]] {
+    assert_eq!(
+        app.authorize(&token, &[editor, Role::ADMIN])
+            .await
+            .expect("met")
+            .role,
+        editor
+    );
+    for others in [
+        &[role("auditor")][..],
+        &[Role::USER],
+        &[Role::AUTHOR, Role::ADMIN],
+    ] {
         assert_err!(app.authorize(&token, others).await, RoleInsufficient);
     }
-    let of_role = |role| PageRequest { role: Some(Some(role)), ..PageRequest::default() };
-    let (users, _) = app.accounts.list_users(&app.admin, of_role(editor)).await.expect("listed");
+    let of_role = |role| PageRequest {
+        role: Some(Some(role)),
+        ..PageRequest::default()
+    };
+    let (users, _) = app
+        .accounts
+        .list_users(&app.admin, of_role(editor))
+        .await
+        .expect("listed");
     assert_eq!(users.len(), 1);
-    assert_err!(app.accounts.list_users(&app.admin, of_role(role("edit"))).await, RoleInvalid);
+    assert_err!(
+        app.accounts
+            .list_users(&app.admin, of_role(role("edit")))
+            .await,
+        RoleInvalid
+    );
     let roles = app.accounts.list_roles(&app.admin).await.expect("listed");
-    assert_eq!(roles, ["user", "author", "admin", "editor", "auditor"].map(role));
+    assert_eq!(
+        roles,
+        ["user", "author", "admin", "editor", "auditor"].map(role)
+    );
     assert_err!(app.accounts.list_roles(&token).await, RoleInsufficient);
 }
 
@@ -46,7 +75,10 @@ async fn a_requirement_of_an_unknown_role_is_a_mistake_of_the_caller_and_never_a
     // Even for those who would pass by another name of the list.
     for required in [vec![role("edit")], vec![Role::ADMIN, role("edit")]] {
         let required = Requirement::Roles(required);
-        assert_err!(app.accounts.authorize(&app.admin, &required).await, RequestInvalid);
+        assert_err!(
+            app.accounts.authorize(&app.admin, &required).await,
+            RequestInvalid
+        );
         assert_err!(app.accounts.authorize("x", &required).await, TokenInvalid);
     }
 }
@@ -55,15 +87,37 @@ async fn a_requirement_of_an_unknown_role_is_a_mistake_of_the_caller_and_never_a
 async fn a_stored_role_that_is_not_known_grants_what_any_user_may() {
     let app = app("").await;
     let ann = app.register("ann").await.expect("registered");
-    let (token, removed) = (app.login("ann", "sesame").await.expect("in"), role("editor"));
-    app.store.set_role(None, ann.id, removed, Write::any()).await.expect("set");
-    let actor = app.accounts.authorize(&token, &Requirement::AnyAuthenticated).await;
+    let (token, removed) = (
+        app.login("ann", "sesame").await.expect("in"),
+        role("editor"),
+    );
+    app.store
+        .set_role(None, ann.id, removed, Write::any())
+        .await
+        .expect("set");
+    let actor = app
+        .accounts
+        .authorize(&token, &Requirement::AnyAuthenticated)
+        .await;
     let actor = actor.expect("any user");
-    assert_eq!((actor.user.role, actor.unknown_role), (Role::USER, Some(removed)));
+    assert_eq!(
+        (actor.user.role, actor.unknown_role),
+        (Role::USER, Some(removed))
+    );
     assert!(app.authorize(&token, &[Role::USER]).await.is_ok());
-    assert_err!(app.authorize(&token, &[Role::AUTHOR, Role::ADMIN]).await, RoleInsufficient);
-    assert_eq!(app.verify("ann", "sesame").await.expect("verified").role, Role::USER);
-    let stored = app.accounts.get_user(&app.admin, ann.id).await.expect("a user");
+    assert_err!(
+        app.authorize(&token, &[Role::AUTHOR, Role::ADMIN]).await,
+        RoleInsufficient
+    );
+    assert_eq!(
+        app.verify("ann", "sesame").await.expect("verified").role,
+        Role::USER
+    );
+    let stored = app
+        .accounts
+        .get_user(&app.admin, ann.id)
+        .await
+        .expect("a user");
     assert_eq!(stored.role, removed, "admins see what is stored");
 }
 
@@ -74,7 +128,11 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let create = async |name| {
         let role = Some(Some(role(name)));
-        let request = ApiKeyRequest { name: "export".into(), role, ..ApiKeyRequest::default() };
+        let request = ApiKeyRequest {
+            name: "export".into(),
+            role,
+            ..ApiKeyRequest::default()
+        };
         app.accounts.create_api_key(&token, request).await
     };
     assert_err!(create("edit").await, RoleInvalid);
@@ -86,7 +144,10 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
         ("admin", "editor"),
         ("user", "user"),
     ] {
-        app.store.set_role(None, ann.id, role(stored), Write::any()).await.expect("set");
+        app.store
+            .set_role(None, ann.id, role(stored), Write::any())
+            .await
+            .expect("set");
         let actor = app
             .accounts
             .authorize(key.expose_secret(), &Requirement::AnyAuthenticated)

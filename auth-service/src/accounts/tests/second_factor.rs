@@ -16,8 +16,14 @@ const NOW: u64 = super::NOW;
 
 fn policy(mode: Mode) -> Policy {
     let keys = FactorKeys::new(&["k".repeat(32).into()]).expect("a key");
-    let second_factor = SecondFactorPolicy { mode, keys: Some(Arc::new(keys)) };
-    Policy { second_factor, ..POLICY }
+    let second_factor = SecondFactorPolicy {
+        mode,
+        keys: Some(Arc::new(keys)),
+    };
+    Policy {
+        second_factor,
+        ..POLICY
+    }
 }
 
 /// A user who is enrolled at [`NOW`], with the secret and the recovery codes.
@@ -37,18 +43,37 @@ impl Enrolled {
     }
 
     async fn enrol(app: App, token: String) -> Self {
-        let begun = app.accounts.begin_second_factor(&token, "sesame".into(), origin(1)).await;
+        let begun = app
+            .accounts
+            .begin_second_factor(&token, "sesame".into(), origin(1))
+            .await;
         let (enrolment, user) = begun.expect("begun");
         let (secret, _) = enrolment.shown(&user.username);
-        let secret = BASE32_NOPAD.decode(secret.expose_secret().as_bytes()).expect("base32");
-        let on = app.accounts.turn_on_second_factor(&token, &otp_at(&secret, NOW)).await;
+        let secret = BASE32_NOPAD
+            .decode(secret.expose_secret().as_bytes())
+            .expect("base32");
+        let on = app
+            .accounts
+            .turn_on_second_factor(&token, &otp_at(&secret, NOW))
+            .await;
         on.expect("on");
-        Self { app, token, secret, codes: enrolment.recovery_codes }
+        Self {
+            app,
+            token,
+            secret,
+            codes: enrolment.recovery_codes,
+        }
     }
 
     async fn login(&self, otp: Option<&str>) -> Result<String, Reason> {
-        let login = self.app.accounts.login("ann", "sesame".into(), otp, origin(1)).await;
-        login.map(|(token, _)| token.expose_secret().to_owned()).map_err(|error| error.reason())
+        let login = self
+            .app
+            .accounts
+            .login("ann", "sesame".into(), otp, origin(1))
+            .await;
+        login
+            .map(|(token, _)| token.expose_secret().to_owned())
+            .map_err(|error| error.reason())
     }
 
     /// The code of the present time of the store, moved by these seconds.
@@ -66,16 +91,28 @@ fn reason<T>(outcome: Result<T, AccountError>) -> Option<Reason> {
 async fn a_login_needs_a_code_of_which_each_is_good_once() {
     let ann = Enrolled::new(Mode::Optional).await;
     assert_eq!(ann.login(None).await, Err(Reason::OtpRequired));
-    assert_eq!(ann.login(Some(&otp_at(&ann.secret, NOW))).await, Err(Reason::OtpInvalid), "used");
+    assert_eq!(
+        ann.login(Some(&otp_at(&ann.secret, NOW))).await,
+        Err(Reason::OtpInvalid),
+        "used"
+    );
     let otp = ann.otp(NOW + 30);
     ann.login(Some(&otp)).await.expect("a right code");
     assert_eq!(ann.login(Some(&otp)).await, Err(Reason::OtpInvalid), "used");
     ann.app.store.set_time(NOW + 5);
-    assert_eq!(ann.login(Some(&otp)).await, Err(Reason::OtpInvalid), "the clock was set back");
+    assert_eq!(
+        ann.login(Some(&otp)).await,
+        Err(Reason::OtpInvalid),
+        "the clock was set back"
+    );
     let code = ann.codes[3].expose_secret();
     ann.login(Some(code)).await.expect("a recovery code");
     assert_eq!(ann.login(Some(code)).await, Err(Reason::OtpInvalid), "used");
-    let wrong = ann.app.accounts.login("ann", "wrong".into(), Some(code), origin(1)).await;
+    let wrong = ann
+        .app
+        .accounts
+        .login("ann", "wrong".into(), Some(code), origin(1))
+        .await;
     assert_eq!(reason(wrong), Some(Reason::CredentialsInvalid));
 }
 
@@ -83,17 +120,26 @@ async fn a_login_needs_a_code_of_which_each_is_good_once() {
 async fn tokens_from_before_end_and_later_ones_are_good() {
     let ann = Enrolled::new(Mode::Optional).await;
     let authorize = async |token: &str| {
-        reason(ann.app.accounts.authorize(token, &Requirement::AnyAuthenticated).await)
+        reason(
+            ann.app
+                .accounts
+                .authorize(token, &Requirement::AnyAuthenticated)
+                .await,
+        )
     };
     assert_eq!(authorize(&ann.token).await, Some(Reason::TokenInvalid));
     let otp = ann.otp(NOW + 30);
-    assert_eq!(authorize(&ann.login(Some(&otp)).await.expect("a right code")).await, None);
+    assert_eq!(
+        authorize(&ann.login(Some(&otp)).await.expect("a right code")).await,
+        None
+    );
     let request = SessionRequest::default();
     let otp = ann.otp(NOW + 60);
     let accounts = &ann.app.accounts;
     ann.app.store.revoke_before_next_token();
-    let made =
-        accounts.create_session("ann", "sesame".into(), request, Some(&otp), origin(1)).await;
+    let made = accounts
+        .create_session("ann", "sesame".into(), request, Some(&otp), origin(1))
+        .await;
     made.expect("checked twice, because tokens were revoked meanwhile, with one code");
 }
 
@@ -104,11 +150,22 @@ async fn basic_refuses_enrolled_users_also_from_the_cache() {
     app.verify("ann", "sesame").await.expect("and cached");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let ann = Enrolled::enrol(app, token).await;
-    assert_eq!(reason(ann.app.verify("ann", "sesame").await), Some(Reason::OtpRequired));
+    assert_eq!(
+        reason(ann.app.verify("ann", "sesame").await),
+        Some(Reason::OtpRequired)
+    );
     let check = ("ann".to_owned(), "sesame".into(), origin(1));
-    let recalled = ann.app.accounts.recall(vec![Some(check)]).await.expect("read");
+    let recalled = ann
+        .app
+        .accounts
+        .recall(vec![Some(check)])
+        .await
+        .expect("read");
     assert_eq!(recalled, [None]);
-    assert_eq!(reason(ann.app.verify("ann", "wrong").await), Some(Reason::CredentialsInvalid));
+    assert_eq!(
+        reason(ann.app.verify("ann", "wrong").await),
+        Some(Reason::CredentialsInvalid)
+    );
 }
 
 #[tokio::test]
@@ -121,7 +178,11 @@ async fn ten_wrong_codes_refuse_all_for_an_hour_from_the_first() {
     }
     let otp = ann.otp(NOW + 3570);
     for code in [&otp, ann.codes[0].expose_secret(), "000000"] {
-        assert_eq!(ann.login(Some(code)).await, Err(Reason::TooManyAttempts), "{code}");
+        assert_eq!(
+            ann.login(Some(code)).await,
+            Err(Reason::TooManyAttempts),
+            "{code}"
+        );
     }
     let otp = ann.otp(NOW + 3600);
     ann.login(Some(&otp)).await.expect("after an hour");
@@ -136,18 +197,39 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     let off = async |token: &str, id, otp: &str| {
         reason(accounts.turn_off_second_factor(token, id, otp).await)
     };
-    assert_eq!(off(&token, None, &otp).await, Some(Reason::OtpWrong), "used");
-    assert_eq!(off(admin, None, &otp).await, Some(Reason::SecondFactorState));
-    assert_eq!(off(&token, Some(1), "").await, Some(Reason::RoleInsufficient));
+    assert_eq!(
+        off(&token, None, &otp).await,
+        Some(Reason::OtpWrong),
+        "used"
+    );
+    assert_eq!(
+        off(admin, None, &otp).await,
+        Some(Reason::SecondFactorState)
+    );
+    assert_eq!(
+        off(&token, Some(1), "").await,
+        Some(Reason::RoleInsufficient)
+    );
     assert_eq!(off(admin, Some(1), "").await, Some(Reason::OwnSecondFactor));
     assert_eq!(off(admin, Some(999), "").await, Some(Reason::UserNotFound));
-    assert_eq!(accounts.second_factor_of(&token).await.expect("read"), (true, 10));
+    assert_eq!(
+        accounts.second_factor_of(&token).await.expect("read"),
+        (true, 10)
+    );
     assert_eq!(off(&token, None, ann.codes[0].expose_secret()).await, None);
-    assert_eq!(accounts.second_factor_of(&token).await.expect("read"), (false, 0));
+    assert_eq!(
+        accounts.second_factor_of(&token).await.expect("read"),
+        (false, 0)
+    );
     ann.login(None).await.expect("without a code");
     let ann = Enrolled::enrol(ann.app, token).await;
     assert_eq!(
-        reason(ann.app.accounts.turn_off_second_factor(&ann.app.admin, Some(2), "").await),
+        reason(
+            ann.app
+                .accounts
+                .turn_off_second_factor(&ann.app.admin, Some(2), "")
+                .await
+        ),
         None
     );
     ann.login(None).await.expect("without a code");
@@ -159,9 +241,14 @@ async fn it_begins_with_the_password_and_asks_for_nothing_yet() {
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let begin = async |password: &str| {
-        app.accounts.begin_second_factor(&token, password.into(), origin(1)).await
+        app.accounts
+            .begin_second_factor(&token, password.into(), origin(1))
+            .await
     };
-    assert_eq!(reason(begin("wrong").await), Some(Reason::CurrentPasswordWrong));
+    assert_eq!(
+        reason(begin("wrong").await),
+        Some(Reason::CurrentPasswordWrong)
+    );
     let on = app.accounts.turn_on_second_factor(&token, "000000").await;
     assert_eq!(reason(on), Some(Reason::SecondFactorState));
     begin("sesame").await.expect("begun");
@@ -170,9 +257,14 @@ async fn it_begins_with_the_password_and_asks_for_nothing_yet() {
     assert_eq!(reason(on), Some(Reason::OtpWrong));
     for policy in [policy(Mode::Off), POLICY] {
         let app = App::new(policy).await;
-        let refused =
-            app.accounts.begin_second_factor(&app.admin, "sesame".into(), origin(1)).await;
-        assert_eq!(reason(refused.map(drop)), Some(Reason::SecondFactorUnavailable));
+        let refused = app
+            .accounts
+            .begin_second_factor(&app.admin, "sesame".into(), origin(1))
+            .await;
+        assert_eq!(
+            reason(refused.map(drop)),
+            Some(Reason::SecondFactorUnavailable)
+        );
     }
 }
 
@@ -181,22 +273,47 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
     let app = App::new(policy(Mode::Admins)).await;
     let admin = app.admin.clone();
     let authorize = async |token: &str, roles: &[Role]| reason(app.authorize(token, roles).await);
-    assert_eq!(authorize(&admin, &[Role::ADMIN]).await, Some(Reason::SecondFactorRequired));
+    assert_eq!(
+        authorize(&admin, &[Role::ADMIN]).await,
+        Some(Reason::SecondFactorRequired)
+    );
     let writers = [Role::AUTHOR, Role::ADMIN];
-    assert_eq!(authorize(&admin, &writers).await, Some(Reason::SecondFactorRequired));
-    assert_eq!(authorize(&admin, &[Role::AUTHOR]).await, Some(Reason::RoleInsufficient));
-    let any = app.accounts.authorize(&admin, &Requirement::AnyAuthenticated).await;
+    assert_eq!(
+        authorize(&admin, &writers).await,
+        Some(Reason::SecondFactorRequired)
+    );
+    assert_eq!(
+        authorize(&admin, &[Role::AUTHOR]).await,
+        Some(Reason::RoleInsufficient)
+    );
+    let any = app
+        .accounts
+        .authorize(&admin, &Requirement::AnyAuthenticated)
+        .await;
     let actor = any.expect("may enrol");
-    assert_eq!((actor.user.role, actor.unknown_role), (Role::USER, Some(Role::ADMIN)));
-    let checked = app.accounts.verify_credentials("admin", "sesame".into(), origin(1)).await;
+    assert_eq!(
+        (actor.user.role, actor.unknown_role),
+        (Role::USER, Some(Role::ADMIN))
+    );
+    let checked = app
+        .accounts
+        .verify_credentials("admin", "sesame".into(), origin(1))
+        .await;
     let (user, withheld) = checked.expect("checked");
     assert_eq!((user.role, withheld), (Role::USER, Some(Role::ADMIN)));
     let ann = Enrolled::enrol(app, admin).await;
     let otp = ann.otp(NOW + 30);
-    let login = ann.app.accounts.login("admin", "sesame".into(), Some(&otp), origin(1)).await;
+    let login = ann
+        .app
+        .accounts
+        .login("admin", "sesame".into(), Some(&otp), origin(1))
+        .await;
     let (token, user) = login.expect("logged in");
     assert_eq!(user.role, Role::ADMIN);
-    ann.app.authorize(token.expose_secret(), &[Role::ADMIN]).await.expect("an admin");
+    ann.app
+        .authorize(token.expose_secret(), &[Role::ADMIN])
+        .await
+        .expect("an admin");
 }
 
 #[tokio::test]
@@ -211,41 +328,71 @@ async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
     assert_eq!(expires_at, NOW + 86_400);
     let redeem = async |token: &str, password: &str, client| {
         let token = token.to_owned();
-        reason(accounts.redeem_password_link(&token, password.into(), origin(client)).await)
+        reason(
+            accounts
+                .redeem_password_link(&token, password.into(), origin(client))
+                .await,
+        )
     };
     let link = link.expose_secret();
     assert_eq!(redeem(link, "no", 1).await, Some(Reason::PasswordInvalid));
     app.store.set_time(expires_at);
-    assert_eq!(redeem(link, "open sesame", 1).await, Some(Reason::LinkInvalid), "expired");
+    assert_eq!(
+        redeem(link, "open sesame", 1).await,
+        Some(Reason::LinkInvalid),
+        "expired"
+    );
     app.store.set_time(NOW);
     assert_eq!(redeem(link, "open sesame", 1).await, None);
     app.login("ann", "open sesame").await.expect("the new one");
     for bad in [link, "", "rgl_", &link.replace("rgl_", "rgs_")] {
         assert_eq!(
-            redeem(bad, "open sesame", 2).await.map(|it| it == Reason::TooManyAttempts),
+            redeem(bad, "open sesame", 2)
+                .await
+                .map(|it| it == Reason::TooManyAttempts),
             Some(bad.starts_with("rgs_")),
             "{bad}"
         );
     }
-    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
+    app.store
+        .set_disabled(None, ann.id, true, Write::any())
+        .await
+        .expect("disabled");
     let (link, _) = make(ann.id).await.expect("made");
-    assert_eq!(redeem(link.expose_secret(), "open sesame", 3).await, Some(Reason::LinkInvalid));
+    assert_eq!(
+        redeem(link.expose_secret(), "open sesame", 3).await,
+        Some(Reason::LinkInvalid)
+    );
 }
 
 #[tokio::test]
 async fn where_admins_set_no_passwords_they_make_links() {
-    let app = App::new(Policy { admins_set_passwords: false, ..POLICY }).await;
+    let app = App::new(Policy {
+        admins_set_passwords: false,
+        ..POLICY
+    })
+    .await;
     let ann = app.register("ann").await.expect("users choose their own");
     let (accounts, admin) = (&app.accounts, &app.admin);
-    let set = accounts.set_password(admin, ann.id, "sesame".into(), origin(1)).await;
+    let set = accounts
+        .set_password(admin, ann.id, "sesame".into(), origin(1))
+        .await;
     assert_eq!(reason(set), Some(Reason::PasswordLinkRequired));
     let create = async |password| {
-        accounts.create_user(admin, "bob", password, Some(Role::AUTHOR), origin(1)).await
+        accounts
+            .create_user(admin, "bob", password, Some(Role::AUTHOR), origin(1))
+            .await
     };
-    assert_eq!(reason(create(Some("sesame".into())).await), Some(Reason::PasswordLinkRequired));
+    assert_eq!(
+        reason(create(Some("sesame".into())).await),
+        Some(Reason::PasswordLinkRequired)
+    );
     let (bob, link) = create(None).await.expect("created");
     assert_eq!(bob.role, Role::AUTHOR);
-    assert_eq!(reason(app.login("bob", "").await), Some(Reason::CredentialsInvalid));
+    assert_eq!(
+        reason(app.login("bob", "").await),
+        Some(Reason::CredentialsInvalid)
+    );
     let (link, _) = link.expect("a link");
     let redeemed = accounts.redeem_password_link(link.expose_secret(), "sesame".into(), origin(1));
     redeemed.await.expect("redeemed");

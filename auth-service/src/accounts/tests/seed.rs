@@ -16,21 +16,41 @@ use std::{
 async fn seed_creates_the_admin_once_and_requires_a_password_for_it() {
     let app = App::unseeded(POLICY, InitialPassword::default());
     let missing = app.accounts.seed_admin(&AdminPassword::Missing).await;
-    assert!(matches!(missing, Err(SeedError::Password(_))), "{missing:?}");
+    assert!(
+        matches!(missing, Err(SeedError::Password(_))),
+        "{missing:?}"
+    );
     for password in ["sesame", "ignored"] {
-        app.accounts.seed_admin(&AdminPassword::Given(password.into())).await.expect("seeded");
+        app.accounts
+            .seed_admin(&AdminPassword::Given(password.into()))
+            .await
+            .expect("seeded");
     }
-    app.accounts.seed_admin(&AdminPassword::Missing).await.expect("exists");
-    app.login(ADMIN_USERNAME, "sesame").await.expect("logged in");
-    assert_err!(app.login(ADMIN_USERNAME, "ignored").await, CredentialsInvalid);
+    app.accounts
+        .seed_admin(&AdminPassword::Missing)
+        .await
+        .expect("exists");
+    app.login(ADMIN_USERNAME, "sesame")
+        .await
+        .expect("logged in");
+    assert_err!(
+        app.login(ADMIN_USERNAME, "ignored").await,
+        CredentialsInvalid
+    );
 }
 
 /// An app whose seed wrote the file with the initial password, the file, and the password.
 async fn with_file(folder: &Path) -> (App, PathBuf, String) {
     let path = folder.join(InitialPassword::NAME);
     let app = App::unseeded(POLICY, InitialPassword::in_file(path.clone()));
-    app.accounts.seed_admin(&AdminPassword::GeneratedInto(path.clone())).await.expect("seeded");
-    let text = fs::read_to_string(&path).expect("written").trim_end().to_owned();
+    app.accounts
+        .seed_admin(&AdminPassword::GeneratedInto(path.clone()))
+        .await
+        .expect("seeded");
+    let text = fs::read_to_string(&path)
+        .expect("written")
+        .trim_end()
+        .to_owned();
     (app, path, text)
 }
 
@@ -40,7 +60,10 @@ async fn file_with_the_initial_password_is_removed_when_the_password_changes() {
     let (app, path, text) = with_file(folder.path()).await;
     let token = app.login(ADMIN_USERNAME, &text).await.expect("logged in");
     let current = text.as_str().into();
-    let set = app.accounts.change_password(&token, current, "sesame".into(), origin(1)).await;
+    let set = app
+        .accounts
+        .change_password(&token, current, "sesame".into(), origin(1))
+        .await;
     set.expect("changed");
     assert!(!path.exists());
 }
@@ -51,19 +74,34 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
     let (app, path, text) = with_file(folder.path()).await;
     let start = || app.accounts.seed_admin(&AdminPassword::Missing);
     let token = app.login(ADMIN_USERNAME, &text).await.expect("logged in");
-    app.accounts.revoke_tokens(&token, None).await.expect("logged out");
+    app.accounts
+        .revoke_tokens(&token, None)
+        .await
+        .expect("logged out");
     start().await.expect("started");
     assert!(path.exists(), "a logout sets no password");
-    app.store.set_disabled(None, 1, true, Write::any()).await.expect("disabled");
+    app.store
+        .set_disabled(None, 1, true, Write::any())
+        .await
+        .expect("disabled");
     start().await.expect("started");
-    app.store.set_disabled(None, 1, false, Write::any()).await.expect("enabled");
-    assert!(path.exists(), "the password is good again when the admin is enabled");
+    app.store
+        .set_disabled(None, 1, false, Write::any())
+        .await
+        .expect("enabled");
+    assert!(
+        path.exists(),
+        "the password is good again when the admin is enabled"
+    );
     app.login(ADMIN_USERNAME, &text).await.expect("logged in");
 
     // As another process sets it: the same, at another cost, and then another one.
     let set = async |password: &str| {
         let hash = bcrypt::hash(password, 5).expect("hashed").into();
-        app.store.set_password(1, hash, Writer::Operator, Write::any()).await.expect("set");
+        app.store
+            .set_password(1, hash, Writer::Operator, Write::any())
+            .await
+            .expect("set");
     };
     set(&text).await;
     start().await.expect("started");
@@ -83,8 +121,14 @@ async fn start_keeps_a_file_that_it_cannot_check() {
     start().await.expect("started");
     assert!(path.exists(), "not UTF-8");
     fs::write(&path, text).expect("written");
-    let hash = format!("hmac-sha256:unknown:{}", bcrypt::hash("sesame", 4).expect("hashed"));
-    app.store.set_password(1, hash.into(), Writer::Operator, Write::any()).await.expect("set");
+    let hash = format!(
+        "hmac-sha256:unknown:{}",
+        bcrypt::hash("sesame", 4).expect("hashed")
+    );
+    app.store
+        .set_password(1, hash.into(), Writer::Operator, Write::any())
+        .await
+        .expect("set");
     start().await.expect("started");
     assert!(path.exists(), "the pepper is not configured");
 }
@@ -95,12 +139,22 @@ async fn replica_that_seeds_second_keeps_only_a_file_with_the_password_of_the_fi
     let (app, path, _) = with_file(folder.path()).await;
     // Both found no admin; the other one inserts later.
     let source = AdminPassword::GeneratedInto(path.clone());
-    let is_first = app.accounts.insert_admin(&source).await.expect("the name is taken");
+    let is_first = app
+        .accounts
+        .insert_admin(&source)
+        .await
+        .expect("the name is taken");
     assert!(!is_first);
-    app.accounts.seed_admin(&AdminPassword::Missing).await.expect("started");
+    app.accounts
+        .seed_admin(&AdminPassword::Missing)
+        .await
+        .expect("started");
     assert!(path.exists(), "both read the same file");
     fs::write(&path, "another password\n").expect("written");
-    app.accounts.seed_admin(&AdminPassword::Missing).await.expect("started");
+    app.accounts
+        .seed_admin(&AdminPassword::Missing)
+        .await
+        .expect("started");
     assert!(!path.exists());
 }
 
@@ -108,19 +162,32 @@ async fn replica_that_seeds_second_keeps_only_a_file_with_the_password_of_the_fi
 async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("set");
+    app.store
+        .set_role(None, ann.id, Role::ADMIN, Write::any())
+        .await
+        .expect("set");
     let admin = app.login("ann", "sesame").await.expect("logged in");
     for has_user in [true, false] {
         assert_err!(app.register(ADMIN_USERNAME).await, UsernameTaken);
         let role = Some(Role::USER);
         let password = Some("sesame".into());
-        let create = app.accounts.create_user(&admin, ADMIN_USERNAME, password, role, origin(1));
+        let create = app
+            .accounts
+            .create_user(&admin, ADMIN_USERNAME, password, role, origin(1));
         assert_err!(create.await, UsernameTaken);
         if has_user {
-            app.store.delete(None, 1, Write::any()).await.expect("deleted by the operator");
+            app.store
+                .delete(None, 1, Write::any())
+                .await
+                .expect("deleted by the operator");
         }
     }
     app.register("Admin").await.expect("another name");
-    app.accounts.seed_admin(&AdminPassword::Given("sesame".into())).await.expect("seeded");
-    app.login(ADMIN_USERNAME, "sesame").await.expect("created again");
+    app.accounts
+        .seed_admin(&AdminPassword::Given("sesame".into()))
+        .await
+        .expect("seeded");
+    app.login(ADMIN_USERNAME, "sesame")
+        .await
+        .expect("created again");
 }

@@ -20,14 +20,18 @@ impl App {
         password: &str,
         request: SessionRequest,
     ) -> Result<(String, OpaqueToken), AccountError> {
-        let made =
-            self.accounts.create_session("ann", password.into(), request, None, origin(1)).await;
+        let made = self
+            .accounts
+            .create_session("ann", password.into(), request, None, origin(1))
+            .await;
         made.map(|(token, session, _)| (token.expose_secret().to_owned(), session))
     }
 
     /// A session of ann.
     pub(super) async fn session(&self) -> (String, OpaqueToken) {
-        self.try_session("sesame", SessionRequest::default()).await.expect("made")
+        self.try_session("sesame", SessionRequest::default())
+            .await
+            .expect("made")
     }
 
     /// Whether it is good, alone and in a batch.
@@ -37,20 +41,40 @@ impl App {
 
     pub(super) async fn is_good_from(&self, from_cookie: bool, token: &str) -> bool {
         let requirement = Requirement::AnyAuthenticated;
-        let alone = self.accounts.authorize_from(from_cookie, token, &requirement).await;
+        let alone = self
+            .accounts
+            .authorize_from(from_cookie, token, &requirement)
+            .await;
         let access_token = token.to_owned();
-        let bearer = Bearer { access_token, requirement, client_address: None, from_cookie };
-        let batch = self.accounts.authorize_batch(vec![Ok(bearer)]).await.expect("read").pop();
+        let bearer = Bearer {
+            access_token,
+            requirement,
+            client_address: None,
+            from_cookie,
+        };
+        let batch = self
+            .accounts
+            .authorize_batch(vec![Ok(bearer)])
+            .await
+            .expect("read")
+            .pop();
         for outcome in [&alone, batch.as_ref().expect("one outcome")] {
             let reason = outcome.as_ref().err().map(AccountError::reason);
-            assert!(matches!(reason, None | Some(Reason::TokenInvalid)), "{reason:?}");
+            assert!(
+                matches!(reason, None | Some(Reason::TokenInvalid)),
+                "{reason:?}"
+            );
             assert_eq!(reason.is_none(), alone.is_ok());
         }
         alone.is_ok()
     }
 
     pub(super) async fn ids(&self, token: &str) -> Vec<i64> {
-        let (_, sessions) = self.accounts.list_sessions(token, None).await.expect("listed");
+        let (_, sessions) = self
+            .accounts
+            .list_sessions(token, None)
+            .await
+            .expect("listed");
         sessions.into_iter().map(|session| session.id).collect()
     }
 }
@@ -66,19 +90,49 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
     let (app, ann) = app().await;
     let (token, _) = app.session().await;
     for role in [Role::USER, Role::ADMIN, Role::AUTHOR] {
-        app.store.set_role(None, ann.id, role, Write::any()).await.expect("set");
-        let actor = app.accounts.authorize(&token, &Requirement::AnyAuthenticated).await;
-        assert_eq!(actor.expect("good").user, User { role, ..ann.clone() });
+        app.store
+            .set_role(None, ann.id, role, Write::any())
+            .await
+            .expect("set");
+        let actor = app
+            .accounts
+            .authorize(&token, &Requirement::AnyAuthenticated)
+            .await;
+        assert_eq!(
+            actor.expect("good").user,
+            User {
+                role,
+                ..ann.clone()
+            }
+        );
     }
-    let request = ApiKeyRequest { name: "export".to_owned(), ..ApiKeyRequest::default() };
-    app.accounts.create_api_key(&token, request).await.expect("a key");
-    app.accounts.delete_tokens(TokenKind::ApiKey, &token, None, None).await.expect("deleted");
-    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
+    let request = ApiKeyRequest {
+        name: "export".to_owned(),
+        ..ApiKeyRequest::default()
+    };
+    app.accounts
+        .create_api_key(&token, request)
+        .await
+        .expect("a key");
+    app.accounts
+        .delete_tokens(TokenKind::ApiKey, &token, None, None)
+        .await
+        .expect("deleted");
+    app.store
+        .set_disabled(None, ann.id, true, Write::any())
+        .await
+        .expect("disabled");
     assert!(!app.is_good(&token).await);
-    app.store.set_disabled(None, ann.id, false, Write::any()).await.expect("enabled");
+    app.store
+        .set_disabled(None, ann.id, false, Write::any())
+        .await
+        .expect("enabled");
     assert!(!app.is_good(&token).await, "it has ended");
     let (token, _) = app.session().await;
-    app.store.delete(None, ann.id, Write::any()).await.expect("deleted");
+    app.store
+        .delete(None, ann.id, Write::any())
+        .await
+        .expect("deleted");
     assert!(!app.is_good(&token).await);
 }
 
@@ -86,9 +140,18 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
 async fn a_session_is_made_with_the_checks_of_a_login() {
     let (app, ann) = app().await;
     let wrong = async || app.try_session("open!", SessionRequest::default()).await;
-    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
-    assert_err!(app.try_session("sesame", SessionRequest::default()).await, CredentialsInvalid);
-    app.store.set_disabled(None, ann.id, false, Write::any()).await.expect("enabled");
+    app.store
+        .set_disabled(None, ann.id, true, Write::any())
+        .await
+        .expect("disabled");
+    assert_err!(
+        app.try_session("sesame", SessionRequest::default()).await,
+        CredentialsInvalid
+    );
+    app.store
+        .set_disabled(None, ann.id, false, Write::any())
+        .await
+        .expect("enabled");
     assert_err!(wrong().await, CredentialsInvalid);
     assert_err!(wrong().await, CredentialsInvalid);
     assert_err!(wrong().await, TooManyAttempts);
@@ -98,12 +161,18 @@ async fn a_session_is_made_with_the_checks_of_a_login() {
 #[tokio::test]
 async fn a_name_is_checked_before_the_password_and_the_user_agent_is_kept_in_bounds() {
     let (app, _) = app().await;
-    let named = |name: &str| SessionRequest { name: Some(name.to_owned()), ..Default::default() };
+    let named = |name: &str| SessionRequest {
+        name: Some(name.to_owned()),
+        ..Default::default()
+    };
     for name in ["", " a", "a\n", &"x".repeat(101), "\u{202e}a"] {
         assert_err!(app.try_session("open!", named(name)).await, SessionInvalid);
     }
     let long = format!("Mozilla/5.0\r\n\u{7f}{}", "é".repeat(400));
-    let request = SessionRequest { user_agent: long, ..named("laptop") };
+    let request = SessionRequest {
+        user_agent: long,
+        ..named("laptop")
+    };
     let (_, session) = app.try_session("sesame", request).await.expect("made");
     let agent = session.user_agent.expect("kept");
     assert_eq!((agent.len(), &agent[..13]), (255, "Mozilla/5.0é"));
@@ -124,7 +193,10 @@ async fn a_session_ends_when_it_is_idle_or_old_and_never_lives_again() {
     app.store.set_time(NOW + IDLE);
     assert!(!app.is_good(&idle).await && app.is_good(&used).await);
     app.store.set_time(NOW);
-    assert!(!app.is_good(&idle).await, "a clock that was ahead ends it too");
+    assert!(
+        !app.is_good(&idle).await,
+        "a clock that was ahead ends it too"
+    );
     for time in (IDLE..MAX).step_by(usize::try_from(IDLE).expect("small") - 1) {
         app.store.set_time(NOW + time);
         assert!(app.is_good(&used).await, "{time}");
@@ -149,7 +221,10 @@ async fn a_session_that_was_used_by_a_clock_far_ahead_ends() {
     app.store.set_time(NOW + IDLE - 1);
     let (token, _) = app.session().await;
     app.store.set_time(NOW);
-    assert!(app.is_good(&token).await, "a clock that was set back a little");
+    assert!(
+        app.is_good(&token).await,
+        "a clock that was set back a little"
+    );
 }
 
 #[tokio::test]
@@ -167,7 +242,10 @@ async fn a_session_in_use_does_not_idle_out_while_its_uses_cannot_be_written() {
     app.store.set_time(NOW + 2 * IDLE);
     assert!(!app.is_good(&idle).await);
     assert!(app.is_good(&used).await);
-    assert!(app.is_good(&elsewhere).await, "its uses on other replicas are unknown");
+    assert!(
+        app.is_good(&elsewhere).await,
+        "its uses on other replicas are unknown"
+    );
     app.store.set_time(NOW + 3 * IDLE);
     app.store.set_read_only(false);
     assert!(!app.is_good(&idle).await && !app.is_good(&used).await);
@@ -178,13 +256,22 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
     let (app, ann) = app().await;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let ((one, _), (two, _)) = (app.session().await, app.session().await);
-    app.accounts.revoke_tokens(&one, None).await.expect("logged out");
+    app.accounts
+        .revoke_tokens(&one, None)
+        .await
+        .expect("logged out");
     assert!(!app.is_good(&one).await && app.is_good(&two).await && app.is_good(&token).await);
     assert_err!(app.accounts.revoke_tokens(&one, None).await, TokenInvalid);
-    app.accounts.revoke_tokens(&token, None).await.expect("logged out");
+    app.accounts
+        .revoke_tokens(&token, None)
+        .await
+        .expect("logged out");
     assert!(!app.is_good(&two).await && !app.is_good(&token).await);
     let (three, _) = app.session().await;
-    app.accounts.revoke_tokens(&app.admin, Some(ann.id)).await.expect("an admin");
+    app.accounts
+        .revoke_tokens(&app.admin, Some(ann.id))
+        .await
+        .expect("an admin");
     assert!(!app.is_good(&three).await);
 }
 
@@ -194,10 +281,16 @@ async fn sessions_end_with_tokens_also_where_their_time_is_in_the_future() {
     let (app, ann) = app().await;
     for writer in [Writer::Admin(1), Writer::Operator] {
         app.store.set_time(NOW + 86_400);
-        app.store.revoke_tokens(ann.id, Writer::Operator, Write::any()).await.expect("revoked");
+        app.store
+            .revoke_tokens(ann.id, Writer::Operator, Write::any())
+            .await
+            .expect("revoked");
         let (token, _) = app.session().await;
         app.store.set_time(NOW);
-        app.store.revoke_tokens(ann.id, writer, Write::any()).await.expect("revoked");
+        app.store
+            .revoke_tokens(ann.id, writer, Write::any())
+            .await
+            .expect("revoked");
         for time in [NOW, NOW + 86_400] {
             app.store.set_time(time);
             assert!(!app.is_good(&token).await);
@@ -210,14 +303,30 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
     let (app, ann) = app().await;
     let ((own, _), (other, _)) = (app.session().await, app.session().await);
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let change = app.accounts.change_password(&own, "sesame".into(), "open!".into(), origin(1));
+    let change = app
+        .accounts
+        .change_password(&own, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(app.is_good(&own).await && !app.is_good(&other).await && !app.is_good(&token).await);
-    let (made, _) = app.try_session("open!", SessionRequest::default()).await.expect("made");
-    app.accounts.revoke_tokens(&app.admin, Some(ann.id)).await.expect("revoked");
-    assert!(!app.is_good(&own).await && !app.is_good(&made).await, "it has no other privilege");
-    let (own, _) = app.try_session("open!", SessionRequest::default()).await.expect("made");
-    let set = app.accounts.set_password(&app.admin, ann.id, "sesame".into(), origin(1));
+    let (made, _) = app
+        .try_session("open!", SessionRequest::default())
+        .await
+        .expect("made");
+    app.accounts
+        .revoke_tokens(&app.admin, Some(ann.id))
+        .await
+        .expect("revoked");
+    assert!(
+        !app.is_good(&own).await && !app.is_good(&made).await,
+        "it has no other privilege"
+    );
+    let (own, _) = app
+        .try_session("open!", SessionRequest::default())
+        .await
+        .expect("made");
+    let set = app
+        .accounts
+        .set_password(&app.admin, ann.id, "sesame".into(), origin(1));
     set.await.expect("set");
     assert!(!app.is_good(&own).await);
 }
@@ -235,8 +344,14 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
     let (app, ann) = app().await;
     let (_, session) = app.session().await;
     let seen = session.not_before.expect("a session");
-    let owner = || Writer::Owner { seen, session: Some(session.id) };
-    app.accounts.revoke_tokens(&app.session().await.0, None).await.expect("another one");
+    let owner = || Writer::Owner {
+        seen,
+        session: Some(session.id),
+    };
+    app.accounts
+        .revoke_tokens(&app.session().await.0, None)
+        .await
+        .expect("another one");
     let user = app
         .store
         .set_password(ann.id, "hash".into(), owner(), Write::any())
@@ -247,20 +362,37 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
         .delete_tokens(TokenKind::Session, None, ann.id, one, Write::any())
         .await
         .expect("ended");
-    let late = Writer::Owner { seen: user.tokens_not_before, session: Some(session.id) };
-    assert!(app.store.set_password(ann.id, "hash".into(), late, Write::any()).await.is_err());
+    let late = Writer::Owner {
+        seen: user.tokens_not_before,
+        session: Some(session.id),
+    };
+    assert!(
+        app.store
+            .set_password(ann.id, "hash".into(), late, Write::any())
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]
 async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() {
     let (app, ann) = app().await;
-    let ((one, first), (two, second), (_, third)) =
-        (app.session().await, app.session().await, app.session().await);
+    let ((one, first), (two, second), (_, third)) = (
+        app.session().await,
+        app.session().await,
+        app.session().await,
+    );
     assert_eq!(app.ids(&one).await, [first.id, second.id, third.id]);
-    let (actor, _) = app.accounts.list_sessions(&two, None).await.expect("listed");
+    let (actor, _) = app
+        .accounts
+        .list_sessions(&two, None)
+        .await
+        .expect("listed");
     assert_eq!(actor.session_id(), Some(second.id));
     let end = async |token: &str, user, id| {
-        app.accounts.delete_tokens(TokenKind::Session, token, user, id).await
+        app.accounts
+            .delete_tokens(TokenKind::Session, token, user, id)
+            .await
     };
     end(&one, None, Some(third.id)).await.expect("ended");
     assert_err!(end(&one, None, Some(third.id)).await, SessionNotFound);
@@ -270,8 +402,15 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
     assert_err!(end(&two, Some(1), None).await, RoleInsufficient);
     assert_err!(end(&app.admin, Some(999), None).await, UserNotFound);
     // An id of a key is none of a session.
-    let request = ApiKeyRequest { name: "export".to_owned(), ..ApiKeyRequest::default() };
-    let (key, stored) = app.accounts.create_api_key(&two, request).await.expect("a key");
+    let request = ApiKeyRequest {
+        name: "export".to_owned(),
+        ..ApiKeyRequest::default()
+    };
+    let (key, stored) = app
+        .accounts
+        .create_api_key(&two, request)
+        .await
+        .expect("a key");
     assert_err!(end(&two, None, Some(stored.id)).await, SessionNotFound);
     let key = key.expose_secret();
     for id in [None, Some(second.id)] {
@@ -282,7 +421,10 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
     let token = app.login("ann", "sesame").await.expect("logged in");
     assert_eq!(app.ids(&token).await, [0; 0]);
     let admin = app.login("admin", "sesame").await.expect("logged in");
-    assert_eq!(end(&admin, Some(ann.id), None).await.expect("ended").len(), 1);
+    assert_eq!(
+        end(&admin, Some(ann.id), None).await.expect("ended").len(),
+        1
+    );
 }
 
 #[tokio::test]
@@ -291,7 +433,12 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
     let (session, _) = app.session().await;
     let create = async |token: &str, user_id, role: Option<Option<Role>>| {
         let name = "service".to_owned();
-        let request = ApiKeyRequest { user_id, name, role, expires_at: None };
+        let request = ApiKeyRequest {
+            user_id,
+            name,
+            role,
+            expires_at: None,
+        };
         app.accounts
             .create_api_key(token, request)
             .await
@@ -299,7 +446,10 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
     };
     let (role, admin) = (Some(Some(Role::AUTHOR)), app.admin.as_str());
     let (key, stored) = create(admin, Some(ann.id), role).await.expect("created");
-    assert_eq!((stored.user_id, stored.created_by.as_deref()), (ann.id, Some("admin")));
+    assert_eq!(
+        (stored.user_id, stored.created_by.as_deref()),
+        (ann.id, Some("admin"))
+    );
     assert_eq!(
         app.accounts
             .authorize(&key, &Requirement::AnyAuthenticated)
@@ -315,9 +465,15 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
     assert_err!(create(admin, Some(999), role).await, UserNotFound);
     assert_err!(create(&session, Some(ann.id), role).await, RoleInsufficient);
     assert_err!(create(admin, Some(1), role).await, ApiKeyInvalid);
-    app.store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("set");
+    app.store
+        .set_role(None, ann.id, Role::ADMIN, Write::any())
+        .await
+        .expect("set");
     assert_err!(create(admin, Some(ann.id), role).await, ApiKeyInvalid);
     let (own, _) = create(admin, None, None).await.expect("one's own");
-    app.store.set_role(None, ann.id, Role::USER, Write::any()).await.expect("set");
+    app.store
+        .set_role(None, ann.id, Role::USER, Write::any())
+        .await
+        .expect("set");
     assert_err!(create(&own, Some(ann.id), role).await, RoleInsufficient);
 }

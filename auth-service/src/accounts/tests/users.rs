@@ -12,18 +12,32 @@ use std::time::Duration;
 
 impl App {
     async fn list(&self, request: PageRequest) -> Result<Vec<ListedUser>, AccountError> {
-        self.accounts.list_users(&self.admin, request).await.map(|(users, _)| users)
+        self.accounts
+            .list_users(&self.admin, request)
+            .await
+            .map(|(users, _)| users)
     }
 
     async fn search(&self, text: &str) -> Result<Vec<String>, AccountError> {
-        let request = PageRequest { search: text.to_owned(), ..PageRequest::default() };
+        let request = PageRequest {
+            search: text.to_owned(),
+            ..PageRequest::default()
+        };
         let found = self.list(request).await?;
-        Ok(found.into_iter().map(|listed| listed.user.username).collect())
+        Ok(found
+            .into_iter()
+            .map(|listed| listed.user.username)
+            .collect())
     }
 
     async fn last_login(&self, username: &str) -> Option<u64> {
         let username_prefix = username.to_owned();
-        let listed = self.list(PageRequest { username_prefix, ..PageRequest::default() }).await;
+        let listed = self
+            .list(PageRequest {
+                username_prefix,
+                ..PageRequest::default()
+            })
+            .await;
         listed.expect("listed").remove(0).last_login_at
     }
 }
@@ -32,12 +46,24 @@ impl App {
 async fn an_admin_searches_once_at_a_time() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    let admin = app.list(PageRequest::default()).await.expect("listed").remove(0).user.id;
+    let admin = app
+        .list(PageRequest::default())
+        .await
+        .expect("listed")
+        .remove(0)
+        .user
+        .id;
     let running = app.accounts.begin_search(admin).expect("the first");
     let refused = app.search("NN").await.expect_err("a second one");
     assert_eq!(refused.reason(), Reason::Overloaded);
     assert_eq!(refused.retry(), Some((Duration::from_secs(1), None)));
-    assert_eq!(app.list(PageRequest::default()).await.expect("no search").len(), 2);
+    assert_eq!(
+        app.list(PageRequest::default())
+            .await
+            .expect("no search")
+            .len(),
+        2
+    );
     drop(app.accounts.begin_search(ann.id).expect("another admin's"));
     drop(running);
     for _ in 0..2 {
@@ -51,11 +77,26 @@ async fn a_search_is_as_long_as_a_username_and_has_no_control_characters() {
     assert_eq!(app.search(&"x".repeat(255)).await.expect("valid"), [""; 0]);
     for text in [&*"x".repeat(256), "a\0", "\n", "\u{85}", &"é".repeat(128)] {
         assert_err!(app.search(text).await, UsernameInvalid);
-        assert_eq!(app.search("").await.expect("all"), ["admin"], "nothing runs on");
+        assert_eq!(
+            app.search("").await.expect("all"),
+            ["admin"],
+            "nothing runs on"
+        );
     }
-    let token = app.register("ann").await.map(|_| app.login("ann", "sesame")).expect("in").await;
-    let request = PageRequest { search: "ann".to_owned(), ..PageRequest::default() };
-    let refused = app.accounts.list_users(&token.expect("logged in"), request).await;
+    let token = app
+        .register("ann")
+        .await
+        .map(|_| app.login("ann", "sesame"))
+        .expect("in")
+        .await;
+    let request = PageRequest {
+        search: "ann".to_owned(),
+        ..PageRequest::default()
+    };
+    let refused = app
+        .accounts
+        .list_users(&token.expect("logged in"), request)
+        .await;
     assert_err!(refused, RoleInsufficient);
 }
 
@@ -74,10 +115,14 @@ async fn logins_are_noted_and_neither_wrong_passwords_nor_basic() {
     app.store.set_read_only(true);
     app.store.set_time(NOW + 20);
     let request = SessionRequest::default();
-    let session =
-        app.accounts.create_session("bob", "sesame".into(), request, None, origin(1)).await;
+    let session = app
+        .accounts
+        .create_session("bob", "sesame".into(), request, None, origin(1))
+        .await;
     session.expect("made");
-    app.login("ann", "sesame").await.expect("a store that cannot write does not keep one out");
+    app.login("ann", "sesame")
+        .await
+        .expect("a store that cannot write does not keep one out");
     for username in ["ann", "bob"] {
         assert_eq!(app.last_login(username).await, Some(NOW + 20), "noted");
     }
@@ -89,15 +134,28 @@ async fn logins_are_noted_and_neither_wrong_passwords_nor_basic() {
 async fn lists_are_of_those_who_are_disabled_or_are_not() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    app.store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
+    app.store
+        .set_disabled(None, ann.id, true, Write::any())
+        .await
+        .expect("disabled");
     for (disabled, expected) in [(Some(true), &["ann"][..]), (Some(false), &["admin"])] {
         let search = "N".to_owned();
-        let found = app.list(PageRequest { disabled, search, ..PageRequest::default() }).await;
+        let found = app
+            .list(PageRequest {
+                disabled,
+                search,
+                ..PageRequest::default()
+            })
+            .await;
         let found = found.expect("listed");
         let names: Vec<_> = found.iter().map(|listed| &*listed.user.username).collect();
         assert_eq!(names, expected);
     }
     let role = Some(Some(Role::ADMIN));
-    let both = PageRequest { disabled: Some(true), role, ..PageRequest::default() };
+    let both = PageRequest {
+        disabled: Some(true),
+        role,
+        ..PageRequest::default()
+    };
     assert_eq!(app.list(both).await.expect("listed"), []);
 }

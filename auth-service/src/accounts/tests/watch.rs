@@ -40,20 +40,46 @@ async fn next(items: &mut Items) -> WatchItem {
 }
 
 async fn change(items: &mut Items) -> (i64, String, Role, bool, bool) {
-    let Change(change) = next(items).await else { panic!("a change") };
-    (change.revision, change.username, change.role, change.disabled, change.deleted)
+    let Change(change) = next(items).await else {
+        panic!("a change")
+    };
+    (
+        change.revision,
+        change.username,
+        change.role,
+        change.disabled,
+        change.deleted,
+    )
 }
 
 #[tokio::test]
 async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
     let app = App::kept().await;
-    let mut items = app.accounts.watch_users(app.admin(), None).await.expect("allowed");
-    assert_eq!(change(&mut items).await, (0, "admin".to_owned(), Role::ADMIN, false, false));
-    let Progress(begin) = next(&mut items).await else { panic!("the end of the snapshot") };
+    let mut items = app
+        .accounts
+        .watch_users(app.admin(), None)
+        .await
+        .expect("allowed");
+    assert_eq!(
+        change(&mut items).await,
+        (0, "admin".to_owned(), Role::ADMIN, false, false)
+    );
+    let Progress(begin) = next(&mut items).await else {
+        panic!("the end of the snapshot")
+    };
     let ann = app.register("ann").await.expect("registered");
-    app.accounts.set_user_role(&app.admin, ann.id, Some(Role::AUTHOR)).await.expect("set");
-    app.accounts.set_user_disabled(&app.admin, ann.id, true).await.expect("disabled");
-    app.accounts.delete_user(&app.admin, ann.id).await.expect("deleted");
+    app.accounts
+        .set_user_role(&app.admin, ann.id, Some(Role::AUTHOR))
+        .await
+        .expect("set");
+    app.accounts
+        .set_user_disabled(&app.admin, ann.id, true)
+        .await
+        .expect("disabled");
+    app.accounts
+        .delete_user(&app.admin, ann.id)
+        .await
+        .expect("deleted");
     let mut last = begin;
     for (role, disabled, deleted) in [
         (Role::USER, false, false),
@@ -69,7 +95,11 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         assert!(revision > last && name == "ann");
         last = revision;
     }
-    let mut again = app.accounts.watch_users(app.admin(), Some(last - 1)).await.expect("allowed");
+    let mut again = app
+        .accounts
+        .watch_users(app.admin(), Some(last - 1))
+        .await
+        .expect("allowed");
     assert_eq!(change(&mut again).await.0, last, "only what is behind");
     assert_eq!(app.newest().await, last);
 }
@@ -83,7 +113,10 @@ async fn a_revision_that_the_record_does_not_have_needs_a_snapshot() {
         assert_err!(refused, SnapshotRequired);
     }
     for from in [0, newest] {
-        app.accounts.watch_users(app.admin(), Some(from)).await.expect("known");
+        app.accounts
+            .watch_users(app.admin(), Some(from))
+            .await
+            .expect("known");
     }
 }
 
@@ -93,19 +126,42 @@ async fn only_admins_and_named_services_watch_and_only_as_long_as_they_may() {
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let by = |token: &str| Watcher::Bearer(token.to_owned().into());
-    assert_err!(app.accounts.watch_users(by(&token), None).await, RoleInsufficient);
+    assert_err!(
+        app.accounts.watch_users(by(&token), None).await,
+        RoleInsufficient
+    );
     assert_err!(app.accounts.watch_users(by(""), None).await, TokenInvalid);
-    app.store.set_role(None, ann.id, Role::ADMIN, Write::any()).await.expect("set");
+    app.store
+        .set_role(None, ann.id, Role::ADMIN, Write::any())
+        .await
+        .expect("set");
     let from = Some(app.newest().await);
-    let mut items = app.accounts.watch_users(by(&token), from).await.expect("an admin");
+    let mut items = app
+        .accounts
+        .watch_users(by(&token), from)
+        .await
+        .expect("an admin");
     let service = Watcher::Service("posts".to_owned());
-    let mut of_service = app.accounts.watch_users(service, from).await.expect("named");
-    app.store.set_role(None, ann.id, Role::USER, Write::any()).await.expect("set");
+    let mut of_service = app
+        .accounts
+        .watch_users(service, from)
+        .await
+        .expect("named");
+    app.store
+        .set_role(None, ann.id, Role::USER, Write::any())
+        .await
+        .expect("set");
     let mut ended = None;
-    while let Some(item) = timeout(Duration::from_secs(2), items.recv()).await.expect("in time") {
+    while let Some(item) = timeout(Duration::from_secs(2), items.recv())
+        .await
+        .expect("in time")
+    {
         ended = item.err();
     }
-    assert_eq!(ended.map(|error| error.reason()), Some(Reason::RoleInsufficient));
+    assert_eq!(
+        ended.map(|error| error.reason()),
+        Some(Reason::RoleInsufficient)
+    );
     assert_eq!(change(&mut of_service).await.2, Role::USER, "goes on");
 }
 
@@ -119,16 +175,25 @@ async fn a_caller_has_eight_streams_and_they_end_with_the_replica() {
     }
     assert_err!(watch().await, Overloaded);
     let service = Watcher::Service("posts".to_owned());
-    app.accounts.watch_users(service, Some(0)).await.expect("another caller");
+    app.accounts
+        .watch_users(service, Some(0))
+        .await
+        .expect("another caller");
     drop(streams.pop());
     let again = async {
         while watch().await.is_err() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    timeout(Duration::from_mins(1), again).await.expect("the place is free again");
+    timeout(Duration::from_mins(1), again)
+        .await
+        .expect("the place is free again");
     app.accounts.end_of_watches().stop_now();
     for mut items in streams {
-        while timeout(Duration::from_mins(1), items.recv()).await.expect("ends").is_some() {}
+        while timeout(Duration::from_mins(1), items.recv())
+            .await
+            .expect("ends")
+            .is_some()
+        {}
     }
 }

@@ -23,7 +23,11 @@ impl FromStr for HeldSeal {
         let revision = revision.parse().map_err(|_| malformed)?;
         let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
         let digest = digest.to_ascii_lowercase();
-        if is_digest { Ok(Self { revision, digest }) } else { Err(malformed) }
+        if is_digest {
+            Ok(Self { revision, digest })
+        } else {
+            Err(malformed)
+        }
     }
 }
 
@@ -66,7 +70,9 @@ pub(super) async fn run(mut record: SealedRecord, held: Option<HeldSeal>) -> Res
             held.revision, seal.revision
         ));
     }
-    let mut found = held.as_ref().is_none_or(|held| held.revision < seal.revision);
+    let mut found = held
+        .as_ref()
+        .is_none_or(|held| held.revision < seal.revision);
     found |= compare(&seal, held.as_ref(), &mut findings);
     loop {
         let (seals, rows) = record.next(seal.revision).await?;
@@ -95,15 +101,22 @@ pub(super) async fn run(mut record: SealedRecord, held: Option<HeldSeal>) -> Res
         }
     }
     if let Some(held) = held.filter(|_| !found) {
-        findings.problem(&format!("there is no seal at revision {} any more", held.revision));
+        findings.problem(&format!(
+            "there is no seal at revision {} any more",
+            held.revision
+        ));
     }
     for (id, revision) in findings.erased.clone() {
         if !findings.recorded.contains(&id) {
-            findings
-                .problem(&format!("revision {revision}: the erasure of user {id} is not recorded"));
+            findings.problem(&format!(
+                "revision {revision}: the erasure of user {id} is not recorded"
+            ));
         }
     }
-    print(&format!("{} rows, sealed by {}:{}", findings.rows, seal.revision, seal.digest));
+    print(&format!(
+        "{} rows, sealed by {}:{}",
+        findings.rows, seal.revision, seal.digest
+    ));
     match findings.problems {
         0 => Ok(()),
         problems => Err(format!("the record was tampered with: {problems} problems").into()),
@@ -112,9 +125,14 @@ pub(super) async fn run(mut record: SealedRecord, held: Option<HeldSeal>) -> Res
 
 /// Whether the seal is the held one, or was.
 fn compare(seal: &Seal, held: Option<&HeldSeal>, findings: &mut Findings) -> bool {
-    let Some(held) = held.filter(|held| held.revision == seal.revision) else { return false };
+    let Some(held) = held.filter(|held| held.revision == seal.revision) else {
+        return false;
+    };
     if held.digest != seal.digest {
-        findings.problem(&format!("the seal of revision {} is not the held one", seal.revision));
+        findings.problem(&format!(
+            "the seal of revision {} is not the held one",
+            seal.revision
+        ));
     }
     true
 }

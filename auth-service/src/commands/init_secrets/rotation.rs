@@ -42,7 +42,10 @@ pub(super) fn run(folder: &SecretFolder, step: Rotation) -> Result<(), SettingEr
     let signing = folder.read(SIGNING)?;
     let accepted = folder.read(ACCEPTED)?;
     if signing.expose_secret().contains([',', '\n']) {
-        return Err(folder.invalid(SIGNING, "contains a comma or a line break: cannot be listed"));
+        return Err(folder.invalid(
+            SIGNING,
+            "contains a comma or a line break: cannot be listed",
+        ));
     }
     match step {
         Rotation::Accept => {
@@ -101,5 +104,8 @@ fn require_accepted(
 
 /// The secrets of a file of accepted secrets, as auth-service reads it.
 fn list(accepted: &SecretString) -> impl Iterator<Item = &str> {
-    accepted.expose_secret().split([',', '\n']).filter(|secret| !secret.is_empty())
+    accepted
+        .expose_secret()
+        .split([',', '\n'])
+        .filter(|secret| !secret.is_empty())
 }

@@ -29,7 +29,11 @@ impl<'a> SecretFolder<'a> {
         let (secret, is_new) = secret::read_or_create(&path, generate)
             .map_err(|error| self.invalid(name, format!("cannot be read or created: {error}")))?;
         self.require_private(name)?;
-        print(&format!("{} {}", path.display(), if is_new { "created" } else { "exists" }));
+        print(&format!(
+            "{} {}",
+            path.display(),
+            if is_new { "created" } else { "exists" }
+        ));
         Ok(secret)
     }
 
@@ -41,7 +45,11 @@ impl<'a> SecretFolder<'a> {
     pub(super) fn read(&self, name: &str) -> Result<SecretString, SettingError> {
         let secret = secret::read_file(&self.0.join(name)).map_err(|error| {
             let is_missing = error.kind() == io::ErrorKind::NotFound;
-            let problem = if is_missing { "does not exist".into() } else { error.to_string() };
+            let problem = if is_missing {
+                "does not exist".into()
+            } else {
+                error.to_string()
+            };
             self.invalid(name, problem)
         })?;
         self.require_private(name)?;

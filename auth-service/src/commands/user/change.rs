@@ -43,15 +43,26 @@ impl Operator {
             return Err(taken());
         }
         let password_hash = new_password::hash(file.as_deref(), settings).await?;
-        let new = NewUser { username: username.to_owned(), password_hash, role, link: None };
+        let new = NewUser {
+            username: username.to_owned(),
+            password_hash,
+            role,
+            link: None,
+        };
         let store = Arc::clone(&self.store);
         let insert = move |write| async move { store.insert(None, new, write).await };
         let write = Write::by_operator(Change::UserCreated, None);
-        let user = write.run(insert, Write::record_user).await.map_err(|error| match error {
-            WriteError::UsernameTaken => taken(),
-            error => error.into(),
-        })?;
-        print(&format!("User {} ({username:?}) has the role {role}.", user.id));
+        let user = write
+            .run(insert, Write::record_user)
+            .await
+            .map_err(|error| match error {
+                WriteError::UsernameTaken => taken(),
+                error => error.into(),
+            })?;
+        print(&format!(
+            "User {} ({username:?}) has the role {role}.",
+            user.id
+        ));
         Ok(())
     }
 
@@ -67,7 +78,10 @@ impl Operator {
             set_password(&*store, id, hash, Writer::Operator, write).await
         };
         self.change(&user, Change::PasswordSet, set).await?;
-        print(&format!("User {} ({username:?}) has the new password now.", user.id));
+        print(&format!(
+            "User {} ({username:?}) has the new password now.",
+            user.id
+        ));
         // The file of rolegate's generated password beside this database. It is not deleted here: nothing
         // proves that it belongs to this database.
         if username == ADMIN_USERNAME
@@ -95,13 +109,18 @@ impl Operator {
         let insert =
             move |write| async move { store.insert_password_link(None, id, digest, write).await };
         let write = Write::by_operator(Change::PasswordLinkCreated, Some(id));
-        let inserted = write.run(insert, move |write, _| write.record_user(&user)).await;
+        let inserted = write
+            .run(insert, move |write, _| write.record_user(&user))
+            .await;
         let expires_at = inserted.map_err(|error| match error {
             WriteError::UserNotFound => not_found(username),
             error => error.into(),
         })?;
         print(password_link_url(sign_in_url, &token).expose_secret());
-        prompt(&format!("It is good once, until {}.\n", keys::time(Some(expires_at))));
+        prompt(&format!(
+            "It is good once, until {}.\n",
+            keys::time(Some(expires_at))
+        ));
         Ok(())
     }
 
@@ -113,8 +132,12 @@ impl Operator {
         let remove = |store: Store, id, write| async move {
             store.turn_off_second_factor(None, id, write).await
         };
-        self.change(&user, Change::SecondFactorRemoved, remove).await?;
-        print(&format!("User {} ({username:?}) has no second factor now.", user.id));
+        self.change(&user, Change::SecondFactorRemoved, remove)
+            .await?;
+        print(&format!(
+            "User {} ({username:?}) has no second factor now.",
+            user.id
+        ));
         Ok(())
     }
 
@@ -135,8 +158,12 @@ impl Operator {
         let set = move |store: Store, id, write| async move {
             store.set_role(None, id, role, write).await
         };
-        self.change(&user, Change::RoleChanged { from }, set).await?;
-        print(&format!("User {} ({username:?}) has the role {role} now; it was {from}.", user.id));
+        self.change(&user, Change::RoleChanged { from }, set)
+            .await?;
+        print(&format!(
+            "User {} ({username:?}) has the role {role} now; it was {from}.",
+            user.id
+        ));
         Ok(())
     }
 
@@ -146,7 +173,10 @@ impl Operator {
             store.revoke_tokens(id, Writer::Operator, write).await
         };
         self.change(&user, Change::TokensRevoked, revoke).await?;
-        print(&format!("Every access token of user {} ({username:?}) is revoked.", user.id));
+        print(&format!(
+            "Every access token of user {} ({username:?}) is revoked.",
+            user.id
+        ));
         Ok(())
     }
 
@@ -179,15 +209,22 @@ impl Operator {
             let write = Write::by_operator(Change::AuditErased, Some(id));
             let rows = self.transfer.erase(id, &write).await?;
             write.of_erasure(id, rows).log();
-            print(&format!("The name of user {id} is erased from {rows} rows."));
+            print(&format!(
+                "The name of user {id} is erased from {rows} rows."
+            ));
         }
         Ok(())
     }
 }
 
 async fn is_confirmed(user: &User) -> io::Result<bool> {
-    prompt(&format!("Delete user {} ({:?}) and every API key? [y/N] ", user.id, user.username));
+    prompt(&format!(
+        "Delete user {} ({:?}) and every API key? [y/N] ",
+        user.id, user.username
+    ));
     let mut answer = String::new();
-    BufReader::new(tokio::io::stdin()).read_line(&mut answer).await?;
+    BufReader::new(tokio::io::stdin())
+        .read_line(&mut answer)
+        .await?;
     Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
 }

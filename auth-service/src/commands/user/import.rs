@@ -63,13 +63,34 @@ pub(super) async fn run(
     let twice = !arguments.dry_run && !arguments.continue_;
     let reader = Reader::open(&arguments.file, twice).await?;
     let peppers = settings.peppers()?;
-    let ImportArguments { accept_slow_hashes: slow, accept_weak_hashes: weak, .. } = *arguments;
+    let ImportArguments {
+        accept_slow_hashes: slow,
+        accept_weak_hashes: weak,
+        ..
+    } = *arguments;
     let rules = HashRules::new(settings.bcrypt_cost, slow, weak);
-    let revocation_time = operator.now().await?.saturating_add(REVOCATION_LEAD_SECONDS);
+    let revocation_time = operator
+        .now()
+        .await?
+        .saturating_add(REVOCATION_LEAD_SECONDS);
     let revocation_time = revocation_time.try_into().unwrap_or(i64::MAX);
-    let highest_id = if arguments.reuse_ids { 0 } else { operator.transfer.highest_id().await? };
-    let format = LineReader { peppers, rules, roles: operator.roles.clone(), revocation_time };
-    let importer = Importer { operator, arguments, format, highest_id };
+    let highest_id = if arguments.reuse_ids {
+        0
+    } else {
+        operator.transfer.highest_id().await?
+    };
+    let format = LineReader {
+        peppers,
+        rules,
+        roles: operator.roles.clone(),
+        revocation_time,
+    };
+    let importer = Importer {
+        operator,
+        arguments,
+        format,
+        highest_id,
+    };
     if arguments.continue_ {
         importer.good_lines(reader).await
     } else {
@@ -154,13 +175,25 @@ impl Importer<'_> {
     /// Keeps the users whose names and ids are free.
     async fn keep_free(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
         let store = &self.operator.store;
-        let names: Vec<_> = batch.iter().map(|(_, user)| user.username.clone()).collect();
+        let names: Vec<_> = batch
+            .iter()
+            .map(|(_, user)| user.username.clone())
+            .collect();
         let existing = store.credentials_by_username(&names).await?.value;
-        let names: HashSet<_> = existing.into_iter().map(|found| found.user.username).collect();
+        let names: HashSet<_> = existing
+            .into_iter()
+            .map(|found| found.user.username)
+            .collect();
         let ids: Vec<_> = batch.iter().filter_map(|(_, user)| user.id).collect();
-        let with_ids =
-            if ids.is_empty() { Vec::new() } else { store.users_by_id(&ids).await?.value };
-        let ids: HashMap<_, _> = with_ids.into_iter().map(|it| (it.id, it.username)).collect();
+        let with_ids = if ids.is_empty() {
+            Vec::new()
+        } else {
+            store.users_by_id(&ids).await?.value
+        };
+        let ids: HashMap<_, _> = with_ids
+            .into_iter()
+            .map(|it| (it.id, it.username))
+            .collect();
         batch.retain(|(number, user)| {
             if names.contains(&user.username) {
                 if self.arguments.skip_existing {

@@ -42,14 +42,22 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
 impl Operator {
     /// Prints the key and nothing else, so that a script can keep it.
     pub(super) async fn create_key(&self, new: NewKey, role: Option<Role>) -> Result<(), Failure> {
-        let NewKey { username, name, expires_in, .. } = new;
+        let NewKey {
+            username,
+            name,
+            expires_in,
+            ..
+        } = new;
         let created_at = self.now().await?;
         let invalid = |setting| move |error: AccountError| SettingError::new(setting, error);
         check_name(TokenKind::ApiKey, &name).map_err(invalid("NAME"))?;
         let end = |after: Duration| created_at.saturating_add(after.as_secs());
         let check = |at: u64| check_key_expiry(at.try_into().unwrap_or(i64::MAX), created_at);
-        let expires_at =
-            expires_in.map(end).map(check).transpose().map_err(invalid("EXPIRES_IN"))?;
+        let expires_at = expires_in
+            .map(end)
+            .map(check)
+            .transpose()
+            .map_err(invalid("EXPIRES_IN"))?;
         let user = self.find(&username).await?;
         let (user_id, is_disabled) = (user.id, user.disabled);
         let mut new = NewToken::generate(API_KEY_PREFIX, user_id, name, created_at)?;
@@ -59,8 +67,9 @@ impl Operator {
         let insert =
             move |write| async move { store.insert_token(new, Writer::Operator, write).await };
         let write = Write::by_operator(Change::ApiKeyCreated, Some(user_id));
-        let inserted =
-            write.run(insert, move |write, key| write.of_token(key, Some(&user.username)).log());
+        let inserted = write.run(insert, move |write, key| {
+            write.of_token(key, Some(&user.username)).log()
+        });
         inserted.await.map_err(|error| match error {
             WriteError::UserNotFound if is_disabled => {
                 format!("the user {username:?} is disabled").into()
@@ -81,11 +90,21 @@ impl Operator {
                 "{id:>8}  {prefix:<8}  {role:<width$}  {created:<20}  {expires:<20}  {used:<20}  {name}"
             ));
         };
-        line(["ID", "PREFIX", "ROLE", "CREATED", "EXPIRES", "LAST USED", "NAME"]);
+        line([
+            "ID",
+            "PREFIX",
+            "ROLE",
+            "CREATED",
+            "EXPIRES",
+            "LAST USED",
+            "NAME",
+        ]);
         for key in keys {
             let times = [Some(key.created_at), key.expires_at, key.last_used_at].map(time);
             let [created, expires, used] = times.each_ref().map(String::as_str);
-            let by = key.created_by.map(|admin| format!("  (created by {admin:?})"));
+            let by = key
+                .created_by
+                .map(|admin| format!("  (created by {admin:?})"));
             let name = format!("{:?}{}", key.name, by.unwrap_or_default());
             let id = key.id.to_string();
             let role = key.role.as_ref().map_or("-", |role| role.as_str());
@@ -95,7 +114,11 @@ impl Operator {
     }
 
     pub(super) async fn keys_of_user(&self, id: i64) -> Result<Vec<OpaqueToken>, StoreError> {
-        Ok(self.store.tokens_of_user(TokenKind::ApiKey, id).await?.value)
+        Ok(self
+            .store
+            .tokens_of_user(TokenKind::ApiKey, id)
+            .await?
+            .value)
     }
 
     pub(super) async fn delete_key(&self, username: &str, id: i64) -> Result<(), Failure> {
@@ -103,7 +126,9 @@ impl Operator {
         let (store, user_id) = (Arc::clone(&self.store), user.id);
         let delete = move |write| async move {
             let one = TokenSelection::One(id);
-            store.delete_tokens(TokenKind::ApiKey, None, user_id, one, write).await
+            store
+                .delete_tokens(TokenKind::ApiKey, None, user_id, one, write)
+                .await
         };
         let write = Write::by_operator(Change::ApiKeyDeleted, Some(user_id));
         let record = move |write: &Write, keys: &Vec<OpaqueToken>| {
@@ -114,7 +139,9 @@ impl Operator {
         if write.run(delete, record).await?.is_empty() {
             return Err(format!("the user {username:?} has no API key {id}").into());
         }
-        print(&format!("API key {id} of user {user_id} ({username:?}) is deleted."));
+        print(&format!(
+            "API key {id} of user {user_id} ({username:?}) is deleted."
+        ));
         Ok(())
     }
 }

@@ -25,7 +25,9 @@ pub(super) async fn hash(
         .check(text)
         .map_err(|error| SettingError::new("new password", error))?;
     let hasher = Hasher::start(settings.bcrypt_cost, settings.engine(), settings.peppers()?);
-    Ok(hasher?.hash(&password, CallOrigin::own(HASH_TIMEOUT)).await?)
+    Ok(hasher?
+        .hash(&password, CallOrigin::own(HASH_TIMEOUT))
+        .await?)
 }
 
 /// Reads the new password without its final newline.
@@ -48,7 +50,10 @@ async fn twice(mut input: impl AsyncBufRead + Unpin) -> Result<SecretString, Set
     prompt("The same again: ");
     let second = line(&mut input).await.map_err(|error| unreadable(&error))?;
     if first.expose_secret() != second.expose_secret() {
-        return Err(SettingError::new("new password", "was not typed the same twice"));
+        return Err(SettingError::new(
+            "new password",
+            "was not typed the same twice",
+        ));
     }
     Ok(first)
 }
@@ -59,7 +64,10 @@ fn unreadable(error: &io::Error) -> SettingError {
 
 async fn all(mut input: impl AsyncRead + Unpin) -> io::Result<SecretString> {
     let mut text = Zeroizing::new(String::new());
-    (&mut input).take(MAX_INPUT_BYTES + 1).read_to_string(&mut text).await?;
+    (&mut input)
+        .take(MAX_INPUT_BYTES + 1)
+        .read_to_string(&mut text)
+        .await?;
     if text.len() as u64 > MAX_INPUT_BYTES {
         return Err(io::Error::other("it has more than 4 KiB"));
     }
@@ -111,7 +119,10 @@ mod tests {
             let read = all(piped.as_bytes()).await.expect("read");
             assert_eq!(read.expose_secret(), password);
         }
-        assert_eq!(line(&b"a b\nc"[..]).await.expect("read").expose_secret(), "a b");
+        assert_eq!(
+            line(&b"a b\nc"[..]).await.expect("read").expose_secret(),
+            "a b"
+        );
     }
 
     #[tokio::test]

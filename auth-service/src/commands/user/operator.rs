@@ -44,17 +44,27 @@ impl Operator {
             }
             _ => {
                 let (store, transfer) = store::open_beside(&url).await?;
-                Ok(Self { store, transfer, database: url, roles })
+                Ok(Self {
+                    store,
+                    transfer,
+                    database: url,
+                    roles,
+                })
             }
         }
     }
 
     pub(super) async fn find(&self, username: &str) -> Result<User, Failure> {
-        self.credentials(username).await.map(|credentials| credentials.user)
+        self.credentials(username)
+            .await
+            .map(|credentials| credentials.user)
     }
 
     pub(super) async fn credentials(&self, username: &str) -> Result<Credentials, Failure> {
-        let found = self.store.credentials_by_username(&[username.to_owned()]).await;
+        let found = self
+            .store
+            .credentials_by_username(&[username.to_owned()])
+            .await;
         found?.value.pop().ok_or_else(|| not_found(username))
     }
 

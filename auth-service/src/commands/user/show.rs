@@ -51,12 +51,27 @@ impl Operator {
     }
 
     /// The name is quoted, and what is invisible in it is escaped. `keys` have a role that the user has not.
-    fn print_user(&self, Credentials { user, password_hash }: &Credentials, keys: usize) {
+    fn print_user(
+        &self,
+        Credentials {
+            user,
+            password_hash,
+        }: &Credentials,
+        keys: usize,
+    ) {
         let state = if user.disabled { "disabled" } else { "enabled" };
         let has_none = password_hash.expose_secret() == NO_PASSWORD;
         let note = if has_none { "  (no password)" } else { "" };
-        let factor = if user.second_factor { "  (second factor)" } else { "" };
-        let keys = if keys > 0 { format!("  (API keys with it: {keys})") } else { String::new() };
+        let factor = if user.second_factor {
+            "  (second factor)"
+        } else {
+            ""
+        };
+        let keys = if keys > 0 {
+            format!("  (API keys with it: {keys})")
+        } else {
+            String::new()
+        };
         let name = format!("{:?}{note}{factor}{keys}", user.username);
         self.print_line(&user.id.to_string(), user.role.as_str(), state, &name);
     }

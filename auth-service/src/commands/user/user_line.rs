@@ -47,10 +47,16 @@ impl LineReader {
     pub(crate) fn read(&self, line: &[u8]) -> Result<UserRecord, String> {
         // Editors on Windows begin a file with a byte order mark.
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        let Object { fields: object, has_twice } = serde_json::from_slice(line)
+        let Object {
+            fields: object,
+            has_twice,
+        } = serde_json::from_slice(line)
             .map_err(|error| format!("is not a JSON object: column {}", error.column()))?;
         if object.keys().any(|key| !FIELDS.contains(&key.as_str())) {
-            return Err(format!("has an unknown field; the fields are {}", FIELDS.join(", ")));
+            return Err(format!(
+                "has an unknown field; the fields are {}",
+                FIELDS.join(", ")
+            ));
         }
         if let Some(name) = has_twice {
             return Err(format!("has {name} twice"));
@@ -68,7 +74,9 @@ impl LineReader {
             NO_PASSWORD.into()
         } else {
             let rejection = |rejection| format!("password_hash {rejection}");
-            self.peppers.importable(text("password_hash")?, self.rules).map_err(rejection)?
+            self.peppers
+                .importable(text("password_hash")?, self.rules)
+                .map_err(rejection)?
         };
         let number = |name, most| match field(name).map(Value::as_i64) {
             None => Ok(None),
@@ -85,7 +93,9 @@ impl LineReader {
             return Err(format!("id is not a whole number from 1 to {MAX_ID}"));
         }
         let disabled = match field("disabled") {
-            Some(value) => value.as_bool().ok_or("disabled is neither true nor false")?,
+            Some(value) => value
+                .as_bool()
+                .ok_or("disabled is neither true nor false")?,
             None => false,
         };
         let latest = self.revocation_time + MAX_SECONDS_AHEAD;
@@ -93,8 +103,11 @@ impl LineReader {
             format!("{range}, an hour from now; user revoke-tokens before the export lowers it")
         })?;
         let marked = number("tokens_marked_until", latest + MAX_MARK_SECONDS_AHEAD)?;
-        let tokens_not_before =
-            revoked.unwrap_or(if id.is_some() { self.revocation_time } else { 0 });
+        let tokens_not_before = revoked.unwrap_or(if id.is_some() {
+            self.revocation_time
+        } else {
+            0
+        });
         Ok(UserRecord {
             id,
             username: username.to_owned(),

@@ -73,7 +73,9 @@ pub(crate) fn browser_headers(http: &HttpRequest) -> HeaderMap {
     let headers = HEADERS.split(' ').flat_map(named);
     // What cannot be read is there all the same.
     let value = |value| HeaderValue::from_bytes(value).unwrap_or(HeaderValue::from_static(""));
-    headers.map(|(name, it)| (name, value(it.unwrap_or_default()))).collect()
+    headers
+        .map(|(name, it)| (name, value(it.unwrap_or_default())))
+        .collect()
 }
 
 #[cfg(test)]
@@ -82,14 +84,25 @@ mod tests {
     use rolegate_proto::envoy_auth_v3::{HeaderMap, HeaderValue};
 
     fn read(joined: &[(&str, &str)], raw: &[(&str, &[u8])]) -> Vec<(String, Vec<u8>)> {
-        let headers = joined.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let headers = joined
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()));
         let raw = raw.iter().map(|&(key, raw_value)| HeaderValue {
             key: key.to_owned(),
             raw_value: raw_value.to_owned(),
             ..HeaderValue::default()
         });
-        let (headers, header_map) = (headers.collect(), Some(HeaderMap { headers: raw.collect() }));
-        let http = HttpRequest { headers, header_map, ..HttpRequest::default() };
+        let (headers, header_map) = (
+            headers.collect(),
+            Some(HeaderMap {
+                headers: raw.collect(),
+            }),
+        );
+        let http = HttpRequest {
+            headers,
+            header_map,
+            ..HttpRequest::default()
+        };
         let read = browser_headers(&http);
         let pair = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
             (name.to_string(), value.as_bytes().to_vec())
@@ -100,8 +113,15 @@ mod tests {
     #[test]
     fn headers_of_browsers_are_read_from_either_form_and_no_others() {
         let joined = [("cookie", "a=b; c=d"), ("x-forwarded-host", "evil.example")];
-        assert_eq!(read(&joined, &[]), [("cookie".to_owned(), b"a=b; c=d".to_vec())]);
-        let raw = [("Cookie", &b"a=b"[..]), ("cookie", b"c=\xff"), ("authorization", b"Bearer a")];
+        assert_eq!(
+            read(&joined, &[]),
+            [("cookie".to_owned(), b"a=b; c=d".to_vec())]
+        );
+        let raw = [
+            ("Cookie", &b"a=b"[..]),
+            ("cookie", b"c=\xff"),
+            ("authorization", b"Bearer a"),
+        ];
         let expected = [b"a=b".to_vec(), b"c=\xff".to_vec()].map(|it| ("cookie".to_owned(), it));
         assert_eq!(read(&[], &raw), expected);
         // In both forms it is there twice.
@@ -111,7 +131,10 @@ mod tests {
     #[test]
     fn a_value_that_cannot_be_read_is_not_overlooked() {
         let names = ["upgrade", "sec-fetch-mode", "sec-websocket-key"];
-        for (name, value) in names.into_iter().flat_map(|name| [(name, &b"a\0"[..]), (name, b"")]) {
+        for (name, value) in names
+            .into_iter()
+            .flat_map(|name| [(name, &b"a\0"[..]), (name, b"")])
+        {
             assert_eq!(read(&[], &[(name, value)]), [(name.to_owned(), Vec::new())]);
         }
     }

@@ -21,7 +21,9 @@ pub(crate) fn requirement(roles: &str) -> Result<Requirement, AccountError> {
     let malformed = |_| AccountError::request("roles must be names of roles");
     match roles {
         "*" => Ok(Requirement::AnyAuthenticated),
-        names => Role::parse_list(names).map(Requirement::Roles).map_err(malformed),
+        names => Role::parse_list(names)
+            .map(Requirement::Roles)
+            .map_err(malformed),
     }
 }
 
@@ -29,7 +31,9 @@ pub(crate) fn requirement(roles: &str) -> Result<Requirement, AccountError> {
 /// repeated ones, or with `encode_raw_headers` as a list of bytes.
 pub(crate) fn authorization(attributes: &AttributeContext) -> Option<Authorization> {
     let mut values = values(http(attributes)?, AUTHORIZATION);
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
     Authorization::parse(value?)
 }
 
@@ -43,15 +47,23 @@ pub(crate) fn values<'a>(
     http: &'a HttpRequest,
     name: &str,
 ) -> impl Iterator<Item = Option<&'a [u8]>> {
-    let joined = http.headers.iter().filter(move |(it, _)| it.eq_ignore_ascii_case(name));
+    let joined = http
+        .headers
+        .iter()
+        .filter(move |(it, _)| it.eq_ignore_ascii_case(name));
     let joined = joined.map(|(_, value)| Some(value.as_bytes()));
     let raw = http.header_map.iter().flat_map(|map| &map.headers);
-    joined.chain(raw.filter(move |header| header.key.eq_ignore_ascii_case(name)).map(raw_value))
+    joined.chain(
+        raw.filter(move |header| header.key.eq_ignore_ascii_case(name))
+            .map(raw_value),
+    )
 }
 
 /// A header has its value in one of two fields.
 fn raw_value(header: &HeaderValue) -> Option<&[u8]> {
-    let HeaderValue { value, raw_value, .. } = header;
+    let HeaderValue {
+        value, raw_value, ..
+    } = header;
     match (value.is_empty(), raw_value.is_empty()) {
         (false, false) => None,
         (false, true) => Some(value.as_bytes()),
@@ -67,7 +79,10 @@ pub(crate) fn source_address(attributes: &AttributeContext) -> Option<IpAddr> {
 
 /// Method, host and path of the request, for the log: without the query, which may hold secrets.
 pub(crate) fn route(attributes: &AttributeContext) -> (&str, &str, &str) {
-    let Some(HttpRequest { method, host, path, .. }) = http(attributes) else {
+    let Some(HttpRequest {
+        method, host, path, ..
+    }) = http(attributes)
+    else {
         return ("", "", "");
     };
     let path = path.split(['?', '#']).next().unwrap_or_default();

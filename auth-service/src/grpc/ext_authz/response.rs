@@ -34,13 +34,20 @@ impl From<AccountError> for Refusal {
 /// from the dynamic metadata.
 pub(super) fn allowed(user: &User) -> CheckResponse {
     let identity = identity_headers(user.id, &user.username, user.role);
-    let fields = identity
-        .clone()
-        .map(|(name, value)| (name.to_owned(), Value { kind: Some(Kind::StringValue(value)) }));
+    let fields = identity.clone().map(|(name, value)| {
+        (
+            name.to_owned(),
+            Value {
+                kind: Some(Kind::StringValue(value)),
+            },
+        )
+    });
     let headers = identity.map(|(name, value)| header(name, value)).into();
     CheckResponse {
         status: Some(status(Code::Ok, "")),
-        dynamic_metadata: Some(Struct { fields: fields.into() }),
+        dynamic_metadata: Some(Struct {
+            fields: fields.into(),
+        }),
         http_response: Some(HttpResponse::OkResponse(OkHttpResponse { headers })),
     }
 }
@@ -50,28 +57,56 @@ pub(super) fn denied(refusal: &Refusal, is_by_page: bool) -> CheckResponse {
     let (code, (reason, http_status), detail, challenge, delay) = match refusal {
         Refusal::NotAuthenticated => {
             let reason = HttpReason::NotAuthenticated.http();
-            (Code::Unauthenticated, reason, "Not authenticated.", BEARER_CHALLENGE, None)
+            (
+                Code::Unauthenticated,
+                reason,
+                "Not authenticated.",
+                BEARER_CHALLENGE,
+                None,
+            )
         }
         Refusal::CrossSite => {
             let reason = HttpReason::CrossSite.http();
-            (Code::PermissionDenied, reason, "Cross-site request.", BEARER_CHALLENGE, None)
+            (
+                Code::PermissionDenied,
+                reason,
+                "Cross-site request.",
+                BEARER_CHALLENGE,
+                None,
+            )
         }
         Refusal::SignIn(page) => {
-            let headers = vec![header("location", page), header("cache-control", "no-store")];
-            return refused(Code::Unauthenticated, "sign in first", 303, headers, String::new());
+            let headers = vec![
+                header("location", page),
+                header("cache-control", "no-store"),
+            ];
+            return refused(
+                Code::Unauthenticated,
+                "sign in first",
+                303,
+                headers,
+                String::new(),
+            );
         }
         Refusal::Error(error) => {
             let (reason, delay) = (error.reason(), error.retry().map(|(delay, _)| delay));
             log_error(reason, error);
             let (status, detail) = reason.http();
-            let code = if status == 503 { Code::Unavailable } else { reason.code() };
+            let code = if status == 503 {
+                Code::Unavailable
+            } else {
+                reason.code()
+            };
             let (detail, challenge) = (detail.unwrap_or_default(), reason.bearer_challenge());
             (code, (reason.as_str(), status), detail, challenge, delay)
         }
     };
     let retry_after = retry_after(http_status, delay);
     let challenges = [Some(challenge), (!is_by_page).then_some(BASIC_CHALLENGE)];
-    let challenges = challenges.into_iter().flatten().map(|it| header("www-authenticate", it));
+    let challenges = challenges
+        .into_iter()
+        .flatten()
+        .map(|it| header("www-authenticate", it));
     let always = [
         header("content-type", "application/json"),
         header("cache-control", "no-store"),
@@ -93,8 +128,14 @@ fn refused(
     headers: Vec<HeaderValueOption>,
     body: String,
 ) -> CheckResponse {
-    let http_status = Some(HttpStatus { code: http_status.into() });
-    let response = DeniedHttpResponse { status: http_status, headers, body };
+    let http_status = Some(HttpStatus {
+        code: http_status.into(),
+    });
+    let response = DeniedHttpResponse {
+        status: http_status,
+        headers,
+        body,
+    };
     CheckResponse {
         status: Some(status(code, message)),
         http_response: Some(HttpResponse::DeniedResponse(response)),
@@ -103,14 +144,24 @@ fn refused(
 }
 
 fn status(code: Code, message: &str) -> Status {
-    Status { code: code.into(), message: message.to_owned() }
+    Status {
+        code: code.into(),
+        message: message.to_owned(),
+    }
 }
 
 /// Replaces the header of the client. In a refusal, Envoy removes the header and then adds all values.
 fn header(name: &str, value: impl Into<String>) -> HeaderValueOption {
     let (key, value) = (name.to_owned(), value.into());
-    let header = HeaderValue { key, value, ..HeaderValue::default() };
-    HeaderValueOption { header: Some(header), append: Some(false) }
+    let header = HeaderValue {
+        key,
+        value,
+        ..HeaderValue::default()
+    };
+    HeaderValueOption {
+        header: Some(header),
+        append: Some(false),
+    }
 }
 
 #[cfg(test)]
@@ -123,7 +174,11 @@ mod tests {
     fn every_reason_denies_and_an_outage_never_looks_like_a_denial() {
         for &reason in Reason::ALL {
             let (retry_after, scope) = (Duration::ZERO, None);
-            let error = AccountError::Later { reason, retry_after, scope };
+            let error = AccountError::Later {
+                reason,
+                retry_after,
+                scope,
+            };
             let response = denied(&Refusal::Error(error), false);
             let code = response.status.expect("a status").code;
             assert_ne!(code, i32::from(Code::Ok), "{reason:?}");
@@ -131,11 +186,22 @@ mod tests {
                 panic!("{reason:?} does not deny");
             };
             let status = denied.status.expect("a status").code;
-            assert_eq!(status == 503, code == i32::from(Code::Unavailable), "{reason:?}");
+            assert_eq!(
+                status == 503,
+                code == i32::from(Code::Unavailable),
+                "{reason:?}"
+            );
             let has = |name| {
-                denied.headers.iter().any(|it| it.header.as_ref().is_some_and(|it| it.key == name))
+                denied
+                    .headers
+                    .iter()
+                    .any(|it| it.header.as_ref().is_some_and(|it| it.key == name))
             };
-            assert_eq!(has("retry-after"), [429, 503].contains(&status), "{reason:?}");
+            assert_eq!(
+                has("retry-after"),
+                [429, 503].contains(&status),
+                "{reason:?}"
+            );
             assert_eq!(has("www-authenticate"), status == 401, "{reason:?}");
         }
     }

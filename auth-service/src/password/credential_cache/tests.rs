@@ -18,15 +18,21 @@ fn cache(ttl: Duration) -> CredentialCache {
 
 #[test]
 fn entries_expire_after_the_ttl() {
-    for (ttl, is_cached) in
-        [(Duration::from_mins(5), true), (Duration::from_millis(1), false), (Duration::ZERO, false)]
-    {
+    for (ttl, is_cached) in [
+        (Duration::from_mins(5), true),
+        (Duration::from_millis(1), false),
+        (Duration::ZERO, false),
+    ] {
         let cache = cache(ttl);
         let key = cache.key("ada", Some("hash"), "sesame", HERE);
         assert!(cache.get(&key, Instant::now()).is_none());
         cache.insert(key, Instant::now());
         thread::sleep(Duration::from_millis(5));
-        assert_eq!(cache.get(&key, Instant::now()).is_some(), is_cached, "{ttl:?}");
+        assert_eq!(
+            cache.get(&key, Instant::now()).is_some(),
+            is_cached,
+            "{ttl:?}"
+        );
     }
 }
 
@@ -36,11 +42,20 @@ fn the_first_hit_of_a_minute_is_marked() {
     let key = cache.key("ada", Some("hash"), "sesame", HERE);
     cache.insert(key, Instant::now());
     let hit = |is_first_in_minute| Some(Hit { is_first_in_minute });
-    assert_eq!(cache.get(&key, Instant::now()), hit(false), "the insertion was audited");
-    let Some(earlier) = Instant::now().checked_sub(Duration::from_mins(1)) else { return };
+    assert_eq!(
+        cache.get(&key, Instant::now()),
+        hit(false),
+        "the insertion was audited"
+    );
+    let Some(earlier) = Instant::now().checked_sub(Duration::from_mins(1)) else {
+        return;
+    };
     cache.started = earlier;
     assert_eq!(
-        [cache.get(&key, Instant::now()), cache.get(&key, Instant::now())],
+        [
+            cache.get(&key, Instant::now()),
+            cache.get(&key, Instant::now())
+        ],
         [hit(true), hit(false)]
     );
 }
@@ -48,10 +63,15 @@ fn the_first_hit_of_a_minute_is_marked() {
 #[test]
 fn deadlines_in_turn_before_and_after_a_minute_mark_one_hit() {
     let cache = cache(Duration::from_mins(5));
-    let (key, now) = (cache.key("ada", Some("hash"), "sesame", HERE), Instant::now());
+    let (key, now) = (
+        cache.key("ada", Some("hash"), "sesame", HERE),
+        Instant::now(),
+    );
     cache.insert(key, now);
     let marks = [60, 0, 60].map(|ahead| {
-        let hit = cache.get(&key, now + Duration::from_secs(ahead)).expect("cached");
+        let hit = cache
+            .get(&key, now + Duration::from_secs(ahead))
+            .expect("cached");
         hit.is_first_in_minute
     });
     assert_eq!(marks, [true, false, false]);
@@ -60,7 +80,10 @@ fn deadlines_in_turn_before_and_after_a_minute_mark_one_hit() {
 #[test]
 fn a_hit_without_its_line_of_the_minute_is_not_audited_until_another_is() {
     let cache = cache(Duration::from_mins(5));
-    let (key, now) = (cache.key("ada", Some("hash"), "sesame", HERE), Instant::now());
+    let (key, now) = (
+        cache.key("ada", Some("hash"), "sesame", HERE),
+        Instant::now(),
+    );
     assert!(!cache.is_audited(&key, now));
     cache.insert(key, now);
     let later = now + Duration::from_mins(1);
@@ -74,11 +97,18 @@ fn a_hit_without_its_line_of_the_minute_is_not_audited_until_another_is() {
 fn number_of_entries_is_bounded() {
     let cache = cache(Duration::from_mins(5));
     for name in 0..MAX_ENTRIES * 5 / 4 {
-        cache.insert(cache.key(&name.to_string(), Some("hash"), "sesame", HERE), Instant::now());
+        cache.insert(
+            cache.key(&name.to_string(), Some("hash"), "sesame", HERE),
+            Instant::now(),
+        );
     }
     let entries = cache.entries.expect("caching is on");
     entries.run_pending_tasks();
-    assert!(entries.entry_count() <= MAX_ENTRIES, "{}", entries.entry_count());
+    assert!(
+        entries.entry_count() <= MAX_ENTRIES,
+        "{}",
+        entries.entry_count()
+    );
 }
 
 #[test]

@@ -67,7 +67,10 @@ async fn as_many_checks_run_as_there_are_threads_and_the_next_waits() {
     second.1.send(()).expect("runs");
     assert!(matches(second.0).await);
     checks.running(0).await;
-    assert!(checks.0.pending.lock().is_empty(), "clients without checks are forgotten");
+    assert!(
+        checks.0.pending.lock().is_empty(),
+        "clients without checks are forgotten"
+    );
     assert_eq!(checks.stats().completed, 3);
 }
 
@@ -78,16 +81,25 @@ async fn a_check_that_would_be_late_is_refused_at_once_and_one_of_another_client
     let held: Vec<_> = (0..2).map(|_| checks.start(1000, ANN)).collect();
     checks.running(2).await;
     let (refused, _end) = checks.start(10, ANN);
-    let Err(EngineError::Refused { retry_after, is_full: false }) = refused.await.expect("done")
+    let Err(EngineError::Refused {
+        retry_after,
+        is_full: false,
+    }) = refused.await.expect("done")
     else {
         panic!("not refused");
     };
-    assert!((1..100).contains(&retry_after.as_millis()), "{retry_after:?}");
+    assert!(
+        (1..100).contains(&retry_after.as_millis()),
+        "{retry_after:?}"
+    );
     let (admitted, end) = checks.start(10, BOB);
     yield_now().await;
     let (refused, _end) = checks.start(1000, [192, 0, 2, 3].into());
     let refused = refused.await.expect("done");
-    assert!(matches!(refused, Err(EngineError::Refused { is_full: true, .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(EngineError::Refused { is_full: true, .. })),
+        "{refused:?}"
+    );
     assert_eq!(checks.stats().refused, 2);
     end.send(()).expect("waits");
     for (check, end) in held {
@@ -103,7 +115,10 @@ async fn a_check_that_waits_until_its_deadline_does_not_run() {
     let held: Vec<_> = (0..2).map(|_| checks.start(1, ANN)).collect();
     checks.running(2).await;
     let deadline = Instant::now() + Duration::from_millis(50);
-    let late = checks.0.run(|| panic!("runs"), 1, BOB, deadline, SPEED).await;
+    let late = checks
+        .0
+        .run(|| panic!("runs"), 1, BOB, deadline, SPEED)
+        .await;
     assert_eq!(late, Err(EngineError::DeadlinePassed));
     assert_eq!(checks.stats().expired, 1);
     drop(held);
@@ -144,7 +159,10 @@ async fn a_check_that_panics_is_lost_and_frees_its_place() {
     let checks = Checks::new();
     for panics in 1..=3 {
         let deadline = Instant::now() + Duration::from_secs(10);
-        let lost = checks.0.run(|| panic!("sabotaged"), 1, ANN, deadline, SPEED).await;
+        let lost = checks
+            .0
+            .run(|| panic!("sabotaged"), 1, ANN, deadline, SPEED)
+            .await;
         assert_eq!(lost, Err(EngineError::Lost));
         assert_eq!(checks.stats().panics, panics);
     }

@@ -21,9 +21,21 @@ const ARGON2_KIB: u64 = 16;
 /// KiB that scrypt fills and reads again in the time of one iteration.
 const SCRYPT_KIB: u64 = 6;
 /// OWASP's KiB and passes of argon2id; all rows are equivalent.
-const ARGON2: [(u64, u64); 5] = [(47_104, 1), (19_456, 2), (12_288, 3), (9_216, 4), (7_168, 5)];
+const ARGON2: [(u64, u64); 5] = [
+    (47_104, 1),
+    (19_456, 2),
+    (12_288, 3),
+    (9_216, 4),
+    (7_168, 5),
+];
 /// OWASP's KiB (128 bytes × N × r) and parallelism of scrypt.
-const SCRYPT: [(u64, u64); 5] = [(131_072, 1), (65_536, 2), (32_768, 3), (16_384, 5), (8_192, 10)];
+const SCRYPT: [(u64, u64); 5] = [
+    (131_072, 1),
+    (65_536, 2),
+    (32_768, 3),
+    (16_384, 5),
+    (8_192, 10),
+];
 
 pub(in crate::password) struct Cost {
     /// As iterations of bcrypt, at least 1.
@@ -38,7 +50,9 @@ pub(super) fn argon2(hash: &PasswordHash) -> Result<Cost, HashRejection> {
         Ok(Algorithm::Argon2id | Algorithm::Argon2i) => {}
         _ => return Err(HashRejection::UnknownFormat),
     }
-    let is_known_version = hash.version.is_none_or(|version| matches!(version, 16 | 19));
+    let is_known_version = hash
+        .version
+        .is_none_or(|version| matches!(version, 16 | 19));
     // A hash with `keyid` needs a secret that is not here.
     let is_known = |name: &str| matches!(name, "m" | "t" | "p");
     if !is_known_version || hash.params.iter().any(|(name, _)| !is_known(name.as_str())) {
@@ -46,12 +60,21 @@ pub(super) fn argon2(hash: &PasswordHash) -> Result<Cost, HashRejection> {
     }
     let params = Params::try_from(hash).map_err(|_| MALFORMED)?;
     let (memory, passes) = (u64::from(params.m_cost()), u64::from(params.t_cost()));
-    within(memory, memory.saturating_mul(passes) / ARGON2_KIB, percent(&ARGON2, memory, passes))
+    within(
+        memory,
+        memory.saturating_mul(passes) / ARGON2_KIB,
+        percent(&ARGON2, memory, passes),
+    )
 }
 
 pub(super) fn scrypt(hash: &PasswordHash) -> Result<Cost, HashRejection> {
     const MALFORMED: HashRejection = HashRejection::Malformed("scrypt");
-    let parameter = |name| hash.params.get_decimal(name).map(u64::from).ok_or(MALFORMED);
+    let parameter = |name| {
+        hash.params
+            .get_decimal(name)
+            .map(u64::from)
+            .ok_or(MALFORMED)
+    };
     let (log_n, r, p) = (parameter("ln")?, parameter("r")?, parameter("p")?);
     if hash.version.is_some() || hash.params.iter().count() != 3 {
         return Err(MALFORMED);
@@ -61,7 +84,10 @@ pub(super) fn scrypt(hash: &PasswordHash) -> Result<Cost, HashRejection> {
         return Err(HashRejection::TooMuchMemory);
     }
     let kib = |blocks: u64| blocks.saturating_mul(r).div_ceil(8);
-    let (memory, work) = (kib(1 << log_n).max(kib(p)), kib(1 << log_n).saturating_mul(p));
+    let (memory, work) = (
+        kib(1 << log_n).max(kib(p)),
+        kib(1 << log_n).saturating_mul(p),
+    );
     let percent = percent(&SCRYPT, (1_u64 << log_n).saturating_mul(r) / 8, p);
     let cost = within(memory, work / SCRYPT_KIB, percent)?;
     scrypt::Params::try_from(hash).map_err(|_| MALFORMED)?;
@@ -70,7 +96,11 @@ pub(super) fn scrypt(hash: &PasswordHash) -> Result<Cost, HashRejection> {
 
 pub(super) fn pbkdf2(hash: &Pbkdf2) -> Result<Cost, HashRejection> {
     let iterations = u64::from(hash.iterations);
-    within(0, iterations * hash.blocks() / hash.prf.at_once, iterations * 100 / hash.prf.least)
+    within(
+        0,
+        iterations * hash.blocks() / hash.prf.at_once,
+        iterations * 100 / hash.prf.least,
+    )
 }
 
 /// The cost, unless its work or the memory in KiB is too much.
@@ -80,12 +110,18 @@ fn within(memory: u64, work: u64, percent: u64) -> Result<Cost, HashRejection> {
     } else if work > MAX_WORK {
         Err(HashRejection::TooMuchWork)
     } else {
-        Ok(Cost { work: work.max(1), percent })
+        Ok(Cost {
+            work: work.max(1),
+            percent,
+        })
     }
 }
 
 /// By the best of the rows whose passes it has.
 fn percent(rows: &[(u64, u64)], memory: u64, passes: u64) -> u64 {
     let reached = rows.iter().filter(|row| row.1 <= passes);
-    reached.map(|(least, _)| memory.saturating_mul(100) / least).max().unwrap_or(0)
+    reached
+        .map(|(least, _)| memory.saturating_mul(100) / least)
+        .max()
+        .unwrap_or(0)
 }

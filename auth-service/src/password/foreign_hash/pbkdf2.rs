@@ -64,9 +64,16 @@ impl Pbkdf2 {
     pub(super) fn parse(text: &str) -> Option<Result<Self, HashRejection>> {
         let passlib = |text: &str| PASSLIB_BASE64?.decode(text).ok();
         let parsed = if let Some(rest) = text.strip_prefix("pbkdf2_sha256$") {
-            Self::parts(&SHA256, rest, |salt| Some(salt.into()), |text| STANDARD.decode(text).ok())
+            Self::parts(
+                &SHA256,
+                rest,
+                |salt| Some(salt.into()),
+                |text| STANDARD.decode(text).ok(),
+            )
         } else {
-            let prf = [&SHA256, &SHA512].into_iter().find(|prf| text.starts_with(prf.prefix))?;
+            let prf = [&SHA256, &SHA512]
+                .into_iter()
+                .find(|prf| text.starts_with(prf.prefix))?;
             Self::parts(prf, &text[prf.prefix.len()..], passlib, passlib)
         };
         Some(parsed.ok_or(MALFORMED))
@@ -80,7 +87,12 @@ impl Pbkdf2 {
         digest: &[u8],
     ) -> Option<String> {
         let encode = |bytes| PASSLIB_BASE64.map(|base64| base64.encode(bytes));
-        Some(format!("{}{iterations}${}${}", prf.prefix, encode(salt)?, encode(digest)?))
+        Some(format!(
+            "{}{iterations}${}${}",
+            prf.prefix,
+            encode(salt)?,
+            encode(digest)?
+        ))
     }
 
     fn parts(
@@ -92,9 +104,17 @@ impl Pbkdf2 {
         let [iterations, salt_part, digest_part] =
             text.split('$').collect::<Vec<_>>().try_into().ok()?;
         let is_decimal = iterations.bytes().all(|byte| byte.is_ascii_digit());
-        let iterations = iterations.parse().ok().filter(|&number| is_decimal && number > 0)?;
+        let iterations = iterations
+            .parse()
+            .ok()
+            .filter(|&number| is_decimal && number > 0)?;
         let digest = digest(digest_part).filter(|it| DIGEST_BYTES.contains(&it.len()))?;
-        Some(Self { prf, iterations, salt: salt(salt_part)?, digest })
+        Some(Self {
+            prf,
+            iterations,
+            salt: salt(salt_part)?,
+            digest,
+        })
     }
 
     /// Outputs of the pseudorandom function that make up the digest; each takes all iterations.

@@ -36,7 +36,9 @@ const UNREAD: [(&str, &str); 19] = [
 /// The stored form of a hash; text that no other system writes stays as it is.
 pub(in crate::password) fn translate(text: &str) -> Result<Cow<'_, str>, HashRejection> {
     let of_system = |name, translated: Option<String>| {
-        translated.map(Cow::Owned).ok_or(HashRejection::Malformed(name))
+        translated
+            .map(Cow::Owned)
+            .ok_or(HashRejection::Malformed(name))
     };
     if let Some(phc) = text.strip_prefix("argon2$") {
         of_system("Django's argon2", Some(format!("${phc}")))
@@ -51,7 +53,9 @@ pub(in crate::password) fn translate(text: &str) -> Result<Cow<'_, str>, HashRej
     } else if let Some(rest) = text.strip_prefix("pbkdf2:sha512:") {
         of_system("Werkzeug's PBKDF2", werkzeug_pbkdf2(&SHA512, rest))
     } else if let Some((salt, key)) = text.split_once(':').filter(|_| is_better_auth(text)) {
-        let key = hex::decode(key).ok().and_then(|key| scrypt("16384", "16", "1", salt, &key));
+        let key = hex::decode(key)
+            .ok()
+            .and_then(|key| scrypt("16384", "16", "1", salt, &key));
         of_system("better-auth", key.map(|phc| format!("nfkc:{phc}")))
     } else if text.starts_with("AQAAAA") {
         let bytes = STANDARD.decode(text).ok();
@@ -92,7 +96,13 @@ fn is_better_auth(text: &str) -> bool {
 /// salt, and the digest.
 fn asp_net_v3(bytes: &[u8]) -> Result<String, HashRejection> {
     const MALFORMED: HashRejection = HashRejection::Malformed("ASP.NET Identity");
-    let number = |at| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
+    let number = |at| {
+        bytes
+            .get(at..at + 4)?
+            .try_into()
+            .ok()
+            .map(u32::from_be_bytes)
+    };
     let prf = match number(1).ok_or(MALFORMED)? {
         0 => return Err(HashRejection::Unread("PBKDF2-SHA1")),
         1 => &SHA256,
@@ -117,7 +127,10 @@ fn scrypt(n: &str, r: &str, p: &str, salt: &str, key: &[u8]) -> Option<String> {
 
 /// Whose hash this is, if it is one that is not read.
 fn unread(text: &str) -> Option<&'static str> {
-    if let Some((_, name)) = UNREAD.iter().find(|(beginning, _)| text.starts_with(beginning)) {
+    if let Some((_, name)) = UNREAD
+        .iter()
+        .find(|(beginning, _)| text.starts_with(beginning))
+    {
         return Some(name);
     }
     if text.bytes().all(|it| it.is_ascii_hexdigit()) {
@@ -129,7 +142,10 @@ fn unread(text: &str) -> Option<&'static str> {
             _ => None,
         };
     }
-    let bytes = STANDARD.decode(text).or_else(|_| URL_SAFE.decode(text)).ok()?;
+    let bytes = STANDARD
+        .decode(text)
+        .or_else(|_| URL_SAFE.decode(text))
+        .ok()?;
     match (bytes.len(), bytes.first()) {
         (49, Some(0)) => Some("ASP.NET Identity 2 (PBKDF2-SHA1)"),
         (64, _) => Some("scrypt of Firebase"),

@@ -1,7 +1,11 @@
 use super::{AuditRow, Seal};
 
 fn seal(revision: i64) -> Seal {
-    Seal { revision, at: 7, digest: "begin".to_owned() }
+    Seal {
+        revision,
+        at: 7,
+        digest: "begin".to_owned(),
+    }
 }
 
 fn row(revision: i64) -> AuditRow {
@@ -67,11 +71,26 @@ fn rows_that_are_missing_or_in_another_place_break_the_chain() {
     swapped.swap(0, 1);
     assert!(seal(4).next(&swapped).is_err());
     let sealed = seal(4).next(&rows).expect("sealed");
-    assert_ne!(seal(4).next(&rows[..2]).expect("a seal"), sealed, "the last is missing");
-    let other = Seal { digest: "other".to_owned(), ..seal(4) };
-    assert_ne!(other.next(&rows).expect("a seal").digest, sealed.digest, "another chain");
+    assert_ne!(
+        seal(4).next(&rows[..2]).expect("a seal"),
+        sealed,
+        "the last is missing"
+    );
+    let other = Seal {
+        digest: "other".to_owned(),
+        ..seal(4)
+    };
+    assert_ne!(
+        other.next(&rows).expect("a seal").digest,
+        sealed.digest,
+        "another chain"
+    );
     let older = Seal { at: 6, ..seal(4) };
-    assert_ne!(older.next(&rows).expect("a seal").digest, sealed.digest, "another time");
+    assert_ne!(
+        older.next(&rows).expect("a seal").digest,
+        sealed.digest,
+        "another time"
+    );
 }
 
 #[test]
@@ -80,28 +99,53 @@ fn an_erasure_keeps_the_seal_and_leaves_no_name_and_no_salt() {
     let sealed = seal(4).next(&rows).expect("sealed");
     let mut erased = rows.clone();
     erased[0].erase(2).expect("erased");
-    assert_eq!((&erased[0].username, erased[0].actor.as_deref()), (&None, Some("admin")));
+    assert_eq!(
+        (&erased[0].username, erased[0].actor.as_deref()),
+        (&None, Some("admin"))
+    );
     assert_eq!(erased[0].erased(), [Some(2), None]);
     assert_eq!(seal(4).next(&erased).expect("sealed"), sealed);
     erased[0].erase(1).expect("erased");
-    assert_eq!((&erased[0].actor, &erased[0].client_address), (&None, &None));
+    assert_eq!(
+        (&erased[0].actor, &erased[0].client_address),
+        (&None, &None)
+    );
     assert_eq!(erased[0].erased(), [Some(2), Some(1)]);
     assert_eq!(seal(4).next(&erased).expect("sealed"), sealed);
     let commitments = rows[0].commitments.clone();
-    assert!(commitments.split(' ').all(|salt| !erased[0].commitments.contains(salt)));
+    assert!(
+        commitments
+            .split(' ')
+            .all(|salt| !erased[0].commitments.contains(salt))
+    );
     erased[0].erase(1).expect("once more changes nothing");
     assert_eq!(seal(4).next(&erased).expect("sealed"), sealed);
     erased[0].username = Some("ann".to_owned());
     let broken = seal(4).next(&erased).expect_err("there again");
-    assert_eq!(broken.to_string(), "revision 5: what was erased is there again");
+    assert_eq!(
+        broken.to_string(),
+        "revision 5: what was erased is there again"
+    );
 }
 
 #[test]
 fn what_strangers_did_to_an_erased_user_loses_its_address() {
-    let mut failed = AuditRow { actor_id: None, actor: None, ..row(5) };
+    let mut failed = AuditRow {
+        actor_id: None,
+        actor: None,
+        ..row(5)
+    };
     failed.erase(2).expect("erased");
     assert_eq!((failed.username, failed.client_address), (None, None));
-    let mut unknown = AuditRow { user_id: None, actor_id: None, ..row(5) };
+    let mut unknown = AuditRow {
+        user_id: None,
+        actor_id: None,
+        ..row(5)
+    };
     unknown.commitments = format!("{} =a=b", "00".repeat(16));
-    assert_eq!(unknown.erased(), [None, Some(0)], "of nobody whose erasure can be recorded");
+    assert_eq!(
+        unknown.erased(),
+        [None, Some(0)],
+        "of nobody whose erasure can be recorded"
+    );
 }

@@ -78,7 +78,11 @@ pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> S
 pub(super) fn record_written(start: Statement, entry: &Entry) -> Statement {
     let state = ", details,
         state || (SELECT CASE WHEN disabled THEN ' disabled' ELSE '' END FROM written)";
-    let recorded = insert(start.push("), recorded AS ("), slice::from_ref(entry), state);
+    let recorded = insert(
+        start.push("), recorded AS ("),
+        slice::from_ref(entry),
+        state,
+    );
     recorded.push(" AND EXISTS (SELECT 1 FROM written)) SELECT * FROM written")
 }
 
@@ -92,7 +96,11 @@ fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement
     let names = r#", event, user_id, coalesce(username, (SELECT username FROM "user" AS u WHERE u.id = user_id)),
         actor_id, coalesce(actor, (SELECT username FROM "user" AS u WHERE u.id = actor_id)), actor_key,
         actor_session, client_address, request_id"#;
-    start.push_now().push(names).push(state).push_rows(&PENDING, &rows)
+    start
+        .push_now()
+        .push(names)
+        .push(state)
+        .push_rows(&PENDING, &rows)
 }
 
 impl SqlStore {
@@ -139,7 +147,12 @@ impl AuditStore for SqlStore {
     async fn newest_change(&self) -> Result<i64, StoreError> {
         let newest = "SELECT coalesce(max(revision), 0) FROM audit WHERE state IS NOT NULL";
         let newest = self.0.statement(newest);
-        Ok(self.0.peek::<(i64,)>(newest).await?.pop().map_or(0, |(revision,)| revision))
+        Ok(self
+            .0
+            .peek::<(i64,)>(newest)
+            .await?
+            .pop()
+            .map_or(0, |(revision,)| revision))
     }
 
     async fn seals(&self) -> Result<[Seal; 2], StoreError> {
@@ -156,7 +169,11 @@ impl AuditStore for SqlStore {
     }
 
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
-        let select = self.0.statement("SELECT ").push(AUDIT_COLUMNS).push(" FROM audit WHERE ");
+        let select = self
+            .0
+            .statement("SELECT ")
+            .push(AUDIT_COLUMNS)
+            .push(" FROM audit WHERE ");
         let before = filter.before.unwrap_or(i64::MAX);
         let mut select = select.push("revision < ").push_bind(before);
         if let Some(user_id) = filter.user_id {
@@ -168,7 +185,13 @@ impl AuditStore for SqlStore {
         if !filter.event.is_empty() {
             select = select.push(" AND event = ").push_bind(filter.event.clone());
         }
-        self.0.read(select.push(" ORDER BY revision DESC LIMIT ").push_bind(filter.limit)).await
+        self.0
+            .read(
+                select
+                    .push(" ORDER BY revision DESC LIMIT ")
+                    .push_bind(filter.limit),
+            )
+            .await
     }
 
     async fn changes_after(&self, revision: i64) -> Result<Vec<UserChange>, StoreError> {
@@ -199,11 +222,16 @@ impl AuditStore for SqlStore {
             let users: Vec<User> = page.into_iter().map(|it| it.user).collect();
             Ok((!users.is_empty()).then_some((users, export)))
         });
-        Ok(Snapshot { revision, users: pages.boxed() })
+        Ok(Snapshot {
+            revision,
+            users: pages.boxed(),
+        })
     }
 
     async fn oldest_at(&self) -> Result<Option<i64>, StoreError> {
-        let oldest = self.0.statement("SELECT at FROM audit ORDER BY revision LIMIT 1");
+        let oldest = self
+            .0
+            .statement("SELECT at FROM audit ORDER BY revision LIMIT 1");
         Ok(self.0.read::<(i64,)>(oldest).await?.pop().map(|(at,)| at))
     }
 
@@ -216,8 +244,9 @@ impl AuditStore for SqlStore {
 fn change(row: AuditRow) -> Result<UserChange, StoreError> {
     let malformed = || StoreError::Failed(Error::ColumnNotFound("state".to_owned()).into());
     let state = row.state.unwrap_or_default();
-    let (role, disabled) =
-        state.strip_suffix(DISABLED).map_or((&*state, false), |role| (role, true));
+    let (role, disabled) = state
+        .strip_suffix(DISABLED)
+        .map_or((&*state, false), |role| (role, true));
     Ok(UserChange {
         revision: row.revision,
         user_id: row.user_id.ok_or_else(malformed)?,
@@ -295,6 +324,10 @@ where
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
         let (revision, at, digest) = FromRow::from_row(row)?;
-        Ok(Self { revision, at, digest })
+        Ok(Self {
+            revision,
+            at,
+            digest,
+        })
     }
 }

@@ -24,7 +24,9 @@ impl SqlStore {
         then: Then<R>,
     ) -> Result<Vec<R>, WriteError> {
         let lock = self.select().push(" WHERE id = $1").bind(id);
-        self.0.write_if(lock, |_: &[User]| Ok::<_, WriteError>(()), write, then).await
+        self.0
+            .write_if(lock, |_: &[User]| Ok::<_, WriteError>(()), write, then)
+            .await
     }
 
     /// The rows of a write of the user `id`, if `actor` may write, and then what is recorded of it.
@@ -37,6 +39,8 @@ impl SqlStore {
         then: Then<R>,
     ) -> Result<Vec<R>, WriteError> {
         let check = move |locked: &[User]| require_admin(locked, actor, id, keeps_admin);
-        self.0.write_if(self.lock(actor, id), check, write, then).await
+        self.0
+            .write_if(self.lock(actor, id), check, write, then)
+            .await
     }
 }

@@ -50,7 +50,11 @@ impl SqlStore {
             SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
             WHERE session_user_id = $1 AND id = $2"#;
         let statement = |sql| self.0.statement(sql).bind(user_id).bind(except);
-        [end].into_iter().chain(except.map(|_| keep)).map(statement).collect()
+        [end]
+            .into_iter()
+            .chain(except.map(|_| keep))
+            .map(statement)
+            .collect()
     }
 }
 
@@ -62,7 +66,11 @@ impl TokenStore for SqlStore {
         writer: Writer,
         write: Write,
     ) -> Result<OpaqueToken, WriteError> {
-        let NewToken { digest, stored: token, .. } = new;
+        let NewToken {
+            digest,
+            stored: token,
+            ..
+        } = new;
         let (id, actor, kind) = (token.user_id, writer.admin(), token.kind());
         let created_at = seconds_to_store(token.created_at);
         // Statements of their own after the lock: they count what the transaction before has committed.
@@ -74,12 +82,21 @@ impl TokenStore for SqlStore {
                 AND ($14 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE id = $14))";
         let owner = |of| (kind == of).then_some(id);
         let insert = self.0.statement(sql).bind(owner(TokenKind::ApiKey));
-        let insert = insert.bind(owner(TokenKind::Session)).bind(token.name).bind(token.prefix);
-        let insert = insert.bind(digest).bind(token.role.as_ref().map(Role::as_str));
-        let insert = insert.bind(created_at).bind(token.expires_at.map(seconds_to_store));
+        let insert = insert
+            .bind(owner(TokenKind::Session))
+            .bind(token.name)
+            .bind(token.prefix);
+        let insert = insert
+            .bind(digest)
+            .bind(token.role.as_ref().map(Role::as_str));
+        let insert = insert
+            .bind(created_at)
+            .bind(token.expires_at.map(seconds_to_store));
         let insert = insert.bind(token.not_before.map(seconds_to_store));
         let insert = insert.bind(token.client_address).bind(token.user_agent);
-        let insert = insert.bind(token.created_by).bind(count_to_store(MAX_API_KEYS));
+        let insert = insert
+            .bind(token.created_by)
+            .bind(count_to_store(MAX_API_KEYS));
         // The session by which an owner acts.
         let session = writer.session();
         let insert = insert.bind(session);
@@ -90,18 +107,33 @@ impl TokenStore for SqlStore {
             let others = i64::from(i32::MAX);
             then.push(make_room.bind(others).bind(count_to_store(MAX_SESSIONS)));
         }
-        let lock =
-            self.0.statement("SELECT ").push(COLUMNS).push(r#", password FROM "user" WHERE "#);
-        let lock = lock.push("id IN ($1, $2) ORDER BY id").bind(id).bind(actor.unwrap_or(id));
+        let lock = self
+            .0
+            .statement("SELECT ")
+            .push(COLUMNS)
+            .push(r#", password FROM "user" WHERE "#);
+        let lock = lock
+            .push("id IN ($1, $2) ORDER BY id")
+            .bind(id)
+            .bind(actor.unwrap_or(id));
         let check = move |locked: &[Credentials]| writer.may_add_token(locked, id);
         let then = self.record_tokens(write, then);
         if let Some(inserted) = self.0.write_if(lock, check, insert, then).await?.pop() {
             return Ok(inserted);
         }
-        let Some(session) = session else { return Err(WriteError::ApiKeyLimit) };
-        let session = self.0.statement("SELECT id FROM api_key WHERE id = $1").bind(session);
+        let Some(session) = session else {
+            return Err(WriteError::ApiKeyLimit);
+        };
+        let session = self
+            .0
+            .statement("SELECT id FROM api_key WHERE id = $1")
+            .bind(session);
         let has_ended = self.0.read::<(i64,)>(session).await?.is_empty();
-        Err(if has_ended { WriteError::UserNotFound } else { WriteError::ApiKeyLimit })
+        Err(if has_ended {
+            WriteError::UserNotFound
+        } else {
+            WriteError::ApiKeyLimit
+        })
     }
 
     async fn tokens_by_digest(
@@ -112,7 +144,12 @@ impl TokenStore for SqlStore {
             FROM (SELECT coalesce(user_id, session_user_id) AS user_id, digest, id AS token_id,
                 role AS token_role, expires_at, coalesce(last_used_at, created_at) AS used_at, not_before
                 FROM api_key WHERE digest";
-        let select = self.0.statement("SELECT ").push(COLUMNS).push(tokens).push_any(digests);
+        let select = self
+            .0
+            .statement("SELECT ")
+            .push(COLUMNS)
+            .push(tokens)
+            .push_any(digests);
         let select = select.push(r#") AS t JOIN "user" ON id = user_id"#);
         self.0.read_timed(select).await
     }
@@ -122,10 +159,19 @@ impl TokenStore for SqlStore {
         kind: TokenKind,
         user_id: i64,
     ) -> Result<Timed<Vec<OpaqueToken>>, StoreError> {
-        let select = self.0.statement("SELECT ").push(TOKEN_COLUMNS).push(" FROM api_key WHERE ");
-        let Timed { at, value } =
-            self.0.read_timed(select.push(of_user(kind)).bind(user_id)).await?;
-        Ok(Timed { at, value: by_id(value) })
+        let select = self
+            .0
+            .statement("SELECT ")
+            .push(TOKEN_COLUMNS)
+            .push(" FROM api_key WHERE ");
+        let Timed { at, value } = self
+            .0
+            .read_timed(select.push(of_user(kind)).bind(user_id))
+            .await?;
+        Ok(Timed {
+            at,
+            value: by_id(value),
+        })
     }
 
     async fn delete_tokens(
@@ -136,8 +182,11 @@ impl TokenStore for SqlStore {
         selection: TokenSelection,
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
-        let delete =
-            self.0.statement("DELETE FROM api_key WHERE ").push(of_user(kind)).bind(user_id);
+        let delete = self
+            .0
+            .statement("DELETE FROM api_key WHERE ")
+            .push(of_user(kind))
+            .bind(user_id);
         let (condition, id) = match selection {
             TokenSelection::One(id) => (" AND id = $2", Some(id)),
             TokenSelection::AllBut(id) => (" AND ($2 IS NULL OR id <> $2)", id),
@@ -157,17 +206,28 @@ impl TokenStore for SqlStore {
         ids: &[i64],
         in_use: Range<u64>,
     ) -> Result<Vec<i64>, StoreError> {
-        let delete = self.0.statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL");
+        let delete = self
+            .0
+            .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL");
         let delete = delete.push(" AND NOT (coalesce(last_used_at, created_at) >= ");
         let delete = delete.push_bind(seconds_to_store(in_use.start));
         let delete = delete.push(" AND coalesce(last_used_at, created_at) < ");
-        let delete = delete.push_bind(seconds_to_store(in_use.end)).push(") AND id");
+        let delete = delete
+            .push_bind(seconds_to_store(in_use.end))
+            .push(") AND id");
         let delete = delete.push_any(ids).push(" RETURNING id");
         self.0.write::<(i64,)>(delete).await?;
         // Another request may have deleted some of them, and another replica may have noted a use.
-        let left = self.0.statement("SELECT id FROM api_key WHERE id").push_any(ids);
+        let left = self
+            .0
+            .statement("SELECT id FROM api_key WHERE id")
+            .push_any(ids);
         let left: Vec<(i64,)> = self.0.read(left).await?;
-        Ok(ids.iter().copied().filter(|id| !left.contains(&(*id,))).collect())
+        Ok(ids
+            .iter()
+            .copied()
+            .filter(|id| !left.contains(&(*id,)))
+            .collect())
     }
 
     fn note_use(&self, used: Used, id: i64, at: u64) {
@@ -192,10 +252,37 @@ type Text = Option<String>;
 type Time = Option<i64>;
 
 /// A row of [`TOKEN_COLUMNS`].
-type TokenRow = (i64, i64, String, String, Text, i64, Time, Time, Time, Text, Text, Text);
+type TokenRow = (
+    i64,
+    i64,
+    String,
+    String,
+    Text,
+    i64,
+    Time,
+    Time,
+    Time,
+    Text,
+    Text,
+    Text,
+);
 
 /// A row of a user, and what a decision needs of the token.
-type BearerRow = (i64, String, String, i64, bool, i64, bool, String, i64, Text, Time, i64, Time);
+type BearerRow = (
+    i64,
+    String,
+    String,
+    i64,
+    bool,
+    i64,
+    bool,
+    String,
+    i64,
+    Text,
+    Time,
+    i64,
+    Time,
+);
 
 impl<'r, R: Row> FromRow<'r, R> for OpaqueToken
 where

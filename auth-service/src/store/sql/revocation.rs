@@ -26,5 +26,8 @@ pub(super) fn revoking(update: Statement) -> Statement {
     let latest = seconds_to_store(MAX_LEAD_SECONDS + MAX_STEP_SECONDS);
     let update = update.push(" FROM (SELECT now + ").push_bind(soon);
     let update = update.push(" AS soon, now + ").push_bind(latest);
-    update.push(" AS latest FROM (SELECT ").push_now().push(" AS now) AS clock) AS revocation")
+    update
+        .push(" AS latest FROM (SELECT ")
+        .push_now()
+        .push(" AS now) AS clock) AS revocation")
 }

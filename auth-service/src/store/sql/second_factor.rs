@@ -37,13 +37,22 @@ struct Digest {
 
 /// The condition that codes are accepted.
 fn accepting(statement: Statement) -> Statement {
-    let statement = statement.push("(wrong_codes < ").push_bind(MAX_WRONG_CODES).push(" OR ");
-    statement.push(IS_OVER).push_bind(WRONG_CODES_WINDOW).push(")")
+    let statement = statement
+        .push("(wrong_codes < ")
+        .push_bind(MAX_WRONG_CODES)
+        .push(" OR ");
+    statement
+        .push(IS_OVER)
+        .push_bind(WRONG_CODES_WINDOW)
+        .push(")")
 }
 
 /// The time of the database, as `now`.
 fn from_clock(statement: Statement) -> Statement {
-    statement.push(" FROM (SELECT ").push_now().push(" AS now) AS clock WHERE ")
+    statement
+        .push(" FROM (SELECT ")
+        .push_now()
+        .push(" AS now) AS clock WHERE ")
 }
 
 impl SqlStore {
@@ -61,7 +70,9 @@ impl SqlStore {
     }
 
     pub(super) fn end_link(&self, user_id: i64) -> Statement {
-        self.0.statement("DELETE FROM password_link WHERE user_id = $1").bind(user_id)
+        self.0
+            .statement("DELETE FROM password_link WHERE user_id = $1")
+            .bind(user_id)
     }
 }
 
@@ -83,13 +94,20 @@ impl SecondFactorStore for SqlStore {
         let then = vec![insert.bind(seconds_to_store(expires_at))];
         let (touch, then) = (self.0.statement(TOUCH), self.record_users(write, then));
         let touch = returning(touch.bind(user_id));
-        only(self.write_as_admin(actor, user_id, true, touch, then).await?)?;
+        only(
+            self.write_as_admin(actor, user_id, true, touch, then)
+                .await?,
+        )?;
         Ok(expires_at)
     }
 
     async fn user_of_link(&self, digest: &str) -> Result<Option<User>, StoreError> {
-        let select = self.select().push(" WHERE NOT disabled AND id = (SELECT user_id");
-        let select = select.push(" FROM password_link WHERE digest = ").push_bind(digest);
+        let select = self
+            .select()
+            .push(" WHERE NOT disabled AND id = (SELECT user_id");
+        let select = select
+            .push(" FROM password_link WHERE digest = ")
+            .push_bind(digest);
         let select = select.push(" AND expires_at > ").push_now().push(")");
         Ok(self.0.read(select).await?.pop())
     }
@@ -99,11 +117,19 @@ impl SecondFactorStore for SqlStore {
             (SELECT count(*) FROM recovery_code WHERE user_id = $1)
             FROM second_factor WHERE user_id = $1";
         let select = self.0.statement(select).bind(user_id);
-        let Timed { at, mut value } =
-            self.0.read_timed::<(String, i64, i64, i64, i64)>(select).await?;
+        let Timed { at, mut value } = self
+            .0
+            .read_timed::<(String, i64, i64, i64, i64)>(select)
+            .await?;
         let factor = value.pop().map(|row| {
             let (secret, last_step, wrong_codes, wrong_since, recovery_codes) = row;
-            StoredFactor { secret, last_step, wrong_codes, wrong_since, recovery_codes }
+            StoredFactor {
+                secret,
+                last_step,
+                wrong_codes,
+                wrong_since,
+                recovery_codes,
+            }
         });
         Ok(Timed { at, value: factor })
     }
@@ -118,14 +144,28 @@ impl SecondFactorStore for SqlStore {
         let insert = "INSERT INTO second_factor (user_id, secret) VALUES ($1, $2)
             ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, last_step = 0";
         let insert = self.0.statement(insert).bind(user.id).bind(secret);
-        let forget = self.0.statement("DELETE FROM recovery_code WHERE user_id = $1").bind(user.id);
+        let forget = self
+            .0
+            .statement("DELETE FROM recovery_code WHERE user_id = $1")
+            .bind(user.id);
         let codes = "INSERT INTO recovery_code (user_id, digest) SELECT $1, digest";
         let codes = self.0.statement(codes).bind(user.id);
-        let rows: Vec<_> = recovery_codes.into_iter().map(|digest| Digest { digest }).collect();
-        let then = vec![insert, forget, codes.push_rows(&[("digest", "text")], &rows)];
+        let rows: Vec<_> = recovery_codes
+            .into_iter()
+            .map(|digest| Digest { digest })
+            .collect();
+        let then = vec![
+            insert,
+            forget,
+            codes.push_rows(&[("digest", "text")], &rows),
+        ];
         let touch = self.0.statement(TOUCH).push(UNCHANGED).bind(user.id);
         let touch = returning(touch.bind(seconds_to_store(user.tokens_not_before)));
-        only(self.0.write_all(touch, self.record_users(write, then)).await?)
+        only(
+            self.0
+                .write_all(touch, self.record_users(write, then))
+                .await?,
+        )
     }
 
     async fn turn_on_second_factor(
@@ -146,7 +186,10 @@ impl SecondFactorStore for SqlStore {
         let mut then = vec![self.0.statement(mark).bind(user.id).bind(step)];
         then.extend(self.end_sessions(user.id, None));
         // A secret that is replaced meanwhile is another.
-        only(self.write_locked(user.id, update, self.record_users(write, then)).await?)
+        only(
+            self.write_locked(user.id, update, self.record_users(write, then))
+                .await?,
+        )
     }
 
     async fn turn_off_second_factor(
@@ -163,9 +206,14 @@ impl SecondFactorStore for SqlStore {
             "DELETE FROM second_factor WHERE user_id = $1",
             "DELETE FROM recovery_code WHERE user_id = $1",
         ];
-        let forget = forget.map(|delete| self.0.statement(delete).bind(user_id)).into();
+        let forget = forget
+            .map(|delete| self.0.statement(delete).bind(user_id))
+            .into();
         let then = self.record_users(write, forget);
-        let off = self.write_as_admin(actor, user_id, true, update, then).await?.pop();
+        let off = self
+            .write_as_admin(actor, user_id, true, update, then)
+            .await?
+            .pop();
         off.ok_or(WriteError::SecondFactorOff)
     }
 
@@ -176,10 +224,19 @@ impl SecondFactorStore for SqlStore {
         step: i64,
     ) -> Result<bool, StoreError> {
         let update = "UPDATE second_factor SET last_step = $2, secret = $4";
-        let update = self.0.statement(update).bind(user_id).bind(step).bind(old).bind(new);
+        let update = self
+            .0
+            .statement(update)
+            .bind(user_id)
+            .bind(step)
+            .bind(old)
+            .bind(new);
         let update =
             from_clock(update).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
-        let used = self.0.write::<(i64,)>(accepting(update).push(" RETURNING user_id")).await?;
+        let used = self
+            .0
+            .write::<(i64,)>(accepting(update).push(" RETURNING user_id"))
+            .await?;
         Ok(!used.is_empty())
     }
 
@@ -201,8 +258,13 @@ impl SecondFactorStore for SqlStore {
     }
 
     async fn count_wrong_code(&self, user_id: i64) -> Result<bool, StoreError> {
-        let update = self.0.statement("UPDATE second_factor SET wrong_codes = CASE WHEN ");
-        let update = update.bind(user_id).push(IS_OVER).push_bind(WRONG_CODES_WINDOW);
+        let update = self
+            .0
+            .statement("UPDATE second_factor SET wrong_codes = CASE WHEN ");
+        let update = update
+            .bind(user_id)
+            .push(IS_OVER)
+            .push_bind(WRONG_CODES_WINDOW);
         let update = update.push(" THEN 1 ELSE wrong_codes + 1 END, wrong_since = CASE WHEN ");
         let update = update.push(IS_OVER).push_bind(WRONG_CODES_WINDOW);
         let update = from_clock(update.push(" THEN now ELSE wrong_since END"));

@@ -10,16 +10,30 @@ use rolegate_proto::{Role, limits::API_KEY_PREFIX};
 use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Timed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-#[expect(clippy::disallowed_methods, reason = "compared with the time of the database")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "compared with the time of the database"
+)]
 fn system_time() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs())
 }
 
 /// The query plan, one step per line.
 async fn plan(database: &Database, filter: &UserFilter) -> String {
-    let explain = list_query(database.statement("EXPLAIN QUERY PLAN SELECT "), filter, None);
+    let explain = list_query(
+        database.statement("EXPLAIN QUERY PLAN SELECT "),
+        filter,
+        None,
+    );
     let steps = database.read::<(i64, i64, i64, String)>(explain).await;
-    steps.expect("explained").into_iter().map(|(.., step)| step).collect::<Vec<_>>().join("\n")
+    steps
+        .expect("explained")
+        .into_iter()
+        .map(|(.., step)| step)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[tokio::test]
@@ -27,17 +41,31 @@ async fn page_is_read_from_an_index_and_never_sorted() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
     let store = url.open(&TABLES, None).await.expect("opened");
-    let all = UserFilter { after: 5, limit: 51, ..UserFilter::default() };
+    let all = UserFilter {
+        after: 5,
+        limit: 51,
+        ..UserFilter::default()
+    };
     let by_id = "SEARCH user USING INTEGER PRIMARY KEY (rowid>?)";
     assert_eq!(plan(&store, &all).await, by_id);
-    let authors = UserFilter { role: Some(Role::AUTHOR), ..all.clone() };
+    let authors = UserFilter {
+        role: Some(Role::AUTHOR),
+        ..all.clone()
+    };
     let by_role = "SEARCH user USING INDEX user_role_idx (role=? AND rowid>?)";
     assert_eq!(plan(&store, &authors).await, by_role);
     for prefix in ["a", "a%_'\"", "\u{10ffff}"] {
         for role in [None, Some(Role::AUTHOR)] {
-            let filter = UserFilter { username_prefix: prefix.into(), role, ..all.clone() };
+            let filter = UserFilter {
+                username_prefix: prefix.into(),
+                role,
+                ..all.clone()
+            };
             let plan = plan(&store, &filter).await;
-            assert!(plan.starts_with("SEARCH user") && !plan.contains("SCAN"), "{plan}");
+            assert!(
+                plan.starts_with("SEARCH user") && !plan.contains("SCAN"),
+                "{plan}"
+            );
         }
     }
 }
@@ -52,12 +80,22 @@ async fn use_a_key_and_a_password(url: &DatabaseUrl) {
         role: Role::USER,
         link: None,
     };
-    let user_id = store.insert(None, new, Write::any()).await.expect("inserted").id;
+    let user_id = store
+        .insert(None, new, Write::any())
+        .await
+        .expect("inserted")
+        .id;
     let key =
         || NewToken::generate(API_KEY_PREFIX, user_id, "export".to_owned(), 7).expect("randomness");
-    let used =
-        store.insert_token(key(), Writer::Operator, Write::any()).await.expect("inserted").id;
-    store.insert_token(key(), Writer::Operator, Write::any()).await.expect("inserted");
+    let used = store
+        .insert_token(key(), Writer::Operator, Write::any())
+        .await
+        .expect("inserted")
+        .id;
+    store
+        .insert_token(key(), Writer::Operator, Write::any())
+        .await
+        .expect("inserted");
     for at in [20, 10] {
         store.note_use(Used::Token, used, at);
         store.note_use(Used::Token, 999, at);
@@ -65,12 +103,27 @@ async fn use_a_key_and_a_password(url: &DatabaseUrl) {
         store.note_use(Used::Password, 999, at);
     }
     let last_used = async |store: &dyn UserStore| {
-        let keys = store.tokens_of_user(TokenKind::ApiKey, user_id).await.expect("read").value;
-        keys.into_iter().map(|key: OpaqueToken| key.last_used_at).collect::<Vec<_>>()
+        let keys = store
+            .tokens_of_user(TokenKind::ApiKey, user_id)
+            .await
+            .expect("read")
+            .value;
+        keys.into_iter()
+            .map(|key: OpaqueToken| key.last_used_at)
+            .collect::<Vec<_>>()
     };
     let last_logins = async |store: &dyn UserStore| {
-        let listed = store.list(&UserFilter { limit: 10, ..UserFilter::default() }).await;
-        listed.expect("read").into_iter().map(|listed| listed.last_login_at).collect::<Vec<_>>()
+        let listed = store
+            .list(&UserFilter {
+                limit: 10,
+                ..UserFilter::default()
+            })
+            .await;
+        listed
+            .expect("read")
+            .into_iter()
+            .map(|listed| listed.last_login_at)
+            .collect::<Vec<_>>()
     };
     let read = last_used(&*store).await;
     assert_eq!(read, [None, None], "nothing is written when a key is used");
@@ -116,7 +169,10 @@ async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentia
         role: Role::USER,
         link: None,
     };
-    store.insert(None, new, Write::any()).await.expect("inserted");
+    store
+        .insert(None, new, Write::any())
+        .await
+        .expect("inserted");
     let reads = BatchedReads::new(&store);
     let read = |name: &str| reads.credentials.get(name.to_owned());
     let (bob, ann, with_nul, again) =
@@ -131,7 +187,13 @@ async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentia
 async fn a_name_with_nul_is_unknown_on_sqlite() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
-    assert!(read_names_together(&url).await.expect("read").value.is_none());
+    assert!(
+        read_names_together(&url)
+            .await
+            .expect("read")
+            .value
+            .is_none()
+    );
 }
 
 #[tokio::test]
@@ -154,7 +216,10 @@ async fn a_user_deleted_with_the_statement_of_an_older_process_leaves_no_keys() 
             VALUES (2, 'export', 'rgk_abcd', 'one', 7) RETURNING id",
         r#"DELETE FROM "user" WHERE id = 2 RETURNING id"#,
     ] {
-        database.write::<(i64,)>(database.statement(sql)).await.expect("written");
+        database
+            .write::<(i64,)>(database.statement(sql))
+            .await
+            .expect("written");
     }
     let count = database.statement("SELECT count(*) FROM api_key");
     assert_eq!(database.read::<(i64,)>(count).await.expect("read"), [(0,)]);
@@ -176,10 +241,18 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     let running = open(&url).await.expect("opened");
     assert_eq!(ahead(&*running).await, 0);
     let database = url.open(&TABLES, None).await.expect("opened");
-    let set = async |sql| database.write::<(i64,)>(database.statement(sql)).await.expect("set");
+    let set = async |sql| {
+        database
+            .write::<(i64,)>(database.statement(sql))
+            .await
+            .expect("set")
+    };
     let opened = async |is_service| {
-        let store =
-            if is_service { open(&url).await } else { open_beside(&url).await.map(|it| it.0) };
+        let store = if is_service {
+            open(&url).await
+        } else {
+            open_beside(&url).await.map(|it| it.0)
+        };
         ahead(&*store.expect("opened")).await
     };
 
@@ -190,7 +263,10 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     set("UPDATE clock SET boot = 'x', zero = 0,
         latest = (unixepoch() + 7200) * 1000 RETURNING id")
     .await;
-    assert_eq!([opened(false).await, opened(true).await], [2 * HOUR, 2 * HOUR]);
+    assert_eq!(
+        [opened(false).await, opened(true).await],
+        [2 * HOUR, 2 * HOUR]
+    );
     // It has stepped forward by an hour: a command keeps the time of the service beside it.
     set("UPDATE clock SET zero = zero - 10800000, latest = 0 RETURNING id").await;
     let (beside, _) = open_beside(&url).await.expect("opened");
@@ -205,10 +281,16 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
         role: Role::USER,
         link: None,
     };
-    let id = running.insert(None, new, Write::any()).await.expect("inserted").id;
+    let id = running
+        .insert(None, new, Write::any())
+        .await
+        .expect("inserted")
+        .id;
     for store in [running, beside] {
-        let revoked =
-            store.revoke_tokens(id, Writer::Operator, Write::any()).await.expect("revoked");
+        let revoked = store
+            .revoke_tokens(id, Writer::Operator, Write::any())
+            .await
+            .expect("revoked");
         let stored = revoked.tokens_not_before;
         assert!(stored.abs_diff(system_time() + HOUR) < 60, "{stored}");
     }
@@ -222,7 +304,10 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
         if latest > i64::try_from(at).expect("a time") {
             break;
         }
-        assert!(std::time::Instant::now() < patience, "{latest} is before {at}");
+        assert!(
+            std::time::Instant::now() < patience,
+            "{latest} is before {at}"
+        );
         tokio::task::yield_now().await;
     }
     let forgotten = set("DELETE FROM clock RETURNING id").await;
@@ -242,7 +327,12 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
         store
             .insert(
                 None,
-                NewUser { username, password_hash, role: Role::USER, link: None },
+                NewUser {
+                    username,
+                    password_hash,
+                    role: Role::USER,
+                    link: None,
+                },
                 Write::any(),
             )
             .await

@@ -67,16 +67,27 @@ impl TokenUsage {
             let mut unwritten = self.1.lock();
             if let Err(error) = written {
                 let error = error_chain(&error);
-                let what = if self.0 == Used::Token { "tokens" } else { "passwords" };
-                tracing::warn!(error, uses = batch.len(), "cannot write when {what} were used");
+                let what = if self.0 == Used::Token {
+                    "tokens"
+                } else {
+                    "passwords"
+                };
+                tracing::warn!(
+                    error,
+                    uses = batch.len(),
+                    "cannot write when {what} were used"
+                );
                 let first = batch.iter().map(|(_, at)| *at).min().unwrap_or_default();
                 let since = unwritten.failing_since.map_or(first, |(since, _)| since);
                 unwritten.failing_since = Some((since, SUCCESSES));
             } else {
-                unwritten.last.retain(|id, at| batch.binary_search(&(*id, *at)).is_err());
+                unwritten
+                    .last
+                    .retain(|id, at| batch.binary_search(&(*id, *at)).is_err());
                 let since = unwritten.failing_since;
-                unwritten.failing_since =
-                    since.map(|(since, left)| (since, left - 1)).filter(|(_, left)| *left > 0);
+                unwritten.failing_since = since
+                    .map(|(since, left)| (since, left - 1))
+                    .filter(|(_, left)| *left > 0);
             }
         }
     }
@@ -106,7 +117,12 @@ impl TokenUsage {
         let rows: Vec<_> = uses.iter().map(row).collect();
         let update = database.statement(update);
         let update = update.push_rows(&[("used_id", "bigint"), ("used_at", "bigint")], &rows);
-        let (update, check) = (update.push(condition), |_: &[(i64,)]| Ok::<_, StoreError>(()));
-        database.write_if::<_, (i64,), _>(lock, check, update, Then::nothing()).await.map(drop)
+        let (update, check) = (update.push(condition), |_: &[(i64,)]| {
+            Ok::<_, StoreError>(())
+        });
+        database
+            .write_if::<_, (i64,), _>(lock, check, update, Then::nothing())
+            .await
+            .map(drop)
     }
 }

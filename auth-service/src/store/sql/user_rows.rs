@@ -13,7 +13,9 @@ where
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
         let (id, username, role, not_before, disabled, marked_until, second_factor) =
             UserRow::from_row(row)?;
-        let role = role.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+        let role = role
+            .parse()
+            .map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
         let (tokens_not_before, tokens_marked_until) =
             (stored_seconds(not_before)?, stored_seconds(marked_until)?);
         Ok(Self {
@@ -37,12 +39,17 @@ where
         let (.., password) = CredentialsRow::from_row(row)?;
         // The mark of a second factor, for processes that do not know the column.
         let hash = password.strip_prefix("otp:").unwrap_or(&password);
-        Ok(Self { user: User::from_row(row)?, password_hash: hash.into() })
+        Ok(Self {
+            user: User::from_row(row)?,
+            password_hash: hash.into(),
+        })
     }
 }
 
 pub(in crate::store) fn stored_seconds(stored: i64) -> sqlx::Result<u64> {
-    stored.try_into().map_err(|error| sqlx::Error::Decode(Box::new(error)))
+    stored
+        .try_into()
+        .map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
 pub(super) fn count_to_store(count: usize) -> i64 {

@@ -17,7 +17,10 @@ fn new_key(user: &User, digest: &str) -> NewToken {
     let mut new =
         NewToken::generate(API_KEY_PREFIX, user.id, "export".to_owned(), 7).expect("randomness");
     new.stored.prefix = "rgk_abcd".to_owned();
-    NewToken { digest: digest.to_owned(), ..new }
+    NewToken {
+        digest: digest.to_owned(),
+        ..new
+    }
 }
 
 async fn add(store: &dyn UserStore, user: &User, digest: &str) -> OpaqueToken {
@@ -28,7 +31,11 @@ async fn add(store: &dyn UserStore, user: &User, digest: &str) -> OpaqueToken {
 }
 
 async fn ids(store: &dyn UserStore, user: &User) -> Vec<i64> {
-    let keys = store.tokens_of_user(KEY, user.id).await.expect("read").value;
+    let keys = store
+        .tokens_of_user(KEY, user.id)
+        .await
+        .expect("read")
+        .value;
     keys.into_iter().map(|key| key.id).collect()
 }
 
@@ -38,7 +45,10 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
     let (role, expires_at) = (Some(Role::AUTHOR), Some(9));
     let mut new = new_key(&ann, "one");
     (new.stored.role, new.stored.expires_at) = (role, expires_at);
-    let one = store.insert_token(new, Writer::Operator, Write::any()).await.expect("inserted");
+    let one = store
+        .insert_token(new, Writer::Operator, Write::any())
+        .await
+        .expect("inserted");
     let expected = OpaqueToken {
         id: one.id,
         user_id: ann.id,
@@ -59,12 +69,20 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
     let digests = ["two", "none", "one", ""].map(str::to_owned);
     let mut found = store.tokens_by_digest(&digests).await.expect("read").value;
     found.sort_by_key(|key| key.token_id);
-    let [first, second] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((&*first.digest, first.token_id, &first.user), ("one", one.id, &ann));
+    let [first, second] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(
+        (&*first.digest, first.token_id, &first.user),
+        ("one", one.id, &ann)
+    );
     assert_eq!((first.role, first.expires_at), (role, expires_at));
     assert_eq!((second.token_id, &second.user), (two.id, &bob));
     assert_eq!((second.role, second.expires_at), (None, None));
-    assert_eq!(store.tokens_of_user(KEY, ann.id).await.expect("read").value, [one]);
+    assert_eq!(
+        store.tokens_of_user(KEY, ann.id).await.expect("read").value,
+        [one]
+    );
     assert_eq!(store.tokens_by_digest(&[]).await.expect("read").value, []);
 }
 
@@ -89,7 +107,11 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
             assert!(matches!(error, WriteError::ApiKeyLimit), "{error:?}");
         }
         let successes = inserted.iter().flatten().count();
-        assert_eq!((successes, ids(store, &ann).await.len()), (1, 50), "round {round}");
+        assert_eq!(
+            (successes, ids(store, &ann).await.len()),
+            (1, 50),
+            "round {round}"
+        );
     }
     let bob = insert(store, "bob", Role::USER).await;
     add(store, &bob, "of another user").await;
@@ -98,20 +120,48 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
 pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let key = add(store, &ann, "one").await;
-    store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
-    let stranger = User { id: 999, ..ann.clone() };
+    store
+        .set_disabled(None, ann.id, true, Write::any())
+        .await
+        .expect("disabled");
+    let stranger = User {
+        id: 999,
+        ..ann.clone()
+    };
     for user in [&ann, &stranger] {
         assert_not_found(
-            store.insert_token(new_key(user, "two"), Writer::Operator, Write::any()).await,
+            store
+                .insert_token(new_key(user, "two"), Writer::Operator, Write::any())
+                .await,
         );
     }
-    let found = store.tokens_by_digest(&["one".to_owned()]).await.expect("read").value;
-    assert!(found.len() == 1 && found[0].user.disabled, "the use case refuses it");
-    store.delete(None, ann.id, Write::any()).await.expect("deleted");
-    assert_eq!(store.tokens_by_digest(&["one".to_owned()]).await.expect("read").value, []);
+    let found = store
+        .tokens_by_digest(&["one".to_owned()])
+        .await
+        .expect("read")
+        .value;
+    assert!(
+        found.len() == 1 && found[0].user.disabled,
+        "the use case refuses it"
+    );
+    store
+        .delete(None, ann.id, Write::any())
+        .await
+        .expect("deleted");
+    assert_eq!(
+        store
+            .tokens_by_digest(&["one".to_owned()])
+            .await
+            .expect("read")
+            .value,
+        []
+    );
     assert!(ids(store, &ann).await.is_empty());
     let bob = insert(store, "bob", Role::USER).await;
-    assert!(add(store, &bob, "one").await.id > key.id, "ids are never reused");
+    assert!(
+        add(store, &bob, "one").await.id > key.id,
+        "ids are never reused"
+    );
 }
 
 /// By a token whose user logs out, gets another password or is disabled before the key is inserted.
@@ -121,17 +171,28 @@ pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen
     let ann = insert(store, "ann", Role::USER).await;
     let mut seen = ann.tokens_not_before;
     for (round, change) in ["logout", "password", "disabled"].into_iter().enumerate() {
-        let owner = || Writer::Owner { seen, session: None };
+        let owner = || Writer::Owner {
+            seen,
+            session: None,
+        };
         let made = store
             .insert_token(new_key(&ann, change), owner(), Write::any())
             .await
             .expect("unchanged");
         let changed = match change {
             "logout" => store.revoke_tokens(ann.id, owner(), Write::any()).await,
-            "password" => store.set_password(ann.id, "new".into(), owner(), Write::any()).await,
+            "password" => {
+                store
+                    .set_password(ann.id, "new".into(), owner(), Write::any())
+                    .await
+            }
             _ => store.set_disabled(None, ann.id, true, Write::any()).await,
         };
-        assert_not_found(store.insert_token(new_key(&ann, "late"), owner(), Write::any()).await);
+        assert_not_found(
+            store
+                .insert_token(new_key(&ann, "late"), owner(), Write::any())
+                .await,
+        );
         assert_eq!(ids(store, &ann).await.len(), round + 1, "{change}");
         assert!(ids(store, &ann).await.contains(&made.id), "keys stay");
         seen = changed.expect("changed").tokens_not_before;
@@ -141,7 +202,10 @@ pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen
         store
             .insert_token(
                 new_key(&ann, "late"),
-                Writer::Owner { seen, session: None },
+                Writer::Owner {
+                    seen,
+                    session: None,
+                },
                 Write::any(),
             )
             .await,
@@ -155,23 +219,35 @@ pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn Us
     let own = add(store, &admin, "three").await;
     let delete = async |actor, user, key: Option<i64>| {
         let selection = key.map_or(ALL, TokenSelection::One);
-        store.delete_tokens(KEY, actor, user, selection, Write::any()).await
+        store
+            .delete_tokens(KEY, actor, user, selection, Write::any())
+            .await
     };
     let refused = delete(Some(ann.id), admin.id, None).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let refused = delete(Some(999), ann.id, None).await;
-    assert!(matches!(refused, Err(WriteError::ActorNotFound)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(WriteError::ActorNotFound)),
+        "{refused:?}"
+    );
     assert_not_found(delete(Some(admin.id), 999, None).await);
     // The key of one user is none of another's.
-    for (actor, user, key) in
-        [(None, ann.id, own.id), (Some(admin.id), ann.id, own.id), (None, ann.id, 999)]
-    {
+    for (actor, user, key) in [
+        (None, ann.id, own.id),
+        (Some(admin.id), ann.id, own.id),
+        (None, ann.id, 999),
+    ] {
         assert_eq!(delete(actor, user, Some(key)).await.expect("allowed"), []);
     }
     assert_eq!(ids(store, &ann).await, [keys[0].id, keys[1].id]);
-    let first = delete(Some(admin.id), ann.id, Some(keys[0].id)).await.expect("allowed");
+    let first = delete(Some(admin.id), ann.id, Some(keys[0].id))
+        .await
+        .expect("allowed");
     assert_eq!(first, keys[..1]);
-    assert_eq!(delete(None, ann.id, None).await.expect("allowed"), keys[1..]);
+    assert_eq!(
+        delete(None, ann.id, None).await.expect("allowed"),
+        keys[1..]
+    );
     assert_eq!(delete(None, ann.id, None).await.expect("allowed"), []);
     assert_eq!(ids(store, &admin).await, [own.id]);
 }
@@ -181,19 +257,28 @@ pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserSto
     let ann = insert(store, "ann", Role::AUTHOR).await;
     insert(store, "bob", Role::USER).await;
     insert(store, "carl", Role::USER).await;
-    for (digest, role) in
-        [("one", None), ("two", Some(Role::AUTHOR)), ("three", Some(Role::ADMIN)), ("four", None)]
-    {
+    for (digest, role) in [
+        ("one", None),
+        ("two", Some(Role::AUTHOR)),
+        ("three", Some(Role::ADMIN)),
+        ("four", None),
+    ] {
         let mut new = new_key(&ann, digest);
         new.stored.role = role;
-        store.insert_token(new, Writer::Operator, Write::any()).await.expect("inserted");
+        store
+            .insert_token(new, Writer::Operator, Write::any())
+            .await
+            .expect("inserted");
     }
     let used = store.roles_in_use().await.expect("read");
     let sum = |role: &str| {
         let of_role = used.iter().filter(|it| it.0 == role);
         of_role.fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2))
     };
-    assert_eq!([sum("user"), sum("author"), sum("admin")], [(2, 0), (1, 1), (0, 1)]);
+    assert_eq!(
+        [sum("user"), sum("author"), sum("admin")],
+        [(2, 0), (1, 1), (0, 1)]
+    );
     assert!(used.is_sorted_by_key(|it| &it.0), "{used:?}");
 }
 
@@ -204,28 +289,57 @@ pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &dyn User
     let create = async |actor, user: &User, digest: &str| {
         let mut new = new_key(user, digest);
         new.stored.created_by = Some("admin".to_owned());
-        store.insert_token(new, Writer::Admin(actor), Write::any()).await
+        store
+            .insert_token(new, Writer::Admin(actor), Write::any())
+            .await
     };
     let made = create(admin.id, &ann, "one").await.expect("allowed");
     assert_eq!(made.created_by.as_deref(), Some("admin"));
-    assert_eq!(store.tokens_of_user(KEY, ann.id).await.expect("read").value, [made]);
+    assert_eq!(
+        store.tokens_of_user(KEY, ann.id).await.expect("read").value,
+        [made]
+    );
     for user in [&admin, &other] {
         let refused = create(admin.id, user, "two").await;
-        assert!(matches!(refused, Err(WriteError::UserIsAdmin)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(WriteError::UserIsAdmin)),
+            "{refused:?}"
+        );
     }
     let refused = create(ann.id, &ann, "two").await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    assert_not_found(create(admin.id, &User { id: 999, ..ann.clone() }, "two").await);
-    store.set_disabled(None, other.id, true, Write::any()).await.expect("disabled");
+    assert_not_found(
+        create(
+            admin.id,
+            &User {
+                id: 999,
+                ..ann.clone()
+            },
+            "two",
+        )
+        .await,
+    );
+    store
+        .set_disabled(None, other.id, true, Write::any())
+        .await
+        .expect("disabled");
     for actor in [other.id, 999] {
         let refused = create(actor, &ann, "two").await;
-        assert!(matches!(refused, Err(WriteError::ActorNotFound)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(WriteError::ActorNotFound)),
+            "{refused:?}"
+        );
     }
     for index in 1..50 {
-        create(admin.id, &ann, &format!("key {index}")).await.expect("made");
+        create(admin.id, &ann, &format!("key {index}"))
+            .await
+            .expect("made");
     }
     let refused = create(admin.id, &ann, "two").await;
-    assert!(matches!(refused, Err(WriteError::ApiKeyLimit)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(WriteError::ApiKeyLimit)),
+        "{refused:?}"
+    );
 }
 
 pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &dyn UserStore) {
@@ -235,11 +349,25 @@ pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &dyn UserSto
     assert_eq!(get(store, ann.id).await.map(|ann| ann.role), Some(longest));
     let mut key = new_key(&ann, "one");
     key.stored.role = Some(longest);
-    store.insert_token(key, Writer::Operator, Write::any()).await.expect("inserted");
-    let ann = store.set_role(None, ann.id, editor, Write::any()).await.expect("set");
-    let found = store.tokens_by_digest(&["one".to_owned()]).await.expect("read").value;
+    store
+        .insert_token(key, Writer::Operator, Write::any())
+        .await
+        .expect("inserted");
+    let ann = store
+        .set_role(None, ann.id, editor, Write::any())
+        .await
+        .expect("set");
+    let found = store
+        .tokens_by_digest(&["one".to_owned()])
+        .await
+        .expect("read")
+        .value;
     assert_eq!((found[0].role, &found[0].user), (Some(longest), &ann));
-    let of_role = |role| UserFilter { limit: 9, role: Some(role), ..UserFilter::default() };
+    let of_role = |role| UserFilter {
+        limit: 9,
+        role: Some(role),
+        ..UserFilter::default()
+    };
     assert_eq!(names(store, &of_role(editor)).await, ["ann"]);
     assert!(names(store, &of_role(longest)).await.is_empty());
 }

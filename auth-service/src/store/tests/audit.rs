@@ -13,21 +13,33 @@ use rolegate_proto::Role;
 use tokio::join;
 
 fn by(user: &User, change: Change) -> Write {
-    let actor =
-        Actor { user: user.clone(), unknown_role: None, token: None, expires_at: None, at: 0 };
+    let actor = Actor {
+        user: user.clone(),
+        unknown_role: None,
+        token: None,
+        expires_at: None,
+        at: 0,
+    };
     Write::new(change, By::Actor(actor), None)
 }
 
 async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
     while store.seal().await.expect("sealed") {}
-    let filter = AuditFilter { limit: 1000, ..AuditFilter::default() };
+    let filter = AuditFilter {
+        limit: 1000,
+        ..AuditFilter::default()
+    };
     let mut rows = store.audit(&filter).await.expect("read");
     rows.reverse();
     rows
 }
 
 async fn events(store: &dyn UserStore) -> Vec<String> {
-    record(store).await.into_iter().map(|row| row.event).collect()
+    record(store)
+        .await
+        .into_iter()
+        .map(|row| row.event)
+        .collect()
 }
 
 pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else_is(
@@ -42,26 +54,59 @@ pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else
         .set_role(actor, id, Role::AUTHOR, write(Change::RoleChanged { from }))
         .await
         .expect("set");
-    let refused =
-        store.set_role(Some(id), id, Role::ADMIN, write(Change::RoleChanged { from })).await;
+    let refused = store
+        .set_role(
+            Some(id),
+            id,
+            Role::ADMIN,
+            write(Change::RoleChanged { from }),
+        )
+        .await;
     refused.expect_err("no admin");
-    store.set_disabled(actor, id, true, write(Change::UserDisabled)).await.expect("disabled");
-    store.set_disabled(actor, id, false, write(Change::UserEnabled)).await.expect("enabled");
+    store
+        .set_disabled(actor, id, true, write(Change::UserDisabled))
+        .await
+        .expect("disabled");
+    store
+        .set_disabled(actor, id, false, write(Change::UserEnabled))
+        .await
+        .expect("enabled");
     let by_admin = Writer::Admin(admin.id);
-    store.revoke_tokens(id, by_admin.clone(), write(Change::TokensRevoked)).await.expect("revoked");
-    store.set_password(id, "x".into(), by_admin, write(Change::PasswordSet)).await.expect("set");
-    assert!(store.replace_password(id, &"x".into(), "y".into()).await.expect("replaced"));
+    store
+        .revoke_tokens(id, by_admin.clone(), write(Change::TokensRevoked))
+        .await
+        .expect("revoked");
+    store
+        .set_password(id, "x".into(), by_admin, write(Change::PasswordSet))
+        .await
+        .expect("set");
+    assert!(
+        store
+            .replace_password(id, &"x".into(), "y".into())
+            .await
+            .expect("replaced")
+    );
     let token = new(TokenKind::ApiKey, &ann, "digest");
-    let token = store.insert_token(token, Writer::Operator, write(Change::ApiKeyCreated)).await;
+    let token = store
+        .insert_token(token, Writer::Operator, write(Change::ApiKeyCreated))
+        .await;
     let key = token.expect("inserted").id;
     let (kind, one) = (TokenKind::ApiKey, TokenSelection::One(key));
     for expected in [1, 0] {
-        let deleted = store.delete_tokens(kind, None, id, one, write(Change::ApiKeyDeleted)).await;
+        let deleted = store
+            .delete_tokens(kind, None, id, one, write(Change::ApiKeyDeleted))
+            .await;
         assert_eq!(deleted.expect("done").len(), expected);
     }
-    store.delete(actor, id, write(Change::UserDeleted)).await.expect("deleted");
+    store
+        .delete(actor, id, write(Change::UserDeleted))
+        .await
+        .expect("deleted");
     let rows = record(store).await;
-    let recorded: Vec<_> = rows.iter().map(|row| (&*row.event, &*row.details)).collect();
+    let recorded: Vec<_> = rows
+        .iter()
+        .map(|row| (&*row.event, &*row.details))
+        .collect();
     let of_key = format!(r#"{{"key_id":{key}}}"#);
     assert_eq!(
         recorded,
@@ -84,7 +129,12 @@ pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else
     for row in &rows[2..] {
         let user = (row.user_id, row.username.as_deref());
         assert_eq!(user, (Some(id), Some("ann")), "{}", row.event);
-        assert_eq!((row.actor_id, row.actor.as_deref()), (actor, Some("admin")), "{}", row.event);
+        assert_eq!(
+            (row.actor_id, row.actor.as_deref()),
+            (actor, Some("admin")),
+            "{}",
+            row.event
+        );
     }
 }
 
@@ -98,23 +148,51 @@ pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dy
     let deleted = Write::by_operator(Change::UserDeleted, None);
     store.delete(None, ann.id, deleted).await.expect("deleted");
     let pages: Vec<Vec<User>> = snapshot.users.try_collect().await.expect("read");
-    let names: Vec<_> = pages.into_iter().flatten().map(|user| user.username).collect();
+    let names: Vec<_> = pages
+        .into_iter()
+        .flatten()
+        .map(|user| user.username)
+        .collect();
     assert_eq!(names, ["ann", "bob"], "as they were");
-    assert!(store.changes_after(snapshot.revision).await.expect("read").is_empty(), "not sealed");
+    assert!(
+        store
+            .changes_after(snapshot.revision)
+            .await
+            .expect("read")
+            .is_empty(),
+        "not sealed"
+    );
     while store.seal().await.expect("sealed") {}
     let changes = store.changes_after(seal.revision).await.expect("read");
-    let seen: Vec<_> = changes.iter().map(|it| (it.user_id, it.role, it.deleted)).collect();
-    assert_eq!(seen, [(bob.id, Role::AUTHOR, false), (ann.id, Role::USER, true)]);
-    assert_eq!(store.changes_after(snapshot.revision).await.expect("read"), changes[1..]);
+    let seen: Vec<_> = changes
+        .iter()
+        .map(|it| (it.user_id, it.role, it.deleted))
+        .collect();
+    assert_eq!(
+        seen,
+        [(bob.id, Role::AUTHOR, false), (ann.id, Role::USER, true)]
+    );
+    assert_eq!(
+        store.changes_after(snapshot.revision).await.expect("read"),
+        changes[1..]
+    );
 
-    store.set_disabled(None, bob.id, true, Write::any()).await.expect("disabled");
-    store.set_role(None, bob.id, Role::USER, Write::any()).await.expect("set");
+    store
+        .set_disabled(None, bob.id, true, Write::any())
+        .await
+        .expect("disabled");
+    store
+        .set_role(None, bob.id, Role::USER, Write::any())
+        .await
+        .expect("set");
     assert_not_found(store.set_role(None, 999, Role::USER, Write::any()).await);
     while store.seal().await.expect("sealed") {}
     let last = changes[1].revision;
     let changes = store.changes_after(last).await.expect("read");
-    let seen: Vec<_> =
-        changes.iter().map(|it| (it.revision - last, it.role, it.disabled)).collect();
+    let seen: Vec<_> = changes
+        .iter()
+        .map(|it| (it.revision - last, it.role, it.disabled))
+        .collect();
     assert_eq!(seen, [(1, Role::AUTHOR, true), (2, Role::USER, true)]);
     assert!(changes.iter().all(|it| it.username == "bob"), "{changes:?}");
 }
@@ -125,20 +203,47 @@ pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_
     let ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::ADMIN).await;
     let (user_id, username) = (Some(ann.id), Some("ann".to_owned()));
-    store.note_event(Entry { event: "login_failed", user_id, username, ..Entry::default() });
+    store.note_event(Entry {
+        event: "login_failed",
+        user_id,
+        username,
+        ..Entry::default()
+    });
     let write = by(&bob, Change::RoleChanged { from: Role::USER });
-    store.set_role(None, ann.id, Role::AUTHOR, write).await.expect("set");
+    store
+        .set_role(None, ann.id, Role::AUTHOR, write)
+        .await
+        .expect("set");
     assert_eq!(events(store).await.len(), 4);
     let find = async |filter: AuditFilter| {
-        let rows = store.audit(&AuditFilter { limit: 2, ..filter }).await.expect("read");
+        let rows = store
+            .audit(&AuditFilter { limit: 2, ..filter })
+            .await
+            .expect("read");
         rows.into_iter().map(|row| row.event).collect::<Vec<_>>()
     };
-    let of_ann = AuditFilter { user_id: Some(ann.id), ..AuditFilter::default() };
+    let of_ann = AuditFilter {
+        user_id: Some(ann.id),
+        ..AuditFilter::default()
+    };
     assert_eq!(find(of_ann.clone()).await.len(), 2, "the limit");
-    assert_eq!(find(AuditFilter { before: Some(2), ..of_ann }).await, ["user_created"]);
-    let by_bob = AuditFilter { actor_id: Some(bob.id), ..AuditFilter::default() };
+    assert_eq!(
+        find(AuditFilter {
+            before: Some(2),
+            ..of_ann
+        })
+        .await,
+        ["user_created"]
+    );
+    let by_bob = AuditFilter {
+        actor_id: Some(bob.id),
+        ..AuditFilter::default()
+    };
     assert_eq!(find(by_bob).await, ["role_changed"]);
-    let of_logins = AuditFilter { event: "login_failed".to_owned(), ..AuditFilter::default() };
+    let of_logins = AuditFilter {
+        event: "login_failed".to_owned(),
+        ..AuditFilter::default()
+    };
     assert_eq!(find(of_logins).await, ["login_failed"]);
 }
 

@@ -23,14 +23,23 @@ fn made_at(user: &User, digest: &str, created_at: u64) -> NewToken {
 pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_make_room(
     store: &dyn UserStore,
 ) {
-    let (ann, bob) =
-        (insert(store, "ann", Role::USER).await, insert(store, "bob", Role::USER).await);
+    let (ann, bob) = (
+        insert(store, "ann", Role::USER).await,
+        insert(store, "bob", Role::USER).await,
+    );
     let of_bob = session(store, &bob, "of bob").await.id;
     let sign_in = async |created_at, expires_at: u64| {
-        let digest = format!("{created_at} {expires_at} {}", sessions(store, &ann).await.len());
+        let digest = format!(
+            "{created_at} {expires_at} {}",
+            sessions(store, &ann).await.len()
+        );
         let mut new = made_at(&ann, &digest, created_at);
         new.stored.expires_at = Some(expires_at);
-        store.insert_token(new, Writer::Operator, Write::any()).await.expect("made").id
+        store
+            .insert_token(new, Writer::Operator, Write::any())
+            .await
+            .expect("made")
+            .id
     };
     // The last made was made first: the order is that of their times.
     let mut made = Vec::new();
@@ -40,7 +49,11 @@ pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_m
     let ended = sign_in(1500, 1600).await;
     assert_eq!(sessions(store, &ann).await, [&made[..], &[ended]].concat());
     made.push(sign_in(1600, END).await);
-    assert_eq!(sessions(store, &ann).await, made, "the one that has ended made room");
+    assert_eq!(
+        sessions(store, &ann).await,
+        made,
+        "the one that has ended made room"
+    );
     made.push(sign_in(1601, END).await);
     made.remove(98);
     assert_eq!(sessions(store, &ann).await, made, "the idlest made room");
@@ -48,12 +61,20 @@ pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_m
     for round in 0..10 {
         let rival = |rival: u64| {
             let digest = format!("{round} {rival}");
-            store.insert_token(made_at(&ann, &digest, 2000 + round), Writer::Operator, Write::any())
+            store.insert_token(
+                made_at(&ann, &digest, 2000 + round),
+                Writer::Operator,
+                Write::any(),
+            )
         };
         let inserted: [_; 4] = join!(rival(0), rival(1), rival(2), rival(3)).into();
         let left = sessions(store, &ann).await;
         assert_eq!(left.len(), 100, "round {round}");
-        assert!(inserted.into_iter().all(|one| left.contains(&one.expect("made").id)));
+        assert!(
+            inserted
+                .into_iter()
+                .all(|one| left.contains(&one.expect("made").id))
+        );
     }
     assert_eq!(sessions(store, &bob).await, [of_bob]);
 }
@@ -64,14 +85,24 @@ pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &dy
     for created_at in [10, 20, 30] {
         let digest = created_at.to_string();
         let new = made_at(&ann, &digest, created_at);
-        made.push(store.insert_token(new, Writer::Operator, Write::any()).await.expect("made").id);
+        made.push(
+            store
+                .insert_token(new, Writer::Operator, Write::any())
+                .await
+                .expect("made")
+                .id,
+        );
     }
     let key = add(store, TokenKind::ApiKey, &ann, "key").await.id;
     let delete_but =
         async |ids: &[i64], in_use| store.delete_idle_sessions(ids, in_use).await.expect("done");
     let delete = async |ids: &[i64], last_use: u64| delete_but(ids, last_use + 1..END).await;
     assert_eq!(delete(&made, 9).await, [0; 0]);
-    assert_eq!(delete(&made[1..], 10).await, [0; 0], "only those that were asked for");
+    assert_eq!(
+        delete(&made[1..], 10).await,
+        [0; 0],
+        "only those that were asked for"
+    );
     assert_eq!(delete(&[made[1], made[0]], 10).await, made[..1]);
     // Another replica, or a logout, may have ended it before.
     assert_eq!(delete(&made, 10).await, made[..1]);
@@ -79,8 +110,16 @@ pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &dy
     assert_eq!(both, [&made[..2], &made[..2]]);
     assert_eq!(sessions(store, &ann).await, made[2..]);
     assert_eq!(delete_but(&made[2..], 30..31).await, [0; 0]);
-    assert_eq!(delete_but(&made[2..], 0..30).await, made[2..], "used by a clock that was ahead");
-    assert_eq!(delete_but(&[key], 0..0).await, [0; 0], "keys have no such end");
+    assert_eq!(
+        delete_but(&made[2..], 0..30).await,
+        made[2..],
+        "used by a clock that was ahead"
+    );
+    assert_eq!(
+        delete_but(&[key], 0..0).await,
+        [0; 0],
+        "keys have no such end"
+    );
     assert_eq!(ids(store, TokenKind::ApiKey, &ann).await, [key]);
     assert_eq!(delete_but(&[], 0..0).await, [0; 0]);
 }
@@ -89,19 +128,30 @@ pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &dy
 async fn a_session_in_use_is_not_idle_and_makes_no_room(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let ann = insert(&*store, "ann", Role::USER).await;
-    let (used, idle) = (session(&*store, &ann, "used").await, session(&*store, &ann, "idle").await);
+    let (used, idle) = (
+        session(&*store, &ann, "used").await,
+        session(&*store, &ann, "idle").await,
+    );
     store.note_use(Used::Token, used.id, 50);
     let noted = |id| store.noted_use(Used::Token, id);
     assert_eq!((noted(used.id), noted(idle.id)), (Some(50), None));
     store.close().await;
     let store = open(url).await.expect("opened");
-    assert_eq!(find(&*store, "used").await.map(|found| found.last_used_at), Some(50));
-    let ended = store.delete_idle_sessions(&[used.id, idle.id], 50..51).await;
+    assert_eq!(
+        find(&*store, "used").await.map(|found| found.last_used_at),
+        Some(50)
+    );
+    let ended = store
+        .delete_idle_sessions(&[used.id, idle.id], 50..51)
+        .await;
     assert_eq!(ended.expect("deleted"), [idle.id]);
     for created_at in 8..108 {
         let digest = created_at.to_string();
         let new = made_at(&ann, &digest, created_at);
-        store.insert_token(new, Writer::Operator, Write::any()).await.expect("made");
+        store
+            .insert_token(new, Writer::Operator, Write::any())
+            .await
+            .expect("made");
     }
     assert!(find(&*store, "used").await.is_some() && find(&*store, "8").await.is_none());
     store.close().await;

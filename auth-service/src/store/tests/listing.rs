@@ -69,7 +69,11 @@ pub(super) async fn a_search_finds_what_contains_the_text_in_any_case(store: &dy
         ("stranger", &[]),
         ("' OR 1=1;--", &[]),
     ] {
-        let filter = UserFilter { search: search.to_owned(), limit: 100, ..UserFilter::default() };
+        let filter = UserFilter {
+            search: search.to_owned(),
+            limit: 100,
+            ..UserFilter::default()
+        };
         assert_eq!(names(store, &filter).await, found, "{search:?}");
     }
 }
@@ -93,12 +97,21 @@ pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(
         .await
         .expect("inserted");
     let ended = store.users_by_id(&[]).await.expect("read").at;
-    let filter = UserFilter { limit: 10, ..UserFilter::default() };
+    let filter = UserFilter {
+        limit: 10,
+        ..UserFilter::default()
+    };
     let listed = store.list(&filter).await.expect("read");
-    assert_eq!(listed.iter().map(|it| it.user.clone()).collect::<Vec<_>>(), [ann, bob.clone()]);
+    assert_eq!(
+        listed.iter().map(|it| it.user.clone()).collect::<Vec<_>>(),
+        [ann, bob.clone()]
+    );
     for listed in listed {
         let created_at = listed.created_at.expect("it is kept");
-        assert!((started..=ended).contains(&created_at), "{started} {created_at} {ended}");
+        assert!(
+            (started..=ended).contains(&created_at),
+            "{started} {created_at} {ended}"
+        );
         assert_eq!(listed.last_login_at, None);
     }
     assert_eq!(get(store, bob.id).await, Some(bob.clone()));
@@ -107,6 +120,10 @@ pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(
     }
     let listed = store.list(&filter).await.expect("read").remove(1);
     let noted = store.noted_use(Used::Password, bob.id);
-    assert_eq!(listed.last_login_at.max(noted), Some(ended + 7), "noted, or already written");
+    assert_eq!(
+        listed.last_login_at.max(noted),
+        Some(ended + 7),
+        "noted, or already written"
+    );
     assert_eq!(store.noted_use(Used::Token, bob.id), None, "another row's");
 }

@@ -82,12 +82,21 @@ impl MemoryStore {
     /// Sets a time as a clock that was ahead would have stored it.
     pub(crate) fn set_tokens_not_before(&self, id: i64, unix_seconds: u64) {
         let mut users = self.0.lock().expect("not poisoned");
-        users.by_id.get_mut(&id).expect("a user").user.tokens_not_before = unix_seconds;
+        users
+            .by_id
+            .get_mut(&id)
+            .expect("a user")
+            .user
+            .tokens_not_before = unix_seconds;
     }
 
     fn users(&self) -> Result<MutexGuard<'_, Users>, StoreError> {
         let users = self.0.lock().expect("not poisoned");
-        if users.is_down { Err(StoreError::TimedOut) } else { Ok(users) }
+        if users.is_down {
+            Err(StoreError::TimedOut)
+        } else {
+            Ok(users)
+        }
     }
 }
 
@@ -129,13 +138,22 @@ impl Users {
             return Err(WriteError::UserNotFound);
         }
         let row = self.find(writer.admin(), id, true)?;
-        let is_unchanged = writer.seen().is_none_or(|seen| seen == row.user.tokens_not_before);
-        if is_unchanged { Ok(row) } else { Err(WriteError::UserNotFound) }
+        let is_unchanged = writer
+            .seen()
+            .is_none_or(|seen| seen == row.user.tokens_not_before);
+        if is_unchanged {
+            Ok(row)
+        } else {
+            Err(WriteError::UserNotFound)
+        }
     }
 
     fn write_use(&mut self, used: Used, id: i64, at: u64) {
         let last = match used {
-            Used::Token => self.tokens.get_mut(&id).map(|(_, token)| &mut token.last_used_at),
+            Used::Token => self
+                .tokens
+                .get_mut(&id)
+                .map(|(_, token)| &mut token.last_used_at),
             Used::Password => self.times.get_mut(&id).map(|(_, last)| last),
         };
         if let Some(last) = last {
@@ -182,7 +200,11 @@ impl UserStore for MemoryStore {
         if let Some(id) = actor {
             users.find(actor, id, true)?;
         }
-        if users.by_id.values().any(|row| row.user.username == new.username) {
+        if users
+            .by_id
+            .values()
+            .any(|row| row.user.username == new.username)
+        {
             return Err(WriteError::UsernameTaken);
         }
         users.last_id += 1;
@@ -198,7 +220,10 @@ impl UserStore for MemoryStore {
             second_factor: false,
         };
         users.factors.links.extend(new.link.map(|link| (id, link)));
-        let row = Credentials { user: user.clone(), password_hash: new.password_hash };
+        let row = Credentials {
+            user: user.clone(),
+            password_hash: new.password_hash,
+        };
         users.by_id.insert(id, row);
         let now = users.now;
         users.times.insert(id, (now, None));
@@ -208,8 +233,14 @@ impl UserStore for MemoryStore {
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {
         let users = self.users()?;
-        let found = users.by_id.values().filter(|row| ids.contains(&row.user.id));
-        Ok(Timed { at: users.now, value: found.map(|row| row.user.clone()).collect() })
+        let found = users
+            .by_id
+            .values()
+            .filter(|row| ids.contains(&row.user.id));
+        Ok(Timed {
+            at: users.now,
+            value: found.map(|row| row.user.clone()).collect(),
+        })
     }
 
     async fn credentials_by_username(
@@ -217,14 +248,23 @@ impl UserStore for MemoryStore {
         usernames: &[String],
     ) -> Result<Timed<Vec<Credentials>>, StoreError> {
         let users = self.users()?;
-        let found = users.by_id.values().filter(|row| usernames.contains(&row.user.username));
-        Ok(Timed { at: users.now, value: found.cloned().collect() })
+        let found = users
+            .by_id
+            .values()
+            .filter(|row| usernames.contains(&row.user.username));
+        Ok(Timed {
+            at: users.now,
+            value: found.cloned().collect(),
+        })
     }
 
     async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError> {
         let users = self.users()?;
         let of_users = users.by_id.values().map(|row| (row.user.role, 1, 0));
-        let of_keys = users.tokens.values().filter_map(|(_, key)| Some((key.role?, 0, 1)));
+        let of_keys = users
+            .tokens
+            .values()
+            .filter_map(|(_, key)| Some((key.role?, 0, 1)));
         let mut used: Vec<_> = of_users
             .chain(of_keys)
             .map(|(role, users, keys)| (role.to_string(), users, keys))
@@ -235,7 +275,10 @@ impl UserStore for MemoryStore {
 
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
         let users = self.users()?;
-        let hashes = users.by_id.values().map(|row| row.password_hash.expose_secret());
+        let hashes = users
+            .by_id
+            .values()
+            .map(|row| row.password_hash.expose_secret());
         let ends = hashes.filter_map(|hash| hash.get(hash.len().checked_sub(60)?..));
         Ok(ends
             .filter(|end| end.starts_with("$2"))
@@ -303,7 +346,11 @@ impl UserStore for MemoryStore {
         users.tokens.retain(|_, (_, token)| token.user_id != id);
         users.factors.by_user.remove(&id);
         users.factors.links.remove(&id);
-        let user = users.by_id.remove(&id).map(|row| row.user).ok_or(WriteError::UserNotFound)?;
+        let user = users
+            .by_id
+            .remove(&id)
+            .map(|row| row.user)
+            .ok_or(WriteError::UserNotFound)?;
         users.record.push(write.of_user(&user));
         Ok(user)
     }
@@ -317,7 +364,9 @@ impl UserStore for MemoryStore {
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
-        let row = users.find_for(&writer, id).map_err(|_| WriteError::UserNotFound)?;
+        let row = users
+            .find_for(&writer, id)
+            .map_err(|_| WriteError::UserNotFound)?;
         row.password_hash = hash;
         row.user.revoke(now, None);
         let user = row.user.clone();
@@ -348,13 +397,19 @@ impl UserStore for MemoryStore {
             user.id > filter.after
                 && user.username.starts_with(&filter.username_prefix)
                 && filter.role.is_none_or(|role| role == user.role)
-                && filter.disabled.is_none_or(|disabled| disabled == user.disabled)
+                && filter
+                    .disabled
+                    .is_none_or(|disabled| disabled == user.disabled)
                 && user.username.to_lowercase().contains(&search)
         });
         let limit = usize::try_from(filter.limit).unwrap_or(0);
         let listed = found.take(limit).map(|user| {
             let (created_at, last_login_at) = users.times[&user.id];
-            ListedUser { user: user.clone(), created_at: Some(created_at), last_login_at }
+            ListedUser {
+                user: user.clone(),
+                created_at: Some(created_at),
+                last_login_at,
+            }
         });
         Ok(listed.collect())
     }

@@ -17,7 +17,10 @@ async fn now(store: &dyn UserStore) -> u64 {
 pub(super) async fn assert_revoked_since(store: &dyn UserStore, began: u64, user: &User) {
     let stored = user.tokens_not_before;
     let expected = began + REVOCATION_LEAD_SECONDS..=now(store).await + REVOCATION_LEAD_SECONDS;
-    assert!(expected.contains(&stored), "{stored} is not in {expected:?}");
+    assert!(
+        expected.contains(&stored),
+        "{stored} is not in {expected:?}"
+    );
 }
 
 pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user(
@@ -25,35 +28,75 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
 ) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
-    let refused = store.revoke_tokens(admin.id, Writer::Admin(ann.id), Write::any()).await;
+    let refused = store
+        .revoke_tokens(admin.id, Writer::Admin(ann.id), Write::any())
+        .await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-    let revoke = async |by| store.revoke_tokens(ann.id, by, Write::any()).await.expect("allowed");
-    for by in [Writer::Operator, Writer::Owner { seen: 0, session: None }, Writer::Admin(admin.id)]
-    {
+    let revoke = async |by| {
+        store
+            .revoke_tokens(ann.id, by, Write::any())
+            .await
+            .expect("allowed")
+    };
+    for by in [
+        Writer::Operator,
+        Writer::Owner {
+            seen: 0,
+            session: None,
+        },
+        Writer::Admin(admin.id),
+    ] {
         assert_not_found(store.revoke_tokens(999, by, Write::any()).await);
     }
     let began = now(store).await;
-    let first = revoke(Writer::Owner { seen: 0, session: None }).await;
+    let first = revoke(Writer::Owner {
+        seen: 0,
+        session: None,
+    })
+    .await;
     assert_revoked_since(store, began, &first).await;
     let mut last = first.tokens_not_before;
     assert_eq!(get(store, ann.id).await, Some(first));
     assert_not_found(
-        store.revoke_tokens(ann.id, Writer::Owner { seen: 0, session: None }, Write::any()).await,
+        store
+            .revoke_tokens(
+                ann.id,
+                Writer::Owner {
+                    seen: 0,
+                    session: None,
+                },
+                Write::any(),
+            )
+            .await,
     );
-    for by in
-        [Writer::Owner { seen: last, session: None }, Writer::Operator, Writer::Admin(admin.id)]
-    {
+    for by in [
+        Writer::Owner {
+            seen: last,
+            session: None,
+        },
+        Writer::Operator,
+        Writer::Admin(admin.id),
+    ] {
         let revoked = revoke(by.clone()).await;
         let tokens_not_before = revoked.tokens_not_before;
         assert!(tokens_not_before > last, "{by:?}");
-        assert_eq!(revoked, User { tokens_not_before, ..ann.clone() });
+        assert_eq!(
+            revoked,
+            User {
+                tokens_not_before,
+                ..ann.clone()
+            }
+        );
         assert_eq!(get(store, ann.id).await, Some(revoked));
         last = tokens_not_before;
     }
     for by in [Writer::Operator, Writer::Admin(admin.id)] {
         let other = insert(store, &format!("{by:?}"), Role::USER).await;
         let began = now(store).await;
-        let first = store.revoke_tokens(other.id, by, Write::any()).await.expect("allowed");
+        let first = store
+            .revoke_tokens(other.id, by, Write::any())
+            .await
+            .expect("allowed");
         assert_revoked_since(store, began, &first).await;
     }
     assert_eq!(get(store, admin.id).await, Some(admin));
@@ -70,8 +113,9 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
         let mut ahead = get(store, ann.id).await.expect("a user");
         // Each moves it on.
         while ahead.tokens_not_before <= latest + 60 {
-            let set =
-                store.set_password(ann.id, "new".into(), Writer::Operator, Write::any()).await;
+            let set = store
+                .set_password(ann.id, "new".into(), Writer::Operator, Write::any())
+                .await;
             ahead = set.expect("set");
         }
         let revoked = store
@@ -80,18 +124,43 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
             .expect("allowed");
         assert_eq!(revoked, ahead, "nothing to revoke");
         let seen = ahead.tokens_not_before;
-        let logged_out =
-            store.revoke_tokens(ann.id, Writer::Owner { seen, session: None }, Write::any()).await;
+        let logged_out = store
+            .revoke_tokens(
+                ann.id,
+                Writer::Owner {
+                    seen,
+                    session: None,
+                },
+                Write::any(),
+            )
+            .await;
         ahead.tokens_not_before += 1;
-        assert_eq!(logged_out.expect("allowed"), ahead, "somebody has one after all");
-        let disabled =
-            store.set_disabled(None, ann.id, true, Write::any()).await.expect("disabled");
-        assert_eq!(disabled, User { disabled: true, ..ahead.clone() });
-        store.set_disabled(None, ann.id, false, Write::any()).await.expect("enabled");
+        assert_eq!(
+            logged_out.expect("allowed"),
+            ahead,
+            "somebody has one after all"
+        );
+        let disabled = store
+            .set_disabled(None, ann.id, true, Write::any())
+            .await
+            .expect("disabled");
+        assert_eq!(
+            disabled,
+            User {
+                disabled: true,
+                ..ahead.clone()
+            }
+        );
+        store
+            .set_disabled(None, ann.id, false, Write::any())
+            .await
+            .expect("enabled");
 
         let began = now(store).await;
-        let lowered =
-            store.revoke_tokens(ann.id, Writer::Operator, Write::any()).await.expect("allowed");
+        let lowered = store
+            .revoke_tokens(ann.id, Writer::Operator, Write::any())
+            .await
+            .expect("allowed");
         let mark = lowered.tokens_marked_until;
         // Logins by a clock that was ahead were dated at that time or later.
         let latest = ahead.tokens_not_before + 86400;
@@ -99,16 +168,26 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
         marks.push(mark);
         assert_revoked_since(store, began, &lowered).await;
         assert_eq!(get(store, ann.id).await, Some(lowered));
-        let again =
-            store.revoke_tokens(ann.id, Writer::Operator, Write::any()).await.expect("allowed");
+        let again = store
+            .revoke_tokens(ann.id, Writer::Operator, Write::any())
+            .await
+            .expect("allowed");
         assert_eq!(again.tokens_marked_until, mark, "nothing was in the future");
     }
 }
 
 pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let revoke =
-        || store.revoke_tokens(ann.id, Writer::Owner { seen: 0, session: None }, Write::any());
+    let revoke = || {
+        store.revoke_tokens(
+            ann.id,
+            Writer::Owner {
+                seen: 0,
+                session: None,
+            },
+            Write::any(),
+        )
+    };
     let ended: [_; 4] = join!(revoke(), revoke(), revoke(), revoke()).into();
     assert_eq!(ended.iter().flatten().count(), 1, "{ended:?}");
     assert_eq!(get(store, ann.id).await, ended.into_iter().flatten().next());
@@ -120,9 +199,20 @@ pub(super) async fn every_read_has_the_time_also_of_nothing(store: &dyn UserStor
     let times = [
         store.users_by_id(&[ann.id]).await.expect("read").at,
         store.users_by_id(&[999]).await.expect("read").at,
-        store.credentials_by_username(&["ann".into()]).await.expect("read").at,
-        store.tokens_by_digest(&["none".into()]).await.expect("read").at,
+        store
+            .credentials_by_username(&["ann".into()])
+            .await
+            .expect("read")
+            .at,
+        store
+            .tokens_by_digest(&["none".into()])
+            .await
+            .expect("read")
+            .at,
     ];
     let ended = now(store).await;
-    assert!(times.iter().all(|at| (began..=ended).contains(at)), "{began} {times:?} {ended}");
+    assert!(
+        times.iter().all(|at| (began..=ended).contains(at)),
+        "{began} {times:?} {ended}"
+    );
 }

@@ -11,51 +11,90 @@ use rolegate_proto::{Role, limits::SESSION_PREFIX};
 use tokio::join;
 
 async fn link(store: &dyn UserStore, id: i64, digest: &str) -> u64 {
-    let made = store.insert_password_link(None, id, digest.to_owned(), Write::any()).await;
+    let made = store
+        .insert_password_link(None, id, digest.to_owned(), Write::any())
+        .await;
     made.expect("made")
 }
 
 async fn redeem(store: &dyn UserStore, id: i64, digest: &str) -> Result<User, WriteError> {
     let writer = Writer::Link(digest.to_owned());
-    store.set_password(id, "new".into(), writer, Write::any()).await
+    store
+        .set_password(id, "new".into(), writer, Write::any())
+        .await
 }
 
 async fn user_of(store: &dyn UserStore, digest: &str) -> Option<i64> {
-    store.user_of_link(digest).await.expect("read").map(|user| user.id)
+    store
+        .user_of_link(digest)
+        .await
+        .expect("read")
+        .map(|user| user.id)
 }
 
 pub(super) async fn a_link_is_good_once_and_until_another_or_a_password(store: &dyn UserStore) {
-    let [ann, bob] =
-        [insert(store, "ann", Role::USER).await, insert(store, "bob", Role::USER).await];
+    let [ann, bob] = [
+        insert(store, "ann", Role::USER).await,
+        insert(store, "bob", Role::USER).await,
+    ];
     let now = store.users_by_id(&[]).await.expect("read").at;
     let expires_at = link(store, ann.id, "first").await;
-    assert!((now..now + 9).contains(&(expires_at - PASSWORD_LINK_SECONDS)), "{expires_at}");
+    assert!(
+        (now..now + 9).contains(&(expires_at - PASSWORD_LINK_SECONDS)),
+        "{expires_at}"
+    );
     link(store, ann.id, "second").await;
     assert_eq!(
-        [user_of(store, "first").await, user_of(store, "second").await],
+        [
+            user_of(store, "first").await,
+            user_of(store, "second").await
+        ],
         [None, Some(ann.id)]
     );
     for (id, digest) in [(ann.id, "first"), (bob.id, "second"), (999, "second")] {
         assert_not_found(redeem(store, id, digest).await);
     }
-    let (one, two) = join!(redeem(store, ann.id, "second"), redeem(store, ann.id, "second"));
-    assert_eq!([one.is_ok(), two.is_ok()].iter().filter(|won| **won).count(), 1);
+    let (one, two) = join!(
+        redeem(store, ann.id, "second"),
+        redeem(store, ann.id, "second")
+    );
+    assert_eq!(
+        [one.is_ok(), two.is_ok()]
+            .iter()
+            .filter(|won| **won)
+            .count(),
+        1
+    );
     assert_eq!(user_of(store, "second").await, None);
-    assert_eq!([hash(store, "ann").await, hash(store, "bob").await], ["new", "hash"]);
+    assert_eq!(
+        [hash(store, "ann").await, hash(store, "bob").await],
+        ["new", "hash"]
+    );
     link(store, ann.id, "third").await;
-    store.set_password(ann.id, "own".into(), Writer::Operator, Write::any()).await.expect("set");
+    store
+        .set_password(ann.id, "own".into(), Writer::Operator, Write::any())
+        .await
+        .expect("set");
     assert_not_found(redeem(store, ann.id, "third").await);
     link(store, ann.id, "fourth").await;
-    store.delete(None, ann.id, Write::any()).await.expect("deleted");
+    store
+        .delete(None, ann.id, Write::any())
+        .await
+        .expect("deleted");
     assert_eq!(user_of(store, "fourth").await, None);
-    let gone = store.insert_password_link(None, ann.id, "x".to_owned(), Write::any()).await;
+    let gone = store
+        .insert_password_link(None, ann.id, "x".to_owned(), Write::any())
+        .await;
     assert!(matches!(gone, Err(WriteError::UserNotFound)), "{gone:?}");
 }
 
 pub(super) async fn a_link_of_a_disabled_user_ends_and_a_later_one_waits(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let disable = async |disabled| {
-        store.set_disabled(None, ann.id, disabled, Write::any()).await.expect("set");
+        store
+            .set_disabled(None, ann.id, disabled, Write::any())
+            .await
+            .expect("set");
     };
     link(store, ann.id, "first").await;
     disable(true).await;
@@ -64,18 +103,25 @@ pub(super) async fn a_link_of_a_disabled_user_ends_and_a_later_one_waits(store: 
     assert_eq!(user_of(store, "second").await, None);
     disable(false).await;
     assert_eq!(
-        [user_of(store, "first").await, user_of(store, "second").await],
+        [
+            user_of(store, "first").await,
+            user_of(store, "second").await
+        ],
         [None, Some(ann.id)]
     );
     redeem(store, ann.id, "second").await.expect("good");
 }
 
 pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &dyn UserStore) {
-    let [ann, bob] =
-        [insert(store, "ann", Role::ADMIN).await, insert(store, "bob", Role::USER).await];
+    let [ann, bob] = [
+        insert(store, "ann", Role::ADMIN).await,
+        insert(store, "bob", Role::USER).await,
+    ];
     let now = store.users_by_id(&[]).await.expect("read").at;
     let make = async |actor| {
-        store.insert_password_link(Some(actor), bob.id, "a".to_owned(), Write::any()).await
+        store
+            .insert_password_link(Some(actor), bob.id, "a".to_owned(), Write::any())
+            .await
     };
     let refused = make(bob.id).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
@@ -86,11 +132,21 @@ pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &dyn User
         role: Role::USER,
         link: Some((digest.to_owned(), end)),
     };
-    let created = store.insert(Some(ann.id), new("cid", "new", now + 60), Write::any()).await;
-    assert_eq!(user_of(store, "new").await, Some(created.expect("created").id));
-    store.insert(None, new("dan", "ended", now), Write::any()).await.expect("made");
+    let created = store
+        .insert(Some(ann.id), new("cid", "new", now + 60), Write::any())
+        .await;
+    assert_eq!(
+        user_of(store, "new").await,
+        Some(created.expect("created").id)
+    );
+    store
+        .insert(None, new("dan", "ended", now), Write::any())
+        .await
+        .expect("made");
     assert_eq!(user_of(store, "ended").await, None);
-    let taken = store.insert(Some(ann.id), new("bob", "taken", now + 60), Write::any()).await;
+    let taken = store
+        .insert(Some(ann.id), new("bob", "taken", now + 60), Write::any())
+        .await;
     assert!(matches!(taken, Err(WriteError::UsernameTaken)), "{taken:?}");
     assert_eq!(user_of(store, "taken").await, None, "of nobody who exists");
     assert_eq!(user_of(store, "a").await, Some(bob.id));
@@ -98,51 +154,107 @@ pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &dyn User
 
 async fn begin(store: &dyn UserStore, user: &User, secret: &str) -> Result<User, WriteError> {
     let codes = [1, 2, 3].map(|code| format!("{secret} {code}")).into();
-    store.begin_second_factor(user, secret.to_owned(), codes, Write::any()).await
+    store
+        .begin_second_factor(user, secret.to_owned(), codes, Write::any())
+        .await
 }
 
 async fn turn_on(store: &dyn UserStore, user: &User, secret: &str) -> Result<User, WriteError> {
-    store.turn_on_second_factor(user, secret.to_owned(), 7, Write::any()).await
+    store
+        .turn_on_second_factor(user, secret.to_owned(), 7, Write::any())
+        .await
 }
 
 /// A user whose second factor is on.
 async fn enrolled(store: &dyn UserStore, username: &str) -> User {
     let user = insert(store, username, Role::USER).await;
-    begin(store, &user, "0123456789ab.sealed").await.expect("begun");
-    turn_on(store, &user, "0123456789ab.sealed").await.expect("on")
+    begin(store, &user, "0123456789ab.sealed")
+        .await
+        .expect("begun");
+    turn_on(store, &user, "0123456789ab.sealed")
+        .await
+        .expect("on")
 }
 
 pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let stale = User { tokens_not_before: 1, ..ann.clone() };
+    let stale = User {
+        tokens_not_before: 1,
+        ..ann.clone()
+    };
     assert_not_found(begin(store, &stale, "x").await);
     assert_not_found(turn_on(store, &ann, "x").await);
-    begin(store, &ann, "0123456789ab.first").await.expect("begun");
-    begin(store, &ann, "0123456789ab.second").await.expect("begun again");
-    let begun = store.second_factor(ann.id).await.expect("read").value.expect("begun");
-    assert_eq!((&*begun.secret, begun.recovery_codes), ("0123456789ab.second", 3));
+    begin(store, &ann, "0123456789ab.first")
+        .await
+        .expect("begun");
+    begin(store, &ann, "0123456789ab.second")
+        .await
+        .expect("begun again");
+    let begun = store
+        .second_factor(ann.id)
+        .await
+        .expect("read")
+        .value
+        .expect("begun");
+    assert_eq!(
+        (&*begun.secret, begun.recovery_codes),
+        ("0123456789ab.second", 3)
+    );
     assert!(!get(store, ann.id).await.expect("there").second_factor);
-    assert!(store.second_factor_key_ids().await.expect("read").is_empty(), "none is on");
+    assert!(
+        store
+            .second_factor_key_ids()
+            .await
+            .expect("read")
+            .is_empty(),
+        "none is on"
+    );
     let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("made");
-    let owner = Writer::Owner { seen: 0, session: None };
-    let session = store.insert_token(session, owner, Write::any()).await.expect("made");
+    let owner = Writer::Owner {
+        seen: 0,
+        session: None,
+    };
+    let session = store
+        .insert_token(session, owner, Write::any())
+        .await
+        .expect("made");
 
     assert_not_found(turn_on(store, &ann, "0123456789ab.first").await);
     assert_not_found(turn_on(store, &stale, "0123456789ab.second").await);
-    let on = turn_on(store, &ann, "0123456789ab.second").await.expect("on");
+    let on = turn_on(store, &ann, "0123456789ab.second")
+        .await
+        .expect("on");
     assert!(on.second_factor && on.tokens_not_before > ann.tokens_not_before);
     assert_eq!(get(store, ann.id).await.as_ref(), Some(&on));
-    let left = store.tokens_of_user(session.kind(), ann.id).await.expect("read").value;
+    let left = store
+        .tokens_of_user(session.kind(), ann.id)
+        .await
+        .expect("read")
+        .value;
     assert!(left.is_empty(), "older sessions end");
     assert_not_found(begin(store, &on, "third").await);
-    assert_eq!(store.second_factor_key_ids().await.expect("read"), ["0123456789ab"]);
+    assert_eq!(
+        store.second_factor_key_ids().await.expect("read"),
+        ["0123456789ab"]
+    );
 
     assert_eq!(hash(store, "ann").await, "hash");
-    assert!(store.replace_password(ann.id, &"hash".into(), "re".into()).await.expect("an answer"));
+    assert!(
+        store
+            .replace_password(ann.id, &"hash".into(), "re".into())
+            .await
+            .expect("an answer")
+    );
     assert_eq!(hash(store, "ann").await, "re");
-    store.set_password(ann.id, "new".into(), Writer::Operator, Write::any()).await.expect("set");
+    store
+        .set_password(ann.id, "new".into(), Writer::Operator, Write::any())
+        .await
+        .expect("set");
     assert_eq!(hash(store, "ann").await, "new");
-    assert!(get(store, ann.id).await.expect("there").second_factor, "a new password keeps it");
+    assert!(
+        get(store, ann.id).await.expect("there").second_factor,
+        "a new password keeps it"
+    );
 }
 
 pub(super) async fn an_admin_or_its_user_turns_a_second_factor_off(store: &dyn UserStore) {
@@ -154,7 +266,12 @@ pub(super) async fn an_admin_or_its_user_turns_a_second_factor_off(store: &dyn U
     let is_off = |outcome| matches!(outcome, Err(WriteError::SecondFactorOff));
     assert!(is_off(off(Some(admin.id), admin.id).await));
     assert_not_found(off(None, 999).await);
-    assert!(!off(Some(admin.id), ann.id).await.expect("off").second_factor);
+    assert!(
+        !off(Some(admin.id), ann.id)
+            .await
+            .expect("off")
+            .second_factor
+    );
     assert!(is_off(off(None, ann.id).await));
     assert_eq!(store.second_factor(ann.id).await.expect("read").value, None);
     assert_eq!(hash(store, "ann").await, "hash");
@@ -166,23 +283,37 @@ pub(super) async fn a_step_and_a_recovery_code_are_used_once(store: &dyn UserSto
     let ann = enrolled(store, "ann").await;
     let step = async |secret: &str, step| {
         let secrets = [secret.to_owned(), "0123456789ab.anew".to_owned()];
-        store.use_step(ann.id, secrets, step).await.expect("an answer")
+        store
+            .use_step(ann.id, secrets, step)
+            .await
+            .expect("an answer")
     };
     assert!(!step("0123456789ab.sealed", 7).await, "turned it on");
     assert!(!step("another", 9).await);
-    let (one, two) = join!(step("0123456789ab.sealed", 9), step("0123456789ab.sealed", 9));
+    let (one, two) = join!(
+        step("0123456789ab.sealed", 9),
+        step("0123456789ab.sealed", 9)
+    );
     assert!(one != two, "of two at once, one counts");
     assert!(!step("0123456789ab.anew", 8).await, "an earlier one");
     assert!(step("0123456789ab.anew", 10).await);
 
     let code = async |digest: &str| {
-        store.use_recovery_code(&ann, digest.to_owned(), Write::any()).await.expect("an answer")
+        store
+            .use_recovery_code(&ann, digest.to_owned(), Write::any())
+            .await
+            .expect("an answer")
     };
     assert!(!code("another").await);
     let (one, two) = join!(code("0123456789ab.sealed 1"), code("0123456789ab.sealed 1"));
     assert!(one != two, "of two at once, one counts");
     assert!(code("0123456789ab.sealed 2").await);
-    let left = store.second_factor(ann.id).await.expect("read").value.expect("on");
+    let left = store
+        .second_factor(ann.id)
+        .await
+        .expect("read")
+        .value
+        .expect("on");
     assert_eq!((left.recovery_codes, left.last_step), (1, 10));
 }
 
@@ -197,11 +328,25 @@ pub(super) async fn ten_wrong_codes_count_and_then_no_code_is_good(store: &dyn U
     let counted = [counted.0, counted.1, counted.2].concat();
     assert_eq!(counted.iter().filter(|counted| **counted).count(), 10);
     let factor = store.second_factor(ann.id).await.expect("read");
-    let seconds = factor.value.expect("on").refused_for(factor.at).expect("refused");
+    let seconds = factor
+        .value
+        .expect("on")
+        .refused_for(factor.at)
+        .expect("refused");
     assert!((3590..=3600).contains(&seconds), "{seconds}");
     let secrets = ["0123456789ab.sealed", "anew"].map(ToOwned::to_owned);
-    assert!(!store.use_step(ann.id, secrets, 99).await.expect("an answer"));
+    assert!(
+        !store
+            .use_step(ann.id, secrets, 99)
+            .await
+            .expect("an answer")
+    );
     let code = "0123456789ab.sealed 1".to_owned();
-    assert!(!store.use_recovery_code(&ann, code, Write::any()).await.expect("an answer"));
+    assert!(
+        !store
+            .use_recovery_code(&ann, code, Write::any())
+            .await
+            .expect("an answer")
+    );
     assert!(!store.count_wrong_code(999).await.expect("an answer"));
 }

@@ -16,14 +16,21 @@ const ALL: TokenSelection = TokenSelection::AllBut(None);
 pub(super) const END: u64 = 1_000_000;
 
 pub(super) fn new(kind: TokenKind, user: &User, digest: &str) -> NewToken {
-    let prefix = if kind == TokenKind::ApiKey { API_KEY_PREFIX } else { SESSION_PREFIX };
+    let prefix = if kind == TokenKind::ApiKey {
+        API_KEY_PREFIX
+    } else {
+        SESSION_PREFIX
+    };
     let mut new = NewToken::generate(prefix, user.id, String::new(), 7).expect("randomness");
     new.stored.prefix = "rgx_abcd".to_owned();
     if kind == TokenKind::Session {
         new.stored.expires_at = Some(END);
         new.stored.not_before = Some(user.tokens_not_before);
     }
-    NewToken { digest: digest.to_owned(), ..new }
+    NewToken {
+        digest: digest.to_owned(),
+        ..new
+    }
 }
 
 pub(super) async fn add(
@@ -43,7 +50,11 @@ pub(super) async fn session(store: &dyn UserStore, user: &User, digest: &str) ->
 }
 
 pub(super) async fn ids(store: &dyn UserStore, kind: TokenKind, user: &User) -> Vec<i64> {
-    let tokens = store.tokens_of_user(kind, user.id).await.expect("read").value;
+    let tokens = store
+        .tokens_of_user(kind, user.id)
+        .await
+        .expect("read")
+        .value;
     tokens.into_iter().map(|token| token.id).collect()
 }
 
@@ -52,7 +63,12 @@ pub(super) async fn sessions(store: &dyn UserStore, user: &User) -> Vec<i64> {
 }
 
 pub(super) async fn find(store: &dyn UserStore, digest: &str) -> Option<TokenBearer> {
-    store.tokens_by_digest(&[digest.to_owned()]).await.expect("read").value.pop()
+    store
+        .tokens_by_digest(&[digest.to_owned()])
+        .await
+        .expect("read")
+        .value
+        .pop()
 }
 
 pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_not_before(
@@ -65,7 +81,10 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
     (laptop.stored.name, laptop.stored.not_before) = ("laptop".to_owned(), Some(5));
     laptop.stored.client_address = client_address.clone();
     laptop.stored.user_agent = user_agent.clone();
-    let one = store.insert_token(laptop, Writer::Operator, Write::any()).await.expect("inserted");
+    let one = store
+        .insert_token(laptop, Writer::Operator, Write::any())
+        .await
+        .expect("inserted");
     let expected = OpaqueToken {
         id: one.id,
         user_id: ann.id,
@@ -84,16 +103,32 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
     let key = add(store, TokenKind::ApiKey, &ann, "two").await;
     assert!(key.id > one.id, "both kinds share their ids");
     let found = find(store, "one").await.expect("a session");
-    assert_eq!((found.kind(), found.token_id, &found.user), (TokenKind::Session, one.id, &ann));
-    assert_eq!((found.not_before, found.expires_at, found.last_used_at), (Some(5), Some(END), 7));
+    assert_eq!(
+        (found.kind(), found.token_id, &found.user),
+        (TokenKind::Session, one.id, &ann)
+    );
+    assert_eq!(
+        (found.not_before, found.expires_at, found.last_used_at),
+        (Some(5), Some(END), 7)
+    );
     let found = find(store, "two").await.expect("a key");
     assert_eq!((found.kind(), found.token_id), (TokenKind::ApiKey, key.id));
-    let listed = store.tokens_of_user(TokenKind::Session, ann.id).await.expect("read").value;
+    let listed = store
+        .tokens_of_user(TokenKind::Session, ann.id)
+        .await
+        .expect("read")
+        .value;
     assert_eq!(listed, [expected]);
-    store.delete(None, ann.id, Write::any()).await.expect("deleted");
+    store
+        .delete(None, ann.id, Write::any())
+        .await
+        .expect("deleted");
     assert!(find(store, "one").await.is_none() && sessions(store, &ann).await.is_empty());
     let bob = insert(store, "bob", Role::USER).await;
-    assert!(session(store, &bob, "one").await.id > key.id, "ids are never reused");
+    assert!(
+        session(store, &bob, "one").await.id > key.id,
+        "ids are never reused"
+    );
 }
 
 pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_that_were_checked(
@@ -102,20 +137,37 @@ pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_t
     let mut ann = insert(store, "ann", Role::USER).await;
     let make = async |ann: &User, digest: &str, password_hash: &str| {
         let (seen, password_hash) = (ann.tokens_not_before, password_hash.into());
-        let writer = Writer::Login { seen, password_hash };
-        store.insert_token(new(TokenKind::Session, ann, digest), writer, Write::any()).await
+        let writer = Writer::Login {
+            seen,
+            password_hash,
+        };
+        store
+            .insert_token(new(TokenKind::Session, ann, digest), writer, Write::any())
+            .await
     };
-    make(&ann, "first", "hash").await.expect("nothing has changed");
+    make(&ann, "first", "hash")
+        .await
+        .expect("nothing has changed");
     assert_not_found(make(&ann, "late", "another").await);
-    let rehashed = store.replace_password(ann.id, &"hash".into(), "rehashed".into()).await;
+    let rehashed = store
+        .replace_password(ann.id, &"hash".into(), "rehashed".into())
+        .await;
     assert!(rehashed.expect("replaced"));
     assert_not_found(make(&ann, "late", "hash").await);
-    make(&ann, "second", "rehashed").await.expect("nothing has changed");
+    make(&ann, "second", "rehashed")
+        .await
+        .expect("nothing has changed");
     for change in ["logout", "password", "disabled"] {
         let changed = match change {
-            "logout" => store.revoke_tokens(ann.id, Writer::Operator, Write::any()).await,
+            "logout" => {
+                store
+                    .revoke_tokens(ann.id, Writer::Operator, Write::any())
+                    .await
+            }
             "password" => {
-                store.set_password(ann.id, "rehashed".into(), Writer::Operator, Write::any()).await
+                store
+                    .set_password(ann.id, "rehashed".into(), Writer::Operator, Write::any())
+                    .await
             }
             _ => store.set_disabled(None, ann.id, true, Write::any()).await,
         };
@@ -127,7 +179,10 @@ pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_t
         }
     }
     assert_not_found(make(&ann, "late", "rehashed").await);
-    let stranger = User { id: 999, ..ann.clone() };
+    let stranger = User {
+        id: 999,
+        ..ann.clone()
+    };
     assert_not_found(make(&stranger, "late", "rehashed").await);
     assert!(find(store, "late").await.is_none());
 }
@@ -137,43 +192,88 @@ pub(super) async fn sessions_end_when_tokens_are_revoked_and_when_their_user_is_
 ) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let bob = insert(store, "bob", Role::USER).await;
-    let kept =
-        [session(store, &admin, "of the admin").await.id, session(store, &bob, "b").await.id];
+    let kept = [
+        session(store, &admin, "of the admin").await.id,
+        session(store, &bob, "b").await.id,
+    ];
     let mut ann = insert(store, "ann", Role::USER).await;
     let key = add(store, TokenKind::ApiKey, &ann, "key").await.id;
-    for end in ["owner", "admin", "operator", "disabled by an admin", "disabled by the operator"] {
+    for end in [
+        "owner",
+        "admin",
+        "operator",
+        "disabled by an admin",
+        "disabled by the operator",
+    ] {
         let (one, two) = (format!("{end} 1"), format!("{end} 2"));
-        let made = [session(store, &ann, &one).await.id, session(store, &ann, &two).await.id];
+        let made = [
+            session(store, &ann, &one).await.id,
+            session(store, &ann, &two).await.id,
+        ];
         // What is refused ends none.
-        let owner = |seen| Writer::Owner { seen, session: None };
+        let owner = |seen| Writer::Owner {
+            seen,
+            session: None,
+        };
         assert_not_found(
-            store.revoke_tokens(ann.id, owner(ann.tokens_not_before + 1), Write::any()).await,
+            store
+                .revoke_tokens(ann.id, owner(ann.tokens_not_before + 1), Write::any())
+                .await,
         );
-        let refused = store.revoke_tokens(ann.id, Writer::Admin(bob.id), Write::any()).await;
+        let refused = store
+            .revoke_tokens(ann.id, Writer::Admin(bob.id), Write::any())
+            .await;
         assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
-        let refused = store.set_disabled(Some(bob.id), ann.id, true, Write::any()).await;
+        let refused = store
+            .set_disabled(Some(bob.id), ann.id, true, Write::any())
+            .await;
         assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
         assert_eq!(sessions(store, &ann).await, made);
         let ended = match end {
             "owner" => {
-                store.revoke_tokens(ann.id, owner(ann.tokens_not_before), Write::any()).await
+                store
+                    .revoke_tokens(ann.id, owner(ann.tokens_not_before), Write::any())
+                    .await
             }
-            "admin" => store.revoke_tokens(ann.id, Writer::Admin(admin.id), Write::any()).await,
-            "operator" => store.revoke_tokens(ann.id, Writer::Operator, Write::any()).await,
+            "admin" => {
+                store
+                    .revoke_tokens(ann.id, Writer::Admin(admin.id), Write::any())
+                    .await
+            }
+            "operator" => {
+                store
+                    .revoke_tokens(ann.id, Writer::Operator, Write::any())
+                    .await
+            }
             "disabled by an admin" => {
-                store.set_disabled(Some(admin.id), ann.id, true, Write::any()).await
+                store
+                    .set_disabled(Some(admin.id), ann.id, true, Write::any())
+                    .await
             }
             _ => store.set_disabled(None, ann.id, true, Write::any()).await,
         };
-        assert!(ended.expect("allowed").tokens_not_before > ann.tokens_not_before, "{end}");
+        assert!(
+            ended.expect("allowed").tokens_not_before > ann.tokens_not_before,
+            "{end}"
+        );
         for digest in [&one, &two] {
             assert_eq!(find(store, digest).await, None, "{end}");
         }
         assert!(sessions(store, &ann).await.is_empty(), "{end}");
-        ann = store.set_disabled(None, ann.id, false, Write::any()).await.expect("enabled");
-        assert!(sessions(store, &ann).await.is_empty(), "enabling revives none");
+        ann = store
+            .set_disabled(None, ann.id, false, Write::any())
+            .await
+            .expect("enabled");
+        assert!(
+            sessions(store, &ann).await.is_empty(),
+            "enabling revives none"
+        );
     }
-    assert_eq!(ids(store, TokenKind::ApiKey, &ann).await, [key], "keys stay");
+    assert_eq!(
+        ids(store, TokenKind::ApiKey, &ann).await,
+        [key],
+        "keys stay"
+    );
     let others = [sessions(store, &admin).await, sessions(store, &bob).await].concat();
     assert_eq!(others, kept);
 }
@@ -183,10 +283,17 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
     let mut ann = insert(store, "ann", Role::USER).await;
     let own = session(store, &ann, "own").await.id;
     let id = ann.id;
-    let set = async |writer| store.set_password(id, "new".into(), writer, Write::any()).await;
+    let set = async |writer| {
+        store
+            .set_password(id, "new".into(), writer, Write::any())
+            .await
+    };
     for round in 0..2 {
         let other = session(store, &ann, &format!("other {round}")).await.id;
-        let owner = |seen, session| Writer::Owner { seen, session: Some(session) };
+        let owner = |seen, session| Writer::Owner {
+            seen,
+            session: Some(session),
+        };
         for refused in [
             owner(ann.tokens_not_before + 1, own),
             owner(ann.tokens_not_before, 999),
@@ -194,30 +301,56 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
         ] {
             assert_not_found(set(refused).await);
         }
-        assert_eq!(sessions(store, &ann).await, [own, other], "what is refused ends none");
+        assert_eq!(
+            sessions(store, &ann).await,
+            [own, other],
+            "what is refused ends none"
+        );
         ann = set(owner(ann.tokens_not_before, own)).await.expect("set");
         assert_eq!(sessions(store, &ann).await, [own]);
         let kept = find(store, "own").await.expect("kept");
-        assert_eq!(kept.not_before, Some(ann.tokens_not_before), "it follows its user");
+        assert_eq!(
+            kept.not_before,
+            Some(ann.tokens_not_before),
+            "it follows its user"
+        );
         assert!(kept.is_good(8));
         // The other one has ended, and with it what it could do.
         let seen = ann.tokens_not_before;
         assert_not_found(set(owner(seen, other)).await);
         let late = new(TokenKind::ApiKey, &ann, "late");
-        assert_not_found(store.insert_token(late, owner(seen, other), Write::any()).await);
+        assert_not_found(
+            store
+                .insert_token(late, owner(seen, other), Write::any())
+                .await,
+        );
     }
     let key = new(TokenKind::ApiKey, &ann, "key");
-    let owner = Writer::Owner { seen: ann.tokens_not_before, session: Some(own) };
-    store.insert_token(key, owner, Write::any()).await.expect("the session is good");
-    let by_token = Writer::Owner { seen: ann.tokens_not_before, session: None };
-    for (round, writer) in
-        [by_token, Writer::Admin(admin.id), Writer::Operator].into_iter().enumerate()
+    let owner = Writer::Owner {
+        seen: ann.tokens_not_before,
+        session: Some(own),
+    };
+    store
+        .insert_token(key, owner, Write::any())
+        .await
+        .expect("the session is good");
+    let by_token = Writer::Owner {
+        seen: ann.tokens_not_before,
+        session: None,
+    };
+    for (round, writer) in [by_token, Writer::Admin(admin.id), Writer::Operator]
+        .into_iter()
+        .enumerate()
     {
         set(writer.clone()).await.expect("set");
         assert!(sessions(store, &ann).await.is_empty(), "{writer:?}");
         session(store, &ann, &format!("next {round}")).await;
     }
-    assert_eq!(ids(store, TokenKind::ApiKey, &ann).await.len(), 1, "keys stay");
+    assert_eq!(
+        ids(store, TokenKind::ApiKey, &ann).await.len(),
+        1,
+        "keys stay"
+    );
 }
 
 pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store: &dyn UserStore) {
@@ -225,31 +358,65 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
     let ann = insert(store, "ann", Role::USER).await;
     let (mut keys, mut made) = (Vec::new(), Vec::new());
     for index in 0..50 {
-        keys.push(add(store, TokenKind::ApiKey, &ann, &format!("key {index}")).await.id);
+        keys.push(
+            add(store, TokenKind::ApiKey, &ann, &format!("key {index}"))
+                .await
+                .id,
+        );
         made.push(session(store, &ann, &format!("session {index}")).await.id);
     }
     let refused = store
-        .insert_token(new(TokenKind::ApiKey, &ann, "one more"), Writer::Operator, Write::any())
+        .insert_token(
+            new(TokenKind::ApiKey, &ann, "one more"),
+            Writer::Operator,
+            Write::any(),
+        )
         .await;
-    assert!(matches!(refused, Err(WriteError::ApiKeyLimit)), "{refused:?}");
+    assert!(
+        matches!(refused, Err(WriteError::ApiKeyLimit)),
+        "{refused:?}"
+    );
     for index in 50..101 {
         made.push(session(store, &ann, &format!("session {index}")).await.id);
     }
     made.remove(0);
-    assert_eq!(sessions(store, &ann).await, made, "of those of one second the first makes room");
+    assert_eq!(
+        sessions(store, &ann).await,
+        made,
+        "of those of one second the first makes room"
+    );
     assert_eq!(ids(store, TokenKind::ApiKey, &ann).await, keys);
     let delete = async |kind, actor, selection| {
-        let deleted = store.delete_tokens(kind, actor, ann.id, selection, Write::any()).await;
-        deleted.expect("allowed").into_iter().map(|token| token.id).collect::<Vec<_>>()
+        let deleted = store
+            .delete_tokens(kind, actor, ann.id, selection, Write::any())
+            .await;
+        deleted
+            .expect("allowed")
+            .into_iter()
+            .map(|token| token.id)
+            .collect::<Vec<_>>()
     };
     for actor in [None, Some(admin.id)] {
         let one = TokenSelection::One;
         assert_eq!(delete(TokenKind::ApiKey, actor, one(made[0])).await, [0; 0]);
-        assert_eq!(delete(TokenKind::Session, actor, one(keys[0])).await, [0; 0]);
-        assert_eq!(delete(TokenKind::Session, actor, one(made[0])).await, [made.remove(0)]);
+        assert_eq!(
+            delete(TokenKind::Session, actor, one(keys[0])).await,
+            [0; 0]
+        );
+        assert_eq!(
+            delete(TokenKind::Session, actor, one(made[0])).await,
+            [made.remove(0)]
+        );
     }
-    let refused =
-        store.delete_tokens(TokenKind::Session, Some(ann.id), admin.id, ALL, Write::any()).await;
+    let refused = store
+        .delete_tokens(
+            TokenKind::Session,
+            Some(ann.id),
+            admin.id,
+            ALL,
+            Write::any(),
+        )
+        .await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     let current = made.remove(9);
     let others = TokenSelection::AllBut(Some(current));
@@ -257,5 +424,8 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
     assert_eq!(sessions(store, &ann).await, [current]);
     assert_eq!(delete(TokenKind::ApiKey, Some(admin.id), ALL).await, keys);
     assert_eq!(sessions(store, &ann).await, [current]);
-    assert_eq!(delete(TokenKind::Session, Some(admin.id), ALL).await, [current]);
+    assert_eq!(
+        delete(TokenKind::Session, Some(admin.id), ALL).await,
+        [current]
+    );
 }

@@ -15,7 +15,10 @@ fn given(name: &str, secret: &str) -> SecretSource {
 
 fn accepting(accepted: SecretSource) -> Result<Vec<String>, String> {
     let signing = given("SIGNING_SECRET", THREE);
-    let source = KeySource { signing, accepted: Some(accepted) };
+    let source = KeySource {
+        signing,
+        accepted: Some(accepted),
+    };
     let keyring = source.read().map_err(|error| error.to_string())?;
     Ok(keyring.kids().map(str::to_owned).collect())
 }
@@ -28,18 +31,29 @@ fn file(text: &str) -> Result<Vec<String>, String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("accepted");
     fs::write(&path, text).expect("written");
-    accepting(SecretSource::from_file("SIGNING_SECRETS_ACCEPTED_FILE", &path))
+    accepting(SecretSource::from_file(
+        "SIGNING_SECRETS_ACCEPTED_FILE",
+        &path,
+    ))
 }
 
 #[test]
 fn a_list_is_of_commas_or_lines_and_a_secret_given_twice_is_one_key() {
     let ids = file(&format!("{ONE}\n{TWO}\n{THREE}\n{TWO}\n")).expect("good");
     assert_eq!(ids.len(), 3, "{ids:?}");
-    for same in [format!("{ONE}\n{TWO}"), format!("{ONE},{TWO}"), format!("{ONE},{TWO},{ONE}")] {
+    for same in [
+        format!("{ONE}\n{TWO}"),
+        format!("{ONE},{TWO}"),
+        format!("{ONE},{TWO},{ONE}"),
+    ] {
         assert_eq!(file(&same).expect("good"), ids, "{same:?}");
         assert_eq!(value(&same).expect("good"), ids, "{same:?}");
     }
-    assert_ne!(value(TWO.trim_end()).expect("good")[1], ids[2], "white space counts");
+    assert_ne!(
+        value(TWO.trim_end()).expect("good")[1],
+        ids[2],
+        "white space counts"
+    );
 }
 
 #[test]
@@ -54,11 +68,18 @@ fn an_empty_value_is_no_further_key_and_an_empty_file_is_a_fault() {
 #[test]
 fn a_list_with_something_short_in_it_is_refused_and_not_shown() {
     let long = "hunter2".repeat(5);
-    let wrongs = ["hunter2".into(), format!("{long}\n\n"), format!(",{long}"), format!("{long},x")];
+    let wrongs = [
+        "hunter2".into(),
+        format!("{long}\n\n"),
+        format!(",{long}"),
+        format!("{long},x"),
+    ];
     for wrong in &wrongs {
         for outcome in [file(wrong), value(wrong)] {
             // A file may end in one newline.
-            let Err(error) = outcome else { panic!("{wrong:?} was taken") };
+            let Err(error) = outcome else {
+                panic!("{wrong:?} was taken")
+            };
             assert!(error.starts_with("SIGNING_SECRETS_ACCEPTED"), "{error}");
             assert!(error.contains("of the list"), "{error}");
             assert!(!error.contains("hunter2"), "{error}");
@@ -70,8 +91,17 @@ fn a_list_with_something_short_in_it_is_refused_and_not_shown() {
 fn what_cannot_be_read_names_its_setting() {
     let nowhere = SecretSource::from_file("SIGNING_SECRETS_ACCEPTED_FILE", Path::new("/nowhere/x"));
     let error = accepting(nowhere).expect_err("missing");
-    assert_eq!(error, "SIGNING_SECRETS_ACCEPTED_FILE: /nowhere/x does not exist");
-    let short = KeySource { signing: given("SIGNING_SECRET", "hunter2"), accepted: None };
+    assert_eq!(
+        error,
+        "SIGNING_SECRETS_ACCEPTED_FILE: /nowhere/x does not exist"
+    );
+    let short = KeySource {
+        signing: given("SIGNING_SECRET", "hunter2"),
+        accepted: None,
+    };
     let error = short.read().expect_err("short").to_string();
-    assert!(error.starts_with("SIGNING_SECRET: must have at least 32 bytes"), "{error}");
+    assert!(
+        error.starts_with("SIGNING_SECRET: must have at least 32 bytes"),
+        "{error}"
+    );
 }

@@ -18,7 +18,10 @@ fn accepted_key_verifies_but_does_not_sign() {
 #[test]
 fn replaced_keys_apply_to_clones_and_tokens_of_accepted_keys_stay_valid() {
     let ring = |signing: &str, accepted: &[&str]| {
-        let accepted: Vec<_> = accepted.iter().map(|&secret| SecretString::from(secret)).collect();
+        let accepted: Vec<_> = accepted
+            .iter()
+            .map(|&secret| SecretString::from(secret))
+            .collect();
         Keyring::new(&SecretString::from(signing), &accepted).expect("long enough")
     };
     let tokens = tokens(SECRET, &[]);
@@ -32,7 +35,11 @@ fn replaced_keys_apply_to_clones_and_tokens_of_accepted_keys_stay_valid() {
         assert_eq!(verified(&other, token.expose_secret()), Some(7));
     }
     let without_kid = hs256(&json!({"sub": "7", "exp": NOW + 60}));
-    assert_eq!(verified(&other, &without_kid), Some(7), "all keys are tried");
+    assert_eq!(
+        verified(&other, &without_kid),
+        Some(7),
+        "all keys are tried"
+    );
     tokens.replace_keys(ring(OTHER, &[OTHER]));
     assert_eq!(verified(&other, new.expose_secret()), Some(7));
     for refused in [old.expose_secret(), &without_kid] {

@@ -20,7 +20,10 @@ impl TryFrom<auth_v1::PasswordLink> for PasswordLink {
     type Error = CallError;
 
     fn try_from(link: auth_v1::PasswordLink) -> Result<Self, CallError> {
-        Ok(Self { token: link.token.into(), expires_at: time(link.expires_at)? })
+        Ok(Self {
+            token: link.token.into(),
+            expires_at: time(link.expires_at)?,
+        })
     }
 }
 
@@ -42,11 +45,23 @@ mod tests {
 
     #[test]
     fn a_link_without_its_end_is_an_error() {
-        let expires_at = Some(Timestamp { seconds: 1, nanos: 0 });
-        let good = auth_v1::PasswordLink { token: "rgl_a".to_owned(), expires_at };
+        let expires_at = Some(Timestamp {
+            seconds: 1,
+            nanos: 0,
+        });
+        let good = auth_v1::PasswordLink {
+            token: "rgl_a".to_owned(),
+            expires_at,
+        };
         let link = PasswordLink::try_from(good.clone()).expect("a link");
         assert_eq!(link.token.expose_secret(), "rgl_a");
-        let bad = auth_v1::PasswordLink { expires_at: None, ..good };
-        assert!(matches!(PasswordLink::try_from(bad), Err(CallError::Malformed)));
+        let bad = auth_v1::PasswordLink {
+            expires_at: None,
+            ..good
+        };
+        assert!(matches!(
+            PasswordLink::try_from(bad),
+            Err(CallError::Malformed)
+        ));
     }
 }

@@ -40,7 +40,13 @@ impl ActingClient {
         let current_password = current.expose_secret().to_owned();
         let request = self.request(EnrolSecondFactorRequest { current_password })?;
         let client = self.auth.checks_of(username);
-        let made = call(PASSWORD_TIMEOUT, &client, request, Client::enrol_second_factor).await?;
+        let made = call(
+            PASSWORD_TIMEOUT,
+            &client,
+            request,
+            Client::enrol_second_factor,
+        )
+        .await?;
         Ok(SecondFactorEnrolment {
             secret: made.secret.into(),
             otpauth_url: made.otpauth_url.into(),
@@ -79,6 +85,9 @@ impl ActingClient {
         let (client, request) = (self.auth.client(), self.request(GetSecondFactorRequest {})?);
         let response = read(READ_TIMEOUT, client, request, Client::get_second_factor).await?;
         let (enabled, recovery_codes) = (response.enabled, response.recovery_codes);
-        Ok(SecondFactor { enabled, recovery_codes })
+        Ok(SecondFactor {
+            enabled,
+            recovery_codes,
+        })
     }
 }

@@ -43,7 +43,14 @@ impl RequiredRoles {
     /// Any of these roles.
     #[must_use]
     pub fn of(roles: &[Role]) -> Self {
-        Self(roles.iter().map(Role::as_str).collect::<Vec<_>>().join(",").into())
+        Self(
+            roles
+                .iter()
+                .map(Role::as_str)
+                .collect::<Vec<_>>()
+                .join(",")
+                .into(),
+        )
     }
 }
 
@@ -54,7 +61,13 @@ impl ApiError {
         reason: &'static str,
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { status, reason, detail: detail.into(), cause: None, required_roles: None }
+        Self {
+            status,
+            reason,
+            detail: detail.into(),
+            cause: None,
+            required_roles: None,
+        }
     }
 
     /// An error of HTTP itself.
@@ -72,7 +85,10 @@ impl ApiError {
     /// The same, with the roles that would have been enough, for the log.
     #[must_use]
     pub fn requiring(self, roles: RequiredRoles) -> Self {
-        Self { required_roles: Some(roles), ..self }
+        Self {
+            required_roles: Some(roles),
+            ..self
+        }
     }
 
     /// The status.
@@ -102,7 +118,9 @@ fn status_of(status: u16) -> StatusCode {
 /// Whether the mistake in this list is to be logged now, which counts it as logged.
 fn is_due(roles: &str, now: Instant) -> bool {
     let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_due = logged.get(roles).is_none_or(|at| now.duration_since(*at) >= REPEAT);
+    let is_due = logged
+        .get(roles)
+        .is_none_or(|at| now.duration_since(*at) >= REPEAT);
     if is_due {
         logged.insert(roles.to_owned(), now);
     }
@@ -117,15 +135,19 @@ impl From<CallError> for ApiError {
                 let detail = detail.map_or_else(|| error.message.clone().into(), Cow::Borrowed);
                 Self::new(status_of(status), error.reason.as_str(), detail)
             }
-            CallError::Unavailable => {
-                Self::http(HttpReason::UpstreamUnavailable, "Service temporarily unavailable.")
-            }
+            CallError::Unavailable => Self::http(
+                HttpReason::UpstreamUnavailable,
+                "Service temporarily unavailable.",
+            ),
             CallError::DeadlineExceeded => {
                 Self::http(HttpReason::UpstreamTimedOut, "Upstream timed out.")
             }
             CallError::Malformed => Self::http(HttpReason::Internal, "Internal server error."),
         };
-        Self { cause: Some(Box::new(error)), ..response }
+        Self {
+            cause: Some(Box::new(error)),
+            ..response
+        }
     }
 }
 
@@ -180,7 +202,10 @@ mod tests {
     fn a_required_role_that_does_not_exist_is_an_internal_error_and_named_once_in_the_log() {
         let (reader, writer) = io::pipe().expect("a pipe");
         let subscriber = tracing_subscriber::fmt().with_ansi(false).without_time();
-        let subscriber = subscriber.with_target(false).with_writer(Arc::new(writer)).finish();
+        let subscriber = subscriber
+            .with_target(false)
+            .with_writer(Arc::new(writer))
+            .finish();
         let roles = RequiredRoles::of(&["editor".parse().expect("a role"), Role::ADMIN]);
         let respond_to = |reason, roles| {
             let error = ApiError::from(CallError::local(reason)).requiring(roles);
@@ -196,13 +221,19 @@ mod tests {
         let log = io::read_to_string(reader).expect("text");
         let line = "ERROR auth-service does not have all of the required roles roles=editor,admin";
         let of_none = "ERROR a requirement of no role lets nobody pass";
-        assert_eq!(log.lines().map(str::trim).collect::<Vec<_>>(), [line, of_none]);
+        assert_eq!(
+            log.lines().map(str::trim).collect::<Vec<_>>(),
+            [line, of_none]
+        );
     }
 
     #[test]
     fn the_mistake_in_a_requirement_is_due_once_a_minute() {
         let start = Instant::now();
-        assert_eq!(["one", "other", "one"].map(|it| is_due(it, start)), [true, true, false]);
+        assert_eq!(
+            ["one", "other", "one"].map(|it| is_due(it, start)),
+            [true, true, false]
+        );
         assert!(is_due("one", start + REPEAT) && !is_due("one", start + REPEAT));
     }
 
@@ -210,7 +241,10 @@ mod tests {
     fn client_errors_and_server_errors_are_told_apart() {
         for &reason in Reason::ALL {
             let status = ApiError::from(CallError::local(reason)).status();
-            assert!(status.is_client_error() || status.is_server_error(), "{reason:?}");
+            assert!(
+                status.is_client_error() || status.is_server_error(),
+                "{reason:?}"
+            );
             let is_outage = matches!(
                 reason,
                 Reason::Overloaded
@@ -229,7 +263,11 @@ mod tests {
 
     #[test]
     fn failed_call_is_a_server_error() {
-        for error in [CallError::Unavailable, CallError::DeadlineExceeded, CallError::Malformed] {
+        for error in [
+            CallError::Unavailable,
+            CallError::DeadlineExceeded,
+            CallError::Malformed,
+        ] {
             assert!(ApiError::from(error).status().is_server_error());
         }
     }

@@ -46,7 +46,12 @@ impl CredentialChecks {
             CallBatcher::new(MAX_CREDENTIALS_BATCH, send)
         });
         let (known, hash, in_progress) = Default::default();
-        Self { batchers, known, hash, in_progress }
+        Self {
+            batchers,
+            known,
+            hash,
+            in_progress,
+        }
     }
 }
 
@@ -71,7 +76,9 @@ impl AuthClient {
             role_names: roles.iter().map(Role::to_string).collect(),
             client_address,
         };
-        let digest = checks.hash.hash_one((username, password, context.client_address));
+        let digest = checks
+            .hash
+            .hash_one((username, password, context.client_address));
         // Without another check in progress there is no call to share.
         let may_share = Arc::strong_count(&checks.in_progress) > 2
             && roles.len() <= MAX_ROLES
@@ -110,25 +117,36 @@ async fn recall(
 ) -> Vec<Result<Option<User>, CallError>> {
     let size = items.len();
     // All have the same replica. If it is lost meanwhile, another one remembers less.
-    let username = items.first().map(|item| &*item.username).unwrap_or_default();
+    let username = items
+        .first()
+        .map(|item| &*item.username)
+        .unwrap_or_default();
     let client = Client::new(passwords.for_key(username));
     let batch = BatchVerifyCredentialsRequest { items };
     // Once, because no other replica remembers the same.
-    let response = call(READ_TIMEOUT, &client, batch_call.request(batch), async |client, batch| {
-        match client.batch_verify_credentials(batch).await {
-            // The version before.
-            Err(error) if error.code() == Code::Unimplemented => {
-                let outcomes = vec![VerifyCredentialsResponse::default(); size];
-                Ok(Response::new(BatchVerifyCredentialsResponse { outcomes }))
+    let response = call(
+        READ_TIMEOUT,
+        &client,
+        batch_call.request(batch),
+        async |client, batch| {
+            match client.batch_verify_credentials(batch).await {
+                // The version before.
+                Err(error) if error.code() == Code::Unimplemented => {
+                    let outcomes = vec![VerifyCredentialsResponse::default(); size];
+                    Ok(Response::new(BatchVerifyCredentialsResponse { outcomes }))
+                }
+                response => response,
             }
-            response => response,
-        }
-    });
+        },
+    );
     match response.await {
         // Outcomes belong to items by their order: with one missing, users would get another's.
         Ok(BatchVerifyCredentialsResponse { outcomes }) if outcomes.len() == size => {
             let user = |user: Option<_>| user.map(User::try_from).transpose();
-            outcomes.into_iter().map(|outcome| user(outcome.user)).collect()
+            outcomes
+                .into_iter()
+                .map(|outcome| user(outcome.user))
+                .collect()
         }
         Ok(_) => vec![Err(CallError::Malformed); size],
         Err(error) => vec![Err(error); size],

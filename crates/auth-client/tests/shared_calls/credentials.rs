@@ -13,21 +13,33 @@ type Check = JoinHandle<Result<User, CallError>>;
 fn verify(client: &AuthClient, username: &'static str, password: &'static str) -> Check {
     let client = client.clone();
     let client_address = Some([192, 0, 2, 1].into());
-    let context = CallContext { client_address, ..CallContext::default() };
+    let context = CallContext {
+        client_address,
+        ..CallContext::default()
+    };
     tokio::spawn(async move {
-        client.verify_credentials(username, &password.into(), &[], context).await
+        client
+            .verify_credentials(username, &password.into(), &[], context)
+            .await
     })
 }
 
 async fn outcome(check: Check) -> Result<String, Option<Reason>> {
-    check.await.expect("no panic").map(|user| user.username).map_err(|error| error.reason())
+    check
+        .await
+        .expect("no panic")
+        .map(|user| user.username)
+        .map_err(|error| error.reason())
 }
 
 /// Whose credentials were good once. Another check hashes, until the test ends it.
 async fn start_with_known() -> (AuthClient, FakeAuth, Check) {
     let (client, auth) = start();
     for name in ["ada", "ben", "cleo"] {
-        assert_eq!(outcome(verify(&client, name, "right")).await.as_deref(), Ok(name));
+        assert_eq!(
+            outcome(verify(&client, name, "right")).await.as_deref(),
+            Ok(name)
+        );
     }
     let slow = verify(&client, "dan", "slow");
     assert_eq!(
@@ -61,11 +73,19 @@ async fn a_guess_is_a_call_of_its_own_and_waits_for_no_batch() {
     let (client, auth, _slow) = start_with_known().await;
     let ada = verify(&client, "ada", "right");
     auth.wait_for_calls(5).await;
-    for (name, password) in [("ada", "wrong"), ("ada", "\0"), ("stranger", "right2"), ("", "")] {
+    for (name, password) in [
+        ("ada", "wrong"),
+        ("ada", "\0"),
+        ("stranger", "right2"),
+        ("", ""),
+    ] {
         let refused = outcome(verify(&client, name, password)).await;
         assert_eq!(refused, Err(Some(Reason::CredentialsInvalid)), "{name}");
     }
-    assert_eq!(outcome(verify(&client, "eve", "right")).await.as_deref(), Ok("eve"));
+    assert_eq!(
+        outcome(verify(&client, "eve", "right")).await.as_deref(),
+        Ok("eve")
+    );
     assert!(!ada.is_finished());
     assert_eq!(auth.wait_for_calls(10).await[4..], [1, 0, 0, 0, 0, 0]);
 }
@@ -77,12 +97,20 @@ async fn what_the_service_does_not_remember_is_asked_alone_with_its_refusal() {
     auth.set_memory(Memory::Forgets);
     for calls in [&[1, 0][..], &[0], &[1, 0]] {
         let before = auth.wait_for_calls(0).await.len();
-        assert_eq!(outcome(verify(&client, "ada", "right")).await.as_deref(), Ok("ada"));
+        assert_eq!(
+            outcome(verify(&client, "ada", "right")).await.as_deref(),
+            Ok("ada")
+        );
         assert_eq!(auth.wait_for_calls(0).await[before..], *calls);
     }
     auth.set_memory(Memory::Refuses);
-    let error = verify(&client, "ben", "right").await.expect("no panic").expect_err("refused");
-    let CallError::Refused(refused) = error else { panic!("{error}") };
+    let error = verify(&client, "ben", "right")
+        .await
+        .expect("no panic")
+        .expect_err("refused");
+    let CallError::Refused(refused) = error else {
+        panic!("{error}")
+    };
     assert_eq!(refused.reason, Reason::TooManyAttempts);
     assert_eq!(refused.retry_after, Some(Duration::from_secs(7)));
 }
@@ -103,7 +131,10 @@ async fn a_batch_that_fails_admits_nobody_and_is_not_repeated() {
     let (client, auth, _slow) = start_with_known().await;
     let cleo = verify(&client, "cleo", "right");
     auth.wait_for_calls(5).await;
-    let two = [verify(&client, "ada", "right"), verify(&client, "ben", "right")];
+    let two = [
+        verify(&client, "ada", "right"),
+        verify(&client, "ben", "right"),
+    ];
     settle().await;
     auth.answer(1);
     assert_eq!(outcome(cleo).await.as_deref(), Ok("cleo"));
@@ -122,6 +153,9 @@ async fn a_batch_that_fails_admits_nobody_and_is_not_repeated() {
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_hangs_leaves_time_for_a_call_alone() {
     let (client, auth, _slow) = start_with_known().await;
-    assert_eq!(outcome(verify(&client, "ada", "right")).await.as_deref(), Ok("ada"));
+    assert_eq!(
+        outcome(verify(&client, "ada", "right")).await.as_deref(),
+        Ok("ada")
+    );
     assert_eq!(auth.wait_for_calls(6).await[4..], [1, 0]);
 }

@@ -74,7 +74,12 @@ impl FakeAuth {
         match token.parse() {
             Ok(id) => {
                 let username = format!("user {id}");
-                Outcome::User(proto::User { id, username, role, ..proto::User::default() })
+                Outcome::User(proto::User {
+                    id,
+                    username,
+                    role,
+                    ..proto::User::default()
+                })
             }
             Err(_) => Outcome::RefusalReason("TOKEN_INVALID".to_owned()),
         }
@@ -82,8 +87,15 @@ impl FakeAuth {
 
     fn user_of(credentials: &VerifyCredentialsRequest) -> Option<proto::User> {
         let username = credentials.username.clone();
-        let user = proto::User { id: 1, username, role: 1, ..proto::User::default() };
-        ["right", "slow"].contains(&&*credentials.password).then_some(user)
+        let user = proto::User {
+            id: 1,
+            username,
+            role: 1,
+            ..proto::User::default()
+        };
+        ["right", "slow"]
+            .contains(&&*credentials.password)
+            .then_some(user)
     }
 
     fn memory(&self) -> Memory {
@@ -128,8 +140,12 @@ impl AuthService for FakeAuth {
         let role = self.call(items.len()).await?;
         let decide = |item: AuthorizeRequest| Self::decide(&item.access_token, role);
         let outcomes = items.into_iter().map(decide);
-        let outcomes = outcomes.map(|outcome| AuthorizeOutcome { outcome: Some(outcome) });
-        Ok(Response::new(BatchAuthorizeResponse { outcomes: outcomes.collect() }))
+        let outcomes = outcomes.map(|outcome| AuthorizeOutcome {
+            outcome: Some(outcome),
+        });
+        Ok(Response::new(BatchAuthorizeResponse {
+            outcomes: outcomes.collect(),
+        }))
     }
 
     async fn register(
@@ -150,16 +166,30 @@ impl AuthService for FakeAuth {
     ) -> Result<Response<VerifyCredentialsResponse>, Status> {
         let memory = self.memory();
         self.calls.lock().expect("no panic").push(0);
-        assert_eq!(request.get_ref().client_address, None, "it is in the metadata");
+        assert_eq!(
+            request.get_ref().client_address,
+            None,
+            "it is in the metadata"
+        );
         if request.get_ref().password == "slow" {
-            self.credentials.may_hash.0.acquire().await.expect("open").forget();
+            self.credentials
+                .may_hash
+                .0
+                .acquire()
+                .await
+                .expect("open")
+                .forget();
         }
         match Self::user_of(request.get_ref()) {
             _ if memory == Memory::Refuses => {
                 let reason = "TOO_MANY_ATTEMPTS";
                 let mut details = ErrorDetails::with_error_info(reason, "rolegate", HashMap::new());
                 details.set_retry_info(Some(Duration::from_secs(7)));
-                Err(Status::with_error_details(tonic::Code::ResourceExhausted, "no", details))
+                Err(Status::with_error_details(
+                    tonic::Code::ResourceExhausted,
+                    "no",
+                    details,
+                ))
             }
             None => Err(refused("CREDENTIALS_INVALID")),
             user => Ok(Response::new(VerifyCredentialsResponse { user })),
@@ -181,9 +211,13 @@ impl AuthService for FakeAuth {
             item.password == "right" && memory == Memory::Remembers
         };
         let user = |item| Some(item).filter(is_known).and_then(Self::user_of);
-        let outcomes = items.iter().map(|item| VerifyCredentialsResponse { user: user(item) });
+        let outcomes = items
+            .iter()
+            .map(|item| VerifyCredentialsResponse { user: user(item) });
         let outcomes = outcomes.skip((memory == Memory::IsBroken).into()).collect();
-        Ok(Response::new(proto::BatchVerifyCredentialsResponse { outcomes }))
+        Ok(Response::new(proto::BatchVerifyCredentialsResponse {
+            outcomes,
+        }))
     }
 
     async fn create_user(
@@ -367,8 +401,14 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<proto::WatchUsersRequest>,
     ) -> Result<Response<Self::WatchUsersStream>, Status> {
-        assert!(!request.metadata().contains_key("grpc-timeout"), "a stream has no deadline");
-        assert_eq!(request.metadata().get("authorization").expect("a token"), "Bearer key");
+        assert!(
+            !request.metadata().contains_key("grpc-timeout"),
+            "a stream has no deadline"
+        );
+        assert_eq!(
+            request.metadata().get("authorization").expect("a token"),
+            "Bearer key"
+        );
         let call = (request.into_inner().from_revision, Instant::now());
         self.watching.calls.lock().expect("no panic").push(call);
         let streamed = self.watching.streams.lock().expect("no panic").pop_front();

@@ -27,7 +27,9 @@ fn start() -> (AuthClient, FakeAuth) {
     let (health, health_service) = tonic_health::server::health_reporter();
     tokio::spawn(async move {
         health.set_serving::<AuthServiceServer<FakeAuth>>().await;
-        let server = Server::builder().add_service(service).add_service(health_service);
+        let server = Server::builder()
+            .add_service(service)
+            .add_service(health_service);
         server.serve_with_incoming(connection).await
     });
     let near = Mutex::new(Some(near));
@@ -47,7 +49,13 @@ type Decision = JoinHandle<Result<User, CallError>>;
 fn ask(client: &AuthClient, token: &str) -> Decision {
     let (client, token) = (client.clone(), SecretString::from(token));
     tokio::spawn(async move {
-        client.authorize(&token, Requirement::AnyAuthenticated, CallContext::default()).await
+        client
+            .authorize(
+                &token,
+                Requirement::AnyAuthenticated,
+                CallContext::default(),
+            )
+            .await
     })
 }
 
@@ -87,9 +95,15 @@ async fn decision_made_after_a_role_change_uses_the_new_role() {
     settle().await;
     auth.answer(3);
     for decision in early {
-        assert_eq!(decision.await.expect("no panic").expect("a user").role, Role::USER);
+        assert_eq!(
+            decision.await.expect("no panic").expect("a user").role,
+            Role::USER
+        );
     }
-    assert_eq!(late.await.expect("no panic").expect("a user").role, Role::ADMIN);
+    assert_eq!(
+        late.await.expect("no panic").expect("a user").role,
+        Role::ADMIN
+    );
 }
 
 #[tokio::test]
@@ -134,7 +148,9 @@ async fn unavailable_decision_is_retried_and_registration_is_not() {
     assert_eq!(auth.wait_for_calls(3).await.len(), 3);
     auth.outages.store(1, Ordering::SeqCst);
     let password = SecretString::from("sesame");
-    let registered = client.register("ada", &password, CallContext::default()).await;
+    let registered = client
+        .register("ada", &password, CallContext::default())
+        .await;
     assert_eq!(registered, Err(CallError::Unavailable));
     assert_eq!(auth.wait_for_calls(4).await.len(), 4);
 }
@@ -144,5 +160,8 @@ async fn every_decision_has_its_own_deadline() {
     let (client, auth) = start();
     let _occupied = occupy(&client, &auth).await;
     let late = ask(&client, "3");
-    assert_eq!(late.await.expect("no panic"), Err(CallError::DeadlineExceeded));
+    assert_eq!(
+        late.await.expect("no panic"),
+        Err(CallError::DeadlineExceeded)
+    );
 }

@@ -64,7 +64,10 @@ impl UserWatcher for Watcher {
 }
 
 fn behind(revision: i64) -> Watcher {
-    let watched = Watched { revision: Some(revision), ..Watched::default() };
+    let watched = Watched {
+        revision: Some(revision),
+        ..Watched::default()
+    };
     Watcher(Arc::new(Mutex::new(watched)))
 }
 
@@ -75,7 +78,11 @@ impl Watcher {
 }
 
 fn change(revision: i64, user_id: i64) -> UserEvent {
-    UserEvent::Change(UserChange { revision, user_id, ..UserChange::default() })
+    UserEvent::Change(UserChange {
+        revision,
+        user_id,
+        ..UserChange::default()
+    })
 }
 
 fn progress(revision: i64) -> UserEvent {
@@ -84,7 +91,10 @@ fn progress(revision: i64) -> UserEvent {
 
 /// A stream of these events, which then ends.
 fn stream<const N: usize>(events: [UserEvent; N]) -> Vec<Streamed> {
-    events.into_iter().map(|event| Ok(WatchUsersResponse { item: Some(event) })).collect()
+    events
+        .into_iter()
+        .map(|event| Ok(WatchUsersResponse { item: Some(event) }))
+        .collect()
 }
 
 /// A stream that fails.
@@ -109,13 +119,22 @@ async fn watch(watcher: &Watcher, streams: Vec<Vec<Streamed>>) -> FakeAuth {
 
 /// The revision that each stream began at.
 fn begun_at(auth: &FakeAuth) -> Vec<Option<i64>> {
-    auth.watching.calls.lock().expect("no panic").iter().map(|call| call.0).collect()
+    auth.watching
+        .calls
+        .lock()
+        .expect("no panic")
+        .iter()
+        .map(|call| call.0)
+        .collect()
 }
 
 /// The milliseconds between the streams.
 fn pauses(auth: &FakeAuth) -> Vec<u128> {
     let calls = auth.watching.calls.lock().expect("no panic");
-    calls.windows(2).map(|calls| (calls[1].1 - calls[0].1).as_millis()).collect()
+    calls
+        .windows(2)
+        .map(|calls| (calls[1].1 - calls[0].1).as_millis())
+        .collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,7 +156,11 @@ async fn all_users_and_the_changes_behind_them_are_told_once_through_interruptio
 #[tokio::test(start_paused = true)]
 async fn a_snapshot_that_breaks_begins_again() {
     let watcher = Watcher::default();
-    let auth = watch(&watcher, vec![stream([change(0, 1)]), stream([progress(7)])]).await;
+    let auth = watch(
+        &watcher,
+        vec![stream([change(0, 1)]), stream([progress(7)])],
+    )
+    .await;
     assert_eq!(begun_at(&auth), [None, None, Some(7)]);
 }
 
@@ -152,11 +175,17 @@ async fn changes_that_are_not_known_any_more_are_replaced_by_a_snapshot_at_once(
         stream([progress(9)]),
     ];
     let auth = watch(&watcher, streams).await;
-    assert_eq!(begun_at(&auth), [Some(3), None, Some(7), None, Some(8), Some(9)]);
+    assert_eq!(
+        begun_at(&auth),
+        [Some(3), None, Some(7), None, Some(8), Some(9)]
+    );
     assert_eq!(pauses(&auth), [0, 100, 0, 100, 100]);
     let told = watcher.0.lock().expect("no panic");
     assert_eq!(told.gaps, [false, true, false, true, false, false]);
-    assert_eq!(told.interruptions, [None, Some(Reason::SnapshotRequired), None]);
+    assert_eq!(
+        told.interruptions,
+        [None, Some(Reason::SnapshotRequired), None]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,7 +193,9 @@ async fn pauses_are_doubled_until_a_stream_brings_a_revision() {
     let mut streams = vec![stream([change(0, 1)]); 9];
     streams.extend([stream([progress(4)]), vec![]]);
     let auth = watch(&Watcher::default(), streams).await;
-    let expected = [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 100, 200];
+    let expected = [
+        100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 100, 200,
+    ];
     assert_eq!(pauses(&auth), expected);
 }
 
@@ -191,7 +222,11 @@ async fn without_permission_it_is_tried_each_minute_and_an_overloaded_service_sa
         refused("SECOND_FACTOR_REQUIRED"),
         Status::with_error_details(code, "no", overloaded),
     ];
-    let auth = watch(&watcher, refusals.map(|status| failing(vec![], status)).into()).await;
+    let auth = watch(
+        &watcher,
+        refusals.map(|status| failing(vec![], status)).into(),
+    )
+    .await;
     assert_eq!(pauses(&auth), [60_000, 60_000, 60_000, 60_000, 7_000]);
     let reasons = [
         Reason::RoleInsufficient,
@@ -200,7 +235,10 @@ async fn without_permission_it_is_tried_each_minute_and_an_overloaded_service_sa
         Reason::SecondFactorRequired,
         Reason::Overloaded,
     ];
-    assert_eq!(watcher.0.lock().expect("no panic").interruptions, reasons.map(Some));
+    assert_eq!(
+        watcher.0.lock().expect("no panic").interruptions,
+        reasons.map(Some)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,5 +249,9 @@ async fn a_stream_has_no_deadline_and_what_a_later_version_adds_is_ignored() {
     let auth = watch(&watcher, vec![streamed]).await;
     assert_eq!(watcher.events(), [change(4, 1)]);
     sleep(Duration::from_hours(24)).await;
-    assert_eq!(begun_at(&auth), [Some(3), Some(4)], "the second stream hangs, and goes on");
+    assert_eq!(
+        begun_at(&auth),
+        [Some(3), Some(4)],
+        "the second stream hangs, and goes on"
+    );
 }

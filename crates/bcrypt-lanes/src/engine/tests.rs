@@ -37,23 +37,39 @@ async fn check(engine: &Engine, password: &str, stored: Option<&str>, current: C
 #[tokio::test]
 async fn the_bcrypt_crate_verifies_hashes_of_the_engine_and_vice_versa() {
     let engine = engine();
-    let hash = engine.hash(b"secret", CHEAP, ME, soon()).await.expect("a hash");
+    let hash = engine
+        .hash(b"secret", CHEAP, ME, soon())
+        .await
+        .expect("a hash");
     assert!(hash.value.starts_with("$2b$04$"), "{hash:?}");
     assert!(bcrypt::verify("secret", &hash.value).expect("a valid hash"));
 
     let theirs = bcrypt::hash("secret", 5).expect("a hash");
-    for hash in [theirs.clone(), theirs.replace("$2b", "$2a"), theirs.replace("$2b", "$2y")] {
+    for hash in [
+        theirs.clone(),
+        theirs.replace("$2b", "$2a"),
+        theirs.replace("$2b", "$2y"),
+    ] {
         let right = check(&engine, "secret", Some(&hash), cost(5)).await;
         assert_eq!(right, Verdict::Match { rehash: false });
-        assert_eq!(check(&engine, "Secret", Some(&hash), cost(5)).await, Verdict::Mismatch);
+        assert_eq!(
+            check(&engine, "Secret", Some(&hash), cost(5)).await,
+            Verdict::Mismatch
+        );
     }
 }
 
 #[tokio::test]
 async fn two_hashes_of_one_password_have_two_salts() {
     let engine = engine();
-    let one = engine.hash(b"secret", CHEAP, ME, soon()).await.expect("a hash");
-    let other = engine.hash(b"secret", CHEAP, ME, soon()).await.expect("a hash");
+    let one = engine
+        .hash(b"secret", CHEAP, ME, soon())
+        .await
+        .expect("a hash");
+    let other = engine
+        .hash(b"secret", CHEAP, ME, soon())
+        .await
+        .expect("a hash");
     assert_ne!(one.value, other.value);
 }
 
@@ -71,7 +87,10 @@ async fn a_match_with_another_cost_asks_for_a_rehash() {
 async fn a_missing_hash_never_matches_and_a_malformed_one_is_reported() {
     let engine = engine();
     for password in ["", "secret"] {
-        assert_eq!(check(&engine, password, None, CHEAP).await, Verdict::Mismatch);
+        assert_eq!(
+            check(&engine, password, None, CHEAP).await,
+            Verdict::Mismatch
+        );
         let plain = check(&engine, password, Some(password), CHEAP).await;
         assert_eq!(plain, Verdict::Malformed);
     }
@@ -118,11 +137,16 @@ async fn a_job_past_its_deadline_is_removed_from_its_lane() {
 async fn a_busy_engine_refuses_jobs_that_would_miss_their_deadline() {
     let engine = engine();
     let lanes = engine.stats().lanes_total;
-    let long: Vec<_> =
-        (0..lanes).map(|_| tokio::spawn(engine.hash(b"secret", cost(20), ME, soon()))).collect();
+    let long: Vec<_> = (0..lanes)
+        .map(|_| tokio::spawn(engine.hash(b"secret", cost(20), ME, soon())))
+        .collect();
     eventually("full", || engine.stats().lanes_busy == lanes);
-    let refused =
-        engine.hash(b"secret", CHEAP, ClientKey(2), Instant::now() + Duration::from_secs(1));
+    let refused = engine.hash(
+        b"secret",
+        CHEAP,
+        ClientKey(2),
+        Instant::now() + Duration::from_secs(1),
+    );
     assert!(matches!(refused.await, Err(EngineError::Refused { .. })));
     long.iter().for_each(tokio::task::JoinHandle::abort);
     eventually("idle", || engine.stats().lanes_busy == 0);
@@ -134,8 +158,9 @@ async fn check_admission_agrees_with_submission() {
     let engine = engine();
     assert_eq!(engine.check_admission(CHEAP, ME, soon()).await, Ok(()));
     let lanes = engine.stats().lanes_total;
-    let _long: Vec<_> =
-        (0..lanes).map(|_| tokio::spawn(engine.hash(b"secret", cost(20), ME, soon()))).collect();
+    let _long: Vec<_> = (0..lanes)
+        .map(|_| tokio::spawn(engine.hash(b"secret", cost(20), ME, soon())))
+        .collect();
     eventually("full", || engine.stats().lanes_busy == lanes);
     let deadline = Instant::now() + Duration::from_secs(1);
     assert!(matches!(
@@ -165,19 +190,34 @@ async fn a_caller_that_waits_for_the_scheduler_blocks_no_other_task() {
     let (admission, hash, ()) =
         tokio::join!(engine.check_admission(CHEAP, ME, soon()), hash, other_task);
     assert!(admission.is_ok() && hash.is_ok());
-    assert_eq!(holder.join().expect("no panic"), Ok(()), "the other task ran only afterwards");
+    assert_eq!(
+        holder.join().expect("no panic"),
+        Ok(()),
+        "the other task ran only afterwards"
+    );
 }
 
 #[tokio::test]
 async fn failed_checks_take_the_work_of_the_highest_cost_seen() {
-    let engine = Engine::start(Settings { threads: 1, ..Settings::default() }).expect("threads");
+    let engine = Engine::start(Settings {
+        threads: 1,
+        ..Settings::default()
+    })
+    .expect("threads");
     let stored = bcrypt::hash("secret", 5).expect("a hash");
     let work = |cost: Cost| engine.failed_cost(cost).get();
     assert_eq!(work(CHEAP), 4);
-    assert!(check(&engine, "secret", Some(&stored), CHEAP).await.is_match());
+    assert!(
+        check(&engine, "secret", Some(&stored), CHEAP)
+            .await
+            .is_match()
+    );
     assert_eq!((work(CHEAP), work(cost(6))), (5, 6), "learned from a hash");
     let ran = async |stored: Option<&str>| {
-        let check = engine.verify(b"wrong", stored, CHEAP, ME, soon()).await.expect("an answer");
+        let check = engine
+            .verify(b"wrong", stored, CHEAP, ME, soon())
+            .await
+            .expect("an answer");
         check.ran
     };
     let mut cheap = Duration::MAX;
@@ -198,7 +238,10 @@ async fn failed_checks_take_the_work_of_the_highest_cost_seen() {
 async fn completed_jobs_are_counted_and_timed() {
     let engine = engine();
     for _ in 0..3 {
-        let done = engine.hash(b"secret", CHEAP, ME, soon()).await.expect("a hash");
+        let done = engine
+            .hash(b"secret", CHEAP, ME, soon())
+            .await
+            .expect("a hash");
         assert!(done.ran > Duration::ZERO);
     }
     eventually("counters", || engine.stats().completed == 3);
@@ -210,7 +253,10 @@ async fn a_new_engine_has_measured_the_machine() {
     let engine = engine();
     let per_lane = engine.stats().iterations_per_second
         / u64::try_from(engine.stats().lanes_total).expect("few");
-    assert!(per_lane != 2_000 && (10..2_000_000).contains(&per_lane), "{per_lane}");
+    assert!(
+        per_lane != 2_000 && (10..2_000_000).contains(&per_lane),
+        "{per_lane}"
+    );
 }
 
 #[tokio::test]

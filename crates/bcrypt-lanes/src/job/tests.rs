@@ -5,13 +5,22 @@ use std::time::Duration;
 pub(crate) fn job(client: u128, iterations: u64) -> (Job, oneshot::Receiver<Reply>) {
     let deadline = Instant::now() + Duration::from_mins(1);
     let (job, receiver) = Job::new(b"secret", iterations, ClientKey(client), deadline);
-    (Job { salt: [7; 16], ..job }, receiver)
+    (
+        Job {
+            salt: [7; 16],
+            ..job
+        },
+        receiver,
+    )
 }
 
 #[test]
 fn only_the_expected_digest_matches() {
     let (mut job, _receiver) = job(1, 16);
-    assert!(!job.matches(&[0; 23]), "nothing matches without an expected digest");
+    assert!(
+        !job.matches(&[0; 23]),
+        "nothing matches without an expected digest"
+    );
     job.expected = Some([3; 23]);
     assert!(job.matches(&[3; 23]));
     assert!(!job.matches(&[4; 23]));

@@ -44,7 +44,12 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 fn digest(caller: &mut Receiver<Reply>) -> Option<Digest> {
-    caller.try_recv().ok().flatten()?.ok().map(|answer| answer.value.0)
+    caller
+        .try_recv()
+        .ok()
+        .flatten()?
+        .ok()
+        .map(|answer| answer.value.0)
 }
 
 fn run_dry(lane_group: &mut LaneGroup) {
@@ -87,11 +92,19 @@ proptest! {
 #[test]
 fn passwords_of_every_length_expand_as_in_the_bcrypt_crate() {
     for length in 0..=80_u8 {
-        let case = Case { cost: 4, salt: [length; 16], password: (1..=length).collect() };
+        let case = Case {
+            cost: 4,
+            salt: [length; 16],
+            password: (1..=length).collect(),
+        };
         let (mut lane_group, (job, mut caller)) = (LaneGroup::new(1), case.job());
         lane_group.insert(job, Instant::now());
         run_dry(&mut lane_group);
-        assert_eq!(digest(&mut caller), Some(case.by_the_crate()), "{length} bytes");
+        assert_eq!(
+            digest(&mut caller),
+            Some(case.by_the_crate()),
+            "{length} bytes"
+        );
     }
 }
 
@@ -109,7 +122,10 @@ fn cancelled_and_expired_jobs_free_their_lanes() {
     }
     lane_group.step(1);
     let ended = lane_group.collect_finished(now + Duration::from_secs(2));
-    assert_eq!((ended.dropped, ended.expired, lane_group.width()), (1, 1, 1));
+    assert_eq!(
+        (ended.dropped, ended.expired, lane_group.width()),
+        (1, 1, 1)
+    );
     let late = late_caller.try_recv().ok().flatten();
     assert!(matches!(late, Some(Err(EngineError::DeadlinePassed))));
     run_dry(&mut lane_group);
@@ -118,7 +134,11 @@ fn cancelled_and_expired_jobs_free_their_lanes() {
 
 #[test]
 fn only_a_failed_verification_of_an_old_hash_does_the_work_of_the_current_cost() {
-    let case = Case { cost: 4, salt: [1; 16], password: b"old".to_vec() };
+    let case = Case {
+        cost: 4,
+        salt: [1; 16],
+        password: b"old".to_vec(),
+    };
     for (expected, iterations, matches) in [(case.by_the_crate(), 16, true), ([0; 23], 64, false)] {
         let (mut job, mut caller) = case.job();
         job.expected = Some(expected);

@@ -104,7 +104,10 @@ fn removed_jobs_leave_no_trace_in_the_queue() {
     drop(callers.remove(0));
     assert_eq!(queue.remove_dead(Instant::now()).len(), 2);
     assert_eq!(queue.len(), 2);
-    assert_eq!(queue.position(ClientKey(9), 1 << 20, |_, _| false).ahead, 32);
+    assert_eq!(
+        queue.position(ClientKey(9), 1 << 20, |_, _| false).ahead,
+        32
+    );
     assert_eq!(shares_in_order(&mut queue), [2, 1]);
     assert_eq!(queue.len(), 0);
 }

@@ -13,7 +13,11 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Two workers with two lanes of 1,000 iterations per second each.
 fn scheduler(queue: usize) -> Scheduler {
-    let mut scheduler = Scheduler::new(Settings { threads: 2, lanes: 2, queue });
+    let mut scheduler = Scheduler::new(Settings {
+        threads: 2,
+        lanes: 2,
+        queue,
+    });
     scheduler.throughput.calibrate(1000, &[SECOND]);
     scheduler
 }
@@ -45,7 +49,10 @@ fn busy_board(queue: usize) -> (Scheduler, Instant, Vec<Receiver<Reply>>) {
 
 /// Reports lanes of client 1.
 fn report(scheduler: &mut Scheduler, worker: usize, jobs: usize, work: u64) {
-    let load = Load { clients: vec![ClientKey(1); jobs], work };
+    let load = Load {
+        clients: vec![ClientKey(1); jobs],
+        work,
+    };
     scheduler.report(worker, load, Stats::default());
 }
 
@@ -66,7 +73,10 @@ fn two_jobs_go_to_two_workers() {
     let (mut scheduler, now) = (scheduler(10), Instant::now());
     let _callers = [1, 2, 3].map(|client| submit(&mut scheduler, client, 16, now, SECOND));
     assert!(scheduler.take(0, now).is_some());
-    assert!(scheduler.take(0, now).is_none(), "the second job is for the idle worker");
+    assert!(
+        scheduler.take(0, now).is_none(),
+        "the second job is for the idle worker"
+    );
     assert!(scheduler.take(1, now).is_some());
     assert!(scheduler.take(0, now).is_some());
 }
@@ -111,8 +121,9 @@ fn a_retry_after_the_given_time_is_admitted() {
 #[test]
 fn a_flood_of_one_client_does_not_refuse_another_client() {
     let (mut scheduler, now, _callers) = busy_board(1000);
-    let mut flood: Vec<_> =
-        (0..100).map(|_| submit(&mut scheduler, 1, 1000, now, 4 * SECOND)).collect();
+    let mut flood: Vec<_> = (0..100)
+        .map(|_| submit(&mut scheduler, 1, 1000, now, 4 * SECOND))
+        .collect();
     assert!(scheduler.stats().refused > 80);
     assert!(answer(&mut flood[0]).is_none());
     let is_full = |caller| match answer(caller) {
@@ -129,8 +140,9 @@ fn a_flood_of_one_client_does_not_refuse_another_client() {
 #[test]
 fn a_new_client_goes_before_the_jobs_of_a_flood_that_a_slower_machine_cannot_save() {
     let (mut scheduler, now, _callers) = busy_board(1000);
-    let _flood: Vec<_> =
-        (0..10).map(|_| submit(&mut scheduler, 1, 1000, now, 8 * SECOND)).collect();
+    let _flood: Vec<_> = (0..10)
+        .map(|_| submit(&mut scheduler, 1, 1000, now, 8 * SECOND))
+        .collect();
     scheduler.throughput.calibrate(1000, &[4 * SECOND]);
     let mut other = submit(&mut scheduler, 2, 1000, now, 20 * SECOND);
     assert_eq!(answer(&mut other), None);
@@ -148,14 +160,24 @@ fn check_admission_agrees_with_submit() {
     let (mut scheduler, now, _callers) = busy_board(3);
     let admission_request =
         |client, deadline| AdmissionRequest::new(ClientKey(client), 1000, now, now + deadline);
-    assert_eq!(scheduler.check_admission(admission_request(9, 3 * SECOND), now), Ok(()));
-    let late = scheduler.check_admission(admission_request(9, 2 * SECOND), now).err();
+    assert_eq!(
+        scheduler.check_admission(admission_request(9, 3 * SECOND), now),
+        Ok(())
+    );
+    let late = scheduler
+        .check_admission(admission_request(9, 2 * SECOND), now)
+        .err();
     assert!(late.is_some());
-    assert_eq!(late, answer(&mut submit(&mut scheduler, 9, 1000, now, 2 * SECOND)));
+    assert_eq!(
+        late,
+        answer(&mut submit(&mut scheduler, 9, 1000, now, 2 * SECOND))
+    );
     assert_eq!(scheduler.stats().refused, 2);
     let _callers = [(); 3].map(|()| submit(&mut scheduler, 1, 16, now, 60 * SECOND));
     assert!(
-        scheduler.check_admission(admission_request(1, 60 * SECOND), now).is_err(),
+        scheduler
+            .check_admission(admission_request(1, 60 * SECOND), now)
+            .is_err(),
         "the queue is full of its own jobs"
     );
     assert_eq!(
@@ -181,7 +203,10 @@ fn cancelled_jobs_make_room_for_others() {
     drop([(); 2].map(|()| submit(&mut scheduler, 1, 16, now, 60 * SECOND)));
     let mut other = submit(&mut scheduler, 1, 16, now, 60 * SECOND);
     assert_eq!(answer(&mut other), None);
-    assert_eq!((scheduler.stats().queued, scheduler.stats().dropped), (1, 2));
+    assert_eq!(
+        (scheduler.stats().queued, scheduler.stats().dropped),
+        (1, 2)
+    );
 }
 
 #[test]
@@ -194,7 +219,10 @@ fn an_expired_job_in_the_queue_never_gets_a_lane() {
     let taken = scheduler.take(0, now + 2 * SECOND).map(|job| job.client.0);
     assert_eq!(taken, Some(3));
     assert_eq!(answer(&mut late), Some(EngineError::DeadlinePassed));
-    assert_eq!((scheduler.stats().expired, scheduler.stats().dropped), (1, 1));
+    assert_eq!(
+        (scheduler.stats().expired, scheduler.stats().dropped),
+        (1, 1)
+    );
 }
 
 #[test]

@@ -21,7 +21,10 @@ fn calibration_replaces_the_initial_estimate() {
     assert!((throughput.per_second() - 10_000.0).abs() < 1.0);
     throughput.calibrate(20, &[]);
     throughput.calibrate(20, &[Duration::ZERO]);
-    assert!((throughput.per_second() - 10_000.0).abs() < 1.0, "empty measurements are ignored");
+    assert!(
+        (throughput.per_second() - 10_000.0).abs() < 1.0,
+        "empty measurements are ignored"
+    );
 }
 
 #[test]

@@ -37,12 +37,17 @@ use tokio::{
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
-const SERVICE: ServiceInfo =
-    ServiceInfo { program: "auth-service", default_port: 50051, health_name: SERVICE_NAME };
+const SERVICE: ServiceInfo = ServiceInfo {
+    program: "auth-service",
+    default_port: 50051,
+    health_name: SERVICE_NAME,
+};
 
 /// Whether a replica answers a call, with UNIMPLEMENTED because it only has the health service.
 async fn is_answered(channel: &BalancedChannel) -> bool {
-    let result = AuthServiceClient::new(channel.clone()).login(LoginRequest::default()).await;
+    let result = AuthServiceClient::new(channel.clone())
+        .login(LoginRequest::default())
+        .await;
     result.expect_err("no replica here implements calls").code() == Code::Unimplemented
 }
 
@@ -70,7 +75,10 @@ async fn add_serving(set: &ReplicaSet, address: SocketAddr) {
 fn address_of(replica: &Replica, set: &ReplicaSet) -> SocketAddr {
     let states = set.states.lock();
     let mut known = states.iter();
-    *known.find(|(_, (_, calls))| Arc::ptr_eq(calls, &replica.calls)).expect("a known one").0
+    *known
+        .find(|(_, (_, calls))| Arc::ptr_eq(calls, &replica.calls))
+        .expect("a known one")
+        .0
 }
 
 /// Lets every task run until it waits; with paused time nothing else happens.
@@ -87,10 +95,16 @@ async fn sequential_calls_use_every_replica() {
     add_serving(&set, address(2)).await;
     let mut picked = Vec::new();
     for _ in 0..10 {
-        picked.push(address_of(&channel.pick().await.expect("both serve").replica, &set));
+        picked.push(address_of(
+            &channel.pick().await.expect("both serve").replica,
+            &set,
+        ));
     }
     for last in [1, 2] {
-        let share = picked.iter().filter(|&&picked| picked == address(last)).count();
+        let share = picked
+            .iter()
+            .filter(|&&picked| picked == address(last))
+            .count();
         assert_eq!(share, 5, "{picked:?}");
     }
 }
@@ -107,7 +121,11 @@ async fn calls_in_flight_stay_counted_when_a_replica_reports_a_new_state() {
     add_serving(&set, address(1)).await;
     for _ in 0..4 {
         let replica = channel.pick().await.expect("both serve").replica;
-        assert_eq!(address_of(&replica, &set), address(2), "the other one has four already");
+        assert_eq!(
+            address_of(&replica, &set),
+            address(2),
+            "the other one has four already"
+        );
         in_flight.push(replica);
     }
 }
@@ -118,8 +136,13 @@ async fn call_is_counted_until_its_response_is_read() {
     add_serving(&set, address(1)).await;
     let count = async || Arc::strong_count(&channel.pick().await.expect("it serves").replica.calls);
     let idle = count().await;
-    let request = HealthCheckRequest { service: SERVICE_NAME.to_owned() };
-    let updates = HealthClient::new(channel.clone()).watch(request).await.expect("a stream");
+    let request = HealthCheckRequest {
+        service: SERVICE_NAME.to_owned(),
+    };
+    let updates = HealthClient::new(channel.clone())
+        .watch(request)
+        .await
+        .expect("a stream");
     assert_eq!(count().await, idle + 1);
     drop(updates);
     assert_eq!(count().await, idle);
@@ -138,7 +161,10 @@ async fn call_waits_for_a_new_replica_instead_of_one_dropped_from_dns() {
         async move { channel.pick().await }
     });
     settle().await;
-    assert!(!caller.is_finished(), "the health of the new one is unknown");
+    assert!(
+        !caller.is_finished(),
+        "the health of the new one is unknown"
+    );
     add_serving(&set, address(2)).await;
     let pick = caller.await.expect("no panic").expect("it serves");
     assert_eq!(address_of(&pick.replica, &set), address(2));
@@ -149,7 +175,9 @@ async fn call_waits_no_longer_than_the_health_timeout() {
     let (channel, set) = manual_channel().await;
     set.change(|states| drop(states.insert(address(1), Known::default())));
     let result = timeout(HEALTH_TIMEOUT + 2 * RECHECK_TIMEOUT, channel.pick()).await;
-    let error = result.expect("in time").expect_err("no replica reports its health");
+    let error = result
+        .expect("in time")
+        .expect_err("no replica reports its health");
     assert_eq!(error.code(), Code::Unavailable);
 }
 
@@ -181,7 +209,9 @@ async fn replica_that_hangs_delays_no_call() {
     let channel = BalancedChannel::discover(SERVICE, discovery);
     for _ in 0..10 {
         // Shorter than the timeout of an attempt to connect.
-        let picked = timeout(Duration::from_secs(1), channel.pick()).await.expect("at once");
+        let picked = timeout(Duration::from_secs(1), channel.pick())
+            .await
+            .expect("at once");
         assert!(picked.is_ok(), "one serves");
     }
 }
@@ -221,8 +251,19 @@ async fn states_of_replicas_arrive_while_the_resolver_is_silent() {
     let channel = BalancedChannel::discover(SERVICE, Arc::new(resolver.clone()));
     assert!(is_answered(&channel).await);
     sleep(RESOLVE_INTERVAL + Duration::from_secs(1)).await;
-    assert_eq!(resolver.resolutions.load(Ordering::SeqCst), 2, "the second one hangs");
-    resolver.links.lock().expect("no panic").pop().expect("one").1.abort();
+    assert_eq!(
+        resolver.resolutions.load(Ordering::SeqCst),
+        2,
+        "the second one hangs"
+    );
+    resolver
+        .links
+        .lock()
+        .expect("no panic")
+        .pop()
+        .expect("one")
+        .1
+        .abort();
     settle().await;
     assert!(is_answered(&channel).await);
 }
@@ -247,7 +288,10 @@ impl Discover for Panicking {
     }
 
     async fn connect(&self, _: SocketAddr) -> io::Result<Box<dyn Stream>> {
-        assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "as the test intends");
+        assert!(
+            self.0.fetch_add(1, Ordering::SeqCst) > 0,
+            "as the test intends"
+        );
         Ok(Box::new(replica()))
     }
 

@@ -74,14 +74,26 @@ async fn connect(answer: fn(Request<h2::RecvStream>, SendResponse<Bytes>)) -> Op
     let writes = Arc::default();
     let stream = Counted(ours, Arc::clone(&writes));
     let (connection, failure) = open(Box::new(stream)).await.expect("a connection");
-    Opened { connection, failure, writes, server }
+    Opened {
+        connection,
+        failure,
+        writes,
+        server,
+    }
 }
 
 /// Returns the message, with trailers, as gRPC does.
 fn echo(request: Request<h2::RecvStream>, mut respond: SendResponse<Bytes>) {
     tokio::spawn(async move {
-        let message = request.into_body().data().await.expect("a message").expect("received");
-        let mut stream = respond.send_response(Response::new(()), false).expect("sent");
+        let message = request
+            .into_body()
+            .data()
+            .await
+            .expect("a message")
+            .expect("received");
+        let mut stream = respond
+            .send_response(Response::new(()), false)
+            .expect("sent");
         stream.send_data(message, false).expect("sent");
         let trailers = HeaderMap::from_iter([("grpc-status".parse().expect("a name"), 0.into())]);
         stream.send_trailers(trailers).expect("sent");
@@ -90,7 +102,9 @@ fn echo(request: Request<h2::RecvStream>, mut respond: SendResponse<Bytes>) {
 
 fn request(message: &'static [u8]) -> Request<Body> {
     let body = Body::new(Full::new(Bytes::from_static(message)));
-    Request::post("http://replica/method").body(body).expect("a request")
+    Request::post("http://replica/method")
+        .body(body)
+        .expect("a request")
 }
 
 #[tokio::test]
@@ -98,7 +112,12 @@ async fn a_call_is_one_write_and_its_response_has_data_and_trailers() {
     let opened = connect(echo).await;
     for call in 0..3 {
         let before = opened.writes.load(Ordering::Relaxed);
-        let response = opened.connection.clone().send(request(b"hello")).await.expect("answered");
+        let response = opened
+            .connection
+            .clone()
+            .send(request(b"hello"))
+            .await
+            .expect("answered");
         let body = response.into_body().collect().await.expect("received");
         assert_eq!(body.trailers().expect("trailers")["grpc-status"], "0");
         assert_eq!(body.to_bytes(), "hello");
@@ -111,9 +130,15 @@ async fn a_call_is_one_write_and_its_response_has_data_and_trailers() {
 
 #[tokio::test]
 async fn a_connection_closes_with_its_last_clone_also_after_calls() {
-    let Opened { connection, server, .. } = connect(echo).await;
+    let Opened {
+        connection, server, ..
+    } = connect(echo).await;
     for _ in 0..100 {
-        let response = connection.clone().send(request(b"hello")).await.expect("answered");
+        let response = connection
+            .clone()
+            .send(request(b"hello"))
+            .await
+            .expect("answered");
         response.into_body().collect().await.expect("received");
     }
     assert!(!connection.is_closed() && !server.is_finished());
@@ -124,11 +149,19 @@ async fn a_connection_closes_with_its_last_clone_also_after_calls() {
 #[tokio::test]
 async fn a_response_larger_than_the_window_arrives_whole() {
     fn large(_: Request<h2::RecvStream>, mut respond: SendResponse<Bytes>) {
-        let mut stream = respond.send_response(Response::new(()), false).expect("sent");
-        stream.send_data(vec![7; 5 * 1024 * 1024].into(), true).expect("sent");
+        let mut stream = respond
+            .send_response(Response::new(()), false)
+            .expect("sent");
+        stream
+            .send_data(vec![7; 5 * 1024 * 1024].into(), true)
+            .expect("sent");
     }
     let opened = connect(large).await;
-    let response = opened.connection.send(request(b"")).await.expect("answered");
+    let response = opened
+        .connection
+        .send(request(b""))
+        .await
+        .expect("answered");
     let body = response.into_body().collect().await.expect("received");
     assert_eq!(body.to_bytes().len(), 5 * 1024 * 1024);
 }
@@ -136,16 +169,32 @@ async fn a_response_larger_than_the_window_arrives_whole() {
 #[tokio::test]
 async fn a_response_that_nobody_reads_holds_up_no_other_call() {
     fn large(_: Request<h2::RecvStream>, mut respond: SendResponse<Bytes>) {
-        let mut stream = respond.send_response(Response::new(()), false).expect("sent");
-        stream.send_data(vec![7; 2 * 1024 * 1024].into(), true).expect("sent");
+        let mut stream = respond
+            .send_response(Response::new(()), false)
+            .expect("sent");
+        stream
+            .send_data(vec![7; 2 * 1024 * 1024].into(), true)
+            .expect("sent");
     }
     let connection = connect(large).await.connection;
-    let unread = connection.clone().send(request(b"")).await.expect("answered").into_body();
+    let unread = connection
+        .clone()
+        .send(request(b""))
+        .await
+        .expect("answered")
+        .into_body();
     let other = async {
         let response = connection.send(request(b"")).await.expect("answered");
-        response.into_body().collect().await.expect("received").to_bytes()
+        response
+            .into_body()
+            .collect()
+            .await
+            .expect("received")
+            .to_bytes()
     };
-    let other = timeout(Duration::from_secs(10), other).await.expect("it waits for nothing");
+    let other = timeout(Duration::from_secs(10), other)
+        .await
+        .expect("it waits for nothing");
     assert_eq!(other.len(), 2 * 1024 * 1024);
     drop(unread);
 }
@@ -155,20 +204,39 @@ async fn a_peer_that_answers_no_ping_fails_the_calls_in_flight() {
     let (ours, theirs) = duplex(1024 * 1024);
     let (connection, failure) = open(Box::new(ours)).await.expect("a connection");
     let start = Instant::now();
-    let failed = connection.clone().send(request(b"hello")).await.expect_err("no answer");
-    assert_eq!(start.elapsed().as_secs(), (PING_INTERVAL + PING_TIMEOUT).as_secs());
-    assert_eq!(failure.await.expect("a cause").kind(), io::ErrorKind::TimedOut, "{failed}");
+    let failed = connection
+        .clone()
+        .send(request(b"hello"))
+        .await
+        .expect_err("no answer");
+    assert_eq!(
+        start.elapsed().as_secs(),
+        (PING_INTERVAL + PING_TIMEOUT).as_secs()
+    );
+    assert_eq!(
+        failure.await.expect("a cause").kind(),
+        io::ErrorKind::TimedOut,
+        "{failed}"
+    );
     assert!(connection.is_closed());
     drop(theirs);
 }
 
 #[tokio::test]
 async fn a_connection_that_the_peer_leaves_is_closed_and_takes_no_calls() {
-    let Opened { connection, server, failure, .. } = connect(echo).await;
+    let Opened {
+        connection,
+        server,
+        failure,
+        ..
+    } = connect(echo).await;
     server.abort();
     let _ = failure.await;
     assert!(connection.is_closed());
-    connection.send(request(b"hello")).await.expect_err("closed");
+    connection
+        .send(request(b"hello"))
+        .await
+        .expect_err("closed");
 }
 
 #[tokio::test]
@@ -177,7 +245,11 @@ async fn a_peer_that_shuts_down_gets_no_new_call_and_answers_the_one_in_flight()
     let (answer, told) = oneshot::channel();
     tokio::spawn(async move {
         let mut connection = server::handshake(theirs).await.expect("a preface");
-        let (request, respond) = connection.accept().await.expect("a call").expect("received");
+        let (request, respond) = connection
+            .accept()
+            .await
+            .expect("a call")
+            .expect("received");
         connection.graceful_shutdown();
         tokio::spawn(async move {
             told.await.expect("told to answer");
@@ -190,7 +262,10 @@ async fn a_peer_that_shuts_down_gets_no_new_call_and_answers_the_one_in_flight()
     while !connection.is_closed() {
         yield_now().await;
     }
-    connection.send(request(b"hello")).await.expect_err("it takes no more");
+    connection
+        .send(request(b"hello"))
+        .await
+        .expect_err("it takes no more");
     answer.send(()).expect("it waits");
     in_flight.await.expect("no panic").expect("answered");
 }

@@ -10,13 +10,22 @@ use tracing::{Span, field::Empty, info_span};
 
 static CALLS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "gRPC calls by method and status code; CANCELLED also if the caller left.";
-    counter_vec("rolegate_grpc_requests_total", help, &["service", "method", "code"])
+    counter_vec(
+        "rolegate_grpc_requests_total",
+        help,
+        &["service", "method", "code"],
+    )
 });
 
 static DURATIONS: LazyLock<HistogramVec> = LazyLock::new(|| {
     let help = "Time from the head of a gRPC request to the head of its response.";
     let labels = &["service", "method"];
-    histogram_vec("rolegate_grpc_request_duration_seconds", help, labels, LATENCY_BUCKETS)
+    histogram_vec(
+        "rolegate_grpc_request_duration_seconds",
+        help,
+        labels,
+        LATENCY_BUCKETS,
+    )
 });
 
 pub(crate) fn register_metrics() {
@@ -41,7 +50,12 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn start(path: &str) -> Self {
-        Self { path: path.to_owned(), is_known: false, started: Instant::now(), code: None }
+        Self {
+            path: path.to_owned(),
+            is_known: false,
+            started: Instant::now(),
+            code: None,
+        }
     }
 
     /// Waits for the response. tonic answers unknown methods with UNIMPLEMENTED and without waiting,
@@ -77,7 +91,9 @@ impl Drop for Call {
         CALLS.with_label_values(&[service, method, code]).inc();
         if self.code.is_some() {
             let seconds = self.started.elapsed().as_secs_f64();
-            DURATIONS.with_label_values(&[service, method]).observe(seconds);
+            DURATIONS
+                .with_label_values(&[service, method])
+                .observe(seconds);
         }
     }
 }
@@ -86,7 +102,9 @@ impl Drop for Call {
 /// it is disabled.
 pub(super) fn span(path: &str) -> Span {
     const MAX_PATH: usize = 128;
-    let Some((service, method)) = split(path) else { return Span::none() };
+    let Some((service, method)) = split(path) else {
+        return Span::none();
+    };
     if !service.starts_with("rolegate.") || path.len() > MAX_PATH {
         return Span::none();
     }
@@ -104,12 +122,17 @@ pub(super) fn span(path: &str) -> Span {
 
 /// A response without a status in its head has its status in the trailers; errors are in the head.
 fn status(headers: &HeaderMap) -> Code {
-    headers.get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()))
+    headers
+        .get("grpc-status")
+        .map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()))
 }
 
 fn is_server_error(code: Code) -> bool {
     use Code::{DataLoss, DeadlineExceeded, Internal, Unavailable, Unimplemented, Unknown};
-    matches!(code, Unknown | DeadlineExceeded | Unimplemented | Internal | Unavailable | DataLoss)
+    matches!(
+        code,
+        Unknown | DeadlineExceeded | Unimplemented | Internal | Unavailable | DataLoss
+    )
 }
 
 /// The name in the gRPC specification.
@@ -145,17 +168,28 @@ mod tests {
     #[tokio::test]
     async fn unknown_methods_are_answered_at_once_and_share_one_label() {
         let (_reporter, health) = tonic_health::server::health_reporter();
-        let mut service = Observed { services: Routes::new(health), trusted: Arc::default() };
+        let mut service = Observed {
+            services: Routes::new(health),
+            trusted: Arc::default(),
+        };
         let mut call = |path: &str| {
-            let request = Request::builder().uri(path).header("content-type", "application/grpc");
+            let request = Request::builder()
+                .uri(path)
+                .header("content-type", "application/grpc");
             service.call(request.body(Body::empty()).expect("a request"))
         };
-        for path in ["/grpc.health.v1.Health/Planted", "/planted.Service/Planted", "/planted", "/"]
-        {
+        for path in [
+            "/grpc.health.v1.Health/Planted",
+            "/planted.Service/Planted",
+            "/planted",
+            "/",
+        ] {
             let response = pin!(call(path)).poll(&mut Context::from_waker(Waker::noop()));
             assert!(response.is_ready(), "{path}");
         }
-        call("/grpc.health.v1.Health/Check").await.expect("infallible");
+        call("/grpc.health.v1.Health/Check")
+            .await
+            .expect("infallible");
         let text = metrics::text();
         assert!(!text.to_lowercase().contains("planted"), "{text}");
         for series in [

@@ -14,7 +14,11 @@ fn call_over(peer: Peer) -> Request<()> {
 
 fn call_from(address: &str) -> Request<()> {
     let (address, unfinished) = (ip(address), Unfinished::default());
-    call_over(Peer::Tcp { address, certificate: None, unfinished })
+    call_over(Peer::Tcp {
+        address,
+        certificate: None,
+        unfinished,
+    })
 }
 
 fn is_trusted(call: &Request<()>, trusted: &CidrSet) -> bool {
@@ -37,16 +41,23 @@ fn ip(text: &str) -> IpAddr {
 fn the_address_of_an_untrusted_caller_is_the_client_address() {
     let trusted = networks("10.0.0.0/8");
     assert!(is_trusted(&call_from("10.0.0.1"), &trusted));
-    assert_eq!(client_address(&call_from("10.0.0.1"), &trusted), Some(ip(REPORTED)));
+    assert_eq!(
+        client_address(&call_from("10.0.0.1"), &trusted),
+        Some(ip(REPORTED))
+    );
     assert!(!is_trusted(&call_from("11.0.0.1"), &trusted));
-    assert_eq!(client_address(&call_from("11.0.0.1"), &trusted), Some(ip("11.0.0.1")));
+    assert_eq!(
+        client_address(&call_from("11.0.0.1"), &trusted),
+        Some(ip("11.0.0.1"))
+    );
 }
 
 #[test]
 fn without_a_valid_report_the_address_of_a_trusted_caller_is_the_client_address() {
     let trusted = networks("10.0.0.0/8");
     let mut call = call_from("10.0.0.1");
-    call.headers_mut().insert("x-client-address", "nonsense".parse().expect("a value"));
+    call.headers_mut()
+        .insert("x-client-address", "nonsense".parse().expect("a value"));
     assert_eq!(client_address(&call, &trusted), Some(ip("10.0.0.1")));
     call.headers_mut().clear();
     assert_eq!(client_address(&call, &trusted), Some(ip("10.0.0.1")));
@@ -56,7 +67,10 @@ fn without_a_valid_report_the_address_of_a_trusted_caller_is_the_client_address(
 fn a_caller_in_this_process_is_trusted() {
     let call = call_over(Peer::InProcess);
     assert!(is_trusted(&call, &CidrSet::default()));
-    assert_eq!(client_address(&call, &CidrSet::default()), Some(ip(REPORTED)));
+    assert_eq!(
+        client_address(&call, &CidrSet::default()),
+        Some(ip(REPORTED))
+    );
 }
 
 #[test]

@@ -19,7 +19,9 @@ type Connections = ReceiverStream<io::Result<Connection>>;
 
 async fn listen(limit: usize, deadline: Duration) -> (Connections, SocketAddr) {
     let address = "127.0.0.1:0".parse().expect("an address");
-    let listener = Listener::bind("LISTEN_ADDR", address, limit).await.expect("bound");
+    let listener = Listener::bind("LISTEN_ADDR", address, limit)
+        .await
+        .expect("bound");
     let address = listener.address();
     (accept(listener, deadline, pending()), address)
 }
@@ -44,15 +46,24 @@ async fn without_a_preface_a_connection_times_out_and_with_one_it_may_be_idle() 
     let (mut connections, address) = listen(MAX_CONNECTIONS, Duration::from_millis(50)).await;
     for sent in [0, PREFACE_LEN - 1] {
         let mut client = TcpStream::connect(address).await.expect("connected");
-        client.write_all(&[b'x'; PREFACE_LEN][..sent]).await.expect("sent");
+        client
+            .write_all(&[b'x'; PREFACE_LEN][..sent])
+            .await
+            .expect("sent");
         let mut server = connections.next().await.expect("one").expect("accepted");
-        let error = server.read_exact(&mut [0; PREFACE_LEN]).await.expect_err("too late");
+        let error = server
+            .read_exact(&mut [0; PREFACE_LEN])
+            .await
+            .expect_err("too late");
         assert_eq!(error.kind(), ErrorKind::TimedOut);
     }
     let mut client = TcpStream::connect(address).await.expect("connected");
     client.write_all(&[b'x'; PREFACE_LEN]).await.expect("sent");
     let mut server = connections.next().await.expect("one").expect("accepted");
-    server.read_exact(&mut [0; PREFACE_LEN]).await.expect("the preface");
+    server
+        .read_exact(&mut [0; PREFACE_LEN])
+        .await
+        .expect("the preface");
     let more = timeout(Duration::from_millis(200), server.read_u8()).await;
     assert!(more.is_err(), "cut off: {more:?}");
 }

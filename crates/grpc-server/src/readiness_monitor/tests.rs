@@ -39,16 +39,28 @@ impl Store for Stuck {
 
 async fn status(server: &GrpcServer) -> &'static str {
     let health = HealthService::from_health_reporter(server.health.clone());
-    let response = health.check(Request::new(HealthCheckRequest::default())).await;
-    response.expect("a status").into_inner().status().as_str_name()
+    let response = health
+        .check(Request::new(HealthCheckRequest::default()))
+        .await;
+    response
+        .expect("a status")
+        .into_inner()
+        .status()
+        .as_str_name()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_does_not_answer_does_not_delay_the_end_of_health() {
     let store = Arc::new(Stuck::default());
     let (trusted, shutdown) = (CidrSet::default(), Shutdown::new());
-    let server =
-        GrpcServer::new(Routes::default(), "test", &[], trusted, Arc::<Stuck>::clone(&store)).await;
+    let server = GrpcServer::new(
+        Routes::default(),
+        "test",
+        &[],
+        trusted,
+        Arc::<Stuck>::clone(&store),
+    )
+    .await;
     let readiness = Readiness::new(&shutdown);
     let ends = async {
         tokio::time::sleep(Duration::from_millis(1500)).await;

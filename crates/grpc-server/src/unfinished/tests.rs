@@ -22,7 +22,9 @@ where
     super::CountedBody<B>:
         http_body::Body<Error = Box<dyn std::error::Error + Send + Sync>> + Unpin,
 {
-    let Err(error) = body.frame().await.expect("a frame") else { return Ok(()) };
+    let Err(error) = body.frame().await.expect("a frame") else {
+        return Ok(());
+    };
     Err(error.downcast::<Status>().expect("a status").code())
 }
 
@@ -30,14 +32,21 @@ where
 async fn unfinished_bytes_of_a_connection_are_limited_and_freed_with_their_body() {
     let _alone = ALONE.lock().await;
     let connection = Unfinished::default();
-    let parts = vec![Bytes::from(vec![0; FREE]), Bytes::from(vec![0; MAX_OF_CONNECTION])];
+    let parts = vec![
+        Bytes::from(vec![0; FREE]),
+        Bytes::from(vec![0; MAX_OF_CONNECTION]),
+    ];
     let mut body = connection.count(unfinished(parts), None);
     for _ in 0..2 {
         assert_eq!(read(&mut body).await, Ok(()));
     }
     let parts = vec![Bytes::from(vec![0; FREE]), Bytes::from_static(b"x")];
     let mut other = connection.count(unfinished(parts), None);
-    assert_eq!(read(&mut other).await, Ok(()), "a small call depends on the budget");
+    assert_eq!(
+        read(&mut other).await,
+        Ok(()),
+        "a small call depends on the budget"
+    );
     assert_eq!(read(&mut other).await, Err(Code::ResourceExhausted));
 
     let another = Unfinished::default();
@@ -82,15 +91,24 @@ async fn an_address_has_half_of_all_unless_it_has_a_certificate() {
     };
     let mut taken = Vec::new();
     for last in 0..MAX_OF_ADDRESS / MAX_OF_CONNECTION {
-        let mut body = body(MAX_OF_CONNECTION + FREE, address(&format!("2001:db8::{last}")));
+        let mut body = body(
+            MAX_OF_CONNECTION + FREE,
+            address(&format!("2001:db8::{last}")),
+        );
         assert_eq!(read(&mut body).await, Ok(()));
         taken.push(body);
     }
     let one_more = FREE + 1;
     let full = address("2001:db8::1:1");
-    assert_eq!(read(&mut body(one_more, full)).await, Err(Code::ResourceExhausted));
+    assert_eq!(
+        read(&mut body(one_more, full)).await,
+        Err(Code::ResourceExhausted)
+    );
     assert_eq!(read(&mut body(FREE, full)).await, Ok(()));
-    assert_eq!(read(&mut body(one_more, address("2001:db8:0:1::1"))).await, Ok(()));
+    assert_eq!(
+        read(&mut body(one_more, address("2001:db8:0:1::1"))).await,
+        Ok(())
+    );
     assert_eq!(read(&mut body(one_more, None)).await, Ok(()));
     drop(taken);
     assert_eq!(read(&mut body(one_more, full)).await, Ok(()));

@@ -17,7 +17,11 @@ use tokio::{
 fn connection() -> (DuplexStream, GuardedStream<DuplexStream>, Arc<Activity>) {
     let (client, server) = duplex(8);
     let activity = activity();
-    (client, GuardedStream::new(server, Arc::clone(&activity)), activity)
+    (
+        client,
+        GuardedStream::new(server, Arc::clone(&activity)),
+        activity,
+    )
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,7 +93,9 @@ async fn each_response_has_its_own_time() {
 async fn reserve_and_wait(reader: &str, waiting: &'static str) -> Arc<Reservation> {
     let budget = budget("test-contended", 2);
     let held = as_client(reader, budget.reserve(1)).await.expect("free");
-    let other = as_client("192.0.2.9", budget.reserve(1)).await.expect("free");
+    let other = as_client("192.0.2.9", budget.reserve(1))
+        .await
+        .expect("free");
     tokio::spawn(async move {
         assert!(as_client(waiting, budget.reserve(1)).await.is_none());
         drop(other);
@@ -110,7 +116,11 @@ async fn it_times_out_early_while_others_wait_for_the_memory_of_its_response() {
                 sleep(CONTENDED_WRITE_TIMEOUT / 5).await;
             }
         });
-        assert_eq!(time_until_closed(&mut server).await, CONTENDED_WRITE_TIMEOUT, "{waiting}");
+        assert_eq!(
+            time_until_closed(&mut server).await,
+            CONTENDED_WRITE_TIMEOUT,
+            "{waiting}"
+        );
     }
 }
 
@@ -142,9 +152,15 @@ async fn so_does_a_client_that_reads_fast_enough() {
     tokio::spawn(async move {
         loop {
             sleep(CONTENDED_WRITE_TIMEOUT / 2).await;
-            client.read_exact(&mut vec![0; MIN_PROGRESS]).await.expect("sent");
+            client
+                .read_exact(&mut vec![0; MIN_PROGRESS])
+                .await
+                .expect("sent");
         }
     });
-    server.write_all(&vec![0; 8 * MIN_PROGRESS]).await.expect("in time");
+    server
+        .write_all(&vec![0; 8 * MIN_PROGRESS])
+        .await
+        .expect("in time");
     assert!(held.is_contended());
 }

@@ -20,7 +20,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Serves until the test ends. `/slow` answers when it is notified.
 async fn serve(limit: usize) -> (SocketAddr, Arc<Notify>) {
     let address = "127.0.0.1:0".parse().expect("an address");
-    let listener = Listener::bind("LISTEN_ADDR", address, limit).await.expect("bound");
+    let listener = Listener::bind("LISTEN_ADDR", address, limit)
+        .await
+        .expect("bound");
     let notify = Arc::new(Notify::new());
     let address = listener.address();
     let slow = {
@@ -48,9 +50,17 @@ async fn expect(client: &mut TcpStream, end: &str) {
     let mut response = Vec::new();
     while !response.ends_with(end.as_bytes()) {
         let read = timeout(PATIENCE, client.read_buf(&mut response)).await;
-        assert_ne!(read.expect("in time").expect("open"), 0, "closed before {end}");
+        assert_ne!(
+            read.expect("in time").expect("open"),
+            0,
+            "closed before {end}"
+        );
     }
-    assert!(response.starts_with(b"HTTP/1.1 200"), "{:?}", response.get(..12));
+    assert!(
+        response.starts_with(b"HTTP/1.1 200"),
+        "{:?}",
+        response.get(..12)
+    );
 }
 
 const QUICK: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -60,7 +70,9 @@ async fn connect(address: SocketAddr) -> TcpStream {
 }
 
 async fn expect_closed(client: &mut TcpStream) {
-    let read = timeout(PATIENCE, client.read(&mut [0])).await.expect("in time");
+    let read = timeout(PATIENCE, client.read(&mut [0]))
+        .await
+        .expect("in time");
     assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
 }
 
@@ -104,7 +116,12 @@ async fn a_connection_with_a_request_is_never_replaced() {
     let mut response = Vec::new();
     while response.len() < LARGE {
         let read = timeout(PATIENCE, in_response.read_buf(&mut response)).await;
-        assert_ne!(read.expect("in time").expect("open"), 0, "cut off at {}", response.len());
+        assert_ne!(
+            read.expect("in time").expect("open"),
+            0,
+            "cut off at {}",
+            response.len()
+        );
     }
 }
 
@@ -128,7 +145,13 @@ async fn a_response_from_outside_the_routes_has_a_content_length() {
     let mut client = connect(address).await;
     send(&mut client, "GET / HTTP/1.1\r\nHost: a b\r\n\r\n").await;
     let mut response = String::new();
-    timeout(PATIENCE, client.read_to_string(&mut response)).await.expect("in time").expect("text");
+    timeout(PATIENCE, client.read_to_string(&mut response))
+        .await
+        .expect("in time")
+        .expect("text");
     assert!(response.starts_with("HTTP/1.1 400"), "{response}");
-    assert!(response.contains("\r\ncontent-length: 59\r\n"), "{response}");
+    assert!(
+        response.contains("\r\ncontent-length: 59\r\n"),
+        "{response}"
+    );
 }

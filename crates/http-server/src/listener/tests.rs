@@ -11,11 +11,15 @@ use tokio::{
 
 async fn listen(limit: usize) -> Listener {
     let address = "127.0.0.1:0".parse().expect("an address");
-    Listener::bind("LISTEN_ADDR", address, limit).await.expect("bound")
+    Listener::bind("LISTEN_ADDR", address, limit)
+        .await
+        .expect("bound")
 }
 
 async fn connect(listener: &Listener) -> TcpStream {
-    TcpStream::connect(listener.address()).await.expect("connected")
+    TcpStream::connect(listener.address())
+        .await
+        .expect("connected")
 }
 
 #[tokio::test]
@@ -29,7 +33,11 @@ async fn at_the_limit_a_connection_waits_until_another_ends() {
     assert!(waited.is_err(), "a third was accepted");
     drop(first);
     let accepted = listener.accept(|| false).await;
-    assert_eq!(accepted.peer, third.local_addr().expect("bound"), "cancelling loses it");
+    assert_eq!(
+        accepted.peer,
+        third.local_addr().expect("bound"),
+        "cancelling loses it"
+    );
 }
 
 #[tokio::test]

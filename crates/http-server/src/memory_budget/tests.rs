@@ -13,7 +13,12 @@ pub(crate) fn budget(name: &'static str, kib: usize) -> MemoryBudget {
 
 pub(crate) async fn as_client<F: Future>(address: &str, work: F) -> F::Output {
     let client_address = Some(address.parse().expect("an address"));
-    RequestContext { request_id: HeaderValue::from_static("id"), client_address }.scope(work).await
+    RequestContext {
+        request_id: HeaderValue::from_static("id"),
+        client_address,
+    }
+    .scope(work)
+    .await
 }
 
 #[tokio::test(start_paused = true)]
@@ -53,18 +58,28 @@ async fn when_too_many_wait_others_are_refused_at_once() {
 async fn one_client_gets_at_most_half() {
     let budget = budget("test-share", 100);
     // More than the half is reserved as the half.
-    let _all_of_it = as_client("192.0.2.1", budget.reserve(1000 * KIB)).await.expect("free");
+    let _all_of_it = as_client("192.0.2.1", budget.reserve(1000 * KIB))
+        .await
+        .expect("free");
     assert!(as_client("192.0.2.1", budget.reserve(1)).await.is_none());
     let start = Instant::now();
-    assert!(as_client("192.0.2.2", budget.reserve(50 * KIB)).await.is_some());
+    assert!(
+        as_client("192.0.2.2", budget.reserve(50 * KIB))
+            .await
+            .is_some()
+    );
     assert!(start.elapsed().is_zero());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_waits_for_its_own_share_disturbs_no_other() {
     let budget = budget("test-contention", 100);
-    let own = as_client("192.0.2.1", budget.reserve(50 * KIB)).await.expect("free");
-    let other = as_client("192.0.2.2", budget.reserve(10 * KIB)).await.expect("free");
+    let own = as_client("192.0.2.1", budget.reserve(50 * KIB))
+        .await
+        .expect("free");
+    let other = as_client("192.0.2.2", budget.reserve(10 * KIB))
+        .await
+        .expect("free");
     let contended = async || {
         tokio::task::yield_now().await;
         (own.is_contended(), other.is_contended())
@@ -83,14 +98,22 @@ async fn a_client_that_waits_for_its_own_share_disturbs_no_other() {
 #[tokio::test(start_paused = true)]
 async fn a_reservation_grows_within_the_share_of_its_client() {
     let budget = budget("test-resize", 100);
-    let own = as_client("192.0.2.1", budget.reserve(20 * KIB)).await.expect("free");
+    let own = as_client("192.0.2.1", budget.reserve(20 * KIB))
+        .await
+        .expect("free");
     let own = own.resize(30 * KIB).await.expect("free");
     assert_eq!(budget.0.free.available_permits(), 70);
-    let other = as_client("192.0.2.1", budget.reserve(20 * KIB)).await.expect("free");
+    let other = as_client("192.0.2.1", budget.reserve(20 * KIB))
+        .await
+        .expect("free");
     assert!(own.resize(31 * KIB).await.is_none());
     assert_eq!(budget.0.free.available_permits(), 80);
     drop(other);
-    assert!(as_client("192.0.2.1", budget.reserve(50 * KIB)).await.is_some());
+    assert!(
+        as_client("192.0.2.1", budget.reserve(50 * KIB))
+            .await
+            .is_some()
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,7 +17,11 @@ fn a_connection_is_idle_from_its_last_response_to_the_first_byte_of_the_next_req
     assert_eq!(connection.idle_since(), None);
     ticks.fetch_add(1, Relaxed);
     connection.end_request();
-    assert_eq!(connection.idle_since(), None, "its response may not be written yet");
+    assert_eq!(
+        connection.idle_since(),
+        None,
+        "its response may not be written yet"
+    );
     connection.rest();
     assert!(connection.idle_since() > Some(opened));
     // A head that arrived with the previous one.
@@ -58,9 +62,15 @@ fn the_connection_that_has_been_idle_longest_is_closed_first() {
     // By the age of the connection where the ticks are equal.
     for (closed, expected) in (3..200).chain([1, 0]).enumerate() {
         assert!(connections.close_longest_idle(), "{closed} closed");
-        assert!(!all[expected].begin_head(), "{expected} is open, {closed} closed");
+        assert!(
+            !all[expected].begin_head(),
+            "{expected} is open, {closed} closed"
+        );
     }
-    assert!(!connections.close_longest_idle(), "the last one serves a request");
+    assert!(
+        !connections.close_longest_idle(),
+        "the last one serves a request"
+    );
 }
 
 #[test]
@@ -81,7 +91,11 @@ fn an_ended_connection_leaves_the_table() {
     let mut connections = OpenConnections::default();
     let held: Vec<_> = (0..50).map(|_| connections.open()).collect();
     (0..10_000).for_each(|_| drop(connections.open()));
-    assert!(connections.all.capacity() < 4 * held.len(), "{}", connections.all.capacity());
+    assert!(
+        connections.all.capacity() < 4 * held.len(),
+        "{}",
+        connections.all.capacity()
+    );
     drop(held);
     assert!(!connections.close_longest_idle());
 }

@@ -31,7 +31,11 @@ fn small(text: &str) -> Result<u8, String> {
 fn parse<S: Parser>(arguments: &str) -> Result<(S, Command<Own>), String> {
     let arguments = arguments.split(' ').map(OsString::from);
     parse_from(arguments).map_err(|error| {
-        if error.use_stderr() { one_line(&error).to_string() } else { error.to_string() }
+        if error.use_stderr() {
+            one_line(&error).to_string()
+        } else {
+            error.to_string()
+        }
     })
 }
 
@@ -56,9 +60,15 @@ fn flags_may_precede_or_follow_the_command() {
 fn invalid_variables_flags_and_commands_are_rejected() {
     let error = parse::<InvalidEnvironment>("sample serve").expect_err("not a number");
     assert_eq!(error, "PATH: must be a whole number from 0 to 9");
-    for arguments in ["sample healthcheck --first many", "sample --first many healthcheck"] {
+    for arguments in [
+        "sample healthcheck --first many",
+        "sample --first many healthcheck",
+    ] {
         let error = parse::<Settings>(arguments).expect_err(arguments);
-        assert!(error.ends_with(": must be a whole number from 0 to 9"), "{error}");
+        assert!(
+            error.ends_with(": must be a whole number from 0 to 9"),
+            "{error}"
+        );
     }
     let error = parse::<Settings>("sample --second 1 serf").expect_err("no such command");
     assert!(error.contains("no such flag or subcommand"), "{error}");
@@ -67,14 +77,23 @@ fn invalid_variables_flags_and_commands_are_rejected() {
 #[test]
 fn help_of_a_command_hides_the_settings_of_the_server() {
     let help = parse::<Settings>("sample healthcheck --help").expect_err("help");
-    assert!(!help.contains("--first") && !help.contains("SAMPLE_SECOND"), "{help}");
+    assert!(
+        !help.contains("--first") && !help.contains("SAMPLE_SECOND"),
+        "{help}"
+    );
     assert!(help.starts_with("Exit with 0 if the program"), "{help}");
     let help = parse::<Settings>("sample --help").expect_err("help");
-    assert!(help.contains("--first") && help.contains("SAMPLE_SECOND"), "{help}");
+    assert!(
+        help.contains("--first") && help.contains("SAMPLE_SECOND"),
+        "{help}"
+    );
 }
 
 #[test]
 fn help_lists_the_commands() {
     let help = parse::<Settings>("sample --help").expect_err("clap reports help as an error");
-    assert!(help.contains("healthcheck") && help.contains("migrate"), "{help}");
+    assert!(
+        help.contains("healthcheck") && help.contains("migrate"),
+        "{help}"
+    );
 }

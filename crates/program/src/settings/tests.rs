@@ -20,21 +20,33 @@ fn line(arguments: &[&str]) -> String {
 #[test]
 fn an_invalid_value_is_one_line_with_the_variable_and_without_the_value() {
     let line = line(&["sample", "--sample-listen-addr", "hunter2"]);
-    assert_eq!(line, "SAMPLE_LISTEN_ADDR: must be an IP address and port such as 127.0.0.1:50051");
+    assert_eq!(
+        line,
+        "SAMPLE_LISTEN_ADDR: must be an IP address and port such as 127.0.0.1:50051"
+    );
 }
 
 #[test]
 fn an_unknown_flag_is_named() {
     let line = line(&["sample", "--simple"]);
-    assert_eq!(line, "--simple: there is no such flag or subcommand; --help lists them");
+    assert_eq!(
+        line,
+        "--simple: there is no such flag or subcommand; --help lists them"
+    );
 }
 
 #[test]
 fn a_conflict_names_the_other_arguments_and_a_repetition_itself() {
     let address = ["--sample-listen-addr", "[::1]:1"];
     for (arguments, expected) in [
-        ([&address[..], &address].concat(), "SAMPLE_LISTEN_ADDR: is given more than once"),
-        (["--all", "--rotate", "s"].to_vec(), "--all: cannot be used with --rotate"),
+        (
+            [&address[..], &address].concat(),
+            "SAMPLE_LISTEN_ADDR: is given more than once",
+        ),
+        (
+            ["--all", "--rotate", "s"].to_vec(),
+            "--all: cannot be used with --rotate",
+        ),
         (
             [&["--rotate", "s"], &address[..]].concat(),
             "--rotate: cannot be used with SAMPLE_LISTEN_ADDR",
@@ -94,6 +106,9 @@ fn help_is_not_an_error() {
     let error = Arguments::try_parse_from(["sample", "--help"]).expect_err("clap reports help so");
     assert!(!error.use_stderr() && error.to_string().contains("Usage"));
     assert!(
-        Arguments::try_parse_from(["sample"]).expect("no settings").sample_listen_addr.is_none()
+        Arguments::try_parse_from(["sample"])
+            .expect("no settings")
+            .sample_listen_addr
+            .is_none()
     );
 }

@@ -19,14 +19,23 @@ fn sign_in(url: &str, domain: Option<&str>) -> SignIn {
 
 fn headers(list: &[(&str, &str)]) -> HeaderMap {
     let header = |(name, value): &(&str, &str)| {
-        (HeaderName::try_from(*name).expect("valid"), HeaderValue::from_str(value).expect("valid"))
+        (
+            HeaderName::try_from(*name).expect("valid"),
+            HeaderValue::from_str(value).expect("valid"),
+        )
     };
     list.iter().map(header).collect()
 }
 
 fn request<'a>(method: Option<&'a str>, headers: &'a HeaderMap) -> BrowserRequest<'a> {
     let (scheme, host) = (Some("https"), Some("app.example.org"));
-    BrowserRequest { method, scheme, host, path: Some("/a?b=c&d"), headers }
+    BrowserRequest {
+        method,
+        scheme,
+        host,
+        path: Some("/a?b=c&d"),
+        headers,
+    }
 }
 
 fn credential(sign_in: &SignIn, request: BrowserRequest<'_>) -> String {
@@ -57,24 +66,72 @@ fn cookie_is_good_for_reading_and_for_changes_by_pages_of_the_application() {
         (post, &[COOKIE], "CrossSite"),
         (post, &[COOKIE, PAGE], "rgs_A"),
         (post, &[COOKIE, OWN], "rgs_A"),
-        (post, &[COOKIE, ("origin", "https://other.example.org")], "rgs_A"),
         (
             post,
-            &[COOKIE, ("sec-fetch-site", "same-site"), ("origin", "https://other.example.org")],
+            &[COOKIE, ("origin", "https://other.example.org")],
             "rgs_A",
         ),
-        (post, &[COOKIE, ("sec-fetch-site", "same-site")], "CrossSite"),
-        (post, &[COOKIE, ("sec-fetch-site", "cross-site")], "CrossSite"),
+        (
+            post,
+            &[
+                COOKIE,
+                ("sec-fetch-site", "same-site"),
+                ("origin", "https://other.example.org"),
+            ],
+            "rgs_A",
+        ),
+        (
+            post,
+            &[COOKIE, ("sec-fetch-site", "same-site")],
+            "CrossSite",
+        ),
+        (
+            post,
+            &[COOKIE, ("sec-fetch-site", "cross-site")],
+            "CrossSite",
+        ),
         (post, &[COOKIE, ("sec-fetch-site", "none")], "CrossSite"),
-        (post, &[COOKIE, ("sec-fetch-site", "Same-Origin")], "CrossSite"),
-        (post, &[COOKIE, PAGE, ("sec-fetch-site", "cross-site")], "CrossSite"),
+        (
+            post,
+            &[COOKIE, ("sec-fetch-site", "Same-Origin")],
+            "CrossSite",
+        ),
+        (
+            post,
+            &[COOKIE, PAGE, ("sec-fetch-site", "cross-site")],
+            "CrossSite",
+        ),
         (post, &[COOKIE, ("origin", "null")], "CrossSite"),
-        (post, &[COOKIE, ("origin", "https://evil.example")], "CrossSite"),
-        (post, &[COOKIE, ("origin", "http://app.example.org")], "CrossSite"),
-        (post, &[COOKIE, ("origin", "https://app.example.org:8443")], "CrossSite"),
-        (post, &[COOKIE, ("origin", "https://app.example.org.evil.example")], "CrossSite"),
-        (post, &[COOKIE, OWN, ("origin", "https://evil.example")], "CrossSite"),
-        (post, &[COOKIE, ("referer", "https://app.example.org/")], "CrossSite"),
+        (
+            post,
+            &[COOKIE, ("origin", "https://evil.example")],
+            "CrossSite",
+        ),
+        (
+            post,
+            &[COOKIE, ("origin", "http://app.example.org")],
+            "CrossSite",
+        ),
+        (
+            post,
+            &[COOKIE, ("origin", "https://app.example.org:8443")],
+            "CrossSite",
+        ),
+        (
+            post,
+            &[COOKIE, ("origin", "https://app.example.org.evil.example")],
+            "CrossSite",
+        ),
+        (
+            post,
+            &[COOKIE, OWN, ("origin", "https://evil.example")],
+            "CrossSite",
+        ),
+        (
+            post,
+            &[COOKIE, ("referer", "https://app.example.org/")],
+            "CrossSite",
+        ),
         (Some("PUT"), &[COOKIE], "CrossSite"),
         (Some("PATCH"), &[COOKIE], "CrossSite"),
         (Some("DELETE"), &[COOKIE], "CrossSite"),
@@ -91,7 +148,15 @@ fn cookie_is_good_for_reading_and_for_changes_by_pages_of_the_application() {
         (get, &[COOKIE, ("sec-websocket-key", "x")], "CrossSite"),
         (get, &[COOKIE, ("sec-websocket-version", "13")], "CrossSite"),
         (get, &[COOKIE, ("sec-fetch-mode", "websocket")], "CrossSite"),
-        (get, &[COOKIE, ("upgrade", "websocket"), ("origin", "https://evil.example")], "CrossSite"),
+        (
+            get,
+            &[
+                COOKIE,
+                ("upgrade", "websocket"),
+                ("origin", "https://evil.example"),
+            ],
+            "CrossSite",
+        ),
         (get, &[COOKIE, ("upgrade", "websocket"), OWN], "rgs_A"),
         (get, &[COOKIE, ("upgrade", "websocket"), PAGE], "rgs_A"),
     ] {
@@ -111,7 +176,11 @@ fn cookie_of_a_domain_holds_another_kind_of_session() {
         ("rolegate=rgs_A", "nothing"),
     ] {
         let headers = headers(&[("cookie", cookie)]);
-        assert_eq!(credential(&sign_in, request(Some("GET"), &headers)), expected, "{cookie}");
+        assert_eq!(
+            credential(&sign_in, request(Some("GET"), &headers)),
+            expected,
+            "{cookie}"
+        );
     }
 }
 
@@ -127,8 +196,16 @@ fn cookie_without_a_prefix_counts_over_plain_http_on_loopback_only() {
         (None, Some("localhost"), "nothing"),
         (Some("http"), None, "nothing"),
     ] {
-        let request = BrowserRequest { scheme, host, ..request(Some("GET"), &headers) };
-        assert_eq!(credential(&sign_in, request), expected, "{scheme:?} {host:?}");
+        let request = BrowserRequest {
+            scheme,
+            host,
+            ..request(Some("GET"), &headers)
+        };
+        assert_eq!(
+            credential(&sign_in, request),
+            expected,
+            "{scheme:?} {host:?}"
+        );
     }
 }
 
@@ -141,7 +218,10 @@ fn only_navigations_are_led_to_the_page() {
         (&[("accept", "text/html,application/xhtml+xml")], there),
         (&[("sec-fetch-mode", ""), ("accept", "text/html")], there),
         (&[("sec-fetch-mode", "cors"), ("accept", "text/html")], None),
-        (&[("sec-fetch-mode", "navigate"), ("sec-fetch-mode", "cors")], None),
+        (
+            &[("sec-fetch-mode", "navigate"), ("sec-fetch-mode", "cors")],
+            None,
+        ),
         (&[("accept", "*/*")], None),
         (&[("accept", "application/json")], None),
         (&[], None),
@@ -160,7 +240,13 @@ fn pages_are_told_from_people_and_programs() {
     for (list, expected) in [
         (&[("sec-fetch-mode", "cors")][..], true),
         (&[("sec-fetch-mode", "no-cors")], true),
-        (&[("sec-fetch-mode", "navigate"), ("sec-fetch-mode", "navigate")], true),
+        (
+            &[
+                ("sec-fetch-mode", "navigate"),
+                ("sec-fetch-mode", "navigate"),
+            ],
+            true,
+        ),
         (&[("sec-fetch-mode", "navigate")], false),
         (&[("sec-fetch-mode", "")], false),
         (&[("accept", "text/html")], false),
@@ -173,19 +259,28 @@ fn pages_are_told_from_people_and_programs() {
 #[test]
 fn nobody_is_led_to_the_page_by_a_proxy_that_does_not_say_the_method() {
     let headers = headers(&[("sec-fetch-mode", "navigate"), ("accept", "text/html")]);
-    assert_eq!(sign_in("/sign-in", None).redirect(request(None, &headers)), None);
+    assert_eq!(
+        sign_in("/sign-in", None).redirect(request(None, &headers)),
+        None
+    );
 }
 
 #[test]
 fn return_address_is_a_path_or_for_another_host_a_whole_url() {
     let headers = headers(&[("sec-fetch-mode", "navigate")]);
     let request = request(Some("GET"), &headers);
-    let at = |path| BrowserRequest { path: Some(path), ..request };
+    let at = |path| BrowserRequest {
+        path: Some(path),
+        ..request
+    };
     let own = sign_in("/sign-in", None);
     let long = format!("/{}", "a".repeat(3000));
     for (path, expected) in [
         ("/", Some("/sign-in?return=%2F")),
-        ("//evil.example/", Some("/sign-in?return=%2F%2Fevil.example%2F")),
+        (
+            "//evil.example/",
+            Some("/sign-in?return=%2F%2Fevil.example%2F"),
+        ),
         ("/\u{e4}", Some("/sign-in?return=%2F%C3%A4")),
         ("https://evil.example/", Some("/sign-in?return=%2F")),
         (long.as_str(), Some("/sign-in?return=%2F")),
@@ -198,10 +293,19 @@ fn return_address_is_a_path_or_for_another_host_a_whole_url() {
     let page = "https://auth.example.org/sign-in";
     let whole = format!("{page}?return=https%3A%2F%2Fapp.example.org%2Fa%3Fb%3Dc%26d");
     assert_eq!(other.redirect(request), Some(whole));
-    assert!(other.redirect(at("/sign-in")).is_some(), "a page of the application");
-    let unknown = BrowserRequest { host: None, ..request };
+    assert!(
+        other.redirect(at("/sign-in")).is_some(),
+        "a page of the application"
+    );
+    let unknown = BrowserRequest {
+        host: None,
+        ..request
+    };
     assert_eq!(other.redirect(unknown).as_deref(), Some(page));
-    let itself = BrowserRequest { host: Some("auth.example.org"), ..at("/sign-in") };
+    let itself = BrowserRequest {
+        host: Some("auth.example.org"),
+        ..at("/sign-in")
+    };
     assert_eq!(other.redirect(itself), None);
 }
 
@@ -215,8 +319,19 @@ fn proxy_describes_the_request_in_headers_that_are_given_once() {
     ]);
     let request = BrowserRequest::forwarded(&map);
     let described = (request.method, request.scheme, request.host, request.path);
-    assert_eq!(described, (Some("GET"), Some("https"), Some("app.example.org"), Some("/a")));
-    let forged = headers(&[("x-forwarded-method", "GET"), ("x-forwarded-method", "POST")]);
+    assert_eq!(
+        described,
+        (
+            Some("GET"),
+            Some("https"),
+            Some("app.example.org"),
+            Some("/a")
+        )
+    );
+    let forged = headers(&[
+        ("x-forwarded-method", "GET"),
+        ("x-forwarded-method", "POST"),
+    ]);
     assert_eq!(BrowserRequest::forwarded(&forged).method, None);
 }
 
@@ -235,7 +350,11 @@ fn form_counts_only_from_a_page_of_the_same_origin() {
         (&[OWN, OWN], false),
         (&[], false),
     ] {
-        assert_eq!(is_same_origin(&headers(list), own.as_ref()), expected, "{list:?}");
+        assert_eq!(
+            is_same_origin(&headers(list), own.as_ref()),
+            expected,
+            "{list:?}"
+        );
     }
     assert!(!is_same_origin(&headers(&[OWN]), None));
     assert!(!is_same_origin(&headers(&[("origin", "")]), None));

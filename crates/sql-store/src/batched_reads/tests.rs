@@ -37,13 +37,19 @@ fn read<'a>(store: &'a Store, keys: &'a [u32]) -> BoxFuture<'a, Rows> {
         } else if keys.iter().any(|key| *key == 5 || *key >= 1000) {
             Err(StoreError::Failed(Arc::new(Error::Decode("spoilt".into()))))
         } else {
-            Ok(Timed { at: 7, value: keys.iter().copied().filter(|key| *key != 6).collect() })
+            Ok(Timed {
+                at: 7,
+                value: keys.iter().copied().filter(|key| *key != 6).collect(),
+            })
         }
     })
 }
 
 fn reads(outage: usize) -> (Arc<Store>, BatchedReads<Store, u32, u32>) {
-    let store = Arc::new(Store { outage, ..Store::default() });
+    let store = Arc::new(Store {
+        outage,
+        ..Store::default()
+    });
     let reads = BatchedReads::new(("test", "key"), &store, read, |row| *row);
     (store, reads)
 }
@@ -52,11 +58,18 @@ fn reads(outage: usize) -> (Arc<Store>, BatchedReads<Store, u32, u32>) {
 async fn key_that_spoils_a_statement_fails_alone_and_delays_the_others_by_few_round_trips() {
     let (store, reads) = reads(0);
     let began = Instant::now();
-    let found = reads.get_all((0..256).chain([5, 7]).collect()).await.expect("read");
+    let found = reads
+        .get_all((0..256).chain([5, 7]).collect())
+        .await
+        .expect("read");
     assert_eq!((found.at, found.value.len()), (7, 255));
     for key in 0..256 {
         let row = found.value.get(&key).map(|row| row.as_ref().ok().copied());
-        let expected = if key == 6 { None } else { Some((key != 5).then_some(key)) };
+        let expected = if key == 6 {
+            None
+        } else {
+            Some((key != 5).then_some(key))
+        };
         assert_eq!(row, expected, "{key}");
     }
     assert!(began.elapsed() < 12 * ROUND_TRIP, "{:?}", began.elapsed());
@@ -64,7 +77,13 @@ async fn key_that_spoils_a_statement_fails_alone_and_delays_the_others_by_few_ro
     let (spoilt, unknown, other) = tokio::join!(reads.get(5), reads.get(6), reads.get(8));
     assert!(spoilt.is_err_and(|error| error.is_of_data()));
     assert_eq!(unknown.expect("read"), Timed { at: 7, value: None });
-    assert_eq!(other.expect("read"), Timed { at: 7, value: Some(8) });
+    assert_eq!(
+        other.expect("read"),
+        Timed {
+            at: 7,
+            value: Some(8)
+        }
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -74,7 +93,10 @@ async fn outage_fails_the_keys_of_its_statement() {
     assert!(matches!(found, Err(StoreError::TimedOut)), "{found:?}");
     // The second statement is that of the first half, and the third that of the second.
     let (_, reads) = self::reads(3);
-    let found = reads.get_all((0..64).collect()).await.expect("read in part");
+    let found = reads
+        .get_all((0..64).collect())
+        .await
+        .expect("read in part");
     assert_eq!(found.at, 7);
     for key in (0..64).filter(|key| *key != 6) {
         let row = found.value.get(&key).expect("an outcome");
@@ -92,5 +114,8 @@ async fn unreadable_rows_leave_connections_to_others() {
     let found = reads.get_all((1000..1256).collect()).await.expect("read");
     assert_eq!(found.value.len(), 256);
     assert!(found.value.values().all(Result::is_err));
-    assert_eq!(store.most_in_flight.load(Ordering::SeqCst), super::MAX_PARTS_IN_FLIGHT);
+    assert_eq!(
+        store.most_in_flight.load(Ordering::SeqCst),
+        super::MAX_PARTS_IN_FLIGHT
+    );
 }

@@ -48,7 +48,11 @@ pub(super) struct Session {
 
 impl Connector {
     pub(super) fn new(servers: Vec<PgConnectOptions>, reads: Reads) -> Self {
-        Self { servers, reads, ..Self::default() }
+        Self {
+            servers,
+            reads,
+            ..Self::default()
+        }
     }
 
     /// Prefers another server for new connections, and discards the idle ones.
@@ -68,9 +72,15 @@ impl Connector {
 
     /// A ping: whether the server responds on this connection, and is the primary.
     pub(super) async fn is_usable(&self, session: &mut Session) -> bool {
-        let Session { connection, timeline, .. } = session;
+        let Session {
+            connection,
+            timeline,
+            ..
+        } = session;
         let ping = self.timeline.require_still_primary(connection, *timeline);
-        timeout(PING_TIMEOUT, ping).await.is_ok_and(|answer| answer.is_ok())
+        timeout(PING_TIMEOUT, ping)
+            .await
+            .is_ok_and(|answer| answer.is_ok())
     }
 
     /// Lets no connection be used again that is idle now.
@@ -85,8 +95,14 @@ impl Manager for Connector {
 
     async fn create(&self) -> Result<Session, Error> {
         let (mut connection, timeline) = self.connect().await?;
-        let pid = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut connection).await?;
-        Ok(Session { connection, pid, timeline })
+        let pid = sqlx::query_scalar("SELECT pg_backend_pid()")
+            .fetch_one(&mut connection)
+            .await?;
+        Ok(Session {
+            connection,
+            pid,
+            timeline,
+        })
     }
 
     async fn recycle(&self, session: &mut Session, metrics: &Metrics) -> RecycleResult<Error> {

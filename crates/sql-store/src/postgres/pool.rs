@@ -115,7 +115,8 @@ impl Pool {
             drop(pooled.0.take());
         } else {
             drop(pooled);
-            self.connections.retain(|_, metrics| metrics.last_used() < MAX_LIFETIME);
+            self.connections
+                .retain(|_, metrics| metrics.last_used() < MAX_LIFETIME);
         }
     }
 
@@ -123,8 +124,16 @@ impl Pool {
     pub fn status(&self) -> StoreStatus {
         let status = self.connections.status();
         let (open, idle) = (status.size, status.available);
-        let pools = vec![PoolStats { name: "main", open, idle, limit: MAX_CONNECTIONS }];
-        StoreStatus { pools, write_problem: self.health.problem() }
+        let pools = vec![PoolStats {
+            name: "main",
+            open,
+            idle,
+            limit: MAX_CONNECTIONS,
+        }];
+        StoreStatus {
+            pools,
+            write_problem: self.health.problem(),
+        }
     }
 
     /// Finishes running statements, except commits that the server does not answer, and closes every

@@ -59,7 +59,10 @@ impl Timeline {
     ) -> sqlx::Result<Option<i64>> {
         let sql = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN
             ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END";
-        match sqlx::query_scalar::<_, Option<i64>>(sql).fetch_one(&mut *connection).await {
+        match sqlx::query_scalar::<_, Option<i64>>(sql)
+            .fetch_one(&mut *connection)
+            .await
+        {
             Ok(timeline) => {
                 let timeline = timeline.ok_or(Obstacle::Standby)?;
                 self.see(timeline)?;
@@ -125,12 +128,21 @@ impl Timeline {
 
 /// Whether the functions of the WAL are not supported (0A000, 55000), missing or forbidden.
 fn tells_no_timeline(error: &Error) -> bool {
-    matches!(postgres_code(error), Some("0A000" | "55000" | "42883" | "42501"))
+    matches!(
+        postgres_code(error),
+        Some("0A000" | "55000" | "42883" | "42501")
+    )
 }
 
 async fn require_no_recovery(connection: &mut PgConnection) -> sqlx::Result<()> {
-    let is_standby = sqlx::query_scalar("SELECT pg_is_in_recovery()").fetch_one(connection).await?;
-    if is_standby { Err(Obstacle::Standby.into()) } else { Ok(()) }
+    let is_standby = sqlx::query_scalar("SELECT pg_is_in_recovery()")
+        .fetch_one(connection)
+        .await?;
+    if is_standby {
+        Err(Obstacle::Standby.into())
+    } else {
+        Ok(())
+    }
 }
 
 /// Succeeds if writes of this connection wait for a synchronous standby.
@@ -183,10 +195,15 @@ fn rows_that_count(rows: Vec<PgRow>) -> sqlx::Result<Timed<Rows>> {
         Some(_) => return Err(Obstacle::Asynchronous.into()),
     }
     let seconds: i64 = first.try_get(first.len() - 1)?;
-    let at = seconds.try_into().map_err(|error| Error::Decode(Box::new(error)))?;
+    let at = seconds
+        .try_into()
+        .map_err(|error| Error::Decode(Box::new(error)))?;
     let is_row: Option<bool> = first.try_get(first.len() - 3)?;
     let rows = if is_row.is_none() { Vec::new() } else { rows };
-    Ok(Timed { at, value: Rows::Postgres(rows) })
+    Ok(Timed {
+        at,
+        value: Rows::Postgres(rows),
+    })
 }
 
 impl From<Obstacle> for Error {
@@ -203,7 +220,10 @@ pub(super) fn obstacle(error: &Error) -> Option<Obstacle> {
 
 /// Whether the server is a standby, or may have become one.
 pub(super) fn is_standby(error: &Error) -> bool {
-    matches!(obstacle(error), Some(Obstacle::Standby | Obstacle::Superseded { .. }))
+    matches!(
+        obstacle(error),
+        Some(Obstacle::Standby | Obstacle::Superseded { .. })
+    )
 }
 
 #[cfg(test)]

@@ -43,7 +43,10 @@ impl Connector {
             let is_suspect = self.is_suspect.swap(false, SeqCst);
             let first = before + usize::from(is_suspect);
             let (index, connected) = self.first_primary(first, true).await?;
-            match self.last_primary.compare_exchange(before, index, SeqCst, SeqCst) {
+            match self
+                .last_primary
+                .compare_exchange(before, index, SeqCst, SeqCst)
+            {
                 Ok(_) if index != before => self.discard_idle(),
                 Err(now) if index != now => continue,
                 _ => {}
@@ -73,7 +76,11 @@ impl Connector {
         let (mut attempts, mut failures) = (FuturesUnordered::new(), Vec::new());
         loop {
             attempts.extend(untried.next());
-            let patience = if untried.len() == 0 { Duration::MAX } else { HEAD_START };
+            let patience = if untried.len() == 0 {
+                Duration::MAX
+            } else {
+                HEAD_START
+            };
             match timeout(patience, attempts.next()).await {
                 Ok(Some((index, Ok(connected)))) => return Ok((index, connected)),
                 Ok(Some((_, Err(error)))) => failures.push(error),
@@ -115,7 +122,10 @@ type Connected = (PgConnection, Option<i64>);
 fn is_starting(error: &Error) -> bool {
     match error {
         Error::Io(error) => {
-            matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::TimedOut)
+            matches!(
+                error.kind(),
+                ErrorKind::ConnectionRefused | ErrorKind::TimedOut
+            )
         }
         Error::Database(error) => error.is_transient_in_connect_phase(),
         _ => false,

@@ -63,8 +63,15 @@ impl Pool {
             });
             execute.await
         };
-        write::run("postgresql", &self.health, commit, deadline, connection_lost, Box::pin(write))
-            .await
+        write::run(
+            "postgresql",
+            &self.health,
+            commit,
+            deadline,
+            connection_lost,
+            Box::pin(write),
+        )
+        .await
     }
 
     /// Waits for a place; refused at once while a commit is overdue.
@@ -78,7 +85,9 @@ impl Pool {
                 }
             }
         };
-        timeout_at(deadline, place).await.unwrap_or(Err(StoreError::TimedOut))
+        timeout_at(deadline, place)
+            .await
+            .unwrap_or(Err(StoreError::TimedOut))
     }
 }
 

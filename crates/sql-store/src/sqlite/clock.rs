@@ -63,7 +63,11 @@ impl Pools {
             select.fetch_optional(&self.readers).await?;
         let (boot, zero, latest) = stored.unwrap_or_default();
         let is_same_boot = BOOT.is_some() && boot == *BOOT;
-        let stored = if is_same_boot { zero + uptime() } else { latest };
+        let stored = if is_same_boot {
+            zero + uptime()
+        } else {
+            latest
+        };
         let behind = unix_millis() - stored;
         if is_service && behind < -AHEAD {
             tracing::warn!(
@@ -94,7 +98,9 @@ impl Pools {
     async fn reserve(&self) {
         let sql = "UPDATE clock SET latest = max(latest, zero + $1 + $2) RETURNING zero, latest";
         let update = sqlx::query_as(sql).bind(uptime()).bind(RESERVED);
-        let rows = self.write(|writer| Box::pin(update.fetch_all(writer))).await;
+        let rows = self
+            .write(|writer| Box::pin(update.fetch_all(writer)))
+            .await;
         for row in rows.into_iter().flatten() {
             self.set_clock(row);
         }
@@ -110,7 +116,10 @@ impl Pools {
 /// The time of the file in Unix seconds; `None` if no process has used it since the boot.
 pub(crate) async fn read(connection: &mut SqliteConnection) -> sqlx::Result<Option<f64>> {
     let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'clock')";
-    if !sqlx::query_scalar::<_, bool>(exists).fetch_one(&mut *connection).await? {
+    if !sqlx::query_scalar::<_, bool>(exists)
+        .fetch_one(&mut *connection)
+        .await?
+    {
         return Ok(None);
     }
     let now = "SELECT (zero + $2) / 1000.0 FROM clock WHERE boot = $1";

@@ -31,7 +31,11 @@ fn damaged(file: &Path, problem: &str) -> Failure {
 }
 
 fn in_use(file: &Path) -> Failure {
-    format!("{} is in use; stop the program that uses it", file.display()).into()
+    format!(
+        "{} is in use; stop the program that uses it",
+        file.display()
+    )
+    .into()
 }
 
 /// A copy of a database, checked, with mode 0600, in a temporary folder. Removed when dropped, or by the
@@ -53,9 +57,15 @@ impl DatabaseCopy {
         let mut connection = connect_read_only(source).await.map_err(&failed)?;
         check_integrity(&mut connection, source).await?;
         // One read transaction: neither waits for writers nor delays them. Into an empty file only.
-        let path = copy.path().to_str().ok_or(io::Error::from(io::ErrorKind::InvalidFilename));
+        let path = copy
+            .path()
+            .to_str()
+            .ok_or(io::Error::from(io::ErrorKind::InvalidFilename));
         let path = path.map_err(at(destination))?;
-        let copied = sqlx::query("VACUUM INTO $1").bind(path).execute(&mut connection).await;
+        let copied = sqlx::query("VACUUM INTO $1")
+            .bind(path)
+            .execute(&mut connection)
+            .await;
         copied.map_err(&failed)?;
         connection.close().await.map_err(&failed)?;
         // An empty file has its integrity too.
@@ -66,12 +76,18 @@ impl DatabaseCopy {
         check_integrity(&mut connection, destination).await?;
         connection.close().await.map_err(&failed)?;
         copy.as_file().sync_all().map_err(at(destination))?;
-        Ok(Self { file: copy, _folder: folder })
+        Ok(Self {
+            file: copy,
+            _folder: folder,
+        })
     }
 
     /// Moves it to `destination`, beside its folder. A file of that name stays, as an error.
     pub fn persist_new(self, destination: &Path) -> Result<(), Failure> {
-        let named = self.file.persist_noclobber(destination).map_err(|error| error.error);
+        let named = self
+            .file
+            .persist_noclobber(destination)
+            .map_err(|error| error.error);
         let synced = named.and_then(|_| sync_folder(destination));
         synced.map_err(at(destination))
     }
@@ -90,7 +106,9 @@ impl Replacement {
     /// Fails if a program uses `file`. Waits while one opens it. Moves its log into it, so that it is
     /// whole without.
     pub async fn begin(file: &Path) -> Result<Self, Failure> {
-        let lock = lock_exclusive(file).await.map_err(|failure| failure.to_string())?;
+        let lock = lock_exclusive(file)
+            .await
+            .map_err(|failure| failure.to_string())?;
         if file.try_exists().map_err(at(file))? {
             let opened = private_file(file).map_err(|failure| failure.to_string())?;
             // Every connection of SQLite has a lock that this one conflicts with, whatever the file
@@ -121,7 +139,9 @@ impl Replacement {
                 return Err(at(&path)(error));
             }
         }
-        copy.file.persist(file).map_err(|error| at(file)(error.error))?;
+        copy.file
+            .persist(file)
+            .map_err(|error| at(file)(error.error))?;
         sync_folder(file).map_err(at(file))
     }
 }
@@ -129,7 +149,11 @@ impl Replacement {
 /// Moves the write-ahead log into the file. A damaged file stays as it is.
 async fn fold_log(file: &Path) -> Result<(), Failure> {
     let options = SqliteConnectOptions::new().filename(file);
-    match options.journal_mode(SqliteJournalMode::Delete).connect().await {
+    match options
+        .journal_mode(SqliteJournalMode::Delete)
+        .connect()
+        .await
+    {
         Ok(connection) => connection.close().await.map_err(at(file)),
         Err(error) if matches!(sqlite_code(&error), Some(BUSY | LOCKED)) => Err(in_use(file)),
         Err(error) => {
@@ -161,7 +185,10 @@ struct LockedFolder {
 impl LockedFolder {
     fn create(parent: &Path) -> io::Result<Self> {
         let mut names = Builder::new();
-        names.prefix(PARTIAL.0).suffix(PARTIAL.1).permissions(Permissions::from_mode(0o700));
+        names
+            .prefix(PARTIAL.0)
+            .suffix(PARTIAL.1)
+            .permissions(Permissions::from_mode(0o700));
         loop {
             let folder = names.tempdir_in(parent)?;
             let lock = match File::open(&folder) {
@@ -170,7 +197,10 @@ impl LockedFolder {
             };
             // Otherwise another process took it for abandoned before it was locked.
             if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) && folder.path().exists() {
-                return Ok(Self { folder, _lock: lock });
+                return Ok(Self {
+                    folder,
+                    _lock: lock,
+                });
             }
         }
     }

@@ -36,14 +36,19 @@ pub fn file_exists(file: &Path) -> Result<bool, String> {
             if folder.is_dir() {
                 return Ok(false);
             }
-            Err(format!("{path} cannot be created: there is no folder {}", folder.display()))
+            Err(format!(
+                "{path} cannot be created: there is no folder {}",
+                folder.display()
+            ))
         }
         Err(error) => Err(format!("{path} cannot be opened: {error}")),
     }
 }
 
 pub(super) fn folder(file: &Path) -> &Path {
-    file.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    file.parent()
+        .filter(|path| !path.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 pub(super) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
@@ -75,14 +80,23 @@ pub(super) async fn lock_exclusive(file: &Path) -> Result<File, OpenFailure> {
 
 /// Opens one connection, which does not create the file.
 pub(crate) async fn connect_read_only(file: &Path) -> sqlx::Result<SqliteConnection> {
-    SqliteConnectOptions::new().filename(file).read_only(true).connect().await
+    SqliteConnectOptions::new()
+        .filename(file)
+        .read_only(true)
+        .connect()
+        .await
 }
 
 /// Opens a file that only this user may read (0600), created if it is missing. SQLite gives its
 /// other files the mode of the database.
 pub(super) fn private_file(path: &Path) -> Result<File, OpenFailure> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600);
     options.open(path).map_err(|error| explain(path, error))
 }
 
@@ -159,16 +173,26 @@ impl OpenFiles {
             let path = with_suffix(path, suffix);
             inode(&path).map(|inode| (path, inode, advice))
         };
-        let (log, index) = (file(&target, "-wal", RESTART)?, file(&target, "-shm", RESTART)?);
+        let (log, index) = (
+            file(&target, "-wal", RESTART)?,
+            file(&target, "-shm", RESTART)?,
+        );
         let _ = self.files.set([file(database, "", RESTORE)?, log, index]);
         Ok(())
     }
 
     /// Fails while a file is not at its path.
     pub(crate) fn check(&self) -> sqlx::Result<()> {
-        let lost = self.files.get().into_iter().flatten().find(|file| is_lost(file));
+        let lost = self
+            .files
+            .get()
+            .into_iter()
+            .flatten()
+            .find(|file| is_lost(file));
         self.is_lost.store(lost.is_some(), Relaxed);
-        let Some((path, _, advice)) = lost else { return Ok(()) };
+        let Some((path, _, advice)) = lost else {
+            return Ok(());
+        };
         let path = path.display();
         let problem = format!("{path} was deleted or replaced while it was open; {advice}");
         Err(io::Error::other(problem).into())
@@ -176,12 +200,18 @@ impl OpenFiles {
 
     /// Fails if the last check did. Without a system call, for reads.
     pub(super) fn last_check(&self) -> sqlx::Result<()> {
-        if self.is_lost.load(Relaxed) { self.check() } else { Ok(()) }
+        if self.is_lost.load(Relaxed) {
+            self.check()
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether the database itself is not at its path.
     pub(super) fn is_database_lost(&self) -> bool {
-        self.files.get().is_some_and(|[database, ..]| is_lost(database))
+        self.files
+            .get()
+            .is_some_and(|[database, ..]| is_lost(database))
     }
 }
 
@@ -209,7 +239,10 @@ mod tests {
         for (path, why) in [
             (folder.path(), "is a folder"),
             (Path::new("/dev/null"), "is not a file"),
-            (&folder.path().join("nowhere/users.db"), "there is no folder"),
+            (
+                &folder.path().join("nowhere/users.db"),
+                "there is no folder",
+            ),
             (&file.join("users.db"), "cannot be opened"),
             (&folder.path().join("x".repeat(300)), "cannot be opened"),
             (&cycle, "cannot be opened"),
@@ -222,9 +255,18 @@ mod tests {
     #[test]
     fn missing_permission_is_an_invalid_setting_and_a_full_disk_is_not() {
         let explained = |kind: io::ErrorKind| explain(Path::new("/a/b.db"), kind.into());
-        assert!(matches!(explained(io::ErrorKind::PermissionDenied), OpenFailure::Setting(_)));
-        assert!(matches!(explained(io::ErrorKind::ReadOnlyFilesystem), OpenFailure::Setting(_)));
-        assert!(matches!(explained(io::ErrorKind::StorageFull), OpenFailure::Failed(_)));
+        assert!(matches!(
+            explained(io::ErrorKind::PermissionDenied),
+            OpenFailure::Setting(_)
+        ));
+        assert!(matches!(
+            explained(io::ErrorKind::ReadOnlyFilesystem),
+            OpenFailure::Setting(_)
+        ));
+        assert!(matches!(
+            explained(io::ErrorKind::StorageFull),
+            OpenFailure::Failed(_)
+        ));
     }
 
     #[test]
@@ -235,18 +277,32 @@ mod tests {
         symlink("a", at("link-to-a")).expect("linked");
         symlink("a/users.db", at("link")).expect("linked");
         symlink("link", at("link-to-link")).expect("linked");
-        let names =
-            ["a/users.db", "./a/../a//users.db", "link-to-a/users.db", "link", "link-to-link"];
+        let names = [
+            "a/users.db",
+            "./a/../a//users.db",
+            "link-to-a/users.db",
+            "link",
+            "link-to-link",
+        ];
         for exists in [false, true] {
             for name in names {
-                assert!(same_file(&at("a/users.db"), &at(name)), "{name}, exists: {exists}");
-                assert!(!same_file(&at("a/posts.db"), &at(name)), "{name}, exists: {exists}");
+                assert!(
+                    same_file(&at("a/users.db"), &at(name)),
+                    "{name}, exists: {exists}"
+                );
+                assert!(
+                    !same_file(&at("a/posts.db"), &at(name)),
+                    "{name}, exists: {exists}"
+                );
             }
             std::fs::write(at("a/users.db"), "").expect("written");
         }
         std::fs::hard_link(at("a/users.db"), at("hard")).expect("linked");
         assert!(same_file(&at("a/users.db"), &at("hard")));
-        assert!(same_file(&at("not/made/x.db"), &at("a/../not/./made/../made/x.db")));
+        assert!(same_file(
+            &at("not/made/x.db"),
+            &at("a/../not/./made/../made/x.db")
+        ));
         assert!(!same_file(&at("not/made/x.db"), &at("not/x.db")));
     }
 }

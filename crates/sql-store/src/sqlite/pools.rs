@@ -79,7 +79,15 @@ impl Pools {
             Ok(value)
         };
         let deadline = Instant::now() + STATEMENT_TIMEOUT;
-        write::run("sqlite", &self.health, commit, deadline, pending(), Box::pin(write)).await
+        write::run(
+            "sqlite",
+            &self.health,
+            commit,
+            deadline,
+            pending(),
+            Box::pin(write),
+        )
+        .await
     }
 
     /// The rows of a `SELECT`.
@@ -96,11 +104,22 @@ impl Pools {
     pub(crate) fn status(&self) -> StoreStatus {
         let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         let pools = [("readers", &self.readers), ("writer", &self.writer)].map(|(name, pool)| {
-            let (open, limit) = (size(pool.size()), size(pool.options().get_max_connections()));
+            let (open, limit) = (
+                size(pool.size()),
+                size(pool.options().get_max_connections()),
+            );
             // The two are not read atomically.
-            PoolStats { name, open, idle: pool.num_idle().min(open), limit }
+            PoolStats {
+                name,
+                open,
+                idle: pool.num_idle().min(open),
+                limit,
+            }
         });
-        StoreStatus { pools: pools.to_vec(), write_problem: self.health.problem() }
+        StoreStatus {
+            pools: pools.to_vec(),
+            write_problem: self.health.problem(),
+        }
     }
 
     /// Finishes running statements and closes every connection.
@@ -120,14 +139,17 @@ impl Pools {
 async fn probe(pools: Pools) {
     while pools.health.problem().is_some() && !pools.writer.is_closed() {
         tokio::time::sleep(PROBE_INTERVAL).await;
-        let _ = pools.try_write(|writer| Box::pin(rewrite_first_page(writer))).await;
+        let _ = pools
+            .try_write(|writer| Box::pin(rewrite_first_page(writer)))
+            .await;
     }
 }
 
 /// Writes a page and changes nothing.
 async fn rewrite_first_page(writer: &mut SqliteConnection) -> sqlx::Result<()> {
-    let version =
-        sqlx::query_scalar::<_, i32>("PRAGMA user_version").fetch_one(&mut *writer).await?;
+    let version = sqlx::query_scalar::<_, i32>("PRAGMA user_version")
+        .fetch_one(&mut *writer)
+        .await?;
     let same = AssertSqlSafe(format!("PRAGMA user_version = {version}"));
     sqlx::query(same).execute(writer).await.map(drop)
 }
@@ -150,10 +172,19 @@ mod tests {
         let file = folder.path().join("t.db");
         let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
         let opened = url.open(&TABLES, None).await.expect("opened");
-        let Engine::Sqlite(pools) = &opened.engine else { panic!("a file") };
-        let log_size = || file.with_extension("db-wal").metadata().expect("there").len();
+        let Engine::Sqlite(pools) = &opened.engine else {
+            panic!("a file")
+        };
+        let log_size = || {
+            file.with_extension("db-wal")
+                .metadata()
+                .expect("there")
+                .len()
+        };
         let before = log_size();
-        let probed = pools.try_write(|writer| Box::pin(super::rewrite_first_page(writer))).await;
+        let probed = pools
+            .try_write(|writer| Box::pin(super::rewrite_first_page(writer)))
+            .await;
         probed.expect("written");
         assert!(log_size() > before, "nothing was written");
         opened.close().await;

@@ -29,7 +29,9 @@ pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
         return Err(UNENCODED.into());
     }
     let urls = one_url_each(url)?;
-    urls.iter().map(|url| parse_one(url, urls.len() > 1)).collect()
+    urls.iter()
+        .map(|url| parse_one(url, urls.len() > 1))
+        .collect()
 }
 
 /// Whether the password seems to continue after the host, because it is not percent-encoded: a part of it
@@ -39,8 +41,13 @@ fn has_unencoded_password(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
     let path = before_query.split_once('/').map_or("", |(_, path)| path);
-    let is_odd =
-        |parameter: &str| parameter.split('=').next().unwrap_or_default().contains(['@', '/']);
+    let is_odd = |parameter: &str| {
+        parameter
+            .split('=')
+            .next()
+            .unwrap_or_default()
+            .contains(['@', '/'])
+    };
     rest.contains('#') || path.contains('@') || query.split('&').any(is_odd)
 }
 
@@ -48,10 +55,12 @@ fn has_unencoded_password(url: &str) -> bool {
 fn one_url_each(url: &str) -> Result<Vec<String>, Problem> {
     let (scheme, rest) = url.split_once("://").ok_or(INVALID)?;
     let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    let (user, hosts) = authority.rsplit_once('@').map_or(("", authority), |(user, hosts)| {
-        // With the separator.
-        (&authority[..=user.len()], hosts)
-    });
+    let (user, hosts) = authority
+        .rsplit_once('@')
+        .map_or(("", authority), |(user, hosts)| {
+            // With the separator.
+            (&authority[..=user.len()], hosts)
+        });
     if !hosts.contains(',') {
         return Ok(vec![url.to_owned()]);
     }
@@ -60,7 +69,10 @@ fn one_url_each(url: &str) -> Result<Vec<String>, Problem> {
     if path.contains('@') || hosts.split(',').any(str::is_empty) {
         return Err(INVALID.into());
     }
-    Ok(hosts.split(',').map(|host| format!("{scheme}://{user}{host}{rest}")).collect())
+    Ok(hosts
+        .split(',')
+        .map(|host| format!("{scheme}://{user}{host}{rest}"))
+        .collect())
 }
 
 fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Problem> {
@@ -94,8 +106,11 @@ fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Pro
         }
     }
     // sqlx does not know it, and would warn.
-    let known: Vec<_> =
-        parsed.query_pairs().into_owned().filter(|(name, _)| name != TARGET).collect();
+    let known: Vec<_> = parsed
+        .query_pairs()
+        .into_owned()
+        .filter(|(name, _)| name != TARGET)
+        .collect();
     parsed.query_pairs_mut().clear().extend_pairs(known);
     let options = PgConnectOptions::from_str(parsed.as_str()).map_err(|_| INVALID)?;
     let has = |name: &str| parsed.query_pairs().any(|(parameter, _)| parameter == name);

@@ -27,13 +27,20 @@ pub(crate) struct OverdueCommit(WriteHealth);
 
 impl WriteHealth {
     pub(crate) fn new(store: impl Into<Arc<str>>, hint: &'static str) -> Self {
-        Self { store: store.into(), hint, state: watch::Sender::default() }
+        Self {
+            store: store.into(),
+            hint,
+            state: watch::Sender::default(),
+        }
     }
 
     /// The database, and why writes fail; `None` if they succeed, or none was tried.
     pub(crate) fn problem(&self) -> Option<Arc<str>> {
         let state = self.state.borrow();
-        state.problem.as_ref().map(|problem| format!("{}: {problem}", self.store).into())
+        state
+            .problem
+            .as_ref()
+            .map(|problem| format!("{}: {problem}", self.store).into())
     }
 
     /// A write failed. Only the first cause is logged.

@@ -24,7 +24,11 @@ async fn write_whose_commit_was_not_sent_in_time_is_never_committed() {
     };
     let outcome = run("test", &health, commit, deadline(), pending(), write).await;
     assert!(matches!(outcome, Err(StoreError::TimedOut)), "{outcome:?}");
-    assert_eq!(was_sent.await, Ok(false), "the transaction ran to its end, without its commit");
+    assert_eq!(
+        was_sent.await,
+        Ok(false),
+        "the transaction ran to its end, without its commit"
+    );
     assert_eq!(health.problem(), None);
 }
 
@@ -38,8 +42,15 @@ async fn commit_without_an_answer_is_unknown_and_refuses_writes_until_it_is_answ
         Ok(())
     };
     let outcome = run("test", &health, commit, deadline(), pending(), write).await;
-    assert!(matches!(outcome, Err(StoreError::OutcomeUnknown(..))), "{outcome:?}");
-    assert_eq!(health.problem(), None, "the server may still end the statement");
+    assert!(
+        matches!(outcome, Err(StoreError::OutcomeUnknown(..))),
+        "{outcome:?}"
+    );
+    assert_eq!(
+        health.problem(),
+        None,
+        "the server may still end the statement"
+    );
     let refusal = health.refusal().await;
     assert!(matches!(refusal, StoreError::ReadOnly(_)), "{refusal:?}");
     assert!(health.problem().is_some());
@@ -59,7 +70,10 @@ async fn commit_on_a_dead_connection_is_dropped() {
     };
     let lost = sleep(A_MOMENT);
     let outcome = run("test", &health, commit, deadline(), lost, write).await;
-    assert!(matches!(outcome, Err(StoreError::OutcomeUnknown(..))), "{outcome:?}");
+    assert!(
+        matches!(outcome, Err(StoreError::OutcomeUnknown(..))),
+        "{outcome:?}"
+    );
     assert!(closed.await.is_err(), "dropped with its write");
     assert_eq!(health.problem(), None);
 }
@@ -103,15 +117,22 @@ async fn outcome_is_unknown_if_the_connection_or_the_disk_fails_after_the_commit
 async fn statement_that_a_pooler_mixed_up_was_not_run() {
     let database = postgres_cluster::Database::create().await;
     let (health, commit) = (WriteHealth::new("test", "hint"), Commit::default());
-    let mut connection = PgConnection::connect(database.url().as_str()).await.expect("connected");
+    let mut connection = PgConnection::connect(database.url().as_str())
+        .await
+        .expect("connected");
     let sending = commit.clone();
     let write = async move {
         let statement = || sqlx::query("SELECT $1::bigint").bind(1_i64);
         statement().execute(&mut connection).await?;
-        sqlx::raw_sql("DEALLOCATE ALL").execute(&mut connection).await?;
+        sqlx::raw_sql("DEALLOCATE ALL")
+            .execute(&mut connection)
+            .await?;
         sending.send()?;
         statement().execute(&mut connection).await.map(drop)
     };
     let outcome = run("test", &health, commit, deadline(), pending(), write).await;
-    assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
+    assert!(
+        matches!(outcome, Err(StoreError::Unavailable(_))),
+        "{outcome:?}"
+    );
 }

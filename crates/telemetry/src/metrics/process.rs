@@ -7,17 +7,28 @@ use std::fs;
 
 /// Registers the metrics; a system without `/proc` has none.
 pub(super) fn register() {
-    let Some([.., after_boot]) = stat() else { return };
+    let Some([.., after_boot]) = stat() else {
+        return;
+    };
     let help = "Start time of the process since unix epoch in seconds.";
     let start = gauge("process_start_time_seconds", help);
     start.set(boot_time().map_or(0, |boot| boot + after_boot));
     let help = "Total user and system CPU time spent in seconds.";
     let cpu_total = counter("process_cpu_seconds_total", help);
-    let virtual_memory = gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.");
-    let resident_memory = gauge("process_resident_memory_bytes", "Resident memory size in bytes.");
+    let virtual_memory = gauge(
+        "process_virtual_memory_bytes",
+        "Virtual memory size in bytes.",
+    );
+    let resident_memory = gauge(
+        "process_resident_memory_bytes",
+        "Resident memory size in bytes.",
+    );
     let threads = gauge("process_threads", "Number of OS threads in the process.");
     let open_fds = gauge("process_open_fds", "Number of open file descriptors.");
-    let max_fds = gauge("process_max_fds", "Maximum number of open file descriptors.");
+    let max_fds = gauge(
+        "process_max_fds",
+        "Maximum number of open file descriptors.",
+    );
     before_scrape("process", move || {
         if let Some([cpu, count, in_use, resident, _]) = stat() {
             advance_to(&cpu_total, cpu.cast_unsigned());
@@ -50,13 +61,22 @@ fn parse(text: &str, ticks: i64, page: i64) -> Option<[i64; 5]> {
     let fields = fields.collect::<Result<Vec<i64>, _>>().ok()?;
     let field = |number: usize| fields.get(number - 4).copied();
     let cpu = (field(14)? + field(15)?) / ticks;
-    Some([cpu, field(20)?, field(23)?, field(24)? * page, field(22)? / ticks])
+    Some([
+        cpu,
+        field(20)?,
+        field(23)?,
+        field(24)? * page,
+        field(22)? / ticks,
+    ])
 }
 
 /// In seconds since 1970.
 fn boot_time() -> Option<i64> {
     let text = fs::read_to_string("/proc/stat").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("btime "))?.parse().ok()
+    text.lines()
+        .find_map(|line| line.strip_prefix("btime "))?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]

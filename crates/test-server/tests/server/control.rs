@@ -13,9 +13,16 @@ fn advance(server: &TestServer, advance_seconds: u32) {
 /// A session of ada, by the API of the bearer address.
 async fn session(server: &TestServer) -> String {
     let body = json!({ "username": "ada", "password": "a password" });
-    let request =
-        Client::new().post(format!("{}/sessions", server.addresses["bearer"])).json(&body);
-    let answer: Value = request.send().await.expect("an answer").json().await.expect("JSON");
+    let request = Client::new()
+        .post(format!("{}/sessions", server.addresses["bearer"]))
+        .json(&body);
+    let answer: Value = request
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
     answer["token"].as_str().expect("a session").to_owned()
 }
 
@@ -28,7 +35,10 @@ async fn token_expires_when_the_clock_has_moved_by_half_an_hour() {
     advance(&server, 101);
     let answer = get(&server, "/profile", &token).await;
     assert_eq!(answer.status(), 401);
-    assert_eq!(answer.text().await.expect("text"), r#"{"detail":"Invalid or expired token."}"#);
+    assert_eq!(
+        answer.text().await.expect("text"),
+        r#"{"detail":"Invalid or expired token."}"#
+    );
     let anew = login(&server, "ada", "a password").await;
     assert_eq!(status(&server, "/profile", &anew).await, 200);
 }
@@ -67,7 +77,9 @@ async fn slow_answer_comes_late_and_beyond_the_deadline_not_at_all() {
     let started = Instant::now();
     assert_eq!(status(&server, "/author", &token).await, 200);
     assert!(started.elapsed() >= Duration::from_millis(200));
-    server.control(&Control::Slow { milliseconds: u32::MAX });
+    server.control(&Control::Slow {
+        milliseconds: u32::MAX,
+    });
     assert_eq!(status(&server, "/author", &token).await, 504);
     server.control(&Control::Reset {});
     assert_eq!(status(&server, "/author", &token).await, 200);
@@ -76,9 +88,14 @@ async fn slow_answer_comes_late_and_beyond_the_deadline_not_at_all() {
 #[tokio::test]
 async fn revoked_user_has_to_log_in_again() {
     let server = server();
-    let (token, session) = (login(&server, "ada", "a password").await, session(&server).await);
+    let (token, session) = (
+        login(&server, "ada", "a password").await,
+        session(&server).await,
+    );
     let of_bob = login(&server, "bob", "another one").await;
-    server.control(&Control::Revoked { username: "ada".to_owned() });
+    server.control(&Control::Revoked {
+        username: "ada".to_owned(),
+    });
     for ended in [&token, &session] {
         assert_eq!(status(&server, "/author", ended).await, 401);
     }
@@ -88,7 +105,11 @@ async fn revoked_user_has_to_log_in_again() {
 }
 
 async fn command(server: &TestServer, body: &'static str) -> (StatusCode, String) {
-    let answer = Client::new().post(&server.addresses["control"]).body(body).send().await;
+    let answer = Client::new()
+        .post(&server.addresses["control"])
+        .body(body)
+        .send()
+        .await;
     let answer = answer.expect("an answer");
     (answer.status(), answer.text().await.expect("text"))
 }
@@ -104,23 +125,54 @@ async fn malformed_commands_are_refused_with_one_line() {
         ("{}", "missing field `command`"),
         (r#"{"command": "explode"}"#, "unknown variant `explode`"),
         (r#"{"command": "clock"}"#, "missing field `advance_seconds`"),
-        (r#"{"command": "clock", "advance_seconds": -1}"#, "expected u32"),
-        (r#"{"command": "clock", "advance_seconds": 1.5}"#, "expected u32"),
-        (r#"{"command": "clock", "advance_seconds": "1800"}"#, "expected u32"),
-        (r#"{"command": "clock", "advance_seconds": 4294967296}"#, "expected u32"),
-        (r#"{"command": "clock", "advance_seconds": 1, "to": 2}"#, "unknown field `to`"),
-        (r#"{"command": "slow", "seconds": 1}"#, "unknown field `seconds`"),
-        (r#"{"command": "outage", "milliseconds": 1}"#, "unknown field `milliseconds`"),
+        (
+            r#"{"command": "clock", "advance_seconds": -1}"#,
+            "expected u32",
+        ),
+        (
+            r#"{"command": "clock", "advance_seconds": 1.5}"#,
+            "expected u32",
+        ),
+        (
+            r#"{"command": "clock", "advance_seconds": "1800"}"#,
+            "expected u32",
+        ),
+        (
+            r#"{"command": "clock", "advance_seconds": 4294967296}"#,
+            "expected u32",
+        ),
+        (
+            r#"{"command": "clock", "advance_seconds": 1, "to": 2}"#,
+            "unknown field `to`",
+        ),
+        (
+            r#"{"command": "slow", "seconds": 1}"#,
+            "unknown field `seconds`",
+        ),
+        (
+            r#"{"command": "outage", "milliseconds": 1}"#,
+            "unknown field `milliseconds`",
+        ),
         (r#"{"command": "revoked"}"#, "missing field `username`"),
-        (r#"{"command": "revoked", "username": "ad"}"#, r#"no --user is \"ad\""#),
+        (
+            r#"{"command": "revoked", "username": "ad"}"#,
+            r#"no --user is \"ad\""#,
+        ),
     ] {
         let (status, answer) = command(&server, body).await;
         assert_eq!(status, 400, "{body}");
-        assert!(answer.starts_with(r#"{"detail":""#) && answer.contains(problem), "{answer}");
+        assert!(
+            answer.starts_with(r#"{"detail":""#) && answer.contains(problem),
+            "{answer}"
+        );
         assert!(!answer.contains('\n'), "{answer}");
     }
     let token = login(&server, "ada", "a password").await;
-    assert_eq!(status(&server, "/author", &token).await, 200, "nothing has changed");
+    assert_eq!(
+        status(&server, "/author", &token).await,
+        200,
+        "nothing has changed"
+    );
 }
 
 #[tokio::test]
@@ -128,7 +180,10 @@ async fn pages_in_browsers_cannot_command() {
     let server = server();
     let of_page = |method: Method, name: &'static str, value: &'static str| {
         let request = Client::new().request(method, &server.addresses["control"]);
-        request.header(name, value).body(r#"{"command": "outage"}"#).send()
+        request
+            .header(name, value)
+            .body(r#"{"command": "outage"}"#)
+            .send()
     };
     for (method, name, value, status) in [
         (Method::POST, "origin", "http://127.0.0.1:3000", 400),
@@ -136,12 +191,21 @@ async fn pages_in_browsers_cannot_command() {
         (Method::POST, "host", "evil.example", 400),
         (Method::POST, "host", "127.0.0.1", 400),
         (Method::GET, "accept", "text/html", 405),
-        (Method::OPTIONS, "access-control-request-method", "POST", 405),
+        (
+            Method::OPTIONS,
+            "access-control-request-method",
+            "POST",
+            405,
+        ),
     ] {
         let answer = of_page(method, name, value).await.expect("an answer");
         assert_eq!(answer.status(), status, "{name}: {value}");
         assert!(!answer.headers().contains_key("access-control-allow-origin"));
     }
     let token = login(&server, "ada", "a password").await;
-    assert_eq!(status(&server, "/author", &token).await, 200, "there is no outage");
+    assert_eq!(
+        status(&server, "/author", &token).await,
+        200,
+        "there is no outage"
+    );
 }

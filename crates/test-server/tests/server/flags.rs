@@ -6,7 +6,9 @@ use std::{fs, panic, process::Command};
 
 /// What the program prints on stderr before it ends with 64, an invalid setting.
 fn refusal(arguments: &[&str]) -> String {
-    let output = spawn(Command::new(PROGRAM).args(arguments)).wait_with_output().expect("an end");
+    let output = spawn(Command::new(PROGRAM).args(arguments))
+        .wait_with_output()
+        .expect("an end");
     assert_eq!(output.status.code(), Some(64), "{arguments:?}");
     assert!(output.stdout.is_empty());
     String::from_utf8(output.stderr).expect("text")
@@ -16,17 +18,41 @@ fn refusal(arguments: &[&str]) -> String {
 fn invalid_users_are_refused_with_one_line() {
     let twice = ["--user", "ada:a password", "--user", "ada:another"];
     for (arguments, problem) in [
-        (&["--user", "ada"][..], "--user: must be NAME:PASSWORD or NAME:PASSWORD:ROLE"),
+        (
+            &["--user", "ada"][..],
+            "--user: must be NAME:PASSWORD or NAME:PASSWORD:ROLE",
+        ),
         (&["--user", ""], "--user: must be NAME:PASSWORD"),
         (&["--user"], "--user: a value is missing"),
-        (&["--user", "ada:a password:king"], "--user: \"ada\": refused: ROLE_INVALID"),
-        (&["--user", "ada:a password:"], "--user: \"ada\": refused: ROLE_INVALID"),
-        (&["--user", ":a password"], "--user: \"\": refused: USERNAME_INVALID"),
-        (&["--user", "ada:"], "--user: \"ada\": refused: PASSWORD_INVALID"),
-        (&["--user", "admin:a password"], "--user: \"admin\": refused: USERNAME_TAKEN"),
+        (
+            &["--user", "ada:a password:king"],
+            "--user: \"ada\": refused: ROLE_INVALID",
+        ),
+        (
+            &["--user", "ada:a password:"],
+            "--user: \"ada\": refused: ROLE_INVALID",
+        ),
+        (
+            &["--user", ":a password"],
+            "--user: \"\": refused: USERNAME_INVALID",
+        ),
+        (
+            &["--user", "ada:"],
+            "--user: \"ada\": refused: PASSWORD_INVALID",
+        ),
+        (
+            &["--user", "admin:a password"],
+            "--user: \"admin\": refused: USERNAME_TAKEN",
+        ),
         (&twice, "--user: \"ada\": refused: USERNAME_TAKEN"),
-        (&["--users", "/nowhere/users"], "--users: /nowhere/users: No such file"),
-        (&["--session-idle-seconds", "1"], "SESSION_IDLE_SECONDS: must be a whole number"),
+        (
+            &["--users", "/nowhere/users"],
+            "--users: /nowhere/users: No such file",
+        ),
+        (
+            &["--session-idle-seconds", "1"],
+            "SESSION_IDLE_SECONDS: must be a whole number",
+        ),
         (&["--nonsense"], "--nonsense: there is no such flag"),
     ] {
         let line = refusal(arguments);
@@ -44,9 +70,11 @@ async fn users_are_in_a_file_too() {
                  {\"username\": \"kim\", \"password\": \"a password\"}\n";
     fs::write(&file, lines).expect("written");
     let server = start(&["--users", path, "--user", "ada:a:b:author"]);
-    for (name, password, author) in
-        [("eve", "a:b", 200), ("kim", "a password", 403), ("ada", "a:b", 200)]
-    {
+    for (name, password, author) in [
+        ("eve", "a:b", 200),
+        ("kim", "a password", 403),
+        ("ada", "a:b", 200),
+    ] {
         let token = login(&server, name, password).await;
         assert_eq!(status(&server, "/author", &token).await, author, "{name}");
     }
@@ -54,20 +82,34 @@ async fn users_are_in_a_file_too() {
         ("{", "EOF"),
         ("[]", "expected"),
         (r#"{"username": "x"}"#, "missing field `password`"),
-        (r#"{"username": "x", "password": "y", "roles": []}"#, "unknown field `roles`"),
+        (
+            r#"{"username": "x", "password": "y", "roles": []}"#,
+            "unknown field `roles`",
+        ),
         (r#"{"username": "x", "password": 1}"#, "expected a string"),
     ] {
         fs::write(&file, format!("{lines}{line}")).expect("written");
         let refusal = refusal(&["--users", path]);
-        assert!(refusal.starts_with(&format!("--users: {path}: ")), "{refusal}");
-        assert!(refusal.contains(problem) && refusal.contains(" at line 4 "), "{refusal}");
+        assert!(
+            refusal.starts_with(&format!("--users: {path}: ")),
+            "{refusal}"
+        );
+        assert!(
+            refusal.contains(problem) && refusal.contains(" at line 4 "),
+            "{refusal}"
+        );
     }
 }
 
 #[tokio::test]
 async fn settings_of_the_environment_do_not_count() {
     let mut command = Command::new(PROGRAM);
-    let settings = ["BEARER_LISTEN_ADDR", "SIGNING_SECRET_FILE", "BCRYPT_COST", "RUST_LOG"];
+    let settings = [
+        "BEARER_LISTEN_ADDR",
+        "SIGNING_SECRET_FILE",
+        "BCRYPT_COST",
+        "RUST_LOG",
+    ];
     let command = command.envs(settings.map(|name| (name, "of another deployment")));
     let server = TestServer::start(command.args(["--user", "ada:a:b:c:author"]));
     let token = login(&server, "ada", "a:b:c").await;
@@ -76,8 +118,15 @@ async fn settings_of_the_environment_do_not_count() {
 
 #[test]
 fn missing_program_is_explained() {
-    let start = || drop(TestServer::start(&mut Command::new("/nowhere/rolegate-test-server")));
+    let start = || {
+        drop(TestServer::start(&mut Command::new(
+            "/nowhere/rolegate-test-server",
+        )))
+    };
     let panic = panic::catch_unwind(start).expect_err("there is none");
     let text = panic.downcast::<String>().expect("text");
-    assert!(text.contains("cargo install") && text.contains("ROLEGATE_TEST_SERVER"), "{text}");
+    assert!(
+        text.contains("cargo install") && text.contains("ROLEGATE_TEST_SERVER"),
+        "{text}"
+    );
 }

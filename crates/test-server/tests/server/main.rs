@@ -26,8 +26,16 @@ const START_TIME: Duration = Duration::from_secs(5);
 /// An access token.
 async fn login(server: &TestServer, username: &str, password: &str) -> String {
     let body = json!({ "username": username, "password": password });
-    let request = Client::new().post(format!("{}/login", server.addresses["bearer"])).json(&body);
-    let answer: Value = request.send().await.expect("an answer").json().await.expect("JSON");
+    let request = Client::new()
+        .post(format!("{}/login", server.addresses["bearer"]))
+        .json(&body);
+    let answer: Value = request
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("JSON");
     answer["access_token"].as_str().expect("a token").to_owned()
 }
 
@@ -37,12 +45,18 @@ fn start(flags: &[&str]) -> TestServer {
 
 /// With the author ada and the user bob.
 fn server() -> TestServer {
-    start(&["--user", "ada:a password:author", "--user", "bob:another one"])
+    start(&[
+        "--user",
+        "ada:a password:author",
+        "--user",
+        "bob:another one",
+    ])
 }
 
 async fn get(server: &TestServer, path: &str, token: &str) -> Response {
-    let request =
-        Client::new().get(format!("{}{path}", server.addresses["bearer"])).bearer_auth(token);
+    let request = Client::new()
+        .get(format!("{}{path}", server.addresses["bearer"]))
+        .bearer_auth(token);
     request.send().await.expect("an answer")
 }
 
@@ -52,39 +66,56 @@ async fn status(server: &TestServer, path: &str, token: &str) -> StatusCode {
 
 /// A process whose stdin is nothing and whose output is piped.
 fn spawn(command: &mut Command) -> Child {
-    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let command = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command.spawn().expect("it starts")
 }
 
 #[tokio::test]
 async fn users_of_the_flags_log_in_at_every_address() {
     let server = server();
-    let (ada, bob) =
-        (login(&server, "ada", "a password").await, login(&server, "bob", "another one").await);
+    let (ada, bob) = (
+        login(&server, "ada", "a password").await,
+        login(&server, "bob", "another one").await,
+    );
     assert_eq!(status(&server, "/author", &ada).await, 200);
     assert_eq!(status(&server, "/author", &bob).await, 403);
     assert_eq!(status(&server, "/public", "").await, 200);
     let admin = login(&server, "admin", "admin-password").await;
     assert_eq!(status(&server, "/users", &admin).await, 200);
     let basic = Client::new().get(format!("{}/protected", server.addresses["basic"]));
-    let basic = basic.basic_auth("ada", Some("a password")).send().await.expect("an answer");
+    let basic = basic
+        .basic_auth("ada", Some("a password"))
+        .send()
+        .await
+        .expect("an answer");
     assert_eq!(basic.status(), 200);
-    let decision =
-        Client::new().get(format!("{}/authorize?roles=author", server.addresses["forward"]));
+    let decision = Client::new().get(format!(
+        "{}/authorize?roles=author",
+        server.addresses["forward"]
+    ));
     let decision = decision.bearer_auth(&ada).send().await.expect("an answer");
     assert_eq!(decision.status(), 200);
     let client = AuthClient::connect_lazy(&server.addresses["grpc"]).expect("a URL");
-    let login = client.login("ada", &"a password".into(), None, CallContext::default()).await;
+    let login = client
+        .login("ada", &"a password".into(), None, CallContext::default())
+        .await;
     assert_eq!(login.expect("a login").1.role.as_str(), "author");
 }
 
 #[tokio::test]
 async fn two_servers_share_nothing() {
     let (one, other) = (server(), start(&["--user", "ada:of the other"]));
-    let (of_one, of_other) =
-        (login(&one, "ada", "a password").await, login(&other, "ada", "of the other").await);
+    let (of_one, of_other) = (
+        login(&one, "ada", "a password").await,
+        login(&other, "ada", "of the other").await,
+    );
     assert_eq!(status(&other, "/profile", &of_one).await, 401);
-    one.control(&Control::Clock { advance_seconds: 1801 });
+    one.control(&Control::Clock {
+        advance_seconds: 1801,
+    });
     one.control(&Control::Outage {});
     assert_eq!(status(&one, "/profile", &of_one).await, 503);
     assert_eq!(status(&other, "/profile", &of_other).await, 200);
@@ -104,13 +135,26 @@ fn server_is_ready_soon_and_says_so_in_one_line() {
         TcpStream::connect(url.trim_start_matches("http://")).expect(name);
     }
     let id = server.id().to_string();
-    assert!(Command::new("kill").arg(id).status().expect("a signal").success());
+    assert!(
+        Command::new("kill")
+            .arg(id)
+            .status()
+            .expect("a signal")
+            .success()
+    );
     let mut rest = (String::new(), String::new());
     stdout.read_to_string(&mut rest.0).expect("the end");
     let mut stderr = server.stderr.take().expect("piped");
     stderr.read_to_string(&mut rest.1).expect("the end");
-    assert_eq!(rest, (String::new(), String::new()), "nothing more is printed");
-    assert!(server.wait().expect("an end").success(), "SIGTERM is no failure");
+    assert_eq!(
+        rest,
+        (String::new(), String::new()),
+        "nothing more is printed"
+    );
+    assert!(
+        server.wait().expect("an end").success(),
+        "SIGTERM is no failure"
+    );
 }
 
 #[test]
@@ -119,13 +163,19 @@ fn server_ends_with_its_parent_and_leaves_nothing_behind() {
     // The shell would replace itself with a last command.
     let mut parent = Command::new("sh");
     parent.args(["-c", "\"$0\" --user 'ada:a password'; exit", PROGRAM]);
-    let mut parent = spawn(parent.current_dir(folder.path()).env("TMPDIR", folder.path()));
+    let mut parent = spawn(
+        parent
+            .current_dir(folder.path())
+            .env("TMPDIR", folder.path()),
+    );
     let mut stdout = BufReader::new(parent.stdout.take().expect("piped"));
     let mut line = String::new();
     stdout.read_line(&mut line).expect("a line");
     let notice: Value = serde_json::from_str(&line).expect("JSON");
-    let address =
-        notice["listeners"]["bearer"].as_str().expect("a URL").trim_start_matches("http://");
+    let address = notice["listeners"]["bearer"]
+        .as_str()
+        .expect("a URL")
+        .trim_start_matches("http://");
     TcpStream::connect(address).expect("it serves");
     // SIGKILL.
     parent.kill().expect("killed");

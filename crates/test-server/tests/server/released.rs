@@ -4,15 +4,34 @@ use super::PROGRAM;
 use rolegate_test_server::MARKERS;
 use std::{fs, process::Command};
 
-const RELEASED: [&str; 8] =
-    ["-p", "auth-service", "-p", "gateway", "-p", "posts-service", "-p", "rolegate"];
+const RELEASED: [&str; 8] = [
+    "-p",
+    "auth-service",
+    "-p",
+    "gateway",
+    "-p",
+    "posts-service",
+    "-p",
+    "rolegate",
+];
 
 /// The lines of `cargo tree` with the features of these packages.
 fn features(packages: &[&str]) -> String {
     let mut tree = Command::new(env!("CARGO"));
-    tree.args(["tree", "--locked", "--offline", "--edges", "normal,features"]).args(packages);
+    tree.args([
+        "tree",
+        "--locked",
+        "--offline",
+        "--edges",
+        "normal,features",
+    ])
+    .args(packages);
     let output = tree.output().expect("cargo");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).expect("text")
 }
 

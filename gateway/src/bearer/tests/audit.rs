@@ -28,11 +28,24 @@ async fn the_record_is_an_object_with_every_member() {
 async fn filters_are_passed_on_and_ones_own_is_asked_for() {
     let (router, calls) = gateway();
     let all = "/audit?user_id=1&actor_id=2&event=role_changed&after=9&limit=200";
-    assert_eq!(send(&router, authorized("GET", all, "Bearer admin")).await.status, 200);
+    assert_eq!(
+        send(&router, authorized("GET", all, "Bearer admin"))
+            .await
+            .status,
+        200
+    );
     let own = "/profile/audit?after=9";
-    assert_eq!(send(&router, authorized("GET", own, "Bearer user")).await.status, 200);
+    assert_eq!(
+        send(&router, authorized("GET", own, "Bearer user"))
+            .await
+            .status,
+        200
+    );
     let calls = calls.lock().expect("no panic");
-    let calls: Vec<_> = calls.iter().filter(|call| call.starts_with("list_audit")).collect();
+    let calls: Vec<_> = calls
+        .iter()
+        .filter(|call| call.starts_with("list_audit"))
+        .collect();
     let fields = [
         "user_id: Some(1), actor_id: Some(2), event: \"role_changed\", after: Some(9)",
         "own: true",
@@ -49,13 +62,25 @@ async fn an_invalid_query_of_the_record_is_a_bad_request_that_names_it() {
         ("user_id=0", "\"user_id\" must be a whole number from 1."),
         ("user_id=x", "\"user_id\" must be a whole number from 1."),
         ("actor_id=-1", "\"actor_id\" must be a whole number from 1."),
-        ("actor_id=9223372036854775808", "\"actor_id\" must be a whole number from 1."),
+        (
+            "actor_id=9223372036854775808",
+            "\"actor_id\" must be a whole number from 1.",
+        ),
         ("after=0", "\"after\" must be a whole number from 1."),
         ("after=", "\"after\" must be a whole number from 1."),
-        ("limit=201", "\"limit\" must be a whole number from 1 to 200."),
+        (
+            "limit=201",
+            "\"limit\" must be a whole number from 1 to 200.",
+        ),
         ("event=", "\"event\" must be 1 to 64 letters a to z and _."),
-        ("event=Role", "\"event\" must be 1 to 64 letters a to z and _."),
-        ("event=%00", "\"event\" must be 1 to 64 letters a to z and _."),
+        (
+            "event=Role",
+            "\"event\" must be 1 to 64 letters a to z and _.",
+        ),
+        (
+            "event=%00",
+            "\"event\" must be 1 to 64 letters a to z and _.",
+        ),
         ("event=a&event=a", "\"event\" is given more than once."),
         ("own=true", "\"own\" is not known."),
     ] {
@@ -69,7 +94,9 @@ async fn an_invalid_query_of_the_record_is_a_bad_request_that_names_it() {
 async fn the_least_documented_number_is_the_least_that_is_accepted() {
     let document = send_one(bare("GET", "/openapi.json")).await.body;
     for (path, numbers) in [("/audit", 4), ("/profile/audit", 2)] {
-        let parameters = document["paths"][path]["get"]["parameters"].as_array().expect("some");
+        let parameters = document["paths"][path]["get"]["parameters"]
+            .as_array()
+            .expect("some");
         let least = |it: &Value| Some((it["name"].clone(), it["schema"]["minimum"].as_i64()?));
         let documented: Vec<_> = parameters.iter().filter_map(least).collect();
         assert_eq!(documented.len(), numbers, "{documented:?}");

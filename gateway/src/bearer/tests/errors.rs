@@ -12,9 +12,13 @@ const FLOOD: &str = "Too many attempts, try again later.";
 
 #[tokio::test]
 async fn invalid_query_is_rejected_after_the_role_check() {
-    send_one(bare("GET", "/users?limit=0")).await.assert_error(401, "Not authenticated.");
+    send_one(bare("GET", "/users?limit=0"))
+        .await
+        .assert_error(401, "Not authenticated.");
     let user = authorized("GET", "/users?limit=0", "Bearer user");
-    send_one(user).await.assert_error(403, "Insufficient privileges.");
+    send_one(user)
+        .await
+        .assert_error(403, "Insufficient privileges.");
     let admin = authorized("GET", "/users?limit=0", "Bearer admin");
     let detail = "Query parameter \"limit\" must be a whole number from 1 to 200.";
     send_one(admin).await.assert_error(400, detail);
@@ -26,18 +30,30 @@ async fn invalid_query_is_rejected_after_the_role_check() {
 async fn every_error_names_its_reason() {
     let admin = |request| with_token(request, "admin");
     let text = |mut request: Request<Body>| {
-        request.headers_mut().insert(CONTENT_TYPE, "text/plain".parse().expect("a header value"));
+        request
+            .headers_mut()
+            .insert(CONTENT_TYPE, "text/plain".parse().expect("a header value"));
         request
     };
     let user = |name: &str| {
-        json("POST", "/register", &format!(r#"{{"username": "{name}", "password": "x"}}"#))
+        json(
+            "POST",
+            "/register",
+            &format!(r#"{{"username": "{name}", "password": "x"}}"#),
+        )
     };
     let large = " ".repeat(64 * 1024 + 1);
     for (request, reason) in [
         (bare("GET", "/profile"), "NOT_AUTHENTICATED"),
         (authorized("GET", "/profile", "Bearer bad"), "TOKEN_INVALID"),
-        (authorized("GET", "/profile", "Bearer deleted"), "TOKEN_USER_NOT_FOUND"),
-        (authorized("GET", "/admin", "Bearer user"), "ROLE_INSUFFICIENT"),
+        (
+            authorized("GET", "/profile", "Bearer deleted"),
+            "TOKEN_USER_NOT_FOUND",
+        ),
+        (
+            authorized("GET", "/admin", "Bearer user"),
+            "ROLE_INSUFFICIENT",
+        ),
         (admin(bare("GET", "/users/99")), "USER_NOT_FOUND"),
         (admin(bare("GET", "/users/x")), "PATH_INVALID"),
         (admin(bare("GET", "/users?limit=0")), "QUERY_INVALID"),
@@ -50,13 +66,29 @@ async fn every_error_names_its_reason() {
         (json("POST", "/login", &large), "BODY_TOO_LARGE"),
         (text(json("POST", "/login", "{}")), "MEDIA_TYPE_UNSUPPORTED"),
         (json("POST", "/login", "{"), "BODY_INVALID"),
-        (json("POST", "/login", r#"{"username": "\ud800"}"#), "BODY_INVALID"),
+        (
+            json("POST", "/login", r#"{"username": "\ud800"}"#),
+            "BODY_INVALID",
+        ),
         (json("POST", "/login", "{}"), "FIELD_INVALID"),
-        (admin(json("PATCH", "/users/1", r#"{"x": 1}"#)), "FIELD_UNKNOWN"),
+        (
+            admin(json("PATCH", "/users/1", r#"{"x": 1}"#)),
+            "FIELD_UNKNOWN",
+        ),
         (user("taken"), "USERNAME_TAKEN"),
         (user("a:b"), "USERNAME_INVALID"),
-        (json("POST", "/login", r#"{"username": "a", "password": "x"}"#), "CREDENTIALS_INVALID"),
-        (json("POST", "/login", r#"{"username": "flood", "password": "x"}"#), "TOO_MANY_ATTEMPTS"),
+        (
+            json("POST", "/login", r#"{"username": "a", "password": "x"}"#),
+            "CREDENTIALS_INVALID",
+        ),
+        (
+            json(
+                "POST",
+                "/login",
+                r#"{"username": "flood", "password": "x"}"#,
+            ),
+            "TOO_MANY_ATTEMPTS",
+        ),
         (
             json("POST", "/login", r#"{"username": "down", "password": "x"}"#),
             "UPSTREAM_UNAVAILABLE",
@@ -74,11 +106,31 @@ async fn update_names_the_first_field_that_it_does_not_know_before_any_other_fie
     let not_integer = "Path parameter \"user_id\" must be an integer.";
     let required = "Field \"disabled\" is required and must be true or false.";
     for (path, body, status, detail) in [
-        ("/users/1", r#"{"b": 1, "a": 2, "disabled": 1}"#, 400, "Field \"b\" is not known."),
-        ("/users/99", r#"{"disabled": true, "a": {}}"#, 400, "Field \"a\" is not known."),
-        ("/users/1", r#"{"a\"\n\u202e": 1}"#, 400, r#"Field "a\"\n\u{202e}" is not known."#),
+        (
+            "/users/1",
+            r#"{"b": 1, "a": 2, "disabled": 1}"#,
+            400,
+            "Field \"b\" is not known.",
+        ),
+        (
+            "/users/99",
+            r#"{"disabled": true, "a": {}}"#,
+            400,
+            "Field \"a\" is not known.",
+        ),
+        (
+            "/users/1",
+            r#"{"a\"\n\u202e": 1}"#,
+            400,
+            r#"Field "a\"\n\u{202e}" is not known."#,
+        ),
         ("/users/1", r#"{"": 1}"#, 400, "Field \"\" is not known."),
-        ("/users/1", r#"{"Disabled": true}"#, 400, "Field \"Disabled\" is not known."),
+        (
+            "/users/1",
+            r#"{"Disabled": true}"#,
+            400,
+            "Field \"Disabled\" is not known.",
+        ),
         ("/users/1", &long, 400, &shown),
         ("/users/1", r#"{"a": 1"#, 400, not_json),
         ("/users/1", r#"{"a": nul}"#, 400, not_json),
@@ -91,7 +143,9 @@ async fn update_names_the_first_field_that_it_does_not_know_before_any_other_fie
             "Field \"disabled\" is given more than once.",
         ),
     ] {
-        send_one(with_token(json("PATCH", path, body), "admin")).await.assert_error(status, detail);
+        send_one(with_token(json("PATCH", path, body), "admin"))
+            .await
+            .assert_error(status, detail);
     }
 }
 
@@ -109,10 +163,28 @@ async fn role_change_is_checked_in_the_documented_order() {
     for (token, path, body, status, detail) in [
         ("", "/users/x/role", bad_json, 401, "Not authenticated."),
         ("", "/users/x/role", &too_large, 401, "Not authenticated."),
-        ("bad", "/users/x/role", bad_json, 401, "Invalid or expired token."),
+        (
+            "bad",
+            "/users/x/role",
+            bad_json,
+            401,
+            "Invalid or expired token.",
+        ),
         ("deleted", "/users/x/role", bad_json, 401, "User not found."),
-        ("user", "/users/x/role", bad_json, 403, "Insufficient privileges."),
-        ("user", "/users/x/role", &too_large, 403, "Insufficient privileges."),
+        (
+            "user",
+            "/users/x/role",
+            bad_json,
+            403,
+            "Insufficient privileges.",
+        ),
+        (
+            "user",
+            "/users/x/role",
+            &too_large,
+            403,
+            "Insufficient privileges.",
+        ),
         ("admin", "/users/x/role", &too_large, 413, large),
         ("admin", "/users/99/role", bad_json, 400, not_json),
         ("admin", "/users/99/role", mistyped, 400, not_text),
@@ -123,12 +195,28 @@ async fn role_change_is_checked_in_the_documented_order() {
         ("admin", "/users/99/role", no_role, 404, not_found),
         ("admin", "/users/0/role", no_role, 404, not_found),
         ("admin", "/users/-1/role", no_role, 404, not_found),
-        ("admin", "/users/999999999999999999999999999999/role", no_role, 404, not_found),
+        (
+            "admin",
+            "/users/999999999999999999999999999999/role",
+            no_role,
+            404,
+            not_found,
+        ),
         ("admin", "/users/1/role", no_role, 400, "Invalid role."),
-        ("admin", "/users/1/role", r#"{"role": "Admin"}"#, 400, "Invalid role."),
+        (
+            "admin",
+            "/users/1/role",
+            r#"{"role": "Admin"}"#,
+            400,
+            "Invalid role.",
+        ),
     ] {
         let request = json("PUT", path, body);
-        let request = if token.is_empty() { request } else { with_token(request, token) };
+        let request = if token.is_empty() {
+            request
+        } else {
+            with_token(request, token)
+        };
         send_one(request).await.assert_error(status, detail);
     }
 }
@@ -145,53 +233,134 @@ async fn passwords_and_deletions_are_checked_in_the_documented_order() {
     let wrong = r#"{"current_password": "wrong", "new_password": "new"}"#;
     for (method, token, path, body, status, detail) in [
         (put, "", "/users/x/password", "{", 401, "Not authenticated."),
-        (put, "user", "/users/x/password", &*too_large, 403, forbidden),
+        (
+            put,
+            "user",
+            "/users/x/password",
+            &*too_large,
+            403,
+            forbidden,
+        ),
         (put, "admin", "/users/x/password", &too_large, 413, large),
         (put, "admin", "/users/x/password", "{", 400, not_json),
         (put, "admin", "/users/x/password", "{}", 400, not_integer),
         (put, "admin", of_99, "{}", 400, &field("password")),
-        (put, "admin", of_99, r#"{"password": 1}"#, 400, &field("password")),
+        (
+            put,
+            "admin",
+            of_99,
+            r#"{"password": 1}"#,
+            400,
+            &field("password"),
+        ),
         (put, "admin", of_99, r#"{"password": ""}"#, 404, not_found),
-        (put, "admin", "/users/1/password", r#"{"password": ""}"#, 400, rule),
+        (
+            put,
+            "admin",
+            "/users/1/password",
+            r#"{"password": ""}"#,
+            400,
+            rule,
+        ),
         ("DELETE", "", "/users/x", "", 401, "Not authenticated."),
         ("DELETE", "author", "/users/x", "", 403, forbidden),
         ("DELETE", "admin", "/users/x", "", 400, not_integer),
-        ("DELETE", "admin", "/users/99999999999999999999", "", 404, not_found),
+        (
+            "DELETE",
+            "admin",
+            "/users/99999999999999999999",
+            "",
+            404,
+            not_found,
+        ),
         ("DELETE", "admin", "/users/3", "", 400, undeletable),
         ("GET", "author", "/users/x", "", 403, forbidden),
         ("GET", "admin", "/users/x", "", 400, not_integer),
         ("GET", "admin", "/users/-1", "", 404, not_found),
         (put, "", own, &too_large, 401, "Not authenticated."),
-        (put, "bad", own, &too_large, 401, "Invalid or expired token."),
+        (
+            put,
+            "bad",
+            own,
+            &too_large,
+            401,
+            "Invalid or expired token.",
+        ),
         (put, "deleted", own, "{", 401, not_found),
         (put, "user", own, &too_large, 413, large),
         (put, "user", own, "{", 400, not_json),
         (put, "user", own, "{}", 400, &field("current_password")),
-        (put, "user", own, r#"{"current_password": "a"}"#, 400, &field("new_password")),
-        (put, "user", own, r#"{"current_password": "a", "new_password": ""}"#, 400, rule),
-        (put, "user", own, wrong, 400, "Current password is incorrect."),
-        (put, "user", own, &wrong.replace("wrong", "flood"), 429, FLOOD),
+        (
+            put,
+            "user",
+            own,
+            r#"{"current_password": "a"}"#,
+            400,
+            &field("new_password"),
+        ),
+        (
+            put,
+            "user",
+            own,
+            r#"{"current_password": "a", "new_password": ""}"#,
+            400,
+            rule,
+        ),
+        (
+            put,
+            "user",
+            own,
+            wrong,
+            400,
+            "Current password is incorrect.",
+        ),
+        (
+            put,
+            "user",
+            own,
+            &wrong.replace("wrong", "flood"),
+            429,
+            FLOOD,
+        ),
     ] {
         let request = json(method, path, body);
-        let request = if token.is_empty() { request } else { with_token(request, token) };
+        let request = if token.is_empty() {
+            request
+        } else {
+            with_token(request, token)
+        };
         send_one(request).await.assert_error(status, detail);
     }
 }
 
 #[tokio::test]
 async fn malformed_authorization_is_not_authenticated() {
-    for value in
-        ["", "Bearer", "Bearer ", "Bearer a b", "Basic dXNlcjpyaWdodA==", "user", "Bearer\tuser"]
-    {
+    for value in [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer a b",
+        "Basic dXNlcjpyaWdodA==",
+        "user",
+        "Bearer\tuser",
+    ] {
         let response = send_one(authorized("GET", "/profile", value)).await;
         response.assert_error(401, "Not authenticated.");
         assert_eq!(response.header("www-authenticate"), "Bearer", "{value:?}");
     }
     let mut twice = authorized("GET", "/profile", "Bearer user");
-    twice.headers_mut().append(AUTHORIZATION, "Bearer user".parse().expect("a header value"));
-    send_one(twice).await.assert_error(401, "Not authenticated.");
+    twice.headers_mut().append(
+        AUTHORIZATION,
+        "Bearer user".parse().expect("a header value"),
+    );
+    send_one(twice)
+        .await
+        .assert_error(401, "Not authenticated.");
     let bad = send_one(authorized("GET", "/profile", "Bearer bad")).await;
-    assert_eq!(bad.header("www-authenticate"), "Bearer error=\"invalid_token\"");
+    assert_eq!(
+        bad.header("www-authenticate"),
+        "Bearer error=\"invalid_token\""
+    );
 }
 
 #[tokio::test]
@@ -226,7 +395,9 @@ async fn body_without_its_fields_is_rejected_before_any_call() {
             (r#"{"username": "a", "password": ["x"]}"#, "password"),
         ] {
             let detail = format!("Field \"{field}\" is required and must be a string.");
-            send(&gateway, json("POST", path, body)).await.assert_error(400, &detail);
+            send(&gateway, json("POST", path, body))
+                .await
+                .assert_error(400, &detail);
         }
     }
     assert!(calls.lock().expect("no panic").is_empty());

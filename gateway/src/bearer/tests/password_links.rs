@@ -17,14 +17,20 @@ async fn link_is_a_path_or_at_the_origin_of_the_setting_whatever_the_request_say
     for (sign_in_url, origin) in [
         ("", ""),
         ("/sign-in", ""),
-        ("https://auth.example.org:8443/sign-in", "https://auth.example.org:8443"),
+        (
+            "https://auth.example.org:8443/sign-in",
+            "https://auth.example.org:8443",
+        ),
     ] {
         let settings = Settings::from_args(&[]).expect("defaults").public;
         let state = GatewayState::new(fake_auth().0, None).with_links_at(sign_in_url);
         let gateway = router(state, None, &settings, &MemoryBudgets::new(&settings));
         let url = format!("{origin}/set-password#rgl_good");
         let link = json!({"url": url, "expires_at": "1970-01-01T00:00:01.000Z"});
-        for (path, body) in [("/users/1/password-link", ""), ("/users", r#"{"username": "ann"}"#)] {
+        for (path, body) in [
+            ("/users/1/password-link", ""),
+            ("/users", r#"{"username": "ann"}"#),
+        ] {
             let mut request = with_token(json("POST", path, body), "admin");
             for (name, value) in [
                 ("host", "evil.example"),
@@ -33,10 +39,16 @@ async fn link_is_a_path_or_at_the_origin_of_the_setting_whatever_the_request_say
                 ("forwarded", "host=evil.example;proto=https"),
                 ("origin", "https://evil.example"),
             ] {
-                request.headers_mut().insert(name, value.parse().expect("a header value"));
+                request
+                    .headers_mut()
+                    .insert(name, value.parse().expect("a header value"));
             }
             let made = send(&gateway, request).await;
-            let made_link = if body.is_empty() { &made.body } else { &made.body["password_link"] };
+            let made_link = if body.is_empty() {
+                &made.body
+            } else {
+                &made.body["password_link"]
+            };
             assert_eq!((made.status.as_u16(), made_link), (201, &link), "{made:?}");
             assert_eq!(made.header("cache-control"), "no-store");
         }
@@ -56,7 +68,11 @@ async fn only_a_user_without_a_password_is_answered_with_a_link() {
     let body = r#"{"username": "ann", "role": "author"}"#;
     for token in ["admin", "rgs_admin", "rgk_admin"] {
         let made = send(&gateway, with_token(json("POST", "/users", body), token)).await;
-        assert_eq!((made.status.as_u16(), &made.body), (201, &with_link), "{token}");
+        assert_eq!(
+            (made.status.as_u16(), &made.body),
+            (201, &with_link),
+            "{token}"
+        );
         assert_eq!(made.header("location"), "/users/4");
     }
     calls.lock().expect("no panic").clear();
@@ -67,7 +83,10 @@ async fn only_a_user_without_a_password_is_answered_with_a_link() {
         refused.assert_error(400, detail);
     }
     let calls = calls.lock().expect("no panic").clone();
-    assert!(calls.iter().all(|call| call.starts_with("authorize")), "{calls:?}");
+    assert!(
+        calls.iter().all(|call| call.starts_with("authorize")),
+        "{calls:?}"
+    );
 }
 
 #[tokio::test]
@@ -90,7 +109,12 @@ async fn links_are_made_after_the_documented_checks() {
     let of_1 = "/users/1/password-link";
     for (token, path, status, detail) in [
         ("", of_1, 401, "Not authenticated."),
-        ("bad", "/users/x/password-link", 401, "Invalid or expired token."),
+        (
+            "bad",
+            "/users/x/password-link",
+            401,
+            "Invalid or expired token.",
+        ),
         ("deleted", "/users/x/password-link", 401, "User not found."),
         ("author", "/users/x/password-link", 403, FORBIDDEN),
         ("rgk_user", of_1, 403, FORBIDDEN),
@@ -106,27 +130,46 @@ async fn links_are_made_after_the_documented_checks() {
             "Use /profile/password to change your own password.",
         ),
         ("admin", "/users/99/password-link", 404, "User not found."),
-        ("admin", "/users/99999999999999999999/password-link", 404, "User not found."),
+        (
+            "admin",
+            "/users/99999999999999999999/password-link",
+            404,
+            "User not found.",
+        ),
     ] {
         let request = bare("POST", path);
-        let request = if token.is_empty() { request } else { with_token(request, token) };
+        let request = if token.is_empty() {
+            request
+        } else {
+            with_token(request, token)
+        };
         send_one(request).await.assert_error(status, detail);
     }
     let (gateway, calls) = gateway();
-    send(&gateway, with_token(bare("POST", of_1), "rgk_admin")).await.assert_error(403, FORBIDDEN);
+    send(&gateway, with_token(bare("POST", of_1), "rgk_admin"))
+        .await
+        .assert_error(403, FORBIDDEN);
     // A body is not read.
     let request = with_token(json("POST", of_1, "{"), "rgs_admin");
     assert_eq!(send(&gateway, request).await.status, 201);
     let calls = calls.lock().expect("no panic").clone();
-    let made = calls.iter().filter(|call| call.starts_with("create_password_link"));
-    assert_eq!(made.collect::<Vec<_>>(), ["create_password_link 1 from unknown"]);
+    let made = calls
+        .iter()
+        .filter(|call| call.starts_with("create_password_link"));
+    assert_eq!(
+        made.collect::<Vec<_>>(),
+        ["create_password_link 1 from unknown"]
+    );
 }
 
 #[tokio::test]
 async fn a_link_is_redeemed_after_the_documented_checks() {
     let field = |name| format!("Field \"{name}\" is required and must be a string.");
     let too_large = " ".repeat(64 * 1024 + 1);
-    let long = format!(r#"{{"token": "rgl_{}", "password": "new"}}"#, "a".repeat(60_000));
+    let long = format!(
+        r#"{{"token": "rgl_{}", "password": "new"}}"#,
+        "a".repeat(60_000)
+    );
     let invalid = "Invalid or expired link.";
     for (body, status, detail) in [
         (&*too_large, 413, "Request body too large."),
@@ -134,30 +177,79 @@ async fn a_link_is_redeemed_after_the_documented_checks() {
         ("[]", 400, "Request body must be a JSON object."),
         ("{}", 400, &*field("token")),
         (r#"{"password": "new"}"#, 400, &field("token")),
-        (r#"{"token": null, "password": "new"}"#, 400, &field("token")),
-        (r#"{"token": ["rgl_good"], "password": "new"}"#, 400, &field("token")),
+        (
+            r#"{"token": null, "password": "new"}"#,
+            400,
+            &field("token"),
+        ),
+        (
+            r#"{"token": ["rgl_good"], "password": "new"}"#,
+            400,
+            &field("token"),
+        ),
         (r#"{"token": "rgl_good"}"#, 400, &field("password")),
-        (r#"{"token": "rgl_good", "password": 1}"#, 400, &field("password")),
+        (
+            r#"{"token": "rgl_good", "password": 1}"#,
+            400,
+            &field("password"),
+        ),
         (r#"{"token": "", "password": "new"}"#, 400, invalid),
         (r#"{"token": "rgl_bad", "password": ""}"#, 400, invalid),
-        (r##"{"token": "#rgl_good", "password": "new"}"##, 400, invalid),
+        (
+            r##"{"token": "#rgl_good", "password": "new"}"##,
+            400,
+            invalid,
+        ),
         (&long, 400, invalid),
-        (r#"{"token": "rgl_good", "password": ""}"#, 400, "Password must be longer."),
-        (r#"{"token": "flood", "password": ""}"#, 429, "Too many attempts, try again later."),
+        (
+            r#"{"token": "rgl_good", "password": ""}"#,
+            400,
+            "Password must be longer.",
+        ),
+        (
+            r#"{"token": "flood", "password": ""}"#,
+            429,
+            "Too many attempts, try again later.",
+        ),
     ] {
-        send_one(json("PUT", "/password", body)).await.assert_error(status, detail);
+        send_one(json("PUT", "/password", body))
+            .await
+            .assert_error(status, detail);
     }
-    let flood = json("PUT", "/password", r#"{"token": "flood", "password": "new"}"#);
+    let flood = json(
+        "PUT",
+        "/password",
+        r#"{"token": "flood", "password": "new"}"#,
+    );
     assert_eq!(send_one(flood).await.header("retry-after"), "7");
-    let bad = json("PUT", "/password", r#"{"token": "rgl_bad", "password": "new"}"#);
+    let bad = json(
+        "PUT",
+        "/password",
+        r#"{"token": "rgl_bad", "password": "new"}"#,
+    );
     send_one(bad).await.assert_reason("LINK_INVALID");
-    let good = || json("PUT", "/password", r#"{"token": "rgl_good", "password": "new"}"#);
+    let good = || {
+        json(
+            "PUT",
+            "/password",
+            r#"{"token": "rgl_good", "password": "new"}"#,
+        )
+    };
     let done = json!({"message": "Password updated successfully."});
     // Credentials do not matter, even invalid ones.
-    for request in [good(), with_token(good(), "bad"), with_token(good(), "deleted")] {
+    for request in [
+        good(),
+        with_token(good(), "bad"),
+        with_token(good(), "deleted"),
+    ] {
         send_one(request).await.assert_ok(&done);
     }
     let mut text = good();
-    text.headers_mut().insert("content-type", "text/plain".parse().expect("a header value"));
-    send_one(text).await.assert_error(415, "Content-Type must be application/json.");
+    text.headers_mut().insert(
+        "content-type",
+        "text/plain".parse().expect("a header value"),
+    );
+    send_one(text)
+        .await
+        .assert_error(415, "Content-Type must be application/json.");
 }

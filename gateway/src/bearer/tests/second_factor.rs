@@ -25,16 +25,27 @@ async fn success_bodies_are_those_of_the_documents() {
     assert_eq!(made.header("cache-control"), "no-store");
     let off = json!({"message": "Second factor is off."});
     for (method, path, token, body, answer) in [
-        ("PUT", PATH, "user", "123456", json!({"message": "Second factor is on."})),
+        (
+            "PUT",
+            PATH,
+            "user",
+            "123456",
+            json!({"message": "Second factor is on."}),
+        ),
         ("DELETE", PATH, "author", "123 456", off.clone()),
         ("DELETE", "/users/2/second-factor", "rgs_admin", "", off),
     ] {
         let request = json(method, path, &json!({"otp": body}).to_string());
-        send_one(with_token(request, token)).await.assert_ok(&answer);
+        send_one(with_token(request, token))
+            .await
+            .assert_ok(&answer);
     }
-    for (token, enabled, left) in
-        [("user", false, 0), ("author", true, 9), ("rgs_user", false, 0), ("rgk_user", false, 0)]
-    {
+    for (token, enabled, left) in [
+        ("user", false, 0),
+        ("author", true, 9),
+        ("rgs_user", false, 0),
+        ("rgk_user", false, 0),
+    ] {
         let shown = send_one(authorized("GET", PATH, &format!("Bearer {token}"))).await;
         shown.assert_ok(&json!({"enabled": enabled, "recovery_codes": left}));
     }
@@ -52,15 +63,30 @@ async fn code_of_a_login_is_optional_and_may_be_null() {
             ("enrolled", r#", "otp": "123-456""#),
         ] {
             let response = send(&gateway, login(path, username, otp)).await;
-            assert_eq!(response.status, status, "{path} {username}{otp}: {response:?}");
+            assert_eq!(
+                response.status, status,
+                "{path} {username}{otp}: {response:?}"
+            );
         }
         let long = format!(r#", "otp": "{}""#, "1".repeat(60_000));
         for (otp, reason, detail) in [
             ("", "OTP_REQUIRED", "One-time code required."),
-            (r#", "otp": null"#, "OTP_REQUIRED", "One-time code required."),
+            (
+                r#", "otp": null"#,
+                "OTP_REQUIRED",
+                "One-time code required.",
+            ),
             (r#", "otp": """#, "OTP_INVALID", "Invalid one-time code."),
-            (r#", "otp": "654321""#, "OTP_INVALID", "Invalid one-time code."),
-            (r#", "otp": "\u0000""#, "OTP_INVALID", "Invalid one-time code."),
+            (
+                r#", "otp": "654321""#,
+                "OTP_INVALID",
+                "Invalid one-time code.",
+            ),
+            (
+                r#", "otp": "\u0000""#,
+                "OTP_INVALID",
+                "Invalid one-time code.",
+            ),
             (&long, "OTP_INVALID", "Invalid one-time code."),
         ] {
             let refused = send(&gateway, login(path, "enrolled", otp)).await;
@@ -77,9 +103,14 @@ async fn code_of_a_login_is_optional_and_may_be_null() {
             (r#", "otp": ["123456"]"#, "Field \"otp\" must be a string."),
             (r#", "otp": true"#, "Field \"otp\" must be a string."),
             (r#", "otp": "\ud800""#, "Request body is not valid JSON."),
-            (r#", "otp": null, "otp": "123456""#, "Field \"otp\" is given more than once."),
+            (
+                r#", "otp": null, "otp": "123456""#,
+                "Field \"otp\" is given more than once.",
+            ),
         ] {
-            send(&gateway, login(path, "enrolled", otp)).await.assert_error(400, detail);
+            send(&gateway, login(path, "enrolled", otp))
+                .await
+                .assert_error(400, detail);
         }
         assert!(calls.lock().expect("no panic").is_empty(), "{path}");
     }
@@ -90,7 +121,10 @@ async fn requests_are_checked_in_the_documented_order() {
     let too_large = " ".repeat(64 * 1024 + 1);
     let long = format!(r#"{{"otp": "{}"}}"#, "1".repeat(60_000));
     let field = |name| format!("Field \"{name}\" is required and must be a string.");
-    let (not_json, wrong) = ("Request body is not valid JSON.", "One-time code is incorrect.");
+    let (not_json, wrong) = (
+        "Request body is not valid JSON.",
+        "One-time code is incorrect.",
+    );
     let code = r#"{"otp": "123456"}"#;
     for (method, token, body, status, detail) in [
         ("POST", "", &*too_large, 401, "Not authenticated."),
@@ -100,10 +134,34 @@ async fn requests_are_checked_in_the_documented_order() {
         ("POST", "user", &too_large, 413, "Request body too large."),
         ("POST", "user", "{", 400, not_json),
         ("POST", "user", "{}", 400, &*field("current_password")),
-        ("POST", "user", r#"{"current_password": null}"#, 400, &field("current_password")),
-        ("POST", "user", r#"{"current_password": ""}"#, 400, "Current password is incorrect."),
-        ("POST", "user", r#"{"current_password": "flood"}"#, 429, FLOOD),
-        ("POST", "author", r#"{"current_password": "x"}"#, 400, "Second factor is already on."),
+        (
+            "POST",
+            "user",
+            r#"{"current_password": null}"#,
+            400,
+            &field("current_password"),
+        ),
+        (
+            "POST",
+            "user",
+            r#"{"current_password": ""}"#,
+            400,
+            "Current password is incorrect.",
+        ),
+        (
+            "POST",
+            "user",
+            r#"{"current_password": "flood"}"#,
+            429,
+            FLOOD,
+        ),
+        (
+            "POST",
+            "author",
+            r#"{"current_password": "x"}"#,
+            400,
+            "Second factor is already on.",
+        ),
         (
             "POST",
             "admin",
@@ -117,7 +175,13 @@ async fn requests_are_checked_in_the_documented_order() {
         ("PUT", "user", "{}", 400, &field("otp")),
         ("PUT", "user", r#"{"otp": null}"#, 400, &field("otp")),
         ("PUT", "user", r#"{"otp": 123456}"#, 400, &field("otp")),
-        ("PUT", "user", r#"{"otp": "", "otp": ""}"#, 400, "Field \"otp\" is given more than once."),
+        (
+            "PUT",
+            "user",
+            r#"{"otp": "", "otp": ""}"#,
+            400,
+            "Field \"otp\" is given more than once.",
+        ),
         ("PUT", "user", r#"{"otp": ""}"#, 400, wrong),
         ("PUT", "user", &long, 400, wrong),
         ("PUT", "user", r#"{"otp": "flood"}"#, 429, FLOOD),
@@ -125,7 +189,13 @@ async fn requests_are_checked_in_the_documented_order() {
         ("PUT", "admin", code, 400, "Second factor is not begun."),
         ("DELETE", "", &too_large, 401, "Not authenticated."),
         ("DELETE", "rgk_user", &too_large, 403, FORBIDDEN),
-        ("DELETE", "author", &too_large, 413, "Request body too large."),
+        (
+            "DELETE",
+            "author",
+            &too_large,
+            413,
+            "Request body too large.",
+        ),
         ("DELETE", "author", "", 400, not_json),
         ("DELETE", "author", "{}", 400, &field("otp")),
         ("DELETE", "author", r#"{"otp": false}"#, 400, &field("otp")),
@@ -138,7 +208,11 @@ async fn requests_are_checked_in_the_documented_order() {
         ("GET", "deleted", "", 401, "User not found."),
     ] {
         let request = json(method, PATH, body);
-        let request = if token.is_empty() { request } else { with_token(request, token) };
+        let request = if token.is_empty() {
+            request
+        } else {
+            with_token(request, token)
+        };
         send_one(request).await.assert_error(status, detail);
     }
     // Without a body there is no type of it either.
@@ -166,7 +240,11 @@ async fn admins_remove_it_after_the_documented_checks() {
         ("admin", "1", 400, "Second factor is not on."),
     ] {
         let request = bare("DELETE", &format!("/users/{id}/second-factor"));
-        let request = if token.is_empty() { request } else { with_token(request, token) };
+        let request = if token.is_empty() {
+            request
+        } else {
+            with_token(request, token)
+        };
         send_one(request).await.assert_error(status, detail);
     }
 }
@@ -178,10 +256,21 @@ async fn what_a_person_typed_is_sent_as_it_is_and_by_no_key() {
         let request = json(method, PATH, r#"{"otp": " 123-456"}"#);
         send(&gateway, with_token(request, token)).await;
     }
-    send(&gateway, with_token(bare("DELETE", "/users/2/second-factor"), "rgk_admin")).await;
-    send(&gateway, with_token(bare("DELETE", "/users/2/second-factor"), "admin")).await;
+    send(
+        &gateway,
+        with_token(bare("DELETE", "/users/2/second-factor"), "rgk_admin"),
+    )
+    .await;
+    send(
+        &gateway,
+        with_token(bare("DELETE", "/users/2/second-factor"), "admin"),
+    )
+    .await;
     let calls = calls.lock().expect("no panic").clone();
-    let made: Vec<_> = calls.iter().filter(|call| call.contains("second_factor")).collect();
+    let made: Vec<_> = calls
+        .iter()
+        .filter(|call| call.contains("second_factor"))
+        .collect();
     let expected = [
         "enable_second_factor \" 123-456\" from unknown",
         "disable_second_factor None \" 123-456\" from unknown",

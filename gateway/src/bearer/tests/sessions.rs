@@ -22,24 +22,73 @@ async fn success_bodies_are_those_of_the_documents() {
     let ended = json!({"message": "Session ended."});
     let all_ended = json!({"message": "Sessions ended."});
     for (method, path, token, body) in [
-        ("GET", "/profile/sessions", "rgs_user", json!({"sessions": [session(true)]})),
-        ("GET", "/profile/sessions", "rgk_user", json!({"sessions": [session(false)]})),
-        ("GET", "/profile/sessions", "author", json!({"sessions": []})),
-        ("GET", "/users/1/sessions", "rgs_admin", json!({"sessions": [session(false)]})),
+        (
+            "GET",
+            "/profile/sessions",
+            "rgs_user",
+            json!({"sessions": [session(true)]}),
+        ),
+        (
+            "GET",
+            "/profile/sessions",
+            "rgk_user",
+            json!({"sessions": [session(false)]}),
+        ),
+        (
+            "GET",
+            "/profile/sessions",
+            "author",
+            json!({"sessions": []}),
+        ),
+        (
+            "GET",
+            "/users/1/sessions",
+            "rgs_admin",
+            json!({"sessions": [session(false)]}),
+        ),
         ("DELETE", "/profile/sessions/1", "rgs_user", ended.clone()),
         ("DELETE", "/users/1/sessions/1", "rgk_admin", ended),
         ("DELETE", "/profile/sessions", "user", all_ended.clone()),
         ("DELETE", "/users/1/sessions", "admin", all_ended),
-        ("GET", "/me", "author", me(2, "author", "access_token", Some(second))),
-        ("GET", "/me", "rgs_user", me(1, "user", "session", Some(third))),
+        (
+            "GET",
+            "/me",
+            "author",
+            me(2, "author", "access_token", Some(second)),
+        ),
+        (
+            "GET",
+            "/me",
+            "rgs_user",
+            me(1, "user", "session", Some(third)),
+        ),
         ("GET", "/me", "rgk_user", me(1, "user", "api_key", None)),
-        ("GET", "/roles", "admin", json!({"roles": ["user", "author", "admin", "editor"]})),
-        ("POST", "/logout", "rgs_user", json!({"message": "Logged out."})),
-        ("GET", "/protected", "rgs_user", json!({"message": "Welcome user!"})),
+        (
+            "GET",
+            "/roles",
+            "admin",
+            json!({"roles": ["user", "author", "admin", "editor"]}),
+        ),
+        (
+            "POST",
+            "/logout",
+            "rgs_user",
+            json!({"message": "Logged out."}),
+        ),
+        (
+            "GET",
+            "/protected",
+            "rgs_user",
+            json!({"message": "Welcome user!"}),
+        ),
     ] {
         let response = send_one(authorized(method, path, &format!("Bearer {token}"))).await;
         response.assert_ok(&body);
-        assert_eq!(response.header("cache-control"), "no-store", "{method} {path}");
+        assert_eq!(
+            response.header("cache-control"),
+            "no-store",
+            "{method} {path}"
+        );
     }
     let credentials = r#"{"username": "ann", "password": "right", "x": 1}"#;
     let created = send_one(json("POST", "/sessions", credentials)).await;
@@ -62,7 +111,12 @@ async fn name_and_user_agent_are_sent_to_auth_service() {
         assert_eq!(send(&gateway, request).await.status, 201);
         named = r#"{"username": "ann", "password": "right"}"#;
     }
-    assert_eq!(send(&gateway, json("POST", "/sessions", named)).await.status, 201);
+    assert_eq!(
+        send(&gateway, json("POST", "/sessions", named))
+            .await
+            .status,
+        201
+    );
     let calls = calls.lock().expect("no panic").clone();
     let expected = [
         r#"create_session Some("phone") "curl/8" from unknown"#,
@@ -87,7 +141,11 @@ async fn login_is_checked_in_the_documented_order() {
         ("[]", 400, "Request body must be a JSON object."),
         ("{}", 400, &*field("username")),
         (r#"{"username": "ann"}"#, 400, &field("password")),
-        (r#"{"username": "ann", "password": null}"#, 400, &field("password")),
+        (
+            r#"{"username": "ann", "password": null}"#,
+            400,
+            &field("password"),
+        ),
         (&body("ann", r#", "name": null"#), 400, not_text),
         (&body("ann", r#", "name": 1"#), 400, not_text),
         (&body("ann", r#", "name": ["phone"]"#), 400, not_text),
@@ -96,12 +154,22 @@ async fn login_is_checked_in_the_documented_order() {
             400,
             "Field \"name\" is given more than once.",
         ),
-        (&body("flood", r#", "name": """#), 400, "Session name must be longer."),
-        (&body("flood", ""), 429, "Too many attempts, try again later."),
+        (
+            &body("flood", r#", "name": """#),
+            400,
+            "Session name must be longer.",
+        ),
+        (
+            &body("flood", ""),
+            429,
+            "Too many attempts, try again later.",
+        ),
         (&body("", ""), 401, "Invalid username or password."),
         (&body("down", ""), 503, "Service temporarily unavailable."),
     ] {
-        send_one(json("POST", "/sessions", body)).await.assert_error(status, detail);
+        send_one(json("POST", "/sessions", body))
+            .await
+            .assert_error(status, detail);
     }
     let flood = send_one(json("POST", "/sessions", &body("flood", ""))).await;
     assert_eq!(flood.header("retry-after"), "7");
@@ -119,22 +187,76 @@ async fn requests_are_checked_in_the_documented_order() {
     for (method, token, path, status, detail) in [
         ("GET", "rgs_unknown", own, 401, invalid),
         ("DELETE", "bad", "/profile/sessions/x", 401, invalid),
-        ("DELETE", "deleted", "/profile/sessions/x", 401, "User not found."),
-        ("DELETE", "user", "/profile/sessions/x", 400, &*not_integer("session_id")),
-        ("DELETE", "user", "/profile/sessions/%FF", 400, &not_integer("session_id")),
-        ("DELETE", "user", "/profile/sessions/1.5", 400, &not_integer("session_id")),
+        (
+            "DELETE",
+            "deleted",
+            "/profile/sessions/x",
+            401,
+            "User not found.",
+        ),
+        (
+            "DELETE",
+            "user",
+            "/profile/sessions/x",
+            400,
+            &*not_integer("session_id"),
+        ),
+        (
+            "DELETE",
+            "user",
+            "/profile/sessions/%FF",
+            400,
+            &not_integer("session_id"),
+        ),
+        (
+            "DELETE",
+            "user",
+            "/profile/sessions/1.5",
+            400,
+            &not_integer("session_id"),
+        ),
         ("DELETE", "user", "/profile/sessions/2", 404, no_session),
         ("DELETE", "user", "/profile/sessions/-1", 404, no_session),
-        ("DELETE", "user", "/profile/sessions/99999999999999999999", 404, no_session),
+        (
+            "DELETE",
+            "user",
+            "/profile/sessions/99999999999999999999",
+            404,
+            no_session,
+        ),
         ("DELETE", "rgk_user", "/profile/sessions/1", 403, forbidden),
         ("DELETE", "rgk_user", own, 403, forbidden),
         ("DELETE", "user", "/users/x/sessions/x", 403, forbidden),
-        ("DELETE", "admin", "/users/x/sessions/x", 400, &not_integer("user_id")),
-        ("DELETE", "admin", "/users/1/sessions/x", 400, &not_integer("session_id")),
-        ("DELETE", "admin", "/users/99/sessions/1", 404, "User not found."),
+        (
+            "DELETE",
+            "admin",
+            "/users/x/sessions/x",
+            400,
+            &not_integer("user_id"),
+        ),
+        (
+            "DELETE",
+            "admin",
+            "/users/1/sessions/x",
+            400,
+            &not_integer("session_id"),
+        ),
+        (
+            "DELETE",
+            "admin",
+            "/users/99/sessions/1",
+            404,
+            "User not found.",
+        ),
         ("DELETE", "admin", "/users/2/sessions/1", 404, no_session),
         ("GET", "admin", "/users/99/sessions", 404, "User not found."),
-        ("DELETE", "admin", "/users/x/sessions", 400, &not_integer("user_id")),
+        (
+            "DELETE",
+            "admin",
+            "/users/x/sessions",
+            400,
+            &not_integer("user_id"),
+        ),
         ("GET", "rgs_unknown", "/me", 401, invalid),
         ("GET", "deleted", "/me", 401, "User not found."),
         ("GET", "rgs_user", "/roles", 403, forbidden),

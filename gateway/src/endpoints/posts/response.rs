@@ -73,7 +73,10 @@ mod tests {
 
     #[test]
     fn json_is_never_longer_than_its_size_says() {
-        for character in (0..=0x80).filter_map(char::from_u32).chain(['\u{2028}', '\u{10ffff}']) {
+        for character in (0..=0x80)
+            .filter_map(char::from_u32)
+            .chain(['\u{2028}', '\u{10ffff}'])
+        {
             let text = character.to_string().repeat(10_000);
             let post = PostResponse {
                 id: i64::MAX,

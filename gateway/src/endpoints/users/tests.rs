@@ -16,9 +16,11 @@ fn all_parameters_are_optional() {
 
 #[test]
 fn an_unknown_parameter_is_a_bad_request_that_names_it() {
-    for (query, name) in
-        [("page=2", "page"), ("Limit=1&limit=1", "Limit"), ("limit=0&p%20q", "p q")]
-    {
+    for (query, name) in [
+        ("page=2", "page"),
+        ("Limit=1&limit=1", "Limit"),
+        ("limit=0&p%20q", "p q"),
+    ] {
         let detail = format!("Query parameter \"{name}\" is not known.");
         assert_eq!(parse(query).expect_err(query).detail(), detail, "{query}");
     }
@@ -32,9 +34,13 @@ fn invalid_utf8_is_rejected_and_not_replaced() {
         let error = parse(query).expect_err(query);
         assert_eq!(error.detail(), "The query is not valid UTF-8.", "{query}");
     }
-    for query in
-        ["username=%C3%A9", "username=%EF%BF%BD", "username=%zz", "username=%", "username=%4"]
-    {
+    for query in [
+        "username=%C3%A9",
+        "username=%EF%BF%BD",
+        "username=%zz",
+        "username=%",
+        "username=%4",
+    ] {
         assert!(parse(query).is_ok(), "{query}");
     }
 }
@@ -59,13 +65,42 @@ fn every_parameter_is_decoded() {
 #[test]
 fn invalid_or_repeated_parameter_is_a_bad_request_that_names_it() {
     for (name, values) in [
-        ("limit", ["", "0", "201", "-1", "%2B5", "+5", "ten", "1.5", "99999999999999999999"]),
-        ("after", ["", "-1", "%2B5", "+5", "x", "1.5", "0x1", "٣", "9223372036854775808"]),
+        (
+            "limit",
+            [
+                "",
+                "0",
+                "201",
+                "-1",
+                "%2B5",
+                "+5",
+                "ten",
+                "1.5",
+                "99999999999999999999",
+            ],
+        ),
+        (
+            "after",
+            [
+                "",
+                "-1",
+                "%2B5",
+                "+5",
+                "x",
+                "1.5",
+                "0x1",
+                "٣",
+                "9223372036854775808",
+            ],
+        ),
     ] {
         for value in values {
             let error = parse(&format!("{name}={value}")).expect_err(value);
             assert_eq!(error.status(), StatusCode::BAD_REQUEST, "{name}={value}");
-            assert!(format!("{error:?}").contains(name), "{name}={value}: {error:?}");
+            assert!(
+                format!("{error:?}").contains(name),
+                "{name}={value}: {error:?}"
+            );
         }
     }
     for twice in [
@@ -84,13 +119,24 @@ fn invalid_or_repeated_parameter_is_a_bad_request_that_names_it() {
 #[test]
 fn a_parameter_with_other_values_than_its_own_is_a_bad_request_that_says_them() {
     for (name, values, rule) in [
-        ("disabled", ["", "True", "1", "yes", "true "], "true or false"),
-        ("include", ["", "Times", "times,times", "all", "times%00"], "times"),
+        (
+            "disabled",
+            ["", "True", "1", "yes", "true "],
+            "true or false",
+        ),
+        (
+            "include",
+            ["", "Times", "times,times", "all", "times%00"],
+            "times",
+        ),
     ] {
         for value in values {
             let error = parse(&format!("{name}={value}")).expect_err(value);
             let detail = format!("Query parameter \"{name}\" must be {rule}.");
-            assert_eq!((error.status(), error.detail()), (StatusCode::BAD_REQUEST, &*detail));
+            assert_eq!(
+                (error.status(), error.detail()),
+                (StatusCode::BAD_REQUEST, &*detail)
+            );
         }
     }
 }
@@ -99,6 +145,9 @@ fn a_parameter_with_other_values_than_its_own_is_a_bad_request_that_says_them() 
 fn malformed_role_is_an_invalid_role() {
     for name in ["", "Admin", "admin%20", "1", "%C3%A9", "user,admin"] {
         let error = parse(&format!("role={name}")).expect_err(name);
-        assert!(format!("{error:?}").contains("Invalid role."), "{name}: {error:?}");
+        assert!(
+            format!("{error:?}").contains("Invalid role."),
+            "{name}: {error:?}"
+        );
     }
 }

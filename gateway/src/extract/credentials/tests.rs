@@ -13,7 +13,10 @@ fn read(values: &[&[u8]]) -> Option<(String, String)> {
     }
     let credentials = BasicCredentials::from_request_parts(&mut parts, &());
     let credentials = credentials.now_or_never().expect("no waiting").ok()?;
-    Some((credentials.username, credentials.password.expose_secret().to_owned()))
+    Some((
+        credentials.username,
+        credentials.password.expose_secret().to_owned(),
+    ))
 }
 
 fn read_user_pass(user_pass: &[u8]) -> Option<(String, String)> {
@@ -26,10 +29,16 @@ fn pair(username: &str, password: &str) -> (String, String) {
 
 #[test]
 fn password_is_everything_after_the_first_colon() {
-    assert_eq!(read_user_pass(b"Aladdin:open sesame"), Some(pair("Aladdin", "open sesame")));
+    assert_eq!(
+        read_user_pass(b"Aladdin:open sesame"),
+        Some(pair("Aladdin", "open sesame"))
+    );
     assert_eq!(read_user_pass(b"a::b:"), Some(pair("a", ":b:")));
     assert_eq!(read_user_pass(b":"), Some(pair("", "")));
-    assert_eq!(read_user_pass("jörg:пароль".as_bytes()), Some(pair("jörg", "пароль")));
+    assert_eq!(
+        read_user_pass("jörg:пароль".as_bytes()),
+        Some(pair("jörg", "пароль"))
+    );
     assert_eq!(read_user_pass(b"a: b\0 "), Some(pair("a", " b\0 ")));
 }
 
@@ -74,5 +83,9 @@ fn other_forms_are_rejected() {
         assert_eq!(read(&[form]), None, "{:?}", String::from_utf8_lossy(form));
     }
     assert_eq!(read(&[]), None);
-    assert_eq!(read(&[b"Basic YTpi", b"Basic YTpi"]), None, "two headers are ambiguous");
+    assert_eq!(
+        read(&[b"Basic YTpi", b"Basic YTpi"]),
+        None,
+        "two headers are ambiguous"
+    );
 }

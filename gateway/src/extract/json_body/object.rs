@@ -33,7 +33,10 @@ impl de::Error for BodyError {
     fn unknown_field(name: &str, _: &'static [&'static str]) -> Self {
         // Quoted and escaped.
         let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
-        Self::Field(HttpReason::FieldUnknown, format!("Field {name:?} is not known.").into())
+        Self::Field(
+            HttpReason::FieldUnknown,
+            format!("Field {name:?} is not known.").into(),
+        )
     }
 }
 
@@ -60,7 +63,9 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
         // The first unknown field, which a struct that denies them rejects. Then all fields in their
         // order, also the missing ones: the first error is that of the first field.
         let unknown = unknown.map(|name| (Cow::Owned(name), Field::default()));
-        let fields = fields.into_iter().map(|field| (Cow::Borrowed(field.name), field));
+        let fields = fields
+            .into_iter()
+            .map(|field| (Cow::Borrowed(field.name), field));
         visitor.visit_map(MapDeserializer::new(unknown.into_iter().chain(fields)))
     }
 
@@ -86,7 +91,10 @@ impl<'de> Visitor<'de> for KnownFields {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let field = |name: &&'static str| Field { name, ..Field::default() };
+        let field = |name: &&'static str| Field {
+            name,
+            ..Field::default()
+        };
         let (mut unknown, mut fields) = (None, self.0.iter().map(field).collect::<Vec<_>>());
         while let Some((name, value)) = map.next_entry::<String, _>()? {
             match fields.iter_mut().find(|field| field.name == name) {
@@ -109,7 +117,11 @@ struct Field<'de> {
 impl<'de> Field<'de> {
     /// Which of several values counts would depend on the parser (RFC 8259, section 4).
     fn value(&self, kind: &str, is_kind: impl FnOnce(&str) -> bool) -> Result<&'de str, BodyError> {
-        let Self { name, values, optional } = self;
+        let Self {
+            name,
+            values,
+            optional,
+        } = self;
         let detail = match values[..] {
             [value] if is_kind(value.get()) => return Ok(value.get()),
             [_] if *optional => format!("Field \"{name}\" must be {kind}."),
@@ -137,7 +149,10 @@ impl<'de> Deserializer<'de> for Field<'de> {
         if self.values.is_empty() || (self.optional && is_null) {
             return visitor.visit_none();
         }
-        visitor.visit_some(Self { optional: true, ..self })
+        visitor.visit_some(Self {
+            optional: true,
+            ..self
+        })
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {

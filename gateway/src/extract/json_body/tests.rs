@@ -57,7 +57,10 @@ fn pieces(count: usize, piece: &'static [u8]) -> Body {
 #[tokio::test]
 async fn strings_are_decoded_exactly_as_sent() {
     let text = r#" {"second": " a\"b ", "first": "\u0000 \ud83d\ude00é", "role": 1} "#;
-    let fields = read_json(text).await.expect("an object").expect("both fields");
+    let fields = read_json(text)
+        .await
+        .expect("an object")
+        .expect("both fields");
     assert_eq!(fields.first, "\0 😀é");
     assert_eq!(fields.second.expose_secret(), " a\"b ");
 }
@@ -66,7 +69,9 @@ async fn strings_are_decoded_exactly_as_sent() {
 async fn missing_field_or_other_type_names_the_first_declared_field() {
     let required = |name| format!("Field \"{name}\" is required and must be a string.");
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    for value in ["1", "1e999", "-0.5", "null", "true", "[]", r#"["x"]"#, "{}", &deep] {
+    for value in [
+        "1", "1e999", "-0.5", "null", "true", "[]", r#"["x"]"#, "{}", &deep,
+    ] {
         let text = format!(r#"{{"second": {value}, "first": "x"}}"#);
         assert_field_error(read_json(text).await, &required("second"));
         let text = format!(r#"{{"second": {value}, "first": {value}}}"#);
@@ -99,11 +104,19 @@ async fn read_optional<T: DeserializeOwned>(body: &'static str) -> Result<T, Api
 #[tokio::test]
 async fn booleans_and_optional_fields_have_errors_of_their_own() {
     let required = "Field \"first\" is required and must be true or false.";
-    for text in ["{}", r#"{"first": "true"}"#, r#"{"first": null}"#, r#"{"first": 1}"#] {
+    for text in [
+        "{}",
+        r#"{"first": "true"}"#,
+        r#"{"first": null}"#,
+        r#"{"first": 1}"#,
+    ] {
         let error = read_optional::<Optional>(text).await.expect_err(text);
         assert_eq!(error.detail(), required);
     }
-    for text in [r#"{"first": true, "second": null}"#, r#"{"second": 1, "first": true}"#] {
+    for text in [
+        r#"{"first": true, "second": null}"#,
+        r#"{"second": 1, "first": true}"#,
+    ] {
         let error = read_optional::<Optional>(text).await.expect_err(text);
         assert_eq!(error.detail(), "Field \"second\" must be a string.");
     }
@@ -113,7 +126,9 @@ async fn booleans_and_optional_fields_have_errors_of_their_own() {
     assert_eq!(twice.expect_err("twice").detail(), detail);
     let missing: Optional = read_optional(r#"{"first": false}"#).await.expect("valid");
     assert_eq!((missing.first, missing.second), (false, None));
-    let given: Optional = read_optional(r#"{"second": "a", "first": true}"#).await.expect("valid");
+    let given: Optional = read_optional(r#"{"second": "a", "first": true}"#)
+        .await
+        .expect("valid");
     assert_eq!((given.first, given.second.as_deref()), (true, Some("a")));
 }
 
@@ -129,13 +144,19 @@ async fn only_a_field_that_may_be_null_may_be_null() {
         let fields: Nullable = read_optional(text).await.expect(text);
         assert_eq!(fields.first.flatten().as_deref(), value, "{text}");
     }
-    for text in
-        [r#"{"first": 1}"#, r#"{"first": false}"#, r#"{"first": [null]}"#, r#"{"first": {}}"#]
-    {
+    for text in [
+        r#"{"first": 1}"#,
+        r#"{"first": false}"#,
+        r#"{"first": [null]}"#,
+        r#"{"first": {}}"#,
+    ] {
         let error = read_optional::<Nullable>(text).await.expect_err(text);
         assert_eq!(error.detail(), "Field \"first\" must be a string.");
     }
-    for text in [r#"{"first": null, "first": null}"#, r#"{"first": "a", "first": null}"#] {
+    for text in [
+        r#"{"first": null, "first": null}"#,
+        r#"{"first": "a", "first": null}"#,
+    ] {
         let error = read_optional::<Nullable>(text).await.expect_err(text);
         assert_eq!(error.detail(), "Field \"first\" is given more than once.");
     }
@@ -144,9 +165,15 @@ async fn only_a_field_that_may_be_null_may_be_null() {
 #[tokio::test]
 async fn repeated_field_is_rejected_and_repeated_unknown_field_is_ignored() {
     let text = r#"{"first": "a", "other": 1, "other": 2, "first": 1, "second": "x"}"#;
-    assert_field_error(read_json(text).await, "Field \"first\" is given more than once.");
+    assert_field_error(
+        read_json(text).await,
+        "Field \"first\" is given more than once.",
+    );
     let text = r#"{"first": "a", "other": 1, "other": 2, "second": "x", "\u0066irst": "a"}"#;
-    assert_field_error(read_json(text).await, "Field \"first\" is given more than once.");
+    assert_field_error(
+        read_json(text).await,
+        "Field \"first\" is given more than once.",
+    );
     let text = r#"{"first": "a", "other": 1, "other": 2, "second": "x"}"#;
     assert!(read_json(text).await.expect("an object").is_ok());
 }
@@ -177,17 +204,33 @@ async fn malformed_json_is_rejected_without_repeating_it() {
     ] {
         assert_rejected(read_json(text.to_owned()).await, 400, NOT_JSON);
     }
-    assert_eq!(read_json(deep).await.expect_err("not an object").status(), 400);
+    assert_eq!(
+        read_json(deep).await.expect_err("not an object").status(),
+        400
+    );
     let invalid = &b"{\"other\": \"\xff\"}"[..];
-    assert_rejected(read_json(invalid).await, 400, "Request body is not valid UTF-8.");
+    assert_rejected(
+        read_json(invalid).await,
+        400,
+        "Request body is not valid UTF-8.",
+    );
 }
 
 #[tokio::test]
 async fn unknown_fields_are_not_decoded() {
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
-    for other in ["1e999", "-1E+9999", "123456789012345678901234567890.5", r#""\ud800""#, &deep] {
+    for other in [
+        "1e999",
+        "-1E+9999",
+        "123456789012345678901234567890.5",
+        r#""\ud800""#,
+        &deep,
+    ] {
         let text = format!(r#"{{"other": {other}, "first": "x", "second": "y"}}"#);
-        let fields = read_json(text).await.expect("an object").expect("both fields");
+        let fields = read_json(text)
+            .await
+            .expect("an object")
+            .expect("both fields");
         assert_eq!(fields.first, "x");
     }
 }
@@ -203,7 +246,11 @@ async fn lone_surrogate_is_not_text() {
 #[tokio::test]
 async fn json_other_than_an_object_is_rejected() {
     for text in ["null", "1", "\"hunter2\"", "[]", r#"["a", "b"]"#, "true"] {
-        assert_rejected(read_json(text).await, 400, "Request body must be a JSON object.");
+        assert_rejected(
+            read_json(text).await,
+            400,
+            "Request body must be a JSON object.",
+        );
     }
 }
 
@@ -231,7 +278,11 @@ async fn content_type_must_be_json() {
         assert_rejected(read(&[wrong], "{}").await, 415, detail);
     }
     assert_rejected(read(&[], "{}").await, 415, detail);
-    assert_rejected(read(&["application/json", "application/json"], "{}").await, 415, detail);
+    assert_rejected(
+        read(&["application/json", "application/json"], "{}").await,
+        415,
+        detail,
+    );
 }
 
 #[tokio::test]
@@ -240,15 +291,29 @@ async fn body_over_the_limit_is_rejected() {
     assert!(read_json(largest.clone()).await.is_ok());
     assert_rejected(read_json(largest + " ").await, 413, TOO_LARGE);
     assert!(
-        read_json(pieces(MAX_BODY / 4, b"    ")).await.is_err_and(|error| error.status() == 400)
+        read_json(pieces(MAX_BODY / 4, b"    "))
+            .await
+            .is_err_and(|error| error.status() == 400)
     );
-    assert_rejected(read_json(pieces(MAX_BODY / 4 + 1, b"    ")).await, 413, TOO_LARGE);
+    assert_rejected(
+        read_json(pieces(MAX_BODY / 4 + 1, b"    ")).await,
+        413,
+        TOO_LARGE,
+    );
 }
 
 #[tokio::test]
 async fn size_is_checked_before_type_and_type_before_syntax() {
-    assert_rejected(read(&["text/plain"], " ".repeat(MAX_BODY + 1)).await, 413, TOO_LARGE);
-    assert_rejected(read(&["text/plain"], pieces(MAX_BODY, b"    ")).await, 413, TOO_LARGE);
+    assert_rejected(
+        read(&["text/plain"], " ".repeat(MAX_BODY + 1)).await,
+        413,
+        TOO_LARGE,
+    );
+    assert_rejected(
+        read(&["text/plain"], pieces(MAX_BODY, b"    ")).await,
+        413,
+        TOO_LARGE,
+    );
     assert_rejected(
         read(&["text/plain"], "{").await,
         415,

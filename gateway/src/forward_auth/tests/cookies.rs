@@ -30,7 +30,9 @@ async fn send_with(
 ) -> TestResponse {
     for (name, value) in headers {
         let name = HeaderName::try_from(*name).expect("a name");
-        request.headers_mut().append(name, value.parse().expect("a value"));
+        request
+            .headers_mut()
+            .append(name, value.parse().expect("a value"));
     }
     let settings = Settings::from_args(settings).expect("valid");
     let state = GatewayState::new(fake_auth().0, settings.sign_in.read().expect("valid"));
@@ -43,7 +45,10 @@ async fn ask(path: &str, headers: &[(&str, &str)]) -> TestResponse {
 }
 
 fn assert_led(response: &TestResponse, page: &str) {
-    assert_eq!((response.status.as_u16(), &response.body), (303, &Value::Null));
+    assert_eq!(
+        (response.status.as_u16(), &response.body),
+        (303, &Value::Null)
+    );
     assert_eq!(response.header("location"), page);
     assert_eq!(response.header("cache-control"), "no-store");
     assert_eq!(identity(response), ["", "", ""]);
@@ -53,7 +58,10 @@ fn assert_led(response: &TestResponse, page: &str) {
 async fn a_session_in_the_cookie_passes_by_the_stored_role() {
     for path in ["/authorize", "/authorize?roles=user,author"] {
         let response = ask(path, &[COOKIE]).await;
-        assert_eq!((response.status.as_u16(), &response.body), (200, &Value::Null));
+        assert_eq!(
+            (response.status.as_u16(), &response.body),
+            (200, &Value::Null)
+        );
         assert_eq!(identity(&response), ["1", "user", "user"]);
     }
     // A person who is known signs in no better again.
@@ -86,29 +94,46 @@ async fn a_person_without_a_session_is_led_to_the_page_and_a_program_is_not() {
     let accept = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
     assert_led(&ask("/authorize", &[accept]).await, PAGE);
     let other_page = ["--sign-in-url", "https://auth.example.org/sign-in"];
-    let response =
-        send_with(&other_page, bare("GET", "/authorize"), &[&FORWARDED[..], &[NAVIGATE]].concat())
-            .await;
+    let response = send_with(
+        &other_page,
+        bare("GET", "/authorize"),
+        &[&FORWARDED[..], &[NAVIGATE]].concat(),
+    )
+    .await;
     let url = "https%3A%2F%2Fapp.example.org%2Freports%3Fmonth%3D5";
-    assert_led(&response, &format!("https://auth.example.org/sign-in?return={url}"));
+    assert_led(
+        &response,
+        &format!("https://auth.example.org/sign-in?return={url}"),
+    );
 }
 
 #[tokio::test]
 async fn a_change_needs_a_page_of_the_application_and_a_method_that_is_not_said_is_one() {
     let said = &FORWARDED[1..];
-    for method in [&[][..], &[FORWARDED[0], FORWARDED[0]], &[("x-forwarded-method", "POST")]] {
+    for method in [
+        &[][..],
+        &[FORWARDED[0], FORWARDED[0]],
+        &[("x-forwarded-method", "POST")],
+    ] {
         let headers = [said, method, &[COOKIE, NAVIGATE]].concat();
         let response = send_with(&[], bare("GET", "/authorize"), &headers).await;
         assert_denied(&response, 403, "Cross-site request.");
         response.assert_reason("CROSS_SITE");
         let own = [&headers[..], &[("sec-fetch-site", "same-origin")]].concat();
-        assert_eq!(send_with(&[], bare("GET", "/authorize"), &own).await.status, 200);
+        assert_eq!(
+            send_with(&[], bare("GET", "/authorize"), &own).await.status,
+            200
+        );
     }
     // The method of the proxy's own request says nothing.
     assert_eq!(
-        send_with(&[], bare("POST", "/authorize"), &[&FORWARDED[..], &[COOKIE]].concat())
-            .await
-            .status,
+        send_with(
+            &[],
+            bare("POST", "/authorize"),
+            &[&FORWARDED[..], &[COOKIE]].concat()
+        )
+        .await
+        .status,
         200
     );
 }
@@ -125,10 +150,19 @@ async fn a_cookie_that_is_there_twice_is_no_credential_and_leads_nowhere() {
 
 #[tokio::test]
 async fn credentials_beside_a_cookie_count_as_without_it() {
-    for authorization in
-        ["Bearer admin", "Bearer bad", "Bearer rgd_user", "Digest x", "", "Basic YTpi"]
-    {
-        for path in ["/authorize?roles=admin", "/authorize?roles=x,", "/authorize?x"] {
+    for authorization in [
+        "Bearer admin",
+        "Bearer bad",
+        "Bearer rgd_user",
+        "Digest x",
+        "",
+        "Basic YTpi",
+    ] {
+        for path in [
+            "/authorize?roles=admin",
+            "/authorize?roles=x,",
+            "/authorize?x",
+        ] {
             let asked = async |settings: &[&str], headers: &[(&str, &str)]| {
                 let request = authorized("GET", path, authorization);
                 let mut response = send_with(settings, request, headers).await;
@@ -137,15 +171,26 @@ async fn credentials_beside_a_cookie_count_as_without_it() {
             };
             let with_cookie = [&FORWARDED[..], &[COOKIE, NAVIGATE]].concat();
             let expected = asked(&["--sign-in", "off"], &[]).await;
-            assert_eq!(asked(&[], &with_cookie).await, expected, "{authorization} {path}");
+            assert_eq!(
+                asked(&[], &with_cookie).await,
+                expected,
+                "{authorization} {path}"
+            );
         }
     }
 }
 
 #[tokio::test]
 async fn without_the_page_cookies_and_navigations_are_nothing() {
-    for path in ["/authorize", "/authorize?redirect_status=401", "/authorize?roles=x,"] {
-        for cookie in [COOKIE, ("cookie", "__Host-rolegate=rgs_user; __Host-rolegate=")] {
+    for path in [
+        "/authorize",
+        "/authorize?redirect_status=401",
+        "/authorize?roles=x,",
+    ] {
+        for cookie in [
+            COOKIE,
+            ("cookie", "__Host-rolegate=rgs_user; __Host-rolegate="),
+        ] {
             let headers = [cookie, NAVIGATE, ("x-forwarded-method", "POST")];
             let response = send_with(&["--sign-in", "off"], bare("GET", path), &headers).await;
             assert_denied(&response, 401, "Not authenticated.");
@@ -156,18 +201,33 @@ async fn without_the_page_cookies_and_navigations_are_nothing() {
 
 #[tokio::test]
 async fn a_session_for_a_domain_is_good_in_its_cookie_only() {
-    let settings =
-        ["--cookie-domain", "example.org", "--sign-in-url", "https://auth.example.org/sign-in"];
+    let settings = [
+        "--cookie-domain",
+        "example.org",
+        "--sign-in-url",
+        "https://auth.example.org/sign-in",
+    ];
     let ask = async |cookie: &str| {
         let headers = [&FORWARDED[..], &[("cookie", cookie)]].concat();
         send_with(&settings, bare("GET", "/authorize"), &headers).await
     };
-    assert_eq!(identity(&ask("__Secure-rolegate=rgd_user").await), ["1", "user", "user"]);
-    for cookie in ["__Host-rolegate=rgs_user", "__Secure-rolegate=rgs_user", "rolegate=rgd_user"] {
+    assert_eq!(
+        identity(&ask("__Secure-rolegate=rgd_user").await),
+        ["1", "user", "user"]
+    );
+    for cookie in [
+        "__Host-rolegate=rgs_user",
+        "__Secure-rolegate=rgs_user",
+        "rolegate=rgd_user",
+    ] {
         assert_denied(&ask(cookie).await, 401, "Not authenticated.");
     }
     let bearer = authorized("GET", "/authorize", "Bearer rgd_user");
-    assert_denied(&send_with(&settings, bearer, &[]).await, 401, "Invalid or expired token.");
+    assert_denied(
+        &send_with(&settings, bearer, &[]).await,
+        401,
+        "Invalid or expired token.",
+    );
 }
 
 #[tokio::test]
@@ -178,6 +238,10 @@ async fn a_status_that_no_proxy_needs_is_refused() {
         assert_denied(&ask(&path, &[COOKIE]).await, 400, detail);
     }
     let detail = "Query parameter \"redirect_status\" is given more than once.";
-    let twice = ask("/authorize?redirect_status=401&redirect_status=401", &[COOKIE]).await;
+    let twice = ask(
+        "/authorize?redirect_status=401&redirect_status=401",
+        &[COOKIE],
+    )
+    .await;
     assert_denied(&twice, 400, detail);
 }

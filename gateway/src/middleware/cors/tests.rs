@@ -29,15 +29,22 @@ fn variants(origins: &str) -> [Router; 2] {
 }
 
 fn from(origin: &str, mut request: Request<Body>) -> Request<Body> {
-    request.headers_mut().insert(ORIGIN, origin.parse().expect("a header value"));
+    request
+        .headers_mut()
+        .insert(ORIGIN, origin.parse().expect("a header value"));
     request
 }
 
 fn preflight(origin: &str, path: &str) -> Request<Body> {
     let mut request = from(origin, bare("OPTIONS", path));
     let headers = request.headers_mut();
-    headers.insert("access-control-request-method", "PUT".parse().expect("a header value"));
-    let wanted = "authorization,content-type".parse().expect("a header value");
+    headers.insert(
+        "access-control-request-method",
+        "PUT".parse().expect("a header value"),
+    );
+    let wanted = "authorization,content-type"
+        .parse()
+        .expect("a header value");
     headers.insert("access-control-request-headers", wanted);
     request
 }
@@ -50,7 +57,10 @@ async fn preflight_of_an_allowed_origin_is_granted() {
             assert_eq!(response.status, 200);
             assert_eq!(response.header("access-control-allow-origin"), APP);
             let methods = response.header("access-control-allow-methods");
-            assert!(methods.contains("PUT") && methods.contains("PATCH"), "{methods}");
+            assert!(
+                methods.contains("PUT") && methods.contains("PATCH"),
+                "{methods}"
+            );
             let headers = response.header("access-control-allow-headers");
             assert_eq!(headers, "authorization,content-type");
             assert_eq!(response.header("access-control-max-age"), "600");
@@ -66,12 +76,22 @@ async fn preflight_of_an_allowed_origin_is_granted() {
 #[tokio::test]
 async fn other_origins_are_not_allowed() {
     for router in variants(APP) {
-        for other in
-            ["https://evil.example", "http://app.example", "https://app.example:8443", "null"]
-        {
-            for request in [preflight(other, "/login"), from(other, bare("GET", "/public"))] {
+        for other in [
+            "https://evil.example",
+            "http://app.example",
+            "https://app.example:8443",
+            "null",
+        ] {
+            for request in [
+                preflight(other, "/login"),
+                from(other, bare("GET", "/public")),
+            ] {
                 let response = send(&router, request).await;
-                assert_eq!(response.header("access-control-allow-origin"), "", "{other}");
+                assert_eq!(
+                    response.header("access-control-allow-origin"),
+                    "",
+                    "{other}"
+                );
             }
         }
     }
@@ -93,9 +113,16 @@ async fn every_response_is_readable_errors_included() {
     ] {
         let response = send(router, from(APP, request)).await;
         assert_eq!(response.status, status);
-        assert_eq!(response.header("access-control-allow-origin"), APP, "{response:?}");
+        assert_eq!(
+            response.header("access-control-allow-origin"),
+            APP,
+            "{response:?}"
+        );
         let exposed = response.header("access-control-expose-headers");
-        assert_eq!(exposed, "location,retry-after,www-authenticate,x-request-id,rolegate-reason");
+        assert_eq!(
+            exposed,
+            "location,retry-after,www-authenticate,x-request-id,rolegate-reason"
+        );
     }
 }
 
@@ -111,7 +138,12 @@ async fn asterisk_allows_every_origin() {
 async fn without_the_setting_there_is_no_cors() {
     for router in variants("") {
         let response = send(&router, from(APP, bare("GET", "/public"))).await;
-        assert!(response.headers.keys().all(|name| !name.as_str().starts_with("access-control")));
+        assert!(
+            response
+                .headers
+                .keys()
+                .all(|name| !name.as_str().starts_with("access-control"))
+        );
         let response = send(&router, preflight(APP, "/public")).await;
         response.assert_error(405, "Method Not Allowed");
     }

@@ -37,12 +37,17 @@ async fn closes(path: &str, body: Body, expect: Option<&str>) -> bool {
         .route("/rejected", post(async || StatusCode::UNAUTHORIZED))
         .route("/busy", post(async || StatusCode::SERVICE_UNAVAILABLE))
         .route("/slow", post(async || StatusCode::REQUEST_TIMEOUT))
-        .route("/started", post(async |mut body: Body| drop(body.frame().await)))
+        .route(
+            "/started",
+            post(async |mut body: Body| drop(body.frame().await)),
+        )
         .route("/read", post(async |body: Body| drop(body.collect().await)))
         .layer(from_fn(async |request, next: Next| {
-            drain_unread(request, &MemoryBudget::new("test", 1024, DRAIN_TIMEOUT), |request| {
-                next.run(request)
-            })
+            drain_unread(
+                request,
+                &MemoryBudget::new("test", 1024, DRAIN_TIMEOUT),
+                |request| next.run(request),
+            )
             .await
         }));
     let mut request = Request::post(path);
@@ -51,7 +56,10 @@ async fn closes(path: &str, body: Body, expect: Option<&str>) -> bool {
     }
     let request = request.body(body).expect("a request");
     let response = router.oneshot(request).await.expect("routers cannot fail");
-    response.headers().get(CONNECTION).is_some_and(|value| value == "close")
+    response
+        .headers()
+        .get(CONNECTION)
+        .is_some_and(|value| value == "close")
 }
 
 #[tokio::test]

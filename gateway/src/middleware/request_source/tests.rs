@@ -12,7 +12,9 @@ fn id(peer: &str, sent: &[&str]) -> String {
     let peer: SocketAddr = peer.parse().expect("an address");
     request.extensions_mut().insert(ConnectInfo(peer));
     let trusted = "10.0.0.0/8".parse().expect("a network");
-    RequestSource::from_request(&request, &trusted).request_id.to_string()
+    RequestSource::from_request(&request, &trusted)
+        .request_id
+        .to_string()
 }
 
 #[test]
@@ -24,9 +26,19 @@ fn only_a_trusted_proxy_sets_the_request_id() {
 #[test]
 fn malformed_or_repeated_request_id_is_replaced() {
     let too_long = "x".repeat(65);
-    for sent in [&["a b"][..], &[""], &["a,b"], &[&too_long], &["a", "a"], &[]] {
+    for sent in [
+        &["a b"][..],
+        &[""],
+        &["a,b"],
+        &[&too_long],
+        &["a", "a"],
+        &[],
+    ] {
         let id = id("10.0.0.1:5", sent);
-        assert!(id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{sent:?}");
+        assert!(
+            id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{sent:?}"
+        );
     }
 }
 
@@ -48,24 +60,52 @@ fn untrusted_peer_is_the_client() {
 
 #[test]
 fn rightmost_untrusted_hop_behind_a_trusted_proxy_is_the_client() {
-    assert_eq!(client_of("10.0.0.1", &[b"203.0.113.9, 198.51.100.7"]), "198.51.100.7");
-    assert_eq!(client_of("10.0.0.1", &[b"198.51.100.7, 10.0.0.2,fd00::3"]), "198.51.100.7");
-    assert_eq!(client_of("::ffff:10.0.0.1", &[b"::ffff:198.51.100.7"]), "198.51.100.7");
+    assert_eq!(
+        client_of("10.0.0.1", &[b"203.0.113.9, 198.51.100.7"]),
+        "198.51.100.7"
+    );
+    assert_eq!(
+        client_of("10.0.0.1", &[b"198.51.100.7, 10.0.0.2,fd00::3"]),
+        "198.51.100.7"
+    );
+    assert_eq!(
+        client_of("::ffff:10.0.0.1", &[b"::ffff:198.51.100.7"]),
+        "198.51.100.7"
+    );
 }
 
 #[test]
 fn several_headers_are_one_list() {
-    assert_eq!(client_of("10.0.0.1", &[b"198.51.100.7", b"10.0.0.2"]), "198.51.100.7");
-    assert_eq!(client_of("10.0.0.1", &[b"203.0.113.9", b"198.51.100.7"]), "198.51.100.7");
+    assert_eq!(
+        client_of("10.0.0.1", &[b"198.51.100.7", b"10.0.0.2"]),
+        "198.51.100.7"
+    );
+    assert_eq!(
+        client_of("10.0.0.1", &[b"203.0.113.9", b"198.51.100.7"]),
+        "198.51.100.7"
+    );
 }
 
 #[test]
 fn ports_and_brackets_are_not_part_of_an_address() {
-    for hop in ["198.51.100.7:55", "198.51.100.7", " 198.51.100.7\t", "198.51.100.7,,"] {
-        assert_eq!(client_of("10.0.0.1", &[hop.as_bytes()]), "198.51.100.7", "{hop}");
+    for hop in [
+        "198.51.100.7:55",
+        "198.51.100.7",
+        " 198.51.100.7\t",
+        "198.51.100.7,,",
+    ] {
+        assert_eq!(
+            client_of("10.0.0.1", &[hop.as_bytes()]),
+            "198.51.100.7",
+            "{hop}"
+        );
     }
     for hop in ["[2001:db8::1]:123", "[2001:db8::1]", "2001:db8::1"] {
-        assert_eq!(client_of("10.0.0.1", &[hop.as_bytes()]), "2001:db8::1", "{hop}");
+        assert_eq!(
+            client_of("10.0.0.1", &[hop.as_bytes()]),
+            "2001:db8::1",
+            "{hop}"
+        );
     }
 }
 
@@ -73,9 +113,16 @@ fn ports_and_brackets_are_not_part_of_an_address() {
 fn invalid_hop_ends_the_search_at_the_last_valid_hop() {
     for invalid in ["unknown", "_hidden", "1.2.3", "198.51.100.7:x", "[1.2.3.4]"] {
         let forwarded = format!("198.51.100.7, {invalid}, 10.0.0.2");
-        assert_eq!(client_of("10.0.0.1", &[forwarded.as_bytes()]), "10.0.0.2", "{invalid}");
+        assert_eq!(
+            client_of("10.0.0.1", &[forwarded.as_bytes()]),
+            "10.0.0.2",
+            "{invalid}"
+        );
     }
-    assert_eq!(client_of("10.0.0.1", &[b"198.51.100.7", b"\xff"]), "10.0.0.1");
+    assert_eq!(
+        client_of("10.0.0.1", &[b"198.51.100.7", b"\xff"]),
+        "10.0.0.1"
+    );
 }
 
 #[test]

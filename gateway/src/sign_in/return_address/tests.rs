@@ -18,7 +18,10 @@ fn location(given: &str) -> Option<String> {
 fn address_of_the_own_origin_becomes_a_path() {
     for (given, expected) in [
         ("/", "/"),
-        ("/reports?year=2026&a=%2F#top", "/reports?year=2026&a=%2F#top"),
+        (
+            "/reports?year=2026&a=%2F#top",
+            "/reports?year=2026&a=%2F#top",
+        ),
         ("https://own.example/reports", "/reports"),
         ("https://OWN.example:443/reports", "/reports"),
         ("https://own.example", "/"),
@@ -27,7 +30,10 @@ fn address_of_the_own_origin_becomes_a_path() {
         ("reports", "/reports"),
         ("?a=b", "/?a=b"),
         ("/a/../b", "/b"),
-        ("/?next=https://evil.example/", "/?next=https://evil.example/"),
+        (
+            "/?next=https://evil.example/",
+            "/?next=https://evil.example/",
+        ),
         ("/?next=//evil.example", "/?next=//evil.example"),
         ("/#//evil.example", "/#//evil.example"),
         ("/ü?ü#ü", "/%C3%BC?%C3%BC#%C3%BC"),
@@ -53,10 +59,16 @@ fn address_of_the_own_origin_becomes_a_path() {
 fn allowed_origin_is_gone_back_to() {
     for (given, expected) in [
         ("https://app.example.org", "https://app.example.org/"),
-        ("https://app.example.org/a?b#c", "https://app.example.org/a?b#c"),
+        (
+            "https://app.example.org/a?b#c",
+            "https://app.example.org/a?b#c",
+        ),
         ("//app.example.org/a", "https://app.example.org/a"),
         ("https:\\\\app.example.org\\a", "https://app.example.org/a"),
-        ("https://app.example.org//evil.example", "https://app.example.org//evil.example"),
+        (
+            "https://app.example.org//evil.example",
+            "https://app.example.org//evil.example",
+        ),
         ("https://a.b.example.net/", "https://a.b.example.net/"),
     ] {
         assert_eq!(location(given).as_deref(), Some(expected), "{given:?}");
@@ -170,16 +182,35 @@ fn over_plain_http_another_scheme_is_another_origin() {
     ] {
         assert_eq!(parse(given), None, "{given}");
     }
-    assert_eq!(parse("http:evil.example"), Some(ReturnAddress::own("/evil.example")));
-    assert_eq!(parse("http://localhost:8000/a"), Some(ReturnAddress::own("/a")));
+    assert_eq!(
+        parse("http:evil.example"),
+        Some(ReturnAddress::own("/evil.example"))
+    );
+    assert_eq!(
+        parse("http://localhost:8000/a"),
+        Some(ReturnAddress::own("/a"))
+    );
 }
 
 #[test]
 fn pages_of_the_console_are_told_apart() {
-    for path in ["/console/", "/console", "/console/#/users", "/console?a", "/console/x"] {
+    for path in [
+        "/console/",
+        "/console",
+        "/console/#/users",
+        "/console?a",
+        "/console/x",
+    ] {
         assert!(ReturnAddress::own(path).is_of_console(), "{path}");
     }
-    for path in ["/", "/consoles", "/a/console/", "/?/console/", "/#/console/", "/%63onsole/"] {
+    for path in [
+        "/",
+        "/consoles",
+        "/a/console/",
+        "/?/console/",
+        "/#/console/",
+        "/%63onsole/",
+    ] {
         assert!(!ReturnAddress::own(path).is_of_console(), "{path}");
     }
     let others: ReturnOrigins = OTHERS.parse().expect("origins");

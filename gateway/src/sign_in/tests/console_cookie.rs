@@ -14,7 +14,10 @@ async fn it_stands_for_a_token_in_requests_of_the_own_origin_only() {
     assert_eq!(status(&[], &[LOOPBACK, SAME_ORIGIN, PLAIN]).await, 200);
     let https = [("host", "auth.example.org"), HTTPS];
     let prefixed = ("cookie", "a=b; __Host-rolegate-console=rgs_user; c=d");
-    assert_eq!(status(&[], &[&https[..], &[SAME_ORIGIN, prefixed]].concat()).await, 200);
+    assert_eq!(
+        status(&[], &[&https[..], &[SAME_ORIGIN, prefixed]].concat()).await,
+        200
+    );
     for others in [
         &[][..],
         &[("sec-fetch-site", "none")],
@@ -31,7 +34,10 @@ async fn it_stands_for_a_token_in_requests_of_the_own_origin_only() {
 
 #[tokio::test]
 async fn no_other_cookie_stands_for_a_token() {
-    let (twice, long) = ("rolegate-console=rgs_user; rolegate-console=rgs_user", "x".repeat(100));
+    let (twice, long) = (
+        "rolegate-console=rgs_user; rolegate-console=rgs_user",
+        "x".repeat(100),
+    );
     let long = format!("rolegate-console=rgs_user{long}");
     for cookie in [
         "rolegate=rgs_user",
@@ -51,21 +57,31 @@ async fn no_other_cookie_stands_for_a_token() {
         let headers = [LOOPBACK, SAME_ORIGIN, ("cookie", cookie)];
         assert_eq!(status(&[], &headers).await, 401, "{cookie}");
     }
-    assert_eq!(status(&[], &[LOOPBACK, SAME_ORIGIN, PLAIN, PLAIN]).await, 401);
+    assert_eq!(
+        status(&[], &[LOOPBACK, SAME_ORIGIN, PLAIN, PLAIN]).await,
+        401
+    );
     // Over HTTPS that name is anybody's.
     let https = [("host", "auth.example.org"), HTTPS, SAME_ORIGIN];
     assert_eq!(status(&[], &[&https[..], &[PLAIN]].concat()).await, 401);
     for arguments in [&["--console", "off"][..], &["--sign-in", "off"]] {
-        assert_eq!(status(arguments, &[LOOPBACK, SAME_ORIGIN, PLAIN]).await, 401, "{arguments:?}");
+        assert_eq!(
+            status(arguments, &[LOOPBACK, SAME_ORIGIN, PLAIN]).await,
+            401,
+            "{arguments:?}"
+        );
     }
     assert_eq!(status(&DOMAIN, &[LOOPBACK, SAME_ORIGIN, PLAIN]).await, 200);
 }
 
 #[tokio::test]
 async fn credentials_of_the_request_come_first_also_when_they_are_none() {
-    for (authorization, expected) in
-        [("Bearer author", 200), ("Bearer bad", 401), ("Basic YTpi", 401), ("", 401)]
-    {
+    for (authorization, expected) in [
+        ("Bearer author", 200),
+        ("Bearer bad", 401),
+        ("Basic YTpi", 401),
+        ("", 401),
+    ] {
         let authorization = ("authorization", authorization);
         let headers = [LOOPBACK, SAME_ORIGIN, PLAIN, authorization];
         assert_eq!(status(&[], &headers).await, expected, "{authorization:?}");

@@ -8,7 +8,10 @@ use std::collections::BTreeSet;
 async fn page_has_a_strict_policy_and_its_files_below_sign_in() {
     for at in [&[LOOPBACK][..], &[("host", "auth.example.org"), HTTPS]] {
         let page = get("/set-password", at).await;
-        assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (200, "text/html; charset=utf-8")
+        );
         let policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'; require-trusted-types-for 'script'; \
@@ -18,11 +21,17 @@ async fn page_has_a_strict_policy_and_its_files_below_sign_in() {
         assert_eq!(page.header("cross-origin-opener-policy"), "same-origin");
         assert!(page.headers.get("set-cookie").is_none());
         for file in FILES.into_iter().chain(["set_password.js"]) {
-            assert!(page.text.contains(&format!("\"/sign-in/{file}\"")), "{file}: {}", page.text);
+            assert!(
+                page.text.contains(&format!("\"/sign-in/{file}\"")),
+                "{file}: {}",
+                page.text
+            );
         }
         // A proxy may pass nothing else.
-        let (own, all) =
-            (page.text.matches("=\"/sign-in/").count(), page.text.matches("=\"/").count());
+        let (own, all) = (
+            page.text.matches("=\"/sign-in/").count(),
+            page.text.matches("=\"/").count(),
+        );
         assert_eq!(own, all, "{}", page.text);
     }
 }
@@ -33,8 +42,16 @@ async fn its_script_finds_exactly_the_scripts_that_it_imports() {
     for script in SCRIPTS {
         let file = get(&format!("/sign-in/{script}"), &[LOOPBACK]).await;
         let kind = file.header("content-type");
-        assert_eq!((file.status, kind), (200, "text/javascript; charset=utf-8"), "{script}");
-        let imports = file.text.split("from \"./").skip(1).filter_map(|it| it.split('"').next());
+        assert_eq!(
+            (file.status, kind),
+            (200, "text/javascript; charset=utf-8"),
+            "{script}"
+        );
+        let imports = file
+            .text
+            .split("from \"./")
+            .skip(1)
+            .filter_map(|it| it.split('"').next());
         imported.extend(imports.map(str::to_owned));
     }
     assert_eq!(imported, SCRIPTS.map(str::to_owned).into());
@@ -46,7 +63,11 @@ async fn page_only_reads_and_asks_for_no_password_without_encryption() {
         let page = get("/set-password", &[insecure]).await;
         assert_eq!(page.status, 200);
         let has_script = page.text.contains("<script");
-        assert!(!has_script && page.text.contains("needs HTTPS"), "{}", page.text);
+        assert!(
+            !has_script && page.text.contains("needs HTTPS"),
+            "{}",
+            page.text
+        );
     }
     let response = send(&gateway(&[]).0, bare("POST", "/set-password")).await;
     response.assert_error(405, "Method Not Allowed");

@@ -25,7 +25,10 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
             &[],
             &https,
             "__Host-rolegate=rgs_user; a=b; rolegate=rgs_admin",
-            [removed("__Host-rolegate-console", secure), removed("__Host-rolegate", secure)],
+            [
+                removed("__Host-rolegate-console", secure),
+                removed("__Host-rolegate", secure),
+            ],
             1,
         ),
         (
@@ -34,7 +37,10 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
             "__Host-rolegate-console=rgs_user; __Secure-rolegate=rgd_user",
             [
                 removed("__Host-rolegate-console", secure),
-                removed("__Secure-rolegate", &format!("Domain=example.org; {secure}")),
+                removed(
+                    "__Secure-rolegate",
+                    &format!("Domain=example.org; {secure}"),
+                ),
             ],
             2,
         ),
@@ -42,10 +48,19 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
         let (router, calls) = gateway(arguments);
         let headers = [at, &[SAME_ORIGIN, FORM_TYPE, ("cookie", cookie)]].concat();
         let response = fetch(&router, request("POST", "/sign-out", &headers, "")).await;
-        assert_eq!((response.status, response.header("location")), (303, "/sign-in"), "{cookie}");
+        assert_eq!(
+            (response.status, response.header("location")),
+            (303, "/sign-in"),
+            "{cookie}"
+        );
         assert_eq!(cookies(&response), removed, "{cookie}");
         let calls = calls.lock().expect("no panic").clone();
-        assert!(calls.iter().all(|call| call.starts_with("revoke_tokens None")), "{calls:?}");
+        assert!(
+            calls
+                .iter()
+                .all(|call| call.starts_with("revoke_tokens None")),
+            "{calls:?}"
+        );
         assert_eq!(calls.len(), ended, "{calls:?}");
     }
 }
@@ -61,7 +76,11 @@ async fn sign_out_leads_to_the_page_with_a_valid_return_address() {
         let headers = [LOOPBACK, SAME_ORIGIN, FORM_TYPE];
         let request = request("POST", "/sign-out", &headers, &format!("return={back}"));
         let response = fetch(&gateway(&[]).0, request).await;
-        assert_eq!((response.status, response.header("location")), (303, location), "{back}");
+        assert_eq!(
+            (response.status, response.header("location")),
+            (303, location),
+            "{back}"
+        );
     }
 }
 
@@ -76,9 +95,18 @@ async fn opening_the_page_ends_nothing_and_sessions_that_are_none_are_no_error()
         assert!(cookies(&response).is_empty());
     }
     assert!(calls.lock().expect("no panic").is_empty());
-    for cookie in ["", "rolegate=rgs_ended", "rolegate=x; rolegate-console=", "rolegate"] {
+    for cookie in [
+        "",
+        "rolegate=rgs_ended",
+        "rolegate=x; rolegate-console=",
+        "rolegate",
+    ] {
         let headers = [LOOPBACK, SAME_ORIGIN, FORM_TYPE, ("cookie", cookie)];
         let response = fetch(&router, request("POST", "/sign-out", &headers, "")).await;
-        assert_eq!((response.status, cookies(&response).len()), (303, 2), "{cookie}");
+        assert_eq!(
+            (response.status, cookies(&response).len()),
+            (303, 2),
+            "{cookie}"
+        );
     }
 }

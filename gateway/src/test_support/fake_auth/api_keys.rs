@@ -42,7 +42,10 @@ fn keys_of(user: &User) -> Vec<ApiKey> {
         role: Some(Role::USER.response_number()),
         role_name: Some(Role::USER.to_string()),
         created_by: None,
-        created_at: Some(Timestamp { seconds: 1, nanos: 0 }),
+        created_at: Some(Timestamp {
+            seconds: 1,
+            nanos: 0,
+        }),
         expires_at: None,
         last_used_at: None,
     };
@@ -52,18 +55,28 @@ fn keys_of(user: &User) -> Vec<ApiKey> {
 pub(super) fn revoke_tokens(
     request: &Request<RevokeTokensRequest>,
 ) -> Result<RevokeTokensResponse, Status> {
-    Ok(RevokeTokensResponse { user: Some(target(request, request.get_ref().user_id)?) })
+    Ok(RevokeTokensResponse {
+        user: Some(target(request, request.get_ref().user_id)?),
+    })
 }
 
 pub(super) fn create(
     request: &Request<CreateApiKeyRequest>,
 ) -> Result<CreateApiKeyResponse, Status> {
-    let CreateApiKeyRequest { name, role_name, user_id, expires_at, .. } =
-        request.get_ref().clone();
+    let CreateApiKeyRequest {
+        name,
+        role_name,
+        user_id,
+        expires_at,
+        ..
+    } = request.get_ref().clone();
     let owner = target(request, user_id)?;
     match (name.as_str(), role_name.as_deref(), user_id) {
         (_, _, Some(_)) if owner.role_name == "admin" => {
-            return Err(error(Reason::ApiKeyInvalid, "An admin creates their own API keys."));
+            return Err(error(
+                Reason::ApiKeyInvalid,
+                "An admin creates their own API keys.",
+            ));
         }
         ("", ..) => return Err(error(Reason::ApiKeyInvalid, "API key name must be longer.")),
         (_, Some("admin"), Some(_)) => return Err(error(Reason::RoleInvalid, "")),
@@ -75,14 +88,29 @@ pub(super) fn create(
     let created_by = user_id.map(|_| "admin".to_owned());
     // The version before makes every key for the actor.
     let user_id = if name == "of the actor" { 3 } else { owner.id };
-    let stored = ApiKey { user_id, created_by, ..stored };
-    let api_key = Some(ApiKey { name, role: None, role_name, expires_at, ..stored });
-    Ok(CreateApiKeyResponse { key: "rgk_user".to_owned(), api_key })
+    let stored = ApiKey {
+        user_id,
+        created_by,
+        ..stored
+    };
+    let api_key = Some(ApiKey {
+        name,
+        role: None,
+        role_name,
+        expires_at,
+        ..stored
+    });
+    Ok(CreateApiKeyResponse {
+        key: "rgk_user".to_owned(),
+        api_key,
+    })
 }
 
 pub(super) fn list(request: &Request<ListApiKeysRequest>) -> Result<ListApiKeysResponse, Status> {
     let user = target(request, request.get_ref().user_id)?;
-    Ok(ListApiKeysResponse { api_keys: keys_of(&user) })
+    Ok(ListApiKeysResponse {
+        api_keys: keys_of(&user),
+    })
 }
 
 pub(super) fn delete(

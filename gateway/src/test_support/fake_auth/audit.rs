@@ -16,7 +16,10 @@ pub(super) fn list(request: &Request<ListAuditRequest>) -> Result<ListAuditRespo
     }
     let registered = AuditEntry {
         revision: 1,
-        time: Some(Timestamp { seconds: 1, nanos: 0 }),
+        time: Some(Timestamp {
+            seconds: 1,
+            nanos: 0,
+        }),
         event: "registered".to_owned(),
         user_id: Some(1),
         details: "{}".to_owned(),
@@ -35,5 +38,8 @@ pub(super) fn list(request: &Request<ListAuditRequest>) -> Result<ListAuditRespo
         ..registered.clone()
     };
     let next_after = (request.get_ref().page_size == 2).then_some(1);
-    Ok(ListAuditResponse { entries: vec![role_changed, registered], next_after })
+    Ok(ListAuditResponse {
+        entries: vec![role_changed, registered],
+        next_after,
+    })
 }

@@ -43,14 +43,24 @@ fn take(otp: &str) -> Result<(), Status> {
 fn person<M>(request: &Request<M>) -> Result<User, Status> {
     let token = token(request);
     let user = user_of_token(token).map_err(|reason| error(reason, ""))?;
-    if token.starts_with("rgk_") { Err(error(Reason::RoleInsufficient, "")) } else { Ok(user) }
+    if token.starts_with("rgk_") {
+        Err(error(Reason::RoleInsufficient, ""))
+    } else {
+        Ok(user)
+    }
 }
 
 pub(super) fn enrol(
     request: &Request<EnrolSecondFactorRequest>,
 ) -> Result<EnrolSecondFactorResponse, Status> {
-    match (person(request)?.id, request.get_ref().current_password.as_str()) {
-        (AUTHOR, _) => Err(error(Reason::SecondFactorState, "Second factor is already on.")),
+    match (
+        person(request)?.id,
+        request.get_ref().current_password.as_str(),
+    ) {
+        (AUTHOR, _) => Err(error(
+            Reason::SecondFactorState,
+            "Second factor is already on.",
+        )),
         (3, "none") => Err(error(Reason::SecondFactorUnavailable, "")),
         (_, "flood") => Err(error(Reason::TooManyAttempts, "")),
         (_, "right") => Ok(EnrolSecondFactorResponse {
@@ -65,8 +75,14 @@ pub(super) fn enrol(
 pub(super) fn enable(request: &Request<EnableSecondFactorRequest>) -> Result<(), Status> {
     match person(request)?.id {
         1 => take(&request.get_ref().otp),
-        AUTHOR => Err(error(Reason::SecondFactorState, "Second factor is already on.")),
-        _ => Err(error(Reason::SecondFactorState, "Second factor is not begun.")),
+        AUTHOR => Err(error(
+            Reason::SecondFactorState,
+            "Second factor is already on.",
+        )),
+        _ => Err(error(
+            Reason::SecondFactorState,
+            "Second factor is not begun.",
+        )),
     }
 }
 
@@ -94,13 +110,22 @@ pub(super) fn get(
 ) -> Result<GetSecondFactorResponse, Status> {
     let user = user_of_token(token(request)).map_err(|reason| error(reason, ""))?;
     let enabled = user.id == AUTHOR;
-    Ok(GetSecondFactorResponse { enabled, recovery_codes: if enabled { 9 } else { 0 } })
+    Ok(GetSecondFactorResponse {
+        enabled,
+        recovery_codes: if enabled { 9 } else { 0 },
+    })
 }
 
 /// Every link is the same.
 pub(super) fn link() -> PasswordLink {
-    let expires_at = Some(Timestamp { seconds: 1, nanos: 0 });
-    PasswordLink { token: "rgl_good".to_owned(), expires_at }
+    let expires_at = Some(Timestamp {
+        seconds: 1,
+        nanos: 0,
+    });
+    PasswordLink {
+        token: "rgl_good".to_owned(),
+        expires_at,
+    }
 }
 
 pub(super) fn create_link(

@@ -29,29 +29,49 @@ fn sessions_of(user: &User, token: &str) -> Vec<Session> {
         current: token == "rgs_user",
         ..Session::default()
     };
-    if user.id == 1 { vec![session] } else { Vec::new() }
+    if user.id == 1 {
+        vec![session]
+    } else {
+        Vec::new()
+    }
 }
 
 pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResponse, Status> {
     if request.name.as_deref() == Some("") {
-        return Err(error(Reason::SessionInvalid, "Session name must be longer."));
+        return Err(error(
+            Reason::SessionInvalid,
+            "Session name must be longer.",
+        ));
     }
     let user = verify(&request.username, &request.password)?;
     check_code(&user, request.otp.as_deref())?;
     let session = sessions_of(&user, "").pop();
-    let token = if request.for_domain { "rgd_user" } else { "rgs_user" };
-    Ok(CreateSessionResponse { token: token.to_owned(), session, user: Some(user) })
+    let token = if request.for_domain {
+        "rgd_user"
+    } else {
+        "rgs_user"
+    };
+    Ok(CreateSessionResponse {
+        token: token.to_owned(),
+        session,
+        user: Some(user),
+    })
 }
 
 pub(super) fn list(request: &Request<ListSessionsRequest>) -> Result<ListSessionsResponse, Status> {
     let user = target(request, request.get_ref().user_id)?;
-    Ok(ListSessionsResponse { sessions: sessions_of(&user, token(request)) })
+    Ok(ListSessionsResponse {
+        sessions: sessions_of(&user, token(request)),
+    })
 }
 
 pub(super) fn delete(
     request: &Request<DeleteSessionsRequest>,
 ) -> Result<DeleteSessionsResponse, Status> {
-    let DeleteSessionsRequest { user_id, sessions: selection } = request.get_ref();
+    let DeleteSessionsRequest {
+        user_id,
+        sessions: selection,
+    } = request.get_ref();
     let user = target(request, *user_id)?;
     if user_id.is_none() && token(request).starts_with("rgk_") {
         return Err(error(Reason::RoleInsufficient, ""));
@@ -78,6 +98,12 @@ pub(super) fn current_user(
         Some("rgk_") => (CredentialKind::ApiKey, None),
         _ => (CredentialKind::AccessToken, Some(time(2))),
     };
-    let credential = Some(Credential { kind: kind.into(), expires_at });
-    Ok(GetCurrentUserResponse { user: Some(user), credential })
+    let credential = Some(Credential {
+        kind: kind.into(),
+        expires_at,
+    });
+    Ok(GetCurrentUserResponse {
+        user: Some(user),
+        credential,
+    })
 }

@@ -33,7 +33,10 @@ pub(super) fn verify(username: &str, password: &str) -> Result<User, Status> {
         // An admin who lacks the second factor that admins need.
         ("withheld", "right") => {
             let unknown_role_name = Role::ADMIN.to_string();
-            Ok(User { unknown_role_name, ..user(1, username, Role::USER) })
+            Ok(User {
+                unknown_role_name,
+                ..user(1, username, Role::USER)
+            })
         }
         (_, "right" | "ri:ght:") => Ok(user(1, username, Role::USER)),
         _ => Err(error(Reason::CredentialsInvalid, "")),
@@ -62,14 +65,22 @@ pub(super) fn role(name: &str) -> Result<Role, Status> {
 /// Refuses a requirement with a role that the fake does not have.
 pub(super) fn expect_roles(names: &[String]) -> Result<(), Reason> {
     let is_known = names.iter().all(|name| role(name).is_ok());
-    if is_known { Ok(()) } else { Err(Reason::RequestInvalid) }
+    if is_known {
+        Ok(())
+    } else {
+        Err(Reason::RequestInvalid)
+    }
 }
 
 pub(super) fn authorize(item: AuthorizeRequest) -> Result<User, Reason> {
     let token = item.access_token.replacen("rgd_", "rgs_", 1);
     let is_session = token.starts_with("rgs_");
     let is_for_domain = token != item.access_token;
-    let may_be_here = if item.from_cookie { is_session } else { !is_for_domain };
+    let may_be_here = if item.from_cookie {
+        is_session
+    } else {
+        !is_for_domain
+    };
     let user = user_of_token(if may_be_here { &token } else { "" })?;
     if let Some(Requirement::Roles(allowed)) = &item.requirement {
         expect_roles(&allowed.role_names)?;
@@ -86,7 +97,13 @@ pub(super) fn authorize(item: AuthorizeRequest) -> Result<User, Reason> {
 
 pub(super) fn user(id: i64, username: &str, role: Role) -> User {
     let (role, role_name) = (role.response_number(), role.to_string());
-    User { id, username: username.to_owned(), role, role_name, ..User::default() }
+    User {
+        id,
+        username: username.to_owned(),
+        role,
+        role_name,
+        ..User::default()
+    }
 }
 
 pub(super) fn user_of_id(id: i64) -> Result<User, Status> {

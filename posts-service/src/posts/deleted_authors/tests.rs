@@ -32,7 +32,12 @@ fn watcher(store: &Database) -> DeletedAuthors {
 }
 
 fn change(revision: i64, user_id: i64, deleted: bool) -> UserEvent {
-    UserEvent::Change(UserChange { revision, user_id, deleted, ..UserChange::default() })
+    UserEvent::Change(UserChange {
+        revision,
+        user_id,
+        deleted,
+        ..UserChange::default()
+    })
 }
 
 fn progress(revision: i64) -> UserEvent {
@@ -60,12 +65,19 @@ async fn handle(watcher: &mut DeletedAuthors, events: Vec<UserEvent>) -> Result<
 async fn insert_by(store: &Database, authors: &[i64]) {
     for &author in authors {
         let content = PostContent::new("title".into(), "content".into()).expect("valid");
-        insert(store, author, content, 1_000).await.expect("inserted");
+        insert(store, author, content, 1_000)
+            .await
+            .expect("inserted");
     }
 }
 
 async fn authors(store: &Database) -> Vec<i64> {
-    let filter = PostFilter { after: 0, author_id: None, limit: 1_000, content_bytes: i64::MAX };
+    let filter = PostFilter {
+        after: 0,
+        author_id: None,
+        limit: 1_000,
+        content_bytes: i64::MAX,
+    };
     let (posts, _) = page(store, &filter).await.expect("read");
     posts.into_iter().map(|post| post.author_id).collect()
 }
@@ -74,12 +86,18 @@ async fn deletions_take_posts_and_the_stream_goes_on_behind_the_last(store: &Dat
     insert_by(store, &[1, 2, 3]).await;
     let mut watcher = watcher(store);
     assert_eq!(connect(&mut watcher).await, None, "a snapshot comes first");
-    handle(&mut watcher, snapshot([1, 2, 3], 7)).await.expect("handled");
+    handle(&mut watcher, snapshot([1, 2, 3], 7))
+        .await
+        .expect("handled");
     assert_eq!(connect(&mut watcher).await, Some(7));
     let events = vec![change(8, 1, false), change(9, 2, true), progress(10)];
     handle(&mut watcher, events).await.expect("handled");
     assert_eq!(authors(store).await, [1, DELETED, 3]);
-    assert_eq!(connect(&mut watcher).await, Some(9), "the progress was not due");
+    assert_eq!(
+        connect(&mut watcher).await,
+        Some(9),
+        "the progress was not due"
+    );
 }
 
 async fn posts_of_users_who_are_not_in_a_snapshot_are_taken(store: &Database) {
@@ -92,9 +110,14 @@ async fn posts_of_users_who_are_not_in_a_snapshot_are_taken(store: &Database) {
     let mut watcher = watcher(store);
     connect(&mut watcher).await;
     let users = (1..=3 * size).filter(|&id| !is_deleted(id));
-    handle(&mut watcher, snapshot(users, 7)).await.expect("handled");
+    handle(&mut watcher, snapshot(users, 7))
+        .await
+        .expect("handled");
     let fate = |&id: &i64| if is_deleted(id) { DELETED } else { id };
-    assert_eq!(authors(store).await, candidates.iter().map(fate).collect::<Vec<_>>());
+    assert_eq!(
+        authors(store).await,
+        candidates.iter().map(fate).collect::<Vec<_>>()
+    );
     assert_eq!(connect(&mut watcher).await, Some(7));
 }
 
@@ -103,7 +126,9 @@ async fn posts_that_are_newer_than_the_connection_stay(store: &Database) {
     let mut watcher = watcher(store);
     connect(&mut watcher).await;
     insert_by(store, &[9, 8]).await;
-    handle(&mut watcher, snapshot([1], 7)).await.expect("handled");
+    handle(&mut watcher, snapshot([1], 7))
+        .await
+        .expect("handled");
     assert_eq!(authors(store).await, [DELETED, 9, 8]);
 }
 
@@ -118,9 +143,13 @@ async fn malformed_snapshots_take_nothing_more(store: &Database) {
         assert_eq!(connect(&mut watcher).await, None);
     }
     // It breaks, and the next one begins anew.
-    handle(&mut watcher, vec![change(0, 1, false), change(0, 3, false)]).await.expect("handled");
+    handle(&mut watcher, vec![change(0, 1, false), change(0, 3, false)])
+        .await
+        .expect("handled");
     connect(&mut watcher).await;
-    handle(&mut watcher, snapshot([1, 2], 7)).await.expect("handled");
+    handle(&mut watcher, snapshot([1, 2], 7))
+        .await
+        .expect("handled");
     assert_eq!(authors(store).await, [2]);
 }
 
@@ -134,11 +163,15 @@ async fn progress_is_stored_when_it_is_due(store: &Database) {
         (change(9, 1, true), 9),
         (progress(10), 9),
     ] {
-        handle(&mut watcher, vec![event.clone()]).await.expect("handled");
+        handle(&mut watcher, vec![event.clone()])
+            .await
+            .expect("handled");
         assert_eq!(connect(&mut watcher).await, Some(stored), "{event:?}");
     }
     watcher.stored_at = None;
-    handle(&mut watcher, vec![change(11, 1, false)]).await.expect("handled");
+    handle(&mut watcher, vec![change(11, 1, false)])
+        .await
+        .expect("handled");
     assert_eq!(connect(&mut watcher).await, Some(11));
 }
 
@@ -152,8 +185,12 @@ async fn snapshot_of_a_restored_backup_replaces_the_revision_unless_another_proc
         assert_eq!(watcher.connect(true).await.expect("read").1, None);
     }
     handle(&mut one, snapshot([1], 50)).await.expect("handled");
-    handle(&mut one, vec![change(52, 9, true)]).await.expect("handled");
-    handle(&mut other, snapshot([1], 51)).await.expect("handled");
+    handle(&mut one, vec![change(52, 9, true)])
+        .await
+        .expect("handled");
+    handle(&mut other, snapshot([1], 51))
+        .await
+        .expect("handled");
     assert_eq!(connect(&mut other).await, Some(52));
 }
 
@@ -161,7 +198,10 @@ async fn of_two_processes_that_follow_the_later_takes_nothing_again(store: &Data
     advance(store, (5, None), None).await.expect("written");
     insert_by(store, &[2]).await;
     let (mut one, mut other) = (watcher(store), watcher(store));
-    assert_eq!((connect(&mut one).await, connect(&mut other).await), (Some(5), Some(5)));
+    assert_eq!(
+        (connect(&mut one).await, connect(&mut other).await),
+        (Some(5), Some(5))
+    );
     let deletion = || vec![change(6, 2, true)];
     handle(&mut one, deletion()).await.expect("handled");
     assert_eq!(authors(store).await, [DELETED]);
@@ -201,5 +241,8 @@ async fn key_is_read_anew_for_each_connection() {
     }
     fs::remove_file(&file).expect("removed");
     let error = watcher.connect(false).await.expect_err("no file");
-    assert!(error.to_string().starts_with("USER_CHANGES_KEY_FILE: "), "{error}");
+    assert!(
+        error.to_string().starts_with("USER_CHANGES_KEY_FILE: "),
+        "{error}"
+    );
 }

@@ -46,7 +46,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 const NEVER: Duration = Duration::from_hours(2 * 366 * 24);
 
 fn limits(max_batch_size: usize, max_in_flight: usize) -> Limits {
-    Limits { max_batch_size, max_in_flight, stall_timeout: NEVER, max_in_flight_stalled: 2 }
+    Limits {
+        max_batch_size,
+        max_in_flight,
+        stall_timeout: NEVER,
+        max_in_flight_stalled: 2,
+    }
 }
 
 fn answers_are_fresh() {
@@ -85,11 +90,15 @@ struct InFlight {
 
 impl InFlight {
     fn new() -> Self {
-        Self { now: Arc::default(), most: Arc::default() }
+        Self {
+            now: Arc::default(),
+            most: Arc::default(),
+        }
     }
 
     fn begin(&self) {
-        self.most.fetch_max(self.now.fetch_add(1, SeqCst) + 1, SeqCst);
+        self.most
+            .fetch_max(self.now.fetch_add(1, SeqCst) + 1, SeqCst);
     }
 
     fn end(&self) {
@@ -198,7 +207,10 @@ fn cancelled_callers() {
     });
     let panicking = echo.clone();
     let panicking = spawn(async move {
-        assert_eq!(panicking.submit(PANIC).await, Err(SubmitError::BatchDropped));
+        assert_eq!(
+            panicking.submit(PANIC).await,
+            Err(SubmitError::BatchDropped)
+        );
     });
     let staying = [20, 21].map(|request| {
         let echo = echo.clone();

@@ -65,7 +65,14 @@ fn engine(threads: usize, lanes: usize) -> Arc<Engine> {
 }
 
 fn with_queue(threads: usize, lanes: usize, queue: usize) -> Arc<Engine> {
-    Arc::new(Engine::start(Settings { threads, lanes, queue }).expect("threads"))
+    Arc::new(
+        Engine::start(Settings {
+            threads,
+            lanes,
+            queue,
+        })
+        .expect("threads"),
+    )
 }
 
 fn soon() -> Instant {
@@ -77,10 +84,18 @@ fn hash_and_verify(engine: &Arc<Engine>, number: u8) -> JoinHandle<()> {
     let engine = Arc::clone(engine);
     spawn(async move {
         let client = ClientKey(number.into());
-        let hash = engine.hash(&[number], Cost::MIN, client, soon()).await.expect("a hash");
+        let hash = engine
+            .hash(&[number], Cost::MIN, client, soon())
+            .await
+            .expect("a hash");
         let hash = Some(&*hash.value);
-        let verdict = engine.verify(&[number], hash, Cost::MIN, client, soon()).await;
-        assert_eq!(verdict.expect("a verdict").value, Verdict::Match { rehash: false });
+        let verdict = engine
+            .verify(&[number], hash, Cost::MIN, client, soon())
+            .await;
+        assert_eq!(
+            verdict.expect("a verdict").value,
+            Verdict::Match { rehash: false }
+        );
     })
 }
 
@@ -107,7 +122,10 @@ fn dropped_engine() {
         let hash = engine.hash(&[number], Cost::MIN, ClientKey(number.into()), soon());
         spawn(async move {
             let outcome = hash.await;
-            assert!(matches!(outcome, Ok(_) | Err(EngineError::Lost)), "{outcome:?}");
+            assert!(
+                matches!(outcome, Ok(_) | Err(EngineError::Lost)),
+                "{outcome:?}"
+            );
         })
     });
     drop(engine);
@@ -137,7 +155,9 @@ fn statistics() {
     });
     let checks = spawn(async move {
         for _ in 0..2 {
-            let admission = checked.check_admission(Cost::MIN, ClientKey(9), soon()).await;
+            let admission = checked
+                .check_admission(Cost::MIN, ClientKey(9), soon())
+                .await;
             admission.expect("an hour is enough");
         }
     });
@@ -194,9 +214,16 @@ fn fair_order() {
     // When the single job was queued, at most these had begun.
     let before = begun().len();
     join_all(callers);
-    let place = begun().iter().position(|number| *number == SINGLE).expect("its place");
+    let place = begun()
+        .iter()
+        .position(|number| *number == SINGLE)
+        .expect("its place");
     // One that was taken and had not begun, and one in the queue whose turn came at the same time.
-    assert!(place <= before + 2, "place {place}, where {before} had begun: {:?}", begun());
+    assert!(
+        place <= before + 2,
+        "place {place}, where {before} had begun: {:?}",
+        begun()
+    );
 }
 
 fn full_queue() {
@@ -205,7 +232,10 @@ fn full_queue() {
         let hash = engine.hash(&[number], Cost::MIN, MANY, soon());
         spawn(async move {
             let outcome = hash.await;
-            assert!(matches!(outcome, Ok(_) | Err(EngineError::Refused { .. })), "{outcome:?}");
+            assert!(
+                matches!(outcome, Ok(_) | Err(EngineError::Refused { .. })),
+                "{outcome:?}"
+            );
         })
     });
     let single = engine.hash(&[SINGLE], Cost::MIN, ONE, soon());

@@ -16,7 +16,13 @@ use std::{env, process::ExitCode};
 
 fn main() -> ExitCode {
     let names: Vec<String> = env::args().skip(1).collect();
-    let all = [batcher::SCENARIOS, lanes::SCENARIOS, auth::SCENARIOS, balancer::SCENARIOS].concat();
+    let all = [
+        batcher::SCENARIOS,
+        lanes::SCENARIOS,
+        auth::SCENARIOS,
+        balancer::SCENARIOS,
+    ]
+    .concat();
     let is_wanted =
         |it: &Scenario| names.is_empty() || names.iter().any(|name| it.name.starts_with(name));
     let chosen: Vec<_> = all.into_iter().filter(is_wanted).collect();

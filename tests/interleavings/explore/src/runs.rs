@@ -69,14 +69,20 @@ pub(crate) fn explore(scenarios: &[Scenario]) -> ExitCode {
         }
     }
     let seconds = started.elapsed().as_secs();
-    println!("explore: {} scenarios hold on {total} schedules, in {seconds} s", scenarios.len());
+    println!(
+        "explore: {} scenarios hold on {total} schedules, in {seconds} s",
+        scenarios.len()
+    );
     ExitCode::SUCCESS
 }
 
 /// The number of schedules; `None` if one failed.
 fn run(scenario: &Scenario, kind: &str, scheduler: impl Scheduler + 'static) -> Option<u64> {
     let counts = Arc::<Counts>::default();
-    let scheduler = Counted { scheduler, counts: Arc::clone(&counts) };
+    let scheduler = Counted {
+        scheduler,
+        counts: Arc::clone(&counts),
+    };
     let started = Instant::now();
     let is_held = is_held(scenario, scheduler);
     let (schedules, steps) = (counts.schedules.load(Relaxed), counts.steps.load(Relaxed));
@@ -147,7 +153,9 @@ struct Counted<S> {
 impl<S: Scheduler> Scheduler for Counted<S> {
     fn new_execution(&mut self) -> Option<Schedule> {
         let schedule = self.scheduler.new_execution();
-        self.counts.schedules.fetch_add(schedule.is_some().into(), Relaxed);
+        self.counts
+            .schedules
+            .fetch_add(schedule.is_some().into(), Relaxed);
         schedule
     }
 

@@ -20,7 +20,9 @@ use tokio::time::sleep;
 const NAME: &str = "admin";
 
 fn names() -> impl Iterator<Item = String> {
-    (0..USERS).map(|user| format!("user-{user}")).chain([VICTIM.to_owned()])
+    (0..USERS)
+        .map(|user| format!("user-{user}"))
+        .chain([VICTIM.to_owned()])
 }
 
 pub(crate) async fn admin(history: Shared, seed: u64) -> turmoil::Result {
@@ -72,9 +74,11 @@ async fn make(
     let role_path = format!("/users/{id}/role");
     let (method, path, body) = match &change {
         Change::Role(role) => ("PUT", role_path, Some(json!({"role": role}))),
-        Change::Disabled(disabled) => {
-            ("PATCH", format!("/users/{id}"), Some(json!({"disabled": disabled})))
-        }
+        Change::Disabled(disabled) => (
+            "PATCH",
+            format!("/users/{id}"),
+            Some(json!({"disabled": disabled})),
+        ),
         Change::SignOut => ("DELETE", format!("/users/{id}/tokens"), None),
         Change::Password(number) => {
             let body = json!({"password": password(&name, *number)});
@@ -84,8 +88,14 @@ async fn make(
     let index = begin(history, user, change.clone());
     let line = format!("admin wants {change:?} of user-{user}");
     history.borrow_mut().line(&line);
-    let (_, ended, answer) =
-        call(history, NAME, (method, &path), Credentials::Token(token), body).await;
+    let (_, ended, answer) = call(
+        history,
+        NAME,
+        (method, &path),
+        Credentials::Token(token),
+        body,
+    )
+    .await;
     finish(history, index, ended, &answer);
     if answer.status == 401 {
         *token = log_in(history).await;
@@ -104,7 +114,9 @@ async fn make_and_delete(history: &Shared, token: &str, name: String) {
     let body = json!({"username": name, "password": password(&name, 0)});
     let credentials = Credentials::Token(token);
     let (_, _, made) = call(history, NAME, ("POST", "/users"), credentials, Some(body)).await;
-    let Some(id) = made.body["id"].as_i64() else { return };
+    let Some(id) = made.body["id"].as_i64() else {
+        return;
+    };
     let path = format!("/users/{id}");
     let (_, _, deleted) = call(history, NAME, ("DELETE", &path), credentials, None).await;
     history.borrow_mut().guests.push((name, deleted.outcome()));
@@ -114,8 +126,14 @@ async fn make_and_delete(history: &Shared, token: &str, name: String) {
 async fn log_in(history: &Shared) -> String {
     loop {
         let body = json!({"username": NAME, "password": ADMIN_PASSWORD});
-        let (_, _, answer) =
-            call(history, NAME, ("POST", "/login"), Credentials::Nothing, Some(body)).await;
+        let (_, _, answer) = call(
+            history,
+            NAME,
+            ("POST", "/login"),
+            Credentials::Nothing,
+            Some(body),
+        )
+        .await;
         if answer.is_ok() {
             return answer.text("access_token");
         }
@@ -127,11 +145,23 @@ async fn log_in(history: &Shared) -> String {
 async fn register(history: &Shared, token: &str, name: String) {
     loop {
         let body = json!({"username": name, "password": password(&name, 0)});
-        let (_, _, made) =
-            call(history, NAME, ("POST", "/register"), Credentials::Nothing, Some(body)).await;
+        let (_, _, made) = call(
+            history,
+            NAME,
+            ("POST", "/register"),
+            Credentials::Nothing,
+            Some(body),
+        )
+        .await;
         let path = format!("/users?username={name}");
-        let (_, _, found) =
-            call(history, NAME, ("GET", &path), Credentials::Token(token), None).await;
+        let (_, _, found) = call(
+            history,
+            NAME,
+            ("GET", &path),
+            Credentials::Token(token),
+            None,
+        )
+        .await;
         if let Some(id) = found.body["users"][0]["id"].as_i64()
             && (made.is_ok() || made.status == 400)
         {
@@ -149,9 +179,27 @@ async fn look(history: &Shared, mut token: String) {
     loop {
         let credentials = Credentials::Token(&token);
         let is_still = history.borrow().users_done == USERS;
-        let users = call(history, NAME, ("GET", "/users?limit=200"), credentials, None).await.2;
-        let posts = call(history, NAME, ("GET", "/posts?limit=200"), credentials, None).await.2;
-        let basic = call(history, NAME, ("GET", "/protected"), password, None).await.2;
+        let users = call(
+            history,
+            NAME,
+            ("GET", "/users?limit=200"),
+            credentials,
+            None,
+        )
+        .await
+        .2;
+        let posts = call(
+            history,
+            NAME,
+            ("GET", "/posts?limit=200"),
+            credentials,
+            None,
+        )
+        .await
+        .2;
+        let basic = call(history, NAME, ("GET", "/protected"), password, None)
+            .await
+            .2;
         if users.status == 401 {
             token = log_in(history).await;
         } else if users.is_ok() && posts.is_ok() && basic.is_ok() {
@@ -160,10 +208,17 @@ async fn look(history: &Shared, mut token: String) {
             let users = list(&users.body["users"])
                 .iter()
                 .map(|user| {
-                    (text(user, "username"), text(user, "role"), user["disabled"] == json!(true))
+                    (
+                        text(user, "username"),
+                        text(user, "role"),
+                        user["disabled"] == json!(true),
+                    )
                 })
                 .collect();
-            let posts = list(&posts.body["posts"]).iter().map(|post| text(post, "title")).collect();
+            let posts = list(&posts.body["posts"])
+                .iter()
+                .map(|post| text(post, "title"))
+                .collect();
             let mut history = history.borrow_mut();
             history.recovered.get_or_insert(now().saturating_sub(CALM));
             if is_still {

@@ -25,7 +25,12 @@ pub(crate) async fn guesser(history: Shared, seed: u64) -> turmoil::Result {
         let (method, path, credentials, body) = match below(&mut dice, 3) {
             0 => ("POST", "/login", Credentials::Nothing, body),
             1 => ("POST", "/sessions", Credentials::Nothing, body),
-            _ => ("GET", "/protected", Credentials::Password(VICTIM, &guess), None),
+            _ => (
+                "GET",
+                "/protected",
+                Credentials::Password(VICTIM, &guess),
+                None,
+            ),
         };
         let (_, _, answer) = call(&history, "guesser", (method, path), credentials, body).await;
         history.borrow_mut().guesses.push(answer.status);

@@ -18,7 +18,11 @@ pub(crate) async fn user(history: Shared, seed: u64, user: usize) -> turmoil::Re
         let token = history.borrow().tokens[user].clone();
         match token {
             None => {
-                let path = if below(&mut dice, 3) == 0 { "/sessions" } else { "/login" };
+                let path = if below(&mut dice, 3) == 0 {
+                    "/sessions"
+                } else {
+                    "/login"
+                };
                 let number = current_password(&history, &mut dice, user);
                 log_in(&history, user, number, path).await;
                 pause(&mut dice, 300).await;
@@ -55,17 +59,34 @@ async fn burst(history: &Shared, dice: &mut StdRng, user: usize, token: (usize, 
 /// Asks for something, and forgets a token that is refused.
 pub(super) async fn access(history: &Shared, user: usize, token: &(usize, String), path: &str) {
     let name = history.borrow().users[user].0.clone();
-    let (begun, ended, answer) =
-        call(history, &name, ("GET", path), Credentials::Token(&token.1), None).await;
+    let (begun, ended, answer) = call(
+        history,
+        &name,
+        ("GET", path),
+        Credentials::Token(&token.1),
+        None,
+    )
+    .await;
     let mut history = history.borrow_mut();
     let (of_authors, role) = (path == "/author", answer.text("role"));
     let (login, status) = (token.0, answer.status);
-    history.accesses.push(Access { login, begun, ended, of_authors, status, role });
+    history.accesses.push(Access {
+        login,
+        begun,
+        ended,
+        of_authors,
+        status,
+        role,
+    });
     forget(&mut history.tokens[user], login, status);
 }
 
 fn forget(current: &mut Option<(usize, String)>, login: usize, status: u16) {
-    if status == 401 && current.as_ref().is_some_and(|(current, _)| *current == login) {
+    if status == 401
+        && current
+            .as_ref()
+            .is_some_and(|(current, _)| *current == login)
+    {
         *current = None;
     }
 }
@@ -75,11 +96,16 @@ async fn post(history: &Shared, user: usize, token: &(usize, String)) {
     let of = format!("user-{user}");
     let mut title = history.borrow_mut().title(&of);
     let made = send_post(history, user, token, ("POST", "/posts"), &title).await;
-    let Some(id) = made.body["id"].as_i64() else { return };
+    let Some(id) = made.body["id"].as_i64() else {
+        return;
+    };
     let path = format!("/posts/{id}");
     for _ in 0..2 {
         let next = history.borrow_mut().title(&of);
-        match send_post(history, user, token, ("PUT", &path), &next).await.outcome() {
+        match send_post(history, user, token, ("PUT", &path), &next)
+            .await
+            .outcome()
+        {
             Outcome::Done => history.borrow_mut().set_title(&title, Outcome::Refused),
             Outcome::Unknown => {
                 let mut history = history.borrow_mut();
@@ -96,13 +122,31 @@ async fn post(history: &Shared, user: usize, token: &(usize, String)) {
 /// Reads a post by its id or in a list, and expects this title: only its author edits it.
 async fn look(history: &Shared, id: i64, title: &str) {
     let list = format!("/posts?after={}&limit=3", id - 1);
-    let path = if id % 2 == 0 { format!("/posts/{id}") } else { list };
-    let read = call(history, "reader", ("GET", &path), Credentials::Nothing, None).await.2;
-    let mut posts = read.body["posts"].as_array().into_iter().flatten().chain([&read.body]);
+    let path = if id % 2 == 0 {
+        format!("/posts/{id}")
+    } else {
+        list
+    };
+    let read = call(
+        history,
+        "reader",
+        ("GET", &path),
+        Credentials::Nothing,
+        None,
+    )
+    .await
+    .2;
+    let mut posts = read.body["posts"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .chain([&read.body]);
     let mut history = history.borrow_mut();
     history.posts_read += usize::from(read.is_ok());
     if read.is_ok() && posts.all(|post| post["title"] != title) {
-        history.wrong.push(format!("stale: {title} is not at {path}"));
+        history
+            .wrong
+            .push(format!("stale: {title} is not at {path}"));
     }
 }
 
@@ -115,13 +159,26 @@ async fn send_post(
 ) -> Answer {
     let name = history.borrow().users[user].0.clone();
     let body = json!({"title": title, "content": "text"});
-    let (begun, ended, answer) =
-        call(history, &name, (method, path), Credentials::Token(&token.1), Some(body)).await;
+    let (begun, ended, answer) = call(
+        history,
+        &name,
+        (method, path),
+        Credentials::Token(&token.1),
+        Some(body),
+    )
+    .await;
     let mut history = history.borrow_mut();
     history.set_title(title, answer.outcome());
     let (login, status) = (token.0, answer.status);
     let role = String::new();
-    history.accesses.push(Access { login, begun, ended, of_authors: true, status, role });
+    history.accesses.push(Access {
+        login,
+        begun,
+        ended,
+        of_authors: true,
+        status,
+        role,
+    });
     forget(&mut history.tokens[user], login, status);
     answer
 }
@@ -133,8 +190,14 @@ async fn sign_out(history: &Shared, user: usize, token: &(usize, String)) {
         return;
     }
     let index = begin(history, user, Change::SignOut);
-    let (_, ended, answer) =
-        call(history, &name, ("POST", "/logout"), Credentials::Token(&token.1), None).await;
+    let (_, ended, answer) = call(
+        history,
+        &name,
+        ("POST", "/logout"),
+        Credentials::Token(&token.1),
+        None,
+    )
+    .await;
     finish(history, index, ended, &answer);
 }
 
@@ -143,7 +206,13 @@ pub(super) fn begin(history: &Shared, user: usize, change: Change) -> usize {
     let mut history = history.borrow_mut();
     let begun = history.step();
     let ended = usize::MAX;
-    history.changes.push(ChangeOf { user, change, begun, ended, outcome: Outcome::Unknown });
+    history.changes.push(ChangeOf {
+        user,
+        change,
+        begun,
+        ended,
+        outcome: Outcome::Unknown,
+    });
     history.changes.len() - 1
 }
 

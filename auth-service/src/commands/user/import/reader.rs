@@ -45,7 +45,9 @@ impl Reader {
     pub(super) async fn open(path: &Path, twice: bool) -> Result<Self, Failure> {
         let invalid =
             |problem: &str, error| SettingError::new("FILE", format!("{problem}: {error}"));
-        let mut file = open(path).await.map_err(|error| invalid("cannot be read", error))?;
+        let mut file = open(path)
+            .await
+            .map_err(|error| invalid("cannot be read", error))?;
         let mut start = file.stream_position().await.ok();
         if twice && (start.is_none() || path == Path::new("-")) {
             let copy = tempfile::tempfile().map_err(|error| {
@@ -148,12 +150,20 @@ async fn open(path: &Path) -> io::Result<File> {
         return Ok(File::from_std(stdin.into()));
     }
     let file = File::open(path).await?;
-    if file.metadata().await?.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(file) }
+    if file.metadata().await?.is_dir() {
+        Err(io::ErrorKind::IsADirectory.into())
+    } else {
+        Ok(file)
+    }
 }
 
 async fn copied(input: File, copy: std::fs::File) -> io::Result<File> {
     let mut copy = File::from_std(copy);
-    tokio::io::copy_buf(&mut BufReader::with_capacity(BUFFER_BYTES, input), &mut copy).await?;
+    tokio::io::copy_buf(
+        &mut BufReader::with_capacity(BUFFER_BYTES, input),
+        &mut copy,
+    )
+    .await?;
     copy.rewind().await?;
     Ok(copy)
 }
@@ -167,7 +177,11 @@ mod tests {
         let mut found = Vec::new();
         while reader.next_line().await.expect("read") {
             let is_long = reader.line.len() > MAX_LINE_BYTES;
-            let text = if is_long { &reader.line[..] } else { reader.line.trim_ascii() };
+            let text = if is_long {
+                &reader.line[..]
+            } else {
+                reader.line.trim_ascii()
+            };
             found.push((reader.number, text.len()));
         }
         found
@@ -185,8 +199,14 @@ mod tests {
         writing.await.expect("no panic").expect("written");
         let first = all(&mut reader).await;
         let too_long = MAX_LINE_BYTES + 1;
-        let expected =
-            [(1, 1), (3, too_long), (4, 1), (5, MAX_LINE_BYTES - 1), (7, too_long), (8, 3)];
+        let expected = [
+            (1, 1),
+            (3, too_long),
+            (4, 1),
+            (5, MAX_LINE_BYTES - 1),
+            (7, too_long),
+            (8, 3),
+        ];
         assert_eq!(first, expected);
         reader.rewind().await.expect("rewound");
         assert_eq!(all(&mut reader).await, first);

@@ -44,15 +44,21 @@ impl Report {
     pub(super) fn similar_username(&mut self, number: u64, username: &str) {
         self.similar += 1;
         if self.similar <= MAX_ALIKE {
-            print_error(&format!("line {number}: warning: {username:?} differs in case only"));
+            print_error(&format!(
+                "line {number}: warning: {username:?} differs in case only"
+            ));
         }
     }
 
     /// What was not printed for each line.
     pub(super) fn print_rest(&self) {
-        let Self { existing, similar, .. } = self;
+        let Self {
+            existing, similar, ..
+        } = self;
         if *existing > 0 {
-            print_error(&format!("{existing} users exist already; --skip-existing skips them"));
+            print_error(&format!(
+                "{existing} users exist already; --skip-existing skips them"
+            ));
         }
         if *similar > 0 {
             print_error(&format!(
@@ -71,8 +77,19 @@ impl Report {
 
     /// Says what was done, also in the audit log.
     pub(super) fn finish(&self) {
-        let Self { imported, skipped, bad, .. } = self;
-        audit_line!("users_imported", count = imported, skipped, bad_lines = bad, by = "operator");
+        let Self {
+            imported,
+            skipped,
+            bad,
+            ..
+        } = self;
+        audit_line!(
+            "users_imported",
+            count = imported,
+            skipped,
+            bad_lines = bad,
+            by = "operator"
+        );
         self.print_counts(format!(
             "{imported} imported, {skipped} skipped because they exist, {bad} bad lines."
         ));

@@ -46,7 +46,11 @@ impl Target {
 
     async fn migrated(url: DatabaseUrl, folder: TempDir, database: Option<Database>) -> Self {
         store::open(&url).await.expect("opened").close().await;
-        Self { url, folder, _database: database }
+        Self {
+            url,
+            folder,
+            _database: database,
+        }
     }
 
     /// Imports these lines; the error if it failed.
@@ -93,7 +97,10 @@ impl Target {
 
     async fn names(&self) -> Vec<String> {
         let users = self.users().await;
-        users.iter().map(|user| user["username"].as_str().expect("text").to_owned()).collect()
+        users
+            .iter()
+            .map(|user| user["username"].as_str().expect("text").to_owned())
+            .collect()
     }
 
     async fn register(&self, username: &str) -> i64 {
@@ -104,7 +111,11 @@ impl Target {
             role: Role::USER,
             link: None,
         };
-        let id = store.insert(None, new, Write::any()).await.expect("inserted").id;
+        let id = store
+            .insert(None, new, Write::any())
+            .await
+            .expect("inserted")
+            .id;
         store.close().await;
         id
     }
@@ -149,12 +160,20 @@ on_both_stores!(
 
 async fn one_bad_line_imports_nothing(target: Target) {
     for bad in [bad("bob"), line("ann"), "{".to_owned()] {
-        let refused = target.import(&[line("ann"), bad], &[]).await.expect_err("a bad line");
-        assert!(refused.contains("nothing was imported: 1 bad lines"), "{refused}");
+        let refused = target
+            .import(&[line("ann"), bad], &[])
+            .await
+            .expect_err("a bad line");
+        assert!(
+            refused.contains("nothing was imported: 1 bad lines"),
+            "{refused}"
+        );
         assert!(!refused.contains("planted"), "{refused}");
         assert_eq!(target.names().await, [""; 0]);
     }
-    let many: Vec<_> = (0..2500).map(|number| line(&format!("user {number}"))).collect();
+    let many: Vec<_> = (0..2500)
+        .map(|number| line(&format!("user {number}")))
+        .collect();
     let late = [many.clone(), vec![line("user 7")]].concat();
     assert!(target.import(&late, &[]).await.is_err());
     assert_eq!(target.names().await.len(), 0);
@@ -167,17 +186,34 @@ async fn existing_names_are_an_error_unless_they_are_skipped(target: Target) {
     target.import(&first, &[]).await.expect("imported");
     let before = target.users().await;
     assert!(target.import(&first, &[]).await.is_err(), "they exist");
-    target.import(&first, &["--skip-existing"]).await.expect("skipped");
-    target.import(&first, &["--skip-existing", "--continue"]).await.expect("skipped");
+    target
+        .import(&first, &["--skip-existing"])
+        .await
+        .expect("skipped");
+    target
+        .import(&first, &["--skip-existing", "--continue"])
+        .await
+        .expect("skipped");
     assert_eq!(target.users().await, before, "twice changes nothing");
     let third = [line("bob"), line("carl")];
-    target.import(&third, &["--skip-existing"]).await.expect("imported");
+    target
+        .import(&third, &["--skip-existing"])
+        .await
+        .expect("imported");
     assert_eq!(target.names().await, ["ann", "bob", "carl"]);
 }
 
 async fn a_dry_run_changes_nothing(target: Target) {
-    target.import(&[line("ann")], &["--dry-run"]).await.expect("checked");
-    assert!(target.import(&[line("ann"), bad("bob")], &["--dry-run"]).await.is_err());
+    target
+        .import(&[line("ann")], &["--dry-run"])
+        .await
+        .expect("checked");
+    assert!(
+        target
+            .import(&[line("ann"), bad("bob")], &["--dry-run"])
+            .await
+            .is_err()
+    );
     assert_eq!(target.names().await, [""; 0]);
     assert_eq!(target.register("first").await, 1, "no id is used up");
 }
@@ -185,9 +221,18 @@ async fn a_dry_run_changes_nothing(target: Target) {
 async fn bad_lines_are_skipped_with_continue(target: Target) {
     target.register("user 5").await;
     let lines: Vec<_> = (0..2100)
-        .map(|number| if number % 100 == 7 { bad("x") } else { line(&format!("user {number}")) })
+        .map(|number| {
+            if number % 100 == 7 {
+                bad("x")
+            } else {
+                line(&format!("user {number}"))
+            }
+        })
         .collect();
-    let incomplete = target.import(&lines, &["--continue"]).await.expect_err("bad lines");
+    let incomplete = target
+        .import(&lines, &["--continue"])
+        .await
+        .expect_err("bad lines");
     assert_eq!(incomplete, "Incomplete(\"22 bad lines were not imported\")");
     assert_eq!(target.names().await.len(), 2100 - 21);
 }
@@ -195,7 +240,10 @@ async fn bad_lines_are_skipped_with_continue(target: Target) {
 async fn a_user_without_a_password_is_exported_with_null(target: Target) {
     let ann = json!({ "id": 7, "username": "ann", "password_hash": null, "role": "author",
         "disabled": false, "tokens_not_before": 5 });
-    target.import(&[ann.to_string()], &[]).await.expect("imported");
+    target
+        .import(&[ann.to_string()], &[])
+        .await
+        .expect("imported");
     assert_eq!(target.users().await, [ann]);
 }
 
@@ -203,11 +251,20 @@ async fn slow_and_weak_hashes_need_their_flags(target: Target) {
     let of_cost = |cost: &str| {
         json!({ "username": cost, "password_hash": HASH.replacen("12", cost, 1) }).to_string()
     };
-    for (cost, flag) in [("15", "--accept-slow-hashes"), ("06", "--accept-weak-hashes")] {
+    for (cost, flag) in [
+        ("15", "--accept-slow-hashes"),
+        ("06", "--accept-weak-hashes"),
+    ] {
         for options in [&[][..], &["--dry-run"]] {
-            assert!(target.import(&[of_cost(cost)], options).await.is_err(), "{cost}");
+            assert!(
+                target.import(&[of_cost(cost)], options).await.is_err(),
+                "{cost}"
+            );
         }
-        target.import(&[of_cost(cost)], &[flag]).await.expect("asked for");
+        target
+            .import(&[of_cost(cost)], &[flag])
+            .await
+            .expect("asked for");
     }
     assert_eq!(target.names().await, ["15", "06"]);
 }
@@ -216,7 +273,10 @@ async fn an_unreadable_file_is_a_wrong_setting(target: Target) {
     let folder = target.folder.path().to_owned();
     for file in [folder.join("missing"), folder] {
         let refused = target.import_file(file, &[]).await.expect_err("unreadable");
-        assert!(refused.contains("Setting") && refused.contains("cannot be read"), "{refused}");
+        assert!(
+            refused.contains("Setting") && refused.contains("cannot be read"),
+            "{refused}"
+        );
     }
 }
 
@@ -234,8 +294,17 @@ async fn every_sample_of_a_real_library_is_imported() {
             json!({ "username": format!("user {number}"), "password_hash": hash }).to_string()
         })
         .collect();
-    target.import(&lines, &["--accept-weak-hashes"]).await.expect("imported");
+    target
+        .import(&lines, &["--accept-weak-hashes"])
+        .await
+        .expect("imported");
     let store = store::open(&target.url).await.expect("opened");
-    let found = store.credentials_by_username(&["user 3".to_owned()]).await.expect("read");
-    assert_eq!(json!(found.value[0].password_hash.expose_secret()), hashes[3]);
+    let found = store
+        .credentials_by_username(&["user 3".to_owned()])
+        .await
+        .expect("read");
+    assert_eq!(
+        json!(found.value[0].password_hash.expose_secret()),
+        hashes[3]
+    );
 }

@@ -12,7 +12,12 @@ const HASH: &str = "$2b$05$YaQ3M.2V9WMtoWprPyr4J.Wm9MSwt6/mER48c5Lbgp269iVDbuery
 
 fn read(line: &str) -> Result<UserRecord, String> {
     let (peppers, rules) = (Peppers::default(), HashRules::new(12, false, true));
-    let reader = LineReader { peppers, rules, roles: Roles::BUILT_IN, revocation_time: 1000 };
+    let reader = LineReader {
+        peppers,
+        rules,
+        roles: Roles::BUILT_IN,
+        revocation_time: 1000,
+    };
     reader.read(line.as_bytes())
 }
 
@@ -20,14 +25,20 @@ fn read(line: &str) -> Result<UserRecord, String> {
 fn a_name_and_a_hash_are_enough() {
     let line = json!({ "username": "ann", "password_hash": HASH }).to_string();
     let ann = read(&line).expect("a user");
-    assert_eq!((ann.id, &*ann.username, ann.role), (None, "ann", Role::USER));
+    assert_eq!(
+        (ann.id, &*ann.username, ann.role),
+        (None, "ann", Role::USER)
+    );
     assert!(!ann.disabled && ann.tokens_not_before == 0);
 }
 
 #[test]
 fn a_line_may_begin_with_a_byte_order_mark() {
     let line = json!({ "username": "ann", "password_hash": HASH });
-    assert_eq!(&*read(&format!("\u{feff}{line}")).expect("a user").username, "ann");
+    assert_eq!(
+        &*read(&format!("\u{feff}{line}")).expect("a user").username,
+        "ann"
+    );
     read(&format!("\u{feff}\u{feff}{line}")).expect_err("a reason");
 }
 
@@ -48,7 +59,10 @@ fn an_id_revokes_the_tokens_of_its_last_user_unless_the_line_says_since_when() {
         line["tokens_not_before"] = more;
         read(&line.to_string()).expect("a user").tokens_not_before
     };
-    assert_eq!([line(json!(null)), line(json!(0)), line(json!(5))], [1000, 0, 5]);
+    assert_eq!(
+        [line(json!(null)), line(json!(0)), line(json!(5))],
+        [1000, 0, 5]
+    );
 }
 
 #[test]
@@ -57,13 +71,22 @@ fn bad_lines_have_a_reason_that_quotes_nothing() {
     for (change, reason) in [
         (json!({ "username": null }), "username is missing"),
         (json!({ "username": 7 }), "username is not text"),
-        (json!({ "username": "" }), "Username must have 1 to 255 bytes."),
-        (json!({ "username": "a:b" }), "Username must not contain a colon."),
+        (
+            json!({ "username": "" }),
+            "Username must have 1 to 255 bytes.",
+        ),
+        (
+            json!({ "username": "a:b" }),
+            "Username must not contain a colon.",
+        ),
         (
             json!({ "username": "ad\u{200b}min" }),
             "Username must not contain invisible or unassigned characters.",
         ),
-        (json!({ "password_hash": [HASH] }), "password_hash is not text"),
+        (
+            json!({ "password_hash": [HASH] }),
+            "password_hash is not text",
+        ),
         (
             json!({ "password_hash": "planted" }),
             "password_hash is in no form that is read (docs/importing-users.md has them); import null, and reset the password",
@@ -77,14 +100,35 @@ fn bad_lines_have_a_reason_that_quotes_nothing() {
             json!({ "password_hash": HASH.replace("05", "17") }),
             "password_hash has the bcrypt cost 17; 4 to 16 are allowed",
         ),
-        (json!({ "role": "planted" }), "role is none of user, author, admin"),
+        (
+            json!({ "role": "planted" }),
+            "role is none of user, author, admin",
+        ),
         (json!({ "role": 1 }), "role is none of user, author, admin"),
-        (id(json!(-1)), "id is not a whole number from 0 to 4503599627370495"),
-        (id(json!(0)), "id is not a whole number from 1 to 4503599627370495"),
-        (id(json!(1.5)), "id is not a whole number from 0 to 4503599627370495"),
-        (id(json!(HASH)), "id is not a whole number from 0 to 4503599627370495"),
-        (id(json!(MAX_ID + 1)), "id is not a whole number from 0 to 4503599627370495"),
-        (json!({ "disabled": "yes" }), "disabled is neither true nor false"),
+        (
+            id(json!(-1)),
+            "id is not a whole number from 0 to 4503599627370495",
+        ),
+        (
+            id(json!(0)),
+            "id is not a whole number from 1 to 4503599627370495",
+        ),
+        (
+            id(json!(1.5)),
+            "id is not a whole number from 0 to 4503599627370495",
+        ),
+        (
+            id(json!(HASH)),
+            "id is not a whole number from 0 to 4503599627370495",
+        ),
+        (
+            id(json!(MAX_ID + 1)),
+            "id is not a whole number from 0 to 4503599627370495",
+        ),
+        (
+            json!({ "disabled": "yes" }),
+            "disabled is neither true nor false",
+        ),
         (
             json!({ "tokens_not_before": 4601 }),
             "tokens_not_before is not a whole number from 0 to 4600, an hour from now; user revoke-tokens before the export lowers it",
@@ -110,7 +154,10 @@ fn bad_lines_have_a_reason_that_quotes_nothing() {
         ("[1]", "is not a JSON object: column 0"),
         ("{\"username\":\"ann\"", "is not a JSON object: column 17"),
         ("\u{0}", "is not a JSON object: column 1"),
-        (r#"{"username":"ann","role":"user","role":"admin"}"#, "has role twice"),
+        (
+            r#"{"username":"ann","role":"user","role":"admin"}"#,
+            "has role twice",
+        ),
         (
             r#"{"username":"ann","password_hash":null,"password_hash":null}"#,
             "has password_hash twice",

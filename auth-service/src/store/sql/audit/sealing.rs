@@ -12,8 +12,12 @@ pub(super) const BATCH: usize = 1000;
 const PRUNED: i64 = 20;
 
 /// The columns of a sealed row that the record adds.
-const SEALED: [(&str, &str); 4] =
-    [("revision", "bigint"), ("id", "bigint"), ("at", "bigint"), ("commitments", "text")];
+const SEALED: [(&str, &str); 4] = [
+    ("revision", "bigint"),
+    ("id", "bigint"),
+    ("at", "bigint"),
+    ("commitments", "text"),
+];
 
 impl SqlStore {
     /// Writes what was noted. What cannot be written stays.
@@ -24,7 +28,10 @@ impl SqlStore {
         }
         let insert = insert_pending(self.0.statement(""), &noted);
         let written = self.0.write::<(i64,)>(insert).await.map(drop);
-        if written.as_ref().is_err_and(|error| !error.is_outcome_unknown()) {
+        if written
+            .as_ref()
+            .is_err_and(|error| !error.is_outcome_unknown())
+        {
             let mut kept = self.2.lock();
             let newer = mem::replace(&mut *kept, noted);
             kept.extend(newer);
@@ -40,11 +47,15 @@ impl SqlStore {
         exactly: Option<(i64, &[i64])>,
     ) -> Result<usize, StoreError> {
         // One replica at a time; the key of a revision would stop a second one too.
-        let lock = self.0.statement("SELECT revision FROM audit_seal ORDER BY revision LIMIT 1");
+        let lock = self
+            .0
+            .statement("SELECT revision FROM audit_seal ORDER BY revision LIMIT 1");
         let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
         let take = self.0.statement("DELETE FROM audit_pending WHERE ");
         let take = if let Some((last, ids)) = exactly {
-            let take = take.push("(SELECT max(revision) FROM audit_seal) = ").push_bind(last);
+            let take = take
+                .push("(SELECT max(revision) FROM audit_seal) = ")
+                .push_bind(last);
             take.push(" AND id").push_any(ids)
         } else {
             let take = take.push("id IN (SELECT id FROM audit_pending ORDER BY id LIMIT ");
@@ -77,8 +88,12 @@ impl SqlStore {
         let Some((last, count)) = self.0.read::<(i64, i64)>(last).await?.pop() else {
             return Ok(false);
         };
-        let rows = self.0.statement("DELETE FROM audit WHERE revision <= $1 RETURNING revision");
-        let seals = self.0.statement("DELETE FROM audit_seal WHERE revision < $1");
+        let rows = self
+            .0
+            .statement("DELETE FROM audit WHERE revision <= $1 RETURNING revision");
+        let seals = self
+            .0
+            .statement("DELETE FROM audit_seal WHERE revision < $1");
         let seals = Then::of_rows(move |_: &[(i64,)]| Ok(vec![seals.bind(last)]));
         self.0.write_all(rows.bind(last), seals).await?;
         Ok(count == PRUNED)
@@ -90,7 +105,11 @@ impl SqlStore {
 fn sealed(taken: &[AuditRow]) -> Option<(Vec<AuditRow>, Seal)> {
     let mut last = taken.first()?.commitments.splitn(3, ' ');
     let (revision, at) = (last.next()?.parse().ok()?, last.next()?.parse().ok()?);
-    let last = Seal { revision, at, digest: last.next()?.to_owned() };
+    let last = Seal {
+        revision,
+        at,
+        digest: last.next()?.to_owned(),
+    };
     let mut rows = taken.to_vec();
     rows.sort_unstable_by_key(|row| row.id);
     for (row, revision) in rows.iter_mut().zip(last.revision + 1..) {
@@ -103,11 +122,18 @@ fn sealed(taken: &[AuditRow]) -> Option<(Vec<AuditRow>, Seal)> {
 
 fn insert_sealed(start: Statement, rows: &[AuditRow]) -> Statement {
     let columns: Vec<_> = SEALED.into_iter().chain(PENDING).collect();
-    let start = start.push("audit (").push(AUDIT_COLUMNS).push(") SELECT ").push(AUDIT_COLUMNS);
+    let start = start
+        .push("audit (")
+        .push(AUDIT_COLUMNS)
+        .push(") SELECT ")
+        .push(AUDIT_COLUMNS);
     start.push_rows(&columns, rows)
 }
 
 fn insert_seal(start: Statement, seal: &Seal) -> Statement {
     let start = start.push("audit_seal (revision, at, digest) VALUES ($1, $2, $3)");
-    start.bind(seal.revision).bind(seal.at).bind(seal.digest.clone())
+    start
+        .bind(seal.revision)
+        .bind(seal.at)
+        .bind(seal.digest.clone())
 }

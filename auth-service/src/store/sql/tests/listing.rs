@@ -11,15 +11,26 @@ use std::time::{Duration, Instant};
 async fn on_postgres() -> (postgres_cluster::Database, DatabaseUrl) {
     let database = postgres_cluster::Database::create().await;
     let url = Some(database.url().as_str().into());
-    (database, DatabaseUrl::required("DATABASE_URL", url, None).expect("a URL"))
+    (
+        database,
+        DatabaseUrl::required("DATABASE_URL", url, None).expect("a URL"),
+    )
 }
 
 fn search(text: &str, limit: i64) -> UserFilter {
-    UserFilter { search: text.to_owned(), limit, ..UserFilter::default() }
+    UserFilter {
+        search: text.to_owned(),
+        limit,
+        ..UserFilter::default()
+    }
 }
 
 async fn run(database: &Database, sql: &'static str) -> usize {
-    database.write::<(i64,)>(database.statement(sql)).await.expect("written").len()
+    database
+        .write::<(i64,)>(database.statement(sql))
+        .await
+        .expect("written")
+        .len()
 }
 
 /// Users of more than two steps, with gaps between their ids.
@@ -30,7 +41,12 @@ async fn search_page_by_page(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let database = url.open(&TABLES, None).await.expect("opened");
     assert_eq!(run(&database, FILL).await, 120_000);
-    for (text, limit) in [("5000", 7), ("user 1199", 200), ("000", 1000), ("nowhere", 5)] {
+    for (text, limit) in [
+        ("5000", 7),
+        ("user 1199", 200),
+        ("000", 1000),
+        ("nowhere", 5),
+    ] {
         let digits = text.trim_start_matches("user ");
         let is_found = |i: &i64| format!("user {i}").contains(text);
         let expected: Vec<i64> = (1..=120_000).filter(is_found).map(|i| i * 3).collect();
@@ -76,7 +92,11 @@ async fn a_search_of_many_slow_steps_ends_at_the_deadline_of_one_statement() {
     let started = Instant::now();
     let outcome = store.list(&search("nowhere", 51)).await;
     assert!(matches!(outcome, Err(StoreError::TimedOut)), "{outcome:?}");
-    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        started.elapsed()
+    );
     store.close().await;
 }
 
@@ -87,9 +107,16 @@ async fn create_users(url: &DatabaseUrl) {
         RETURNING id"#;
     assert_eq!(run(&database, of_before).await, 1);
     let started = store.users_by_id(&[]).await.expect("read").at;
-    let new =
-        NewUser { username: "new".into(), password_hash: "-".into(), role: Role::USER, link: None };
-    store.insert(None, new, Write::any()).await.expect("inserted");
+    let new = NewUser {
+        username: "new".into(),
+        password_hash: "-".into(),
+        role: Role::USER,
+        link: None,
+    };
+    store
+        .insert(None, new, Write::any())
+        .await
+        .expect("inserted");
     let (_, transfer) = open_beside(url).await.expect("opened");
     let record = |id, username: &str| UserRecord {
         id,
@@ -105,20 +132,35 @@ async fn create_users(url: &DatabaseUrl) {
     import.insert(&records).await.expect("imported");
     import.commit().await.expect("imported");
     let ended = store.users_by_id(&[]).await.expect("read").at;
-    let listed = store.list(&UserFilter { limit: 10, ..UserFilter::default() }).await;
+    let listed = store
+        .list(&UserFilter {
+            limit: 10,
+            ..UserFilter::default()
+        })
+        .await;
     let listed = listed.expect("read");
     let names: Vec<_> = listed.iter().map(|listed| &*listed.user.username).collect();
     assert_eq!(names, ["old", "new", "given id", "assigned id"]);
     assert_eq!(listed[0].created_at, None);
     for new in &listed[1..] {
         let created_at = new.created_at.expect("kept");
-        assert!((started..=ended).contains(&created_at), "{started} {created_at} {ended}");
+        assert!(
+            (started..=ended).contains(&created_at),
+            "{started} {created_at} {ended}"
+        );
     }
     store.note_use(Used::Password, listed[0].user.id, ended);
     store.close().await;
     let store = open(url).await.expect("opened");
-    let listed = store.list(&search("OLD", 10)).await.expect("read").remove(0);
-    assert_eq!((listed.created_at, listed.last_login_at), (None, Some(ended)));
+    let listed = store
+        .list(&search("OLD", 10))
+        .await
+        .expect("read")
+        .remove(0);
+    assert_eq!(
+        (listed.created_at, listed.last_login_at),
+        (None, Some(ended))
+    );
     store.close().await;
 }
 

@@ -14,7 +14,10 @@ fn revision(index: usize) -> i64 {
 
 fn row(index: usize, entry: &Entry) -> AuditRow {
     let actor = entry.actor.clone();
-    let own = entry.user_id.zip(entry.username.clone()).filter(|_| entry.by_owner);
+    let own = entry
+        .user_id
+        .zip(entry.username.clone())
+        .filter(|_| entry.by_owner);
     let (actor_id, actor) = actor.or(own).unzip();
     AuditRow {
         revision: revision(index),
@@ -33,7 +36,9 @@ fn row(index: usize, entry: &Entry) -> AuditRow {
 #[async_trait]
 impl AuditStore for MemoryStore {
     fn note_event(&self, entry: Entry) {
-        self.users().into_iter().for_each(|mut users| users.record.push(entry.clone()));
+        self.users()
+            .into_iter()
+            .for_each(|mut users| users.record.push(entry.clone()));
     }
 
     async fn seal(&self) -> Result<bool, StoreError> {
@@ -48,7 +53,11 @@ impl AuditStore for MemoryStore {
     }
 
     async fn seals(&self) -> Result<[Seal; 2], StoreError> {
-        let seal = |revision| Seal { revision, at: 0, digest: String::new() };
+        let seal = |revision| Seal {
+            revision,
+            at: 0,
+            digest: String::new(),
+        };
         let newest = i64::try_from(self.users()?.sealed).expect("few rows");
         Ok([seal(0), seal(newest)])
     }
@@ -62,22 +71,27 @@ impl AuditStore for MemoryStore {
                 && filter.actor_id.is_none_or(|id| row.actor_id == Some(id))
                 && (filter.event.is_empty() || row.event == filter.event)
         });
-        Ok(rows.take(usize::try_from(filter.limit).unwrap_or(0)).collect())
+        Ok(rows
+            .take(usize::try_from(filter.limit).unwrap_or(0))
+            .collect())
     }
 
     async fn changes_after(&self, after: i64) -> Result<Vec<UserChange>, StoreError> {
         let users = self.users()?;
-        let changes = users.record[..users.sealed].iter().enumerate().filter_map(|(index, it)| {
-            let (role, disabled) = it.state?;
-            Some(UserChange {
-                revision: revision(index),
-                user_id: it.user_id?,
-                username: it.username.clone()?,
-                role,
-                disabled,
-                deleted: it.event == "user_deleted",
-            })
-        });
+        let changes = users.record[..users.sealed]
+            .iter()
+            .enumerate()
+            .filter_map(|(index, it)| {
+                let (role, disabled) = it.state?;
+                Some(UserChange {
+                    revision: revision(index),
+                    user_id: it.user_id?,
+                    username: it.username.clone()?,
+                    role,
+                    disabled,
+                    deleted: it.event == "user_deleted",
+                })
+            });
         Ok(changes.filter(|change| change.revision > after).collect())
     }
 
@@ -86,7 +100,10 @@ impl AuditStore for MemoryStore {
         users.sealed = users.record.len();
         let all: Vec<User> = users.by_id.values().map(|row| row.user.clone()).collect();
         let revision = i64::try_from(users.sealed).expect("few rows");
-        Ok(Snapshot { revision, users: iter([Ok(all)]).boxed() })
+        Ok(Snapshot {
+            revision,
+            users: iter([Ok(all)]).boxed(),
+        })
     }
 
     async fn oldest_at(&self) -> Result<Option<i64>, StoreError> {

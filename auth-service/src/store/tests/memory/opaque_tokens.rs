@@ -21,9 +21,15 @@ impl TokenStore for MemoryStore {
         let mut users = self.users()?;
         if mem::take(&mut users.revokes_before_token) {
             let now = users.now;
-            users.find(None, new.stored.user_id, true)?.user.revoke(now, None);
+            users
+                .find(None, new.stored.user_id, true)?
+                .user
+                .revoke(now, None);
         }
-        if writer.session().is_some_and(|session| !users.tokens.contains_key(&session)) {
+        if writer
+            .session()
+            .is_some_and(|session| !users.tokens.contains_key(&session))
+        {
             return Err(WriteError::UserNotFound);
         }
         let rows: Vec<Credentials> = users.by_id.values().cloned().collect();
@@ -37,7 +43,10 @@ impl TokenStore for MemoryStore {
         }
         users.last_token_id += 1;
         let id = users.last_token_id;
-        let token = OpaqueToken { id, ..new.stored.clone() };
+        let token = OpaqueToken {
+            id,
+            ..new.stored.clone()
+        };
         users.tokens.insert(id, (new.digest, token.clone()));
         let name = users.by_id[&token.user_id].user.username.clone();
         users.record.push(write.of_token(&token, Some(&name)));
@@ -47,9 +56,14 @@ impl TokenStore for MemoryStore {
             users.tokens.retain(|_, (_, it)| {
                 !is_session(it) || it.expires_at.is_none_or(|end| end > token.created_at)
             });
-            let sessions = users.tokens.values().map(|(_, it)| it).filter(|it| is_session(it));
-            let mut sessions: Vec<_> =
-                sessions.map(|it| (it.last_used_at.unwrap_or(it.created_at), it.id)).collect();
+            let sessions = users
+                .tokens
+                .values()
+                .map(|(_, it)| it)
+                .filter(|it| is_session(it));
+            let mut sessions: Vec<_> = sessions
+                .map(|it| (it.last_used_at.unwrap_or(it.created_at), it.id))
+                .collect();
             sessions.sort_by_key(|&used| Reverse(used));
             for (_, id) in sessions.into_iter().skip(MAX_SESSIONS) {
                 users.tokens.remove(&id);
@@ -63,7 +77,10 @@ impl TokenStore for MemoryStore {
         digests: &[String],
     ) -> Result<Timed<Vec<TokenBearer>>, StoreError> {
         let users = self.users()?;
-        let found = users.tokens.values().filter(|(digest, _)| digests.contains(digest));
+        let found = users
+            .tokens
+            .values()
+            .filter(|(digest, _)| digests.contains(digest));
         let found = found
             .map(|(digest, token)| TokenBearer {
                 digest: digest.clone(),
@@ -75,7 +92,10 @@ impl TokenStore for MemoryStore {
                 user: users.by_id[&token.user_id].user.clone(),
             })
             .collect();
-        Ok(Timed { at: users.now, value: found })
+        Ok(Timed {
+            at: users.now,
+            value: found,
+        })
     }
 
     async fn tokens_of_user(
@@ -86,7 +106,10 @@ impl TokenStore for MemoryStore {
         let users = self.users()?;
         let tokens = users.tokens.values().map(|(_, token)| token);
         let of_user = tokens.filter(|token| token.user_id == user_id && token.kind() == kind);
-        Ok(Timed { at: users.now, value: of_user.cloned().collect() })
+        Ok(Timed {
+            at: users.now,
+            value: of_user.cloned().collect(),
+        })
     }
 
     async fn delete_tokens(
@@ -111,8 +134,13 @@ impl TokenStore for MemoryStore {
         };
         let deleted = users.tokens.extract_if(.., |_, (_, token)| is_meant(token));
         let deleted: Vec<OpaqueToken> = deleted.map(|(_, (_, token))| token).collect();
-        let name = users.by_id.get(&user_id).map(|row| row.user.username.clone());
-        users.record.extend(deleted.iter().map(|it| write.of_token(it, name.as_deref())));
+        let name = users
+            .by_id
+            .get(&user_id)
+            .map(|row| row.user.username.clone());
+        users
+            .record
+            .extend(deleted.iter().map(|it| write.of_token(it, name.as_deref())));
         Ok(deleted)
     }
 
@@ -131,7 +159,11 @@ impl TokenStore for MemoryStore {
                 && !in_use.contains(&token.last_used_at.unwrap_or(token.created_at))
         };
         users.tokens.retain(|_, (_, token)| !is_idle(token));
-        Ok(ids.iter().copied().filter(|id| !users.tokens.contains_key(id)).collect())
+        Ok(ids
+            .iter()
+            .copied()
+            .filter(|id| !users.tokens.contains_key(id))
+            .collect())
     }
 
     fn note_use(&self, used: Used, id: i64, at: u64) {

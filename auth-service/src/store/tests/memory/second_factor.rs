@@ -60,9 +60,15 @@ impl SecondFactorStore for MemoryStore {
         let users = self.users()?;
         let value = users.factors.by_user.get(&user_id).map(|(factor, codes)| {
             let recovery_codes = codes.len().try_into().expect("few");
-            StoredFactor { recovery_codes, ..factor.clone() }
+            StoredFactor {
+                recovery_codes,
+                ..factor.clone()
+            }
         });
-        Ok(Timed { at: users.now, value })
+        Ok(Timed {
+            at: users.now,
+            value,
+        })
     }
 
     async fn begin_second_factor(
@@ -90,7 +96,11 @@ impl SecondFactorStore for MemoryStore {
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
-        let begun = users.factors.by_user.get_mut(&user.id).map(|(factor, _)| factor);
+        let begun = users
+            .factors
+            .by_user
+            .get_mut(&user.id)
+            .map(|(factor, _)| factor);
         let begun = begun.filter(|factor| factor.secret == secret);
         begun.ok_or(WriteError::UserNotFound)?.last_step = step;
         let row = users.unchanged(user)?;
@@ -128,11 +138,17 @@ impl SecondFactorStore for MemoryStore {
     ) -> Result<bool, StoreError> {
         let mut users = self.users()?;
         let now = users.now;
-        let factor = users.factors.by_user.get_mut(&user_id).map(|(factor, _)| factor);
+        let factor = users
+            .factors
+            .by_user
+            .get_mut(&user_id)
+            .map(|(factor, _)| factor);
         let factor = factor.filter(|factor| {
             factor.secret == old && factor.last_step < step && factor.refused_for(now).is_none()
         });
-        Ok(factor.map(|factor| (factor.secret, factor.last_step) = (new, step)).is_some())
+        Ok(factor
+            .map(|factor| (factor.secret, factor.last_step) = (new, step))
+            .is_some())
     }
 
     async fn use_recovery_code(
@@ -155,7 +171,9 @@ impl SecondFactorStore for MemoryStore {
     async fn count_wrong_code(&self, user_id: i64) -> Result<bool, StoreError> {
         let mut users = self.users()?;
         let now = i64::try_from(users.now).expect("a time");
-        let Some((factor, _)) = users.factors.by_user.get_mut(&user_id) else { return Ok(false) };
+        let Some((factor, _)) = users.factors.by_user.get_mut(&user_id) else {
+            return Ok(false);
+        };
         if (now - factor.wrong_since).abs() >= 3600 {
             (factor.wrong_codes, factor.wrong_since) = (0, now);
         }
@@ -166,7 +184,11 @@ impl SecondFactorStore for MemoryStore {
 
     async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError> {
         let users = self.users()?;
-        let on = users.factors.by_user.iter().filter(|(id, _)| users.by_id[id].user.second_factor);
+        let on = users
+            .factors
+            .by_user
+            .iter()
+            .filter(|(id, _)| users.by_id[id].user.second_factor);
         let ids = on.map(|(_, (factor, _))| factor.secret.chars().take(12).collect());
         Ok(ids.collect::<BTreeSet<String>>().into_iter().collect())
     }

@@ -37,13 +37,24 @@ struct Flood {
 
 impl Flood {
     fn new() -> Self {
-        let settings = Settings { threads: WORKERS, lanes: LANES, queue: 1024 };
+        let settings = Settings {
+            threads: WORKERS,
+            lanes: LANES,
+            queue: 1024,
+        };
         let mut scheduler = Scheduler::new(settings);
-        scheduler
-            .throughput
-            .calibrate(u32::try_from(PACE).expect("small"), &[Duration::from_millis(1)]);
+        scheduler.throughput.calibrate(
+            u32::try_from(PACE).expect("small"),
+            &[Duration::from_millis(1)],
+        );
         let lanes = [const { Vec::new() }; WORKERS];
-        Self { scheduler, now: Instant::now(), lanes, waiting: Vec::new(), ends: HashMap::new() }
+        Self {
+            scheduler,
+            now: Instant::now(),
+            lanes,
+            waiting: Vec::new(),
+            ends: HashMap::new(),
+        }
     }
 
     fn submit(&mut self, client: u128) {
@@ -72,18 +83,23 @@ impl Flood {
                 *left = left.saturating_sub(throughput);
             }
             let iterations = u32::try_from(throughput).expect("small");
-            self.scheduler.throughput.record(lanes.len(), iterations, Duration::from_millis(1));
+            self.scheduler
+                .throughput
+                .record(lanes.len(), iterations, Duration::from_millis(1));
             for (job, left) in lanes.extract_if(.., |(_, left)| *left == 0) {
                 assert_eq!(left, 0);
                 job.answer(Err(EngineError::Lost));
             }
             let work = lanes.iter().map(|(_, left)| left).sum();
             let clients = lanes.iter().map(|(job, _)| job.client).collect();
-            self.scheduler.report(worker, Load { clients, work }, Stats::default());
+            self.scheduler
+                .report(worker, Load { clients, work }, Stats::default());
         }
         let ends = &mut self.ends;
         self.waiting.retain_mut(|(client, caller)| {
-            let Ok(Some(reply)) = caller.try_recv() else { return true };
+            let Ok(Some(reply)) = caller.try_recv() else {
+                return true;
+            };
             let ends = ends.entry(*client).or_default();
             match reply {
                 // The result that the simulation gives to finished jobs.
@@ -142,7 +158,11 @@ fn admitted_jobs_finish_when_the_machine_slows_down_by_a_tenth() {
         if millisecond % 3 == 0 {
             flood.submit(millisecond / 3 % 1000);
         }
-        flood.pass(if millisecond < 8000 { PACE } else { PACE * 9 / 10 });
+        flood.pass(if millisecond < 8000 {
+            PACE
+        } else {
+            PACE * 9 / 10
+        });
     }
     let total = flood.total();
     assert!(total.broken * 200 < total.refused_at_once, "{total:?}");
@@ -162,9 +182,16 @@ fn occasional_clients_are_served_during_a_flood() {
             flood.pass(PACE);
         }
         let mut others = (1000..1018).map(|client| flood.ends[&client]);
-        assert!(others.all(|ends| ends.done == 1), "{flooders}: {:?}", flood.ends);
+        assert!(
+            others.all(|ends| ends.done == 1),
+            "{flooders}: {:?}",
+            flood.ends
+        );
         let total = flood.total();
-        assert!(total.done > 1350 && total.broken == 0, "{flooders}: {total:?}");
+        assert!(
+            total.done > 1350 && total.broken == 0,
+            "{flooders}: {total:?}"
+        );
     }
 }
 
@@ -180,5 +207,8 @@ fn flooding_clients_get_equal_shares() {
         flood.pass(PACE);
     }
     let done: Vec<_> = (0..4).map(|client| flood.ends[&client].done).collect();
-    assert!(done.iter().all(|done| (300..400).contains(done)), "{done:?}");
+    assert!(
+        done.iter().all(|done| (300..400).contains(done)),
+        "{done:?}"
+    );
 }

@@ -10,7 +10,11 @@ fn a_client_without_a_job_in_a_lane_gets_one_more_while_another_has_many() {
     let _callers =
         [1, 1, 5, 5, 6].map(|client| submit(&mut scheduler, client, 16, now, 60 * SECOND));
     let mut take = |worker| scheduler.take(worker, now).map(|job| job.client.0);
-    assert_eq!([take(0), take(0)], [Some(5), None], "one more lane, and the other worker is next");
+    assert_eq!(
+        [take(0), take(0)],
+        [Some(5), None],
+        "one more lane, and the other worker is next"
+    );
     assert_eq!([take(1), take(1)], [Some(6), None], "5 has a lane already");
     report(&mut scheduler, 0, 2, 2000);
     assert_eq!(scheduler.take(0, now).map(|job| job.client.0), Some(5));
@@ -30,6 +34,10 @@ fn no_newcomer_passes_jobs_that_need_their_time() {
     // A second for what runs and a quarter for itself.
     let _caller = submit(&mut scheduler, 1, 1000, now, 3 * SECOND);
     let _newcomer = submit(&mut scheduler, 5, 16, now, 60 * SECOND);
-    assert!(scheduler.take(0, now + Duration::from_millis(600)).is_none());
+    assert!(
+        scheduler
+            .take(0, now + Duration::from_millis(600))
+            .is_none()
+    );
     assert!(scheduler.take(0, now).is_some());
 }

@@ -19,8 +19,9 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::time::sleep;
 use tonic::Code;
 
-const KEYS: [&str; 12] =
-    ["ada", "ben", "cleo", "dan", "eve", "finn", "gil", "hal", "ivy", "jo", "kim", "leo"];
+const KEYS: [&str; 12] = [
+    "ada", "ben", "cleo", "dan", "eve", "finn", "gil", "hal", "ivy", "jo", "kim", "leo",
+];
 
 async fn homes(channel: &BalancedChannel, set: &Arc<ReplicaSet>) -> Vec<SocketAddr> {
     let mut homes = Vec::new();
@@ -59,7 +60,10 @@ async fn keys_of_a_lost_replica_move_and_return_with_it() {
     set.update(address(2), ReplicaState::Down);
     for (before, after) in before.iter().zip(homes(&channel, &set).await) {
         assert_ne!(after, address(2));
-        assert!(*before == address(2) || *before == after, "{before} {after}");
+        assert!(
+            *before == address(2) || *before == after,
+            "{before} {after}"
+        );
     }
     add_serving(&set, address(2)).await;
     assert_eq!(homes(&channel, &set).await, before);
@@ -71,7 +75,10 @@ async fn keys_leave_a_broken_connection_before_its_monitor_notices() {
     add_serving(&set, address(1)).await;
     let (near, link) = severable_replica();
     let (connection, _) = open(Box::new(near)).await.expect("it answers");
-    let state = ReplicaState::Up { connection, serving: true };
+    let state = ReplicaState::Up {
+        connection,
+        serving: true,
+    };
     set.change(|states| states.entry(address(2)).or_default().0 = Some(state));
     assert!(homes(&channel, &set).await.contains(&address(2)));
     link.abort();

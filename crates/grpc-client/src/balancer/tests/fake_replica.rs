@@ -17,9 +17,14 @@ pub(super) fn replica() -> DuplexStream {
     let (near, far) = duplex(64 * 1024);
     let (health, service) = tonic_health::server::health_reporter();
     tokio::spawn(async move {
-        health.set_service_status(SERVICE_NAME, ServingStatus::Serving).await;
+        health
+            .set_service_status(SERVICE_NAME, ServingStatus::Serving)
+            .await;
         let connection = tokio_stream::once(io::Result::Ok(far));
-        Server::builder().add_service(service).serve_with_incoming(connection).await
+        Server::builder()
+            .add_service(service)
+            .serve_with_incoming(connection)
+            .await
     });
     near
 }
@@ -34,7 +39,10 @@ pub(super) fn severable_replica() -> (DuplexStream, AbortHandle) {
 
 pub(super) async fn serving() -> ReplicaState {
     let (connection, _) = open(Box::new(replica())).await.expect("it answers");
-    ReplicaState::Up { connection, serving: true }
+    ReplicaState::Up {
+        connection,
+        serving: true,
+    }
 }
 
 /// The same; it neither reads nor writes while the value is true.

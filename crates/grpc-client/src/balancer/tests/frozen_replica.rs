@@ -28,7 +28,11 @@ pub(super) async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sen
     let (near, freeze) = freezable_replica();
     let near = std::sync::Mutex::new(Some(near));
     let replica: Arc<dyn Discover> = Arc::new(Single(move || {
-        let near = near.lock().expect("no panic").take().expect("one connection");
+        let near = near
+            .lock()
+            .expect("no panic")
+            .take()
+            .expect("one connection");
         async { Ok(Box::new(near) as Box<dyn Stream>) }
     }));
     let address = address(last);
@@ -43,14 +47,19 @@ pub(super) async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sen
 async fn decide(channel: &BalancedChannel) -> Code {
     let mut request = Request::new(AuthorizeRequest::default());
     request.extensions_mut().insert(ReadOnly);
-    let result = AuthServiceClient::new(channel.clone()).authorize(request).await;
+    let result = AuthServiceClient::new(channel.clone())
+        .authorize(request)
+        .await;
     result.expect_err("no replica here implements calls").code()
 }
 
 pub(super) fn log_in(channel: &BalancedChannel) -> JoinHandle<Status> {
     let mut client = AuthServiceClient::new(channel.clone());
     tokio::spawn(async move {
-        client.login(LoginRequest::default()).await.expect_err("not implemented")
+        client
+            .login(LoginRequest::default())
+            .await
+            .expect_err("not implemented")
     })
 }
 
@@ -81,10 +90,17 @@ async fn decisions_move_to_the_other_replica_and_return_when_the_frozen_one_spea
     durations.sort_unstable();
     let longest = durations.pop().expect("ten");
     assert!((500..600).contains(&longest.as_millis()), "{longest:?}");
-    assert!(durations.iter().all(|time| time.as_millis() < 10), "only one missed: {durations:?}");
+    assert!(
+        durations.iter().all(|time| time.as_millis() < 10),
+        "only one missed: {durations:?}"
+    );
     assert_eq!(picked(&channel, &set).await, [2, 2, 2, 2]);
     sleep(Duration::from_secs(3)).await;
-    assert_eq!(picked(&channel, &set).await, [2, 2, 2, 2], "it still says nothing");
+    assert_eq!(
+        picked(&channel, &set).await,
+        [2, 2, 2, 2],
+        "it still says nothing"
+    );
     freeze.send_replace(false);
     settle().await;
     assert_eq!(picked(&channel, &set).await, [1, 1, 2, 2]);
@@ -152,7 +168,11 @@ async fn writes_and_password_calls_are_never_sent_twice() {
     freeze.send_replace(true);
     let logins = [(); 2].map(|()| log_in(&channel));
     sleep(MAX_DELAY + PROBE_TIMEOUT + Duration::from_millis(10)).await;
-    assert_eq!(picked(&channel, &set).await, [2, 2, 2, 2], "it is silent, so no call goes there");
+    assert_eq!(
+        picked(&channel, &set).await,
+        [2, 2, 2, 2],
+        "it is silent, so no call goes there"
+    );
     sleep(READ_TIMEOUT).await;
     let answered = logins.iter().filter(|login| login.is_finished()).count();
     assert_eq!(answered, 1, "the one at the frozen replica waits");

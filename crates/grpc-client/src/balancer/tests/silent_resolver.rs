@@ -24,7 +24,10 @@ pub(super) struct SilentResolver {
 impl SilentResolver {
     pub(super) fn connections_to(&self, replica: SocketAddr) -> usize {
         let links = self.links.lock().expect("no panic");
-        links.iter().filter(|(address, _)| *address == replica).count()
+        links
+            .iter()
+            .filter(|(address, _)| *address == replica)
+            .count()
     }
 }
 

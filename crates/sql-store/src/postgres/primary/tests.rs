@@ -16,7 +16,10 @@ fn a_lower_timeline_than_was_seen_is_superseded_and_its_error_says_what_to_do() 
         "the server is a primary that was superseded: its timeline 1 is lower than 5, which was \
          seen; after a restore, restart this service"
     );
-    assert!(!timeline.is_superseded(Some(5)), "a lower one changes nothing");
+    assert!(
+        !timeline.is_superseded(Some(5)),
+        "a lower one changes nothing"
+    );
 }
 
 #[tokio::test]
@@ -25,12 +28,22 @@ async fn a_higher_timeline_ends_the_wait_for_it() {
     assert_eq!(timeline.see(4), Ok(()));
     assert_eq!(
         timeline.superseded(Some(3)).await,
-        Obstacle::Superseded { timeline: 3, highest: 4 }
+        Obstacle::Superseded {
+            timeline: 3,
+            highest: 4
+        }
     );
-    let (obstacle, seen) =
-        tokio::join!(timeline.superseded(Some(4)), async { [timeline.see(4), timeline.see(5)] });
+    let (obstacle, seen) = tokio::join!(timeline.superseded(Some(4)), async {
+        [timeline.see(4), timeline.see(5)]
+    });
     assert_eq!(seen, [Ok(()), Ok(())]);
-    assert_eq!(obstacle, Obstacle::Superseded { timeline: 4, highest: 5 });
+    assert_eq!(
+        obstacle,
+        Obstacle::Superseded {
+            timeline: 4,
+            highest: 5
+        }
+    );
 }
 
 /// Functions of this database that hide those of the server, as a managed one refuses them.
@@ -48,20 +61,39 @@ async fn a_server_without_wal_functions_is_a_primary_unless_it_is_in_recovery() 
     let timeline = Timeline::default();
     for code in ["0A000", "55000", "42883", "42501"] {
         let mut connection = connect().await.expect("connected");
-        let shadow = |standby: &str| SHADOWS.replace("{code}", code).replace("{standby}", standby);
+        let shadow = |standby: &str| {
+            SHADOWS
+                .replace("{code}", code)
+                .replace("{standby}", standby)
+        };
         let hide = sqlx::raw_sql(AssertSqlSafe(shadow("false"))).execute(&mut connection);
         hide.await.expect("hidden");
         let found = timeline.require_primary(&mut connection).await;
         assert_eq!(found.expect("a primary"), None, "{code}");
-        timeline.require_still_primary(&mut connection, None).await.expect("a primary");
+        timeline
+            .require_still_primary(&mut connection, None)
+            .await
+            .expect("a primary");
         let moved = sqlx::raw_sql("SET search_path = public").execute(&mut connection);
         moved.await.expect("seen");
-        let found = timeline.require_primary(&mut connection).await.expect("a primary");
-        assert_eq!(found, Some(1), "the timeline of a server that tells it counts");
+        let found = timeline
+            .require_primary(&mut connection)
+            .await
+            .expect("a primary");
+        assert_eq!(
+            found,
+            Some(1),
+            "the timeline of a server that tells it counts"
+        );
     }
     let mut connection = connect().await.expect("connected");
-    let standby = SHADOWS.replace("{code}", "42501").replace("{standby}", "true");
-    sqlx::raw_sql(AssertSqlSafe(standby)).execute(&mut connection).await.expect("hidden");
+    let standby = SHADOWS
+        .replace("{code}", "42501")
+        .replace("{standby}", "true");
+    sqlx::raw_sql(AssertSqlSafe(standby))
+        .execute(&mut connection)
+        .await
+        .expect("hidden");
     for outcome in [
         timeline.require_primary(&mut connection).await.map(drop),
         timeline.require_still_primary(&mut connection, None).await,
@@ -75,17 +107,25 @@ async fn a_server_without_wal_functions_is_a_primary_unless_it_is_in_recovery() 
             AS $$ BEGIN RAISE EXCEPTION 'down' USING ERRCODE = '57P03'; END $$",
     );
     other.execute(&mut connection).await.expect("hidden");
-    timeline.require_primary(&mut connection).await.expect_err("another error decides nothing");
+    timeline
+        .require_primary(&mut connection)
+        .await
+        .expect_err("another error decides nothing");
 }
 
 #[tokio::test]
 async fn a_store_opens_reads_and_writes_on_a_server_without_wal_functions() {
     let database = postgres_cluster::Database::create().await;
-    let mut connection = PgConnection::connect(database.url().as_str()).await.expect("connected");
+    let mut connection = PgConnection::connect(database.url().as_str())
+        .await
+        .expect("connected");
     let for_all = SHADOWS.replace("{code}", "55000").replace("{standby}", "false")
         + "; DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = shadow, pg_catalog, public',
             current_database()); END $$";
-    sqlx::raw_sql(AssertSqlSafe(for_all)).execute(&mut connection).await.expect("hidden");
+    sqlx::raw_sql(AssertSqlSafe(for_all))
+        .execute(&mut connection)
+        .await
+        .expect("hidden");
     let tables = Tables {
         owner: "test",
         marker_table: "t",
@@ -94,10 +134,19 @@ async fn a_store_opens_reads_and_writes_on_a_server_without_wal_functions() {
         sqlite: &[],
     };
     let url = DatabaseUrl::required("DATABASE_URL", Some(database.url().as_str().into()), None);
-    let store = url.expect("a URL").open(&tables, None).await.expect("opened");
+    let store = url
+        .expect("a URL")
+        .open(&tables, None)
+        .await
+        .expect("opened");
     let insert = store.statement("INSERT INTO t VALUES (7) RETURNING i");
-    assert_eq!(store.write::<(i64,)>(insert).await.expect("written"), [(7,)]);
-    let read = store.read::<(i64,)>(store.statement("SELECT i FROM t")).await;
+    assert_eq!(
+        store.write::<(i64,)>(insert).await.expect("written"),
+        [(7,)]
+    );
+    let read = store
+        .read::<(i64,)>(store.statement("SELECT i FROM t"))
+        .await;
     assert_eq!(read.expect("read"), [(7,)]);
     store.close().await;
 }

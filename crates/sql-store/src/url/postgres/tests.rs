@@ -59,7 +59,10 @@ fn unusable_file_is_named_with_its_parameter() {
         (&file.path().display().to_string(), "contains no valid PEM"),
     ] {
         let error = rejection(&format!("sslmode=verify-full&sslrootcert={path}"));
-        assert!(error.starts_with("sslrootcert: ") && error.contains(why), "{error}");
+        assert!(
+            error.starts_with("sslrootcert: ") && error.contains(why),
+            "{error}"
+        );
     }
 }
 
@@ -82,7 +85,15 @@ fn parameters_apply_to_each_host() {
 
 #[test]
 fn unencoded_password_is_recognized() {
-    for password in ["1/hunter2", "1#hunter2", "1?hunter2", "1?x=", "x@y/z", "x@y?z", "1,2/x"] {
+    for password in [
+        "1/hunter2",
+        "1#hunter2",
+        "1?hunter2",
+        "1?x=",
+        "x@y/z",
+        "x@y?z",
+        "1,2/x",
+    ] {
         let url = format!("postgres://root:{password}@db/users");
         assert_eq!(parse(&url).err().as_deref(), Some(UNENCODED), "{url}");
     }
@@ -117,14 +128,21 @@ fn each_host_has_its_own_port_and_shares_the_rest() {
         ["a:1", "b", "[::1]:3"].map(|host| format!("postgres://u:p,w@{host}/db?sslmode=require"));
     assert_eq!(urls.as_deref(), Ok(&expected[..]));
     assert_eq!(one_url_each("postgres://a,b").map(|urls| urls.len()), Ok(2));
-    assert_eq!(one_url_each("postgres://a,b/db?options=c@d").map(|urls| urls.len()), Ok(2));
+    assert_eq!(
+        one_url_each("postgres://a,b/db?options=c@d").map(|urls| urls.len()),
+        Ok(2)
+    );
     let one = "postgres://u:p,w@a/db?options=a,b";
     assert_eq!(one_url_each(one), Ok(vec![one.to_owned()]));
 }
 
 #[test]
 fn empty_host_and_unescaped_password_are_rejected() {
-    for url in ["postgres://a,,b/db", "postgres://u@,b/db", "postgres://u:1,2/hunter2@b/db"] {
+    for url in [
+        "postgres://a,,b/db",
+        "postgres://u@,b/db",
+        "postgres://u:1,2/hunter2@b/db",
+    ] {
         assert_eq!(one_url_each(url), Err(INVALID.into()), "{url}");
     }
 }

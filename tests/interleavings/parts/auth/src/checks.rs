@@ -35,7 +35,10 @@ fn run(checks: &Arc<ForeignChecks>, running: &Running, may_expire: bool) -> Join
         let deadline = Instant::now() + Duration::from_hours(1);
         match checks.run(check, 1, CLIENT, deadline, PER_SECOND).await {
             Ok(answer) => assert!(answer.value),
-            Err(error) => assert!(may_expire && error == EngineError::DeadlinePassed, "{error}"),
+            Err(error) => assert!(
+                may_expire && error == EngineError::DeadlinePassed,
+                "{error}"
+            ),
         }
     })
 }
@@ -80,7 +83,9 @@ pub fn expired_checks_free_their_places() {
     trigger_timeouts(|labels: &Labels| labels.get::<Expires>().is_some());
     join_all(callers);
     clear_triggers();
-    let Stats { completed, expired, .. } = stats(&checks);
+    let Stats {
+        completed, expired, ..
+    } = stats(&checks);
     assert_eq!(completed + expired, 3, "answered checks");
     join_all([run(&checks, &running, false)]);
     running.assert_at_most(1);

@@ -45,7 +45,8 @@ struct Run(Running);
 
 impl Running {
     fn begin(&self) -> Run {
-        self.most.fetch_max(self.now.fetch_add(1, SeqCst) + 1, SeqCst);
+        self.most
+            .fetch_max(self.now.fetch_add(1, SeqCst) + 1, SeqCst);
         Run(self.clone())
     }
 

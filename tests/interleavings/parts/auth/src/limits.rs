@@ -35,9 +35,14 @@ pub fn attempts_keep_the_limit() {
         let limiter = Arc::clone(&limiter);
         let (counted, failed) = (Arc::clone(&counted), Arc::clone(&failed));
         thread::spawn(move || {
-            let Ok(attempt) = limiter.acquire("ada", CLIENT, now) else { return };
+            let Ok(attempt) = limiter.acquire("ada", CLIENT, now) else {
+                return;
+            };
             let in_progress_or_failed = counted.fetch_add(1, SeqCst) + 1;
-            assert!(in_progress_or_failed <= LIMIT, "{in_progress_or_failed} attempts");
+            assert!(
+                in_progress_or_failed <= LIMIT,
+                "{in_progress_or_failed} attempts"
+            );
             match caller {
                 0 | 1 => {
                     counted.fetch_sub(1, SeqCst);
@@ -96,6 +101,9 @@ pub fn one_refusal_is_first() {
         })
     });
     drop(attempt);
-    let first = refusals.map(|it| it.join().expect("a thread")).into_iter().filter(|it| *it);
+    let first = refusals
+        .map(|it| it.join().expect("a thread"))
+        .into_iter()
+        .filter(|it| *it);
     assert_eq!(first.count(), 1, "first refusals");
 }

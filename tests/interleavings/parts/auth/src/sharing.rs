@@ -52,7 +52,10 @@ pub fn failures_are_not_shared() {
                 if caller < 2 { Err(caller) } else { Ok(true) }
             };
             let outcome = cache.single_flight(key, check).await;
-            assert!(outcome == Ok(true) || outcome == Err(caller), "{outcome:?} for {caller}");
+            assert!(
+                outcome == Ok(true) || outcome == Err(caller),
+                "{outcome:?} for {caller}"
+            );
         })
     });
     join_all(callers);
@@ -87,9 +90,17 @@ pub fn one_hit_is_audited() {
     let next_minute = now + Duration::from_secs(61);
     let hits = [0; 3].map(|_| {
         let cache = cache.clone();
-        thread::spawn(move || cache.get(&key, next_minute).expect("a hit").is_first_in_minute)
+        thread::spawn(move || {
+            cache
+                .get(&key, next_minute)
+                .expect("a hit")
+                .is_first_in_minute
+        })
     });
-    let audited = hits.map(|hit| hit.join().expect("a thread")).into_iter().filter(|it| *it);
+    let audited = hits
+        .map(|hit| hit.join().expect("a thread"))
+        .into_iter()
+        .filter(|it| *it);
     assert_eq!(audited.count(), 1, "audited hits");
     assert!(cache.is_audited(&key, next_minute));
 }
