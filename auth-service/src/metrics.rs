@@ -107,9 +107,9 @@ pub(crate) fn authorization(refusal: Option<Reason>) {
 
 pub(crate) fn api_key_presented(is_accepted: bool) {
     if is_accepted {
-        ACCEPTED.inc()
+        ACCEPTED.inc();
     } else {
-        REFUSED.inc()
+        REFUSED.inc();
     }
 }
 

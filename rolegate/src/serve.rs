@@ -27,6 +27,7 @@ use rolegate_program::{
 use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
 use rolegate_sql_store::DatabaseUrl;
 
+#[expect(clippy::too_many_lines, reason = "the life of the program, in order")]
 pub(crate) async fn serve(settings: Settings, shutdown: Shutdown) -> Result<(), Failure> {
     let reload_signal = ReloadSignal::listen();
     settings.public.validate()?;

@@ -124,6 +124,7 @@ async fn every_call_returns_what_the_contract_says(setup: TestSetup) {
     assert_eq!(page.next_after, Some(page.users[0].id));
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn every_error_carries_its_reason(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;

@@ -66,6 +66,10 @@ pub(crate) async fn listed(api: &Api) -> Vec<i64> {
         .collect()
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one story, whose later steps depend on the earlier ones"
+)]
 async fn a_session_is_accepted_wherever_a_token_is(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;
@@ -234,6 +238,10 @@ async fn a_session_has_the_stored_role_and_ends_from_the_next_request_on(setup: 
         .expect(200);
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one story, whose later steps depend on the earlier ones"
+)]
 async fn sessions_are_listed_and_ended_by_their_user_and_by_admins(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann, bob) = (

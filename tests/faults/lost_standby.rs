@@ -69,6 +69,10 @@ async fn write_until(api: Api, writer: usize, stop: Arc<AtomicBool>) -> Vec<(Str
 }
 
 #[tokio::test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one story, whose later steps depend on the earlier ones"
+)]
 async fn lost_standby_stops_writes_and_neither_decisions_nor_other_clients() {
     let cluster = OwnCluster::start(None);
     let url = cluster.url_by("127.0.0.1", "options=-c%20synchronous_commit%3Don");

@@ -301,6 +301,7 @@ type Case<'a> = (
     &'a str,
 );
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn invalid_command_is_reported_and_changes_nothing(setup: TestSetup) {
     let app = setup.start().await;
     let before = app.database.user("admin").await;

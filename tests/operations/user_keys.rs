@@ -16,6 +16,10 @@ async fn run(app: &TestApp, arguments: &[&str]) -> Exit {
     exit
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one story, whose later steps depend on the earlier ones"
+)]
 async fn keys_of_a_user_are_listed_and_deleted_one_by_one(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user_with_role("ann", "author").await;

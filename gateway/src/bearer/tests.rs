@@ -44,6 +44,7 @@ fn with_token(mut request: Request<Body>, token: &str) -> Request<Body> {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn every_endpoint_admits_exactly_the_documented_callers() {
     let credentials = r#"{"username": "somebody", "password": "right"}"#;
     let role = r#"{"role": "author"}"#;

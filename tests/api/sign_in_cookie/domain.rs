@@ -22,6 +22,7 @@ use tonic::Code;
 for_two_deployments!(a_session_for_a_domain_is_good_in_its_cookie_only);
 
 /// Every host of the domain receives it. What each endpoint of the API says to it is in `access`.
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn a_session_for_a_domain_is_good_in_its_cookie_only(setup: TestSetup) {
     let app = for_domain(setup).start().await;
     let ann = app.user_with_role("ann", "admin").await;

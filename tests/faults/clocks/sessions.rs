@@ -69,7 +69,7 @@ async fn advance_by_a_day(store: Store, database: &TestDatabase, machine: &Machi
         Store::Postgres => {
             database
                 .execute("UPDATE fake.step SET seconds = 86400")
-                .await
+                .await;
         }
         Store::Sqlite => machine.step(DAY),
     }

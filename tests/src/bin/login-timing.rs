@@ -117,9 +117,9 @@ async fn measure(api: &Api, pairs: usize, burst: usize) -> (Vec<f64>, Vec<f64>) 
             for login in logins.collect::<Vec<_>>() {
                 let (is_unknown, seconds) = login.await.expect("answered");
                 if is_unknown {
-                    unknown.push(seconds)
+                    unknown.push(seconds);
                 } else {
-                    wrong.push(seconds)
+                    wrong.push(seconds);
                 }
             }
         }

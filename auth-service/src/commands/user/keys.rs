@@ -68,7 +68,7 @@ impl Operator {
             move |write| async move { store.insert_token(new, Writer::Operator, write).await };
         let write = Write::by_operator(Change::ApiKeyCreated, Some(user_id));
         let inserted = write.run(insert, move |write, key| {
-            write.of_token(key, Some(&user.username)).log()
+            write.of_token(key, Some(&user.username)).log();
         });
         inserted.await.map_err(|error| match error {
             WriteError::UserNotFound if is_disabled => {

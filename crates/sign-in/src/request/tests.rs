@@ -46,6 +46,7 @@ fn credential(sign_in: &SignIn, request: BrowserRequest<'_>) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn cookie_is_good_for_reading_and_for_changes_by_pages_of_the_application() {
     let sign_in = sign_in("/sign-in", None);
     let (get, post) = (Some("GET"), Some("POST"));

@@ -121,7 +121,7 @@ fn missing_program_is_explained() {
     let start = || {
         drop(TestServer::start(&mut Command::new(
             "/nowhere/rolegate-test-server",
-        )))
+        )));
     };
     let panic = panic::catch_unwind(start).expect_err("there is none");
     let text = panic.downcast::<String>().expect("text");

@@ -83,6 +83,7 @@ async fn success_bodies_are_those_of_the_documents() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn requests_are_checked_in_the_documented_order() {
     let keys = "/profile/keys";
     let (forbidden, not_json) = (

@@ -222,6 +222,7 @@ async fn role_change_is_checked_in_the_documented_order() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn passwords_and_deletions_are_checked_in_the_documented_order() {
     let (not_json, not_found) = ("Request body is not valid JSON.", "User not found.");
     let not_integer = "Path parameter \"user_id\" must be an integer.";

@@ -117,6 +117,7 @@ async fn code_of_a_login_is_optional_and_may_be_null() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn requests_are_checked_in_the_documented_order() {
     let too_large = " ".repeat(64 * 1024 + 1);
     let long = format!(r#"{{"otp": "{}"}}"#, "1".repeat(60_000));

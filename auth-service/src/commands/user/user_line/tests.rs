@@ -66,6 +66,7 @@ fn an_id_revokes_the_tokens_of_its_last_user_unless_the_line_says_since_when() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn bad_lines_have_a_reason_that_quotes_nothing() {
     let id = |id: serde_json::Value| json!({ "id": id });
     for (change, reason) in [

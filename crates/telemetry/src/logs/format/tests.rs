@@ -76,7 +76,7 @@ fn a_line_outside_requests_has_no_request_id() {
 #[test]
 fn a_pretty_line_escapes_control_characters() {
     let text = logged(LogFormat::Pretty, || {
-        tracing::info!(name = "a\nb\u{1b}[31m", "said")
+        tracing::info!(name = "a\nb\u{1b}[31m", "said");
     });
     assert_eq!(text.lines().count(), 1, "{text:?}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
