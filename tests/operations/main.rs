@@ -22,6 +22,7 @@ mod migrate;
 mod pepper;
 mod pooler;
 mod posts_doctor;
+mod released_programs;
 mod rolegate_commands;
 mod rotate_secrets;
 mod secret_files_doc;

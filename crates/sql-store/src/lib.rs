@@ -48,7 +48,5 @@ pub use schema::{Migrations, Schema, Tables};
 pub use span::{QueryFuture, STATEMENT_TIMEOUT};
 pub use statement::{Statement, TableRow, Value};
 pub use store::{PoolStats, Store, StoreStatus};
-#[cfg(feature = "test-server")]
-pub use uptime::advance_clock;
-pub use uptime::unix_millis;
+pub use uptime::{advance_clock, unix_millis};
 pub use url::{DatabaseSettings, DatabaseTarget, DatabaseUrl};

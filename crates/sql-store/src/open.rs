@@ -41,6 +41,10 @@ impl DatabaseUrl {
                             postgres::open(servers, tables, self.reads, &mut migration_timeout);
                         Box::pin(opened).await.map(Engine::Postgres)
                     }
+                    DatabaseTarget::Sqlite(name) if self.is_in_memory => {
+                        let opened = sqlite::open_in_memory(name, tables);
+                        Box::pin(opened).await.map(Engine::Sqlite)
+                    }
                     DatabaseTarget::Sqlite(file) => {
                         let opened = sqlite::open(file, tables, advances_clock);
                         Box::pin(opened).await.map(Engine::Sqlite)

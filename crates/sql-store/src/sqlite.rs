@@ -39,12 +39,6 @@ pub(crate) async fn open(
     tables: &Tables,
     advances_clock: Option<bool>,
 ) -> Result<Pools, OpenFailure> {
-    // The URI of the test server, which has no `DATA_DIR`.
-    if cfg!(feature = "test-server") && file.starts_with("file:") {
-        let pools = open_pools(file, tables, false).await?;
-        pools.start_clock(true).await?;
-        return Ok(pools);
-    }
     let exists = || file_exists(file).map_err(OpenFailure::Setting);
     exists()?;
     let lock = lock_exclusive(file).await?;
@@ -59,6 +53,13 @@ pub(crate) async fn open(
     if let Some(is_service) = advances_clock {
         pools.start_clock(is_service).await?;
     }
+    Ok(pools)
+}
+
+/// Opens a database in memory by its name, creates its schema, and starts its clock.
+pub(crate) async fn open_in_memory(name: &Path, tables: &Tables) -> Result<Pools, OpenFailure> {
+    let pools = open_pools(name, tables, false).await?;
+    pools.start_clock(true).await?;
     Ok(pools)
 }
 

@@ -44,6 +44,8 @@ pub struct DatabaseUrl {
     /// The location.
     pub target: DatabaseTarget,
     pub(crate) reads: Reads,
+    /// Whether the target is no file but a name of SQLite for a database in memory.
+    pub(crate) is_in_memory: bool,
 }
 
 const EXAMPLES: &str = "postgres://user:password@host:5432/database or sqlite://path/to/file.db";
@@ -75,6 +77,7 @@ impl DatabaseUrl {
             setting: name,
             target,
             reads: Reads::default(),
+            is_in_memory: false,
         }))
     }
 
@@ -94,6 +97,16 @@ impl DatabaseUrl {
             setting,
             target: DatabaseTarget::Sqlite(file),
             reads: Reads::default(),
+            is_in_memory: false,
+        }
+    }
+
+    /// An SQLite database that the connections of this process share and that ends with it. No setting can ask for
+    /// it: a service would lose everything at each restart.
+    pub fn in_memory(setting: &'static str) -> Self {
+        Self {
+            is_in_memory: true,
+            ..Self::from_file(setting, "file:/users?vfs=memdb".into())
         }
     }
 

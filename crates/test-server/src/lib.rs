@@ -3,7 +3,7 @@
 //!
 //! - `settings`: flags, and users from them.
 //! - `control`: the address where tests move the clock and cause failures. The database in memory and its clock
-//!   are in `rolegate-sql-store`, behind its feature `test-server`, which only this package enables.
+//!   are in `rolegate-sql-store`; no other program calls what opens the one and moves the other.
 
 mod control;
 mod settings;
@@ -26,9 +26,6 @@ use rustix::process::{Pid, getppid};
 use settings::{NewUser, Settings};
 use std::{collections::HashMap, net::SocketAddr, process::ExitCode, time::Duration};
 use tokio::{runtime::Runtime, select, time::interval};
-
-/// Bytes of this program that no released one has: those of the clock that moves, and of the failures.
-pub const MARKERS: [&str; 2] = ["rolegate-test-clock", control::OUTAGE];
 
 /// Runs the program with the flags of this process.
 #[must_use]
@@ -58,7 +55,7 @@ async fn serve(settings: Settings, parent: Option<Pid>) -> Result<(), Failure> {
     let (new_users, flags) = (settings.users()?, settings.service);
     let keys = flags.key_source(|| Err(SettingError::new("SIGNING_SECRET", "is required")))?;
     // Shared by the connections of this process, and gone with it.
-    let database = DatabaseUrl::from_file("DATABASE_URL", "file:/users?vfs=memdb".into());
+    let database = DatabaseUrl::in_memory("DATABASE_URL");
     let mut service = AuthService::open(flags.config(database, keys, CidrSet::default())?).await?;
     let failures = Failures::default();
     service.server.routes = fail(&failures, service.server.routes);

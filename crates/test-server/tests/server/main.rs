@@ -2,7 +2,6 @@
 
 mod control;
 mod flags;
-mod released;
 
 use reqwest::{Client, Response, StatusCode};
 use rolegate_auth_client::{

@@ -1,0 +1,42 @@
+//! What makes the server for tests of applications is in no released program.
+
+use e2e::Program;
+use std::{fs, path::Path};
+
+/// Texts of code that only `rolegate-test-server` may contain: that moves the clock, causes failures, and opens a
+/// database in memory. `tests/long/release` and `tests/long/test-server` look for them, too.
+const MARKERS: [&str; 3] = [
+    "rolegate-test-clock",
+    "rolegate-test-outage",
+    "/users?vfs=memdb",
+];
+
+const RELEASED: [Program; 4] = [
+    Program::AuthService,
+    Program::Gateway,
+    Program::PostsService,
+    Program::Rolegate,
+];
+
+fn markers_in(program: &Path) -> Vec<&'static str> {
+    let bytes = fs::read(program).expect("a program that is built");
+    let text = String::from_utf8_lossy(&bytes);
+    MARKERS
+        .into_iter()
+        .filter(|marker| text.contains(marker))
+        .collect()
+}
+
+/// Cargo has built these programs together with the test server, with all features: none of them may reach another
+/// program that way.
+#[test]
+fn no_released_program_contains_a_part_of_the_test_server() {
+    for program in RELEASED {
+        let found = markers_in(&program.path());
+        assert!(found.is_empty(), "{}: {found:?}", program.name());
+    }
+    let test_server = Program::Rolegate
+        .path()
+        .with_file_name("rolegate-test-server");
+    assert_eq!(markers_in(&test_server), MARKERS);
+}
