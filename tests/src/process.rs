@@ -1,5 +1,6 @@
 //! A started program: its addresses, its output, its end.
 
+mod log;
 mod start;
 
 use crate::{
@@ -217,8 +218,12 @@ fn listener_url(stdout: &str, listener: &str) -> Option<String> {
         })
 }
 
-fn collect(pipe: impl AsyncRead + Unpin + Send + 'static) -> watch::Receiver<Output> {
-    let (sender, output) = watch::channel(Output::default());
+/// Reads a pipe to its end.
+fn collect(
+    pipe: impl AsyncRead + Unpin + Send + 'static,
+    sender: watch::Sender<Output>,
+) -> watch::Receiver<Output> {
+    let output = sender.subscribe();
     tokio::spawn(async move {
         let mut pipe = BufReader::new(pipe);
         let mut line = Vec::new();

@@ -1,6 +1,6 @@
 //! The ways to start a program.
 
-use super::{Exit, Process, collect};
+use super::{Exit, Output, Process, collect, log::print_on_panic};
 use crate::{
     program::Program,
     small_disk::{self, SmallDisk},
@@ -10,7 +10,7 @@ use std::{
     path::Path,
     process::{Command as Shell, Stdio},
 };
-use tokio::{io::AsyncWriteExt as _, process::Command};
+use tokio::{io::AsyncWriteExt as _, process::Command, sync::watch};
 
 impl Process {
     /// Starts a program with these settings as its whole environment. Does not wait for it.
@@ -129,13 +129,16 @@ impl Process {
             .kill_on_drop(true)
             .spawn()
             .expect("the program can be started");
-        let stdout = collect(child.stdout.take().expect("its stdout is piped"));
-        let stderr = collect(child.stderr.take().expect("its stderr is piped"));
+        let id = child.id().expect("it has not been waited for");
+        let stdout = child.stdout.take().expect("its stdout is piped");
+        let stderr = child.stderr.take().expect("its stderr is piped");
+        let log = watch::Sender::new(Output::default());
+        print_on_panic(program, id, &stderr, log.clone());
         Self {
             program,
             child,
-            stdout,
-            stderr,
+            stdout: collect(stdout, watch::Sender::default()),
+            stderr: collect(stderr, log),
         }
     }
 }
