@@ -214,3 +214,25 @@ async fn generated_admin_password_file_survives_logouts_and_restarts() {
         password
     );
 }
+
+#[tokio::test]
+async fn a_data_dir_named_like_a_uri_of_sqlite_is_a_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut settings = settings();
+    let data_dir = "file:/data?vfs=memdb&name=";
+    settings.insert("DATA_DIR".to_owned(), data_dir.to_owned());
+    let register = json!({ "username": "ann", "password": "a password" });
+    for status in [200, 400] {
+        let process = Process::start(Program::FastHashRolegate, &settings, folder.path())
+            .ready()
+            .await;
+        let bearer = Api::at(&process.address("bearer"));
+        until_served(async || bearer.post("/register", &register).await)
+            .await
+            .expect(status);
+        process.terminate();
+        process.exit().await;
+    }
+    let file = folder.path().join(data_dir).join("rolegate.db");
+    assert!(file.metadata().expect("a file").len() > 0, "it has users");
+}

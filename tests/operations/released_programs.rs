@@ -1,10 +1,10 @@
-//! What makes the server for tests of applications is in no released program.
+//! No released program contains a part of `rolegate-test-server`.
 
 use e2e::Program;
 use std::{fs, path::Path};
 
-/// Texts of code that only `rolegate-test-server` may contain: that moves the clock, causes failures, and opens a
-/// database in memory. `tests/long/release` and `tests/long/test-server` look for them, too.
+/// Texts from the code that moves the clock, causes failures and opens a database in memory, which only
+/// `rolegate-test-server` may contain. `tests/long/release` and `tests/long/test-server` look for them, too.
 const MARKERS: [&str; 3] = [
     "rolegate-test-clock",
     "rolegate-test-outage",
@@ -27,8 +27,8 @@ fn markers_in(program: &Path) -> Vec<&'static str> {
         .collect()
 }
 
-/// Cargo has built these programs together with the test server, with all features: none of them may reach another
-/// program that way.
+/// Cargo has built these programs in one build with the test server, so their features are united. Even then no part of
+/// the test server may reach them.
 #[test]
 fn no_released_program_contains_a_part_of_the_test_server() {
     for program in RELEASED {

@@ -1,4 +1,5 @@
-//! The time since the boot of the system, and how statements for SQLite read their clock by it.
+//! The clocks below that of an SQLite file: the time since the boot of the system, by which statements read it, the
+//! clock of the machine, and how the test server advances the first.
 
 use std::{
     fs,
@@ -35,12 +36,12 @@ fn boot_offset(offsets: &str) -> Option<i64> {
 /// `rolegate-test-server`, because nothing else calls it.
 static ADVANCED: AtomicI64 = AtomicI64::new(0);
 
-/// Moves the clock of every SQLite database of this process forward, in seconds.
+/// Moves the clock of every SQLite database of this process forward by this many seconds.
 ///
-/// Only `rolegate-test-server` may call it: clippy refuses other callers. A program without a caller does not contain
-/// the function, whatever else the same build contains. A feature of this crate could not promise that, because Cargo
-/// builds one `rolegate-sql-store` for all programs of a build. The text of the log line shows a test which programs
-/// contain the function.
+/// Only `rolegate-test-server` may call it: clippy refuses other callers. The linker leaves the function out of a program
+/// that does not call it, whatever else the same build contains. A feature of this crate could not promise that, because
+/// Cargo builds one `rolegate-sql-store` for all programs of a build. The tests `released_programs` look for the text of
+/// the log line.
 pub fn advance_clock(seconds: u32) {
     tracing::info!(seconds, "rolegate-test-clock advanced");
     ADVANCED.fetch_add(i64::from(seconds) * 1000, Relaxed);

@@ -93,6 +93,13 @@ impl DatabaseUrl {
 
     /// An SQLite file that `setting` names other than by a URL.
     pub fn from_file(setting: &'static str, file: PathBuf) -> Self {
+        // SQLite reads a name that begins with `file:` as a URI, which can ask for a database in memory.
+        let is_uri = file.as_os_str().as_encoded_bytes().starts_with(b"file:");
+        let file = if is_uri {
+            Path::new(".").join(file)
+        } else {
+            file
+        };
         Self {
             setting,
             target: DatabaseTarget::Sqlite(file),
@@ -102,11 +109,14 @@ impl DatabaseUrl {
     }
 
     /// An SQLite database that the connections of this process share and that ends with it. No setting can ask for
-    /// it: a service would lose everything at each restart.
+    /// it: a service would lose everything at each restart. Only `rolegate-test-server` may call this: clippy refuses other
+    /// callers, and the tests `released_programs` look for the name.
     pub fn in_memory(setting: &'static str) -> Self {
         Self {
+            setting,
+            target: DatabaseTarget::Sqlite("file:/users?vfs=memdb".into()),
+            reads: Reads::default(),
             is_in_memory: true,
-            ..Self::from_file(setting, "file:/users?vfs=memdb".into())
         }
     }
 

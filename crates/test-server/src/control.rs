@@ -57,7 +57,11 @@ pub(crate) struct Controlled {
 
 async fn run(controlled: &Controlled, body: &[u8]) -> Result<(), Failure> {
     match serde_json::from_slice(body)? {
-        Control::Clock { advance_seconds } => move_clock(advance_seconds),
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "tests of applications move the clock to see tokens expire"
+        )]
+        Control::Clock { advance_seconds } => advance_clock(advance_seconds),
         Control::Revoked { username } => {
             let id = controlled.users.get(&username);
             let id = id.ok_or_else(|| format!("no --user is {username:?}"))?;
@@ -67,14 +71,6 @@ async fn run(controlled: &Controlled, body: &[u8]) -> Result<(), Failure> {
         failure => *controlled.failures.lock() = Some(failure),
     }
     Ok(())
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests of applications move the clock to see tokens expire"
-)]
-fn move_clock(seconds: u32) {
-    advance_clock(seconds);
 }
 
 /// The user `admin`, with a token that the clock has not ended.

@@ -2,8 +2,10 @@
 //! memory, on free ports of loopback, with cheap password hashes.
 //!
 //! - `settings`: flags, and users from them.
-//! - `control`: the address where tests move the clock and cause failures. The database in memory and its clock
-//!   are in `rolegate-sql-store`; no other program calls what opens the one and moves the other.
+//! - `control`: the address where tests move the clock and cause failures.
+//!
+//! `DatabaseUrl::in_memory` and `advance_clock` of `rolegate-sql-store` are only for this program. Clippy refuses other
+//! callers, and the end-to-end tests `released_programs` look into the programs.
 
 mod control;
 mod settings;
@@ -55,6 +57,10 @@ async fn serve(settings: Settings, parent: Option<Pid>) -> Result<(), Failure> {
     let (new_users, flags) = (settings.users()?, settings.service);
     let keys = flags.key_source(|| Err(SettingError::new("SIGNING_SECRET", "is required")))?;
     // Shared by the connections of this process, and gone with it.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "nothing is to remain of a test of an application"
+    )]
     let database = DatabaseUrl::in_memory("DATABASE_URL");
     let mut service = AuthService::open(flags.config(database, keys, CidrSet::default())?).await?;
     let failures = Failures::default();
