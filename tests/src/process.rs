@@ -1,6 +1,6 @@
 //! A started program: its addresses, its output, its end.
 
-mod log;
+mod print_on_panic;
 mod start;
 
 use crate::{
@@ -116,12 +116,23 @@ impl Process {
     /// Waits for a log line that satisfies `is_match`; panics when the program ends without it.
     pub async fn logs(&self, what: &str, is_match: impl Fn(&str) -> bool) {
         let mut stderr = self.stderr.clone();
-        let found = stderr.wait_for(|log| log.has_ended || log.text.lines().any(&is_match));
-        drop(
-            within_bounds(what, found)
-                .await
-                .expect("the reader lives as long as this"),
-        );
+        within_bounds(what, async {
+            loop {
+                // A copy, so that nothing is locked if `is_match` panics: a panic reads the log.
+                let (text, has_ended) = {
+                    let log = stderr.borrow_and_update();
+                    (log.text.clone(), log.has_ended)
+                };
+                if has_ended || text.lines().any(&is_match) {
+                    break;
+                }
+                stderr
+                    .changed()
+                    .await
+                    .expect("the reader lives as long as this");
+            }
+        })
+        .await;
         assert!(
             self.stderr().lines().any(&is_match),
             "no log line of {what}:\n{}",

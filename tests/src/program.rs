@@ -79,8 +79,8 @@ impl Program {
             .find(|path| path.is_file())
             .unwrap_or_else(|| {
                 panic!(
-                    "{} is missing near {}; build the programs first: \
-                 cargo build --workspace --bins --locked",
+                    "{} is missing near {}; tests/run one NAME builds the programs, and so does \
+                     cargo build --workspace --all-features --bins --locked",
                     self.name(),
                     this.display()
                 )

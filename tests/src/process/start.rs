@@ -1,6 +1,6 @@
 //! The ways to start a program.
 
-use super::{Exit, Output, Process, collect, log::print_on_panic};
+use super::{Exit, Process, collect, print_on_panic::print_on_panic};
 use crate::{
     program::Program,
     small_disk::{self, SmallDisk},
@@ -132,7 +132,7 @@ impl Process {
         let id = child.id().expect("it has not been waited for");
         let stdout = child.stdout.take().expect("its stdout is piped");
         let stderr = child.stderr.take().expect("its stderr is piped");
-        let log = watch::Sender::new(Output::default());
+        let log = watch::Sender::default();
         print_on_panic(program, id, &stderr, log.clone());
         Self {
             program,
