@@ -10,14 +10,18 @@ A fault is a TOML file. It says in `about` what the fault is, and has one or mor
 
   [[edit]]
   file = "crates/program/src/shutdown.rs"
-  function = "Shutdown::begin"                the type, trait or module is needed only if the name alone is ambiguous;
-                                              an edit outside of functions has no `function`
-  find = "sleep(lame_duck)"                   must occur exactly once in the function
-  replace = "sleep(Duration::ZERO)"
+  function = "Shutdown::begin"
+  find = "tokio::time::sleep(lame_duck)"
+  replace = "tokio::time::sleep(lame_duck.min(Duration::ZERO))"
 
-`find` is compared with the code token by token: white space, comments and the comma before a closing bracket do not
-count. Formatting a product file therefore breaks no fault. A fault that matches nowhere, or more than once, is an
-error that names it.
+`function` is the end of the path of one function with a body, such as `begin` or `Shutdown::begin`; a method of
+`impl Drop for Attempt` is `Attempt::drop`. Attributes and doc comments are not part of it. Without `function` the whole
+file is searched.
+
+`find` must occur there exactly once. It is compared token by token: white space, comments and the comma before a closing
+bracket do not count, so that formatting a product file breaks no fault. Only the matched tokens are replaced: a comma
+or semicolon behind them stays. Edits apply in order, each to the result of the one before. A fault whose edit matches
+nowhere or more than once, or changes nothing, is an error that names it.
 """
 
 import os
@@ -41,7 +45,6 @@ TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-OPENING = "([{"
 CLOSING = ")]}"
 
 
@@ -58,6 +61,24 @@ class Token:
     end: int
 
 
+@dataclass
+class Block:
+    """A function, module, trait or `impl` block: the index of its first token, and the open brackets around it."""
+
+    name: str
+    start: int
+    brackets: int
+
+
+@dataclass
+class Function:
+    """A function with a body: the indexes of its first token and behind its last one."""
+
+    path: str
+    start: int
+    end: int
+
+
 def tokenize(code):
     """The tokens that count when code is compared."""
     tokens = []
@@ -66,7 +87,7 @@ def tokenize(code):
         if match["comment"]:
             continue
         if match["string"]:
-            # SQL is broken into lines, too.
+            # SQL is broken into lines, too. Elsewhere the width of white space in a text does not count either.
             text = re.sub(r"\s+", " ", re.sub(r"\\\n\s*", "", text))
         if text in CLOSING and tokens and tokens[-1].text == ",":
             tokens.pop()
@@ -103,24 +124,24 @@ def named_block(tokens, index):
 
 
 def functions(tokens):
-    """The functions of a file that have a body: path, index of the first token, index behind the last one."""
+    """The functions of a file that have a body."""
     found, blocks, brackets, pending = [], [], 0, None
     for index, token in enumerate(tokens):
         name = named_block(tokens, index)
         if name:
-            pending = (name, index, brackets)
-        elif token.text == ";" and pending and pending[2] == brackets:
+            pending = Block(name, index, brackets)
+        elif token.text == ";" and pending and pending.brackets == brackets:
             # A function of a trait without a body, or a module in a file of its own.
             pending = None
         elif token.text == "{":
-            is_body = pending is not None and pending[2] == brackets
+            is_body = pending is not None and pending.brackets == brackets
             blocks.append(pending if is_body else None)
             pending = None if is_body else pending
         elif token.text == "}" and blocks:
             block = blocks.pop()
-            if block and tokens[block[1]].text == "fn":
-                path = [outer[0] for outer in blocks if outer] + [block[0]]
-                found.append(("::".join(path), block[1], index + 1))
+            if block and tokens[block.start].text == "fn":
+                names = [outer.name for outer in blocks if outer] + [block.name]
+                found.append(Function("::".join(names), block.start, index + 1))
         brackets += (token.text in ("(", "[")) - (token.text in (")", "]"))
     return found
 
@@ -129,11 +150,11 @@ def function_range(tokens, function):
     """The tokens of a function, as first index and index behind the last one."""
     if function is None:
         return 0, len(tokens)
-    matching = [found for found in functions(tokens) if f"::{found[0]}".endswith(f"::{function}")]
+    matching = [found for found in functions(tokens) if f"::{found.path}".endswith(f"::{function}")]
     if len(matching) != 1:
-        paths = ", ".join(path for path, _, _ in matching) or "none"
+        paths = ", ".join(found.path for found in matching) or "none"
         raise FaultError(f"there must be exactly one function {function}, and there is: {paths}")
-    return matching[0][1:]
+    return matching[0].start, matching[0].end
 
 
 def replace_once(code, edit):
@@ -142,12 +163,14 @@ def replace_once(code, edit):
     wanted = [token.text for token in tokenize(edit["find"])]
     start, end = function_range(tokens, edit.get("function"))
     texts = [token.text for token in tokens]
-    # A pattern that ends with a comma means that comma, unless a bracket follows it.
     found = [at for at in range(start, end - len(wanted) + 1) if texts[at:at + len(wanted)] == wanted]
     if len(found) != 1:
         raise FaultError(f"{len(found)} matches, not exactly one, of: {edit['find'].strip()}")
     first, last = tokens[found[0]], tokens[found[0] + len(wanted) - 1]
-    return code[:first.start] + edit["replace"].strip("\n") + code[last.end:]
+    edited = code[:first.start] + edit["replace"].strip("\n") + code[last.end:]
+    if [token.text for token in tokenize(edited)] == texts:
+        raise FaultError(f"the code stays as it is: {edit['replace'].strip()}")
+    return edited
 
 
 def read_fault(path):
@@ -159,6 +182,8 @@ def read_fault(path):
     for edit in fault["edit"]:
         if not {"file", "find", "replace"} <= set(edit) <= {"file", "function", "find", "replace"}:
             raise FaultError("an edit has `file`, `find`, `replace` and perhaps `function`, and nothing else")
+        if not all(isinstance(text, str) for text in edit.values()):
+            raise FaultError("the values of an edit are texts")
         if not tokenize(edit["find"]):
             raise FaultError("`find` is empty")
     return fault["edit"]
@@ -166,23 +191,25 @@ def read_fault(path):
 
 def planted_files(faults):
     """The contents of the files that these faults change, by their names in the tree."""
-    contents = {}
+    contents, names = {}, names_of_tree()
     for path in faults:
         try:
             for edit in read_fault(path):
                 name = edit["file"]
+                if name not in names:
+                    raise FaultError(f"{name} is not a file of the tree, as git names it")
                 if name not in contents:
-                    contents[name] = (ROOT / name).read_text()
+                    contents[name] = (ROOT / name).read_text(encoding="utf-8")
                 contents[name] = replace_once(contents[name], edit)
-        except (FaultError, OSError, tomllib.TOMLDecodeError) as error:
+        except (FaultError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise FaultError(f"{path}: {error}") from error
     return contents
 
 
 def names_of_tree():
     """The files of the tree, also those that are not committed, but none that was removed."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(listed, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
 
 
@@ -194,11 +221,15 @@ def plant(copy, faults):
     """
     planted = planted_files(faults)
     names = names_of_tree()
-    for path in [path for path in copy.rglob("*") if path.is_file()]:
-        if str(path.relative_to(copy)) not in names:
+    # Folders after what is in them.
+    for path in sorted(copy.rglob("*"), reverse=True):
+        if path.is_dir():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif str(path.relative_to(copy)) not in names:
             path.unlink()
     for name in names:
-        content = planted[name].encode() if name in planted else (ROOT / name).read_bytes()
+        content = planted[name].encode("utf-8") if name in planted else (ROOT / name).read_bytes()
         path = copy / name
         if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -236,9 +267,10 @@ def main():
     arguments = sys.argv[1:]
     if arguments == ["check"]:
         return check()
-    if len(arguments) < 4 or arguments[0] != "build" or "--" not in arguments:
-        raise SystemExit(__doc__)
-    end = arguments.index("--")
+    end = arguments.index("--") if "--" in arguments else 0
+    if arguments[:1] != ["build"] or end < 3 or not arguments[end + 1:]:
+        print(__doc__, file=sys.stderr)
+        return 64
     folder, *faults = (Path(argument).resolve() for argument in arguments[1:end])
     try:
         return build(folder, faults, arguments[end + 1:])

@@ -1,9 +1,18 @@
-"""What counts when planted_faults.py looks for the code of a fault; tests/run lint runs it."""
+"""Tests how planted_faults.py finds the code of a fault; tests/run lint runs them."""
 
+import tempfile
 import unittest
+from pathlib import Path
 
-from planted_faults import FaultError, replace_once
+from planted_faults import FaultError, planted_files, replace_once
 
+FAULT = """
+about = "A file by another path."
+[[edit]]
+file = "./tests/src/lib.rs"
+find = "pub mod"
+replace = "mod"
+"""
 CODE = """
 impl Queue {
     /// Adds a job.
@@ -48,7 +57,7 @@ class PlantedFaultsTest(unittest.TestCase):
     def test_sql_may_be_broken_into_other_lines(self):
         self.assertIn("let sql = HERE;", planted("Worker::push", '"SELECT id FROM job"'))
 
-    def test_a_method_of_a_trait_is_one_of_the_type(self):
+    def test_a_trait_method_is_found_by_the_name_of_its_type(self):
         self.assertIn("HERE(self.job)", planted("Worker::drop", "self.queue.push"))
 
     def test_code_that_is_not_there_or_there_twice_is_an_error(self):
@@ -56,8 +65,19 @@ class PlantedFaultsTest(unittest.TestCase):
             with self.assertRaises(FaultError, msg=find):
                 planted("Queue::push", find)
 
+    def test_a_replacement_that_changes_nothing_is_an_error(self):
+        with self.assertRaises(FaultError):
+            replace_once(CODE, {"find": "job.id", "replace": "job . id"})
+
+    def test_a_file_that_git_names_otherwise_is_an_error(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as fault:
+            fault.write(FAULT)
+            fault.flush()
+            with self.assertRaisesRegex(FaultError, "as git names it"):
+                planted_files([Path(fault.name)])
+
     def test_a_function_that_is_not_there_or_there_twice_is_an_error(self):
-        for function in ["push", "Queue::drop", "Rest::push"]:
+        for function in ["push", "Queue::drop", "Missing::push"]:
             with self.assertRaises(FaultError, msg=function):
                 planted(function, "self.job")
 
