@@ -36,6 +36,7 @@ pub fn exported(line: &[u8], now: i64, rules: (bool, bool)) -> Result<String, St
         tokens_not_before: it.tokens_not_before.cast_unsigned(),
         tokens_marked_until: it.tokens_marked_until.cast_unsigned(),
         second_factor: false,
+        created_at: None,
     };
     let stored = Credentials {
         user,

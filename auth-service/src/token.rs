@@ -22,6 +22,7 @@ use parking_lot::RwLock;
 use rolegate_proto::limits::MAX_TOKEN_LEN;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::{borrow::Cow, sync::Arc};
 
 /// The lifetime of a token: 30 minutes.
@@ -37,17 +38,29 @@ pub struct Tokens {
 }
 
 /// The content of a token with a good signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VerifiedToken {
     /// The id in `sub`; that of no user for an integer outside the range of user ids.
     pub(crate) user_id: i64,
     /// The time of issue in Unix seconds, derived from `exp`.
     pub(crate) issued: u64,
-    /// [`User::tokens_marked_until`] at that time, if it was later; otherwise 0.
+    /// [`User::token_mark`] at that time, if it was later; otherwise 0.
     pub(crate) mark: u64,
+    bearer: Bearer,
     /// The claim `exp`, in Unix seconds.
     pub(crate) exp: u64,
     nbf: Option<u64>,
+}
+
+/// Whom a token names besides `sub`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Bearer {
+    /// The claim `username`, if it is text, of a token that names one of our keys. All tokens that this service issues
+    /// name their key, so the claim must be the name of the user.
+    Named(Option<String>),
+    /// A token without `kid`, of another program that has the secret. Its claim `username` says nothing, and its time
+    /// of issue is only a guess, because its lifetime may be any.
+    Anonymous,
 }
 
 /// A token could not be signed.
@@ -63,7 +76,7 @@ struct IssuedClaims<'a> {
     exp: u64,
 }
 
-/// The verified claims. serde refuses floats and duplicates.
+/// The claims that are verified in every token. serde refuses floats and duplicates.
 #[derive(Deserialize)]
 struct Claims<'a> {
     #[serde(borrow)]
@@ -71,6 +84,24 @@ struct Claims<'a> {
     exp: u64,
     /// Not in tokens of this service.
     nbf: Option<u64>,
+}
+
+/// The same of a token that names its key.
+#[derive(Deserialize)]
+struct NamedClaims<'a> {
+    #[serde(borrow)]
+    sub: Cow<'a, str>,
+    /// Of any type, because the order of the refusals must not depend on it.
+    username: Option<&'a RawValue>,
+    exp: u64,
+    nbf: Option<u64>,
+}
+
+/// The header of a token whose signature is good.
+struct SignedHeader {
+    /// See [`VerifiedToken::mark`].
+    mark: u64,
+    names_key: bool,
 }
 
 /// A header other than that of most tokens. Any `crit` member counts, even `null`.
@@ -130,13 +161,14 @@ impl Tokens {
     /// `tokens_not_before`, so a new password does not revoke the tokens issued right after it.
     pub fn issue(&self, user: &User, now: u64) -> Result<SecretString, SigningError> {
         let issued = now.max(user.tokens_not_before);
+        let mark = user.token_mark();
         let claims = IssuedClaims {
             sub: user.id.to_string(),
             username: &user.username,
             role: user.role.as_str(),
             exp: issued.saturating_add(TOKEN_TTL_SECONDS),
         };
-        let mark = Some(user.tokens_marked_until).filter(|until| issued < *until);
+        let mark = (issued < mark).then_some(mark);
         Ok(self.keyring.read().signing().encode(&claims, mark)?.into())
     }
 
@@ -148,26 +180,35 @@ impl Tokens {
         }
         let (message, signature) = token.rsplit_once('.')?;
         let (header, payload) = message.split_once('.')?;
-        let mark = self.signed_mark(header, message, signature)?;
+        let SignedHeader { mark, names_key } = self.signed_header(header, message, signature)?;
         let payload = decode_object(payload)?;
-        let Claims { sub, exp, nbf } = serde_json::from_slice(&payload).ok()?;
-        let issued = exp.saturating_sub(TOKEN_TTL_SECONDS);
+        let (claims, bearer) = if names_key {
+            let claims: NamedClaims<'_> = serde_json::from_slice(&payload).ok()?;
+            claims.split()
+        } else {
+            (serde_json::from_slice(&payload).ok()?, Bearer::Anonymous)
+        };
         Some(VerifiedToken {
-            user_id: parse_user_id(&sub)?,
-            issued,
+            user_id: parse_user_id(&claims.sub)?,
+            issued: claims.exp.saturating_sub(TOKEN_TTL_SECONDS),
             mark,
-            exp,
-            nbf,
+            bearer,
+            exp: claims.exp,
+            nbf: claims.nbf,
         })
     }
 
-    /// The mark of a token, if its signature is good. A header that this service issued names its key;
+    /// The header of a token, if its signature is good. A header that this service issued names its key;
     /// comparing its text is cheaper than parsing.
-    fn signed_mark(&self, header: &str, message: &str, signature: &str) -> Option<u64> {
+    fn signed_header(&self, header: &str, message: &str, signature: &str) -> Option<SignedHeader> {
         let signed_with = |key: &Key| key.verify(message, signature);
         let keyring = self.keyring.read();
         if let Some(key) = keyring.by_header(header) {
-            return signed_with(key).then_some(0);
+            let usual = SignedHeader {
+                mark: 0,
+                names_key: true,
+            };
+            return signed_with(key).then_some(usual);
         }
         let header: OtherHeader = serde_json::from_slice(&decode_object(header)?).ok()?;
         // RFC 7515, section 4.1.11: no critical extension is supported.
@@ -175,7 +216,25 @@ impl Tokens {
             return None;
         }
         let is_signed = keyring.candidates(header.kid.as_deref()).any(signed_with);
-        is_signed.then_some(header.marked_until.unwrap_or_default())
+        is_signed.then_some(SignedHeader {
+            mark: header.marked_until.unwrap_or_default(),
+            names_key: header.kid.is_some(),
+        })
+    }
+}
+
+impl<'a> NamedClaims<'a> {
+    /// The claims that every token has, and the name.
+    fn split(self) -> (Claims<'a>, Bearer) {
+        let name = self
+            .username
+            .and_then(|username| serde_json::from_str(username.get()).ok());
+        let claims = Claims {
+            sub: self.sub,
+            exp: self.exp,
+            nbf: self.nbf,
+        };
+        (claims, Bearer::Named(name))
     }
 }
 
@@ -187,10 +246,15 @@ impl VerifiedToken {
         now < self.exp && self.exp <= latest && self.nbf.is_none_or(|nbf| nbf <= now)
     }
 
-    /// Whether it has ended before its time, by the user as stored.
+    /// Whether it has ended before its time, by the user as stored, or was issued to another user who had the same
+    /// id. After a restored backup, an id that was given out since the backup is given out again.
     pub(crate) fn is_revoked(&self, user: &User) -> bool {
-        let until = user.tokens_marked_until;
-        self.issued < user.tokens_not_before || (self.issued < until && self.mark != until)
+        let (needed_mark, is_of_user) = match &self.bearer {
+            Bearer::Named(name) => (user.token_mark(), name.as_ref() == Some(&user.username)),
+            Bearer::Anonymous => (user.tokens_marked_until, true),
+        };
+        let lacks_mark = self.issued < needed_mark && self.mark != needed_mark;
+        !is_of_user || lacks_mark || self.issued < user.tokens_not_before
     }
 }
 

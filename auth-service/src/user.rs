@@ -32,21 +32,30 @@ pub struct User {
     pub tokens_marked_until: u64,
     /// Whether a password needs a one-time code beside it.
     pub second_factor: bool,
+    /// When the user was made, in Unix seconds; `None` for users from before it was kept. It tells apart users
+    /// who had the same id, which only a restored backup or an import can give out twice.
+    pub created_at: Option<u64>,
 }
 
 impl User {
     pub(crate) fn is_active_admin(&self) -> bool {
         self.role == Role::ADMIN && !self.disabled
     }
+
+    /// The mark of the tokens that are issued for this user now. Tokens issued before this time, in Unix seconds,
+    /// count only with this mark, so that no token from before the user was made is taken for one of theirs, and
+    /// that the user can nevertheless log in while the clock is behind the time at which they were made.
+    pub(crate) fn token_mark(&self) -> u64 {
+        self.tokens_marked_until
+            .max(self.created_at.unwrap_or_default())
+    }
 }
 
-/// A user in a list, and when something happened to them, in Unix seconds.
+/// A user in a list, and when they last logged in, in Unix seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedUser {
     /// The user.
     pub user: User,
-    /// `None` for users from before it was kept.
-    pub created_at: Option<u64>,
     /// The last login with a password; `None` for none since it is kept.
     pub last_login_at: Option<u64>,
 }

@@ -83,6 +83,7 @@ fn with_token(id: i64, tokens: &Tokens) -> Result<LoadUser, Failure> {
         disabled: false,
         tokens_marked_until: 0,
         second_factor: false,
+        created_at: None,
     };
     let token = tokens.issue(&user, system_time())?;
     Ok(LoadUser {

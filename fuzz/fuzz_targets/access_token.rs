@@ -104,6 +104,10 @@ fn again(token: &str) -> Option<(i64, u64, u64, bool)> {
     if alg != Ok("HS256".into()) || !is_known || !header.all("crit").is_empty() {
         return None;
     }
+    // A token that names its key also names its user, once.
+    if !kid.is_null() {
+        payload.only("username").ok()?;
+    }
     let user = user_of(sub.ok()?.as_str()?)?;
     let exp = exp.ok()?.as_u64()?;
     Some((
@@ -149,13 +153,15 @@ fn issue(numbers: &[u8]) {
         disabled: false,
         tokens_marked_until: NOW + next() % 120,
         second_factor: false,
+        created_at: Some(NOW + next() % 120),
     };
     let token = TOKENS.issue(&user, NOW).expect("issued");
     let token = token.expose_secret();
     let (id, mark, exp, is_valid) = verified(&TOKENS, token, NOW).expect("valid");
     let issued = user.tokens_not_before;
-    let expected = if issued < user.tokens_marked_until {
-        user.tokens_marked_until
+    let needed = user.tokens_marked_until.max(user.created_at.unwrap_or(0));
+    let expected = if issued < needed {
+        needed
     } else {
         0
     };

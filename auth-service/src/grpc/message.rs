@@ -51,7 +51,7 @@ pub(super) fn page(
     with_times: bool,
 ) -> auth_v1::ListUsersResponse {
     let times = |listed: &ListedUser| auth_v1::UserTimes {
-        created_at: listed.created_at.map(timestamp),
+        created_at: listed.user.created_at.map(timestamp),
         last_login_at: listed.last_login_at.map(timestamp),
     };
     auth_v1::ListUsersResponse {

@@ -70,6 +70,7 @@ fn the_lower_of_both_roles_counts() {
             tokens_not_before: 0,
             tokens_marked_until: 0,
             second_factor: false,
+            created_at: None,
             disabled: false,
         };
         let key = TokenBearer {

@@ -41,9 +41,7 @@ pub(super) async fn list(
 
 /// The statement of a page, or of a step of a search, which ends with the id `last`.
 pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i64>) -> Statement {
-    let select = select
-        .push(COLUMNS)
-        .push(r#", created_at, last_login_at FROM "user""#);
+    let select = select.push(COLUMNS).push(r#", last_login_at FROM "user""#);
     let mut query = select.push(" WHERE id > ").push_bind(filter.after);
     if let Some(last) = last {
         query = query.push(" AND id <= ").push_bind(last);
@@ -103,13 +101,10 @@ where
     ListedRow: FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (.., created_at, last_login_at) = ListedRow::from_row(row)?;
-        let time = |stored: Option<i64>| stored.map(stored_seconds).transpose();
-        let (created_at, last_login_at) = (time(created_at)?, time(last_login_at)?);
+        let (.., last_login_at) = ListedRow::from_row(row)?;
         Ok(Self {
             user: User::from_row(row)?,
-            created_at,
-            last_login_at,
+            last_login_at: last_login_at.map(stored_seconds).transpose()?,
         })
     }
 }

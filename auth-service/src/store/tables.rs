@@ -4,8 +4,7 @@ use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseUrl, Inspection, Probe, Tables};
 
 /// The columns of a user, in the order of their rows.
-pub(super) const COLUMNS: &str =
-    "id, username, role, tokens_not_before, disabled, tokens_marked_until, second_factor";
+pub(super) const COLUMNS: &str = "id, username, role, tokens_not_before, disabled, tokens_marked_until, second_factor, created_at";
 
 macro_rules! migrations {
     ($engine:literal) => {

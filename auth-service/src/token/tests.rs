@@ -1,4 +1,5 @@
 mod keys;
+mod same_id;
 
 use super::{
     Keyring, MAX_EXTRA_SECONDS, NO_USER, TOKEN_TTL_SECONDS, Tokens, parse_user_id, self_test,
@@ -35,6 +36,7 @@ fn ada() -> User {
         disabled: false,
         tokens_marked_until: 0,
         second_factor: false,
+        created_at: None,
     }
 }
 
@@ -160,12 +162,12 @@ fn a_token_issued_before_the_end_of_marks_counts_only_with_the_last_mark() {
         "ordinary tokens have the ordinary header"
     );
     for (token, marked_until, is_revoked) in [
-        (plain, 0, false),
-        (plain, end, true),
-        (marked, end, false),
-        (marked, next, true),
-        (late, end, false),
-        (late, next, true),
+        (&plain, 0, false),
+        (&plain, end, true),
+        (&marked, end, false),
+        (&marked, next, true),
+        (&late, end, false),
+        (&late, next, true),
     ] {
         assert_eq!(
             token.is_revoked(&user(marked_until)),

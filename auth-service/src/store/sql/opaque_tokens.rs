@@ -276,6 +276,7 @@ type BearerRow = (
     bool,
     i64,
     bool,
+    Time,
     String,
     i64,
     Text,

@@ -3,15 +3,25 @@
 use crate::user::{Credentials, User};
 use sqlx::{FromRow, Row};
 
-type UserRow = (i64, String, String, i64, bool, i64, bool);
-type CredentialsRow = (i64, String, String, i64, bool, i64, bool, String);
+type UserRow = (i64, String, String, i64, bool, i64, bool, Option<i64>);
+type CredentialsRow = (
+    i64,
+    String,
+    String,
+    i64,
+    bool,
+    i64,
+    bool,
+    Option<i64>,
+    String,
+);
 
 impl<'r, R: Row> FromRow<'r, R> for User
 where
     UserRow: FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (id, username, role, not_before, disabled, marked_until, second_factor) =
+        let (id, username, role, not_before, disabled, marked_until, second_factor, created_at) =
             UserRow::from_row(row)?;
         let role = role
             .parse()
@@ -26,6 +36,7 @@ where
             disabled,
             tokens_marked_until,
             second_factor,
+            created_at: created_at.map(stored_seconds).transpose()?,
         })
     }
 }

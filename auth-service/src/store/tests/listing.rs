@@ -107,7 +107,7 @@ pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(
         [ann, bob.clone()]
     );
     for listed in listed {
-        let created_at = listed.created_at.expect("it is kept");
+        let created_at = listed.user.created_at.expect("it is kept");
         assert!(
             (started..=ended).contains(&created_at),
             "{started} {created_at} {ended}"

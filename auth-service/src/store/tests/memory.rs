@@ -32,8 +32,8 @@ pub(crate) struct MemoryStore(Mutex<Users>);
 struct Users {
     by_id: BTreeMap<i64, Credentials>,
     last_id: i64,
-    /// When each was created, and last logged in.
-    times: BTreeMap<i64, (u64, Option<u64>)>,
+    /// When each last logged in.
+    logins: BTreeMap<i64, u64>,
     /// With their digests.
     tokens: BTreeMap<i64, (String, OpaqueToken)>,
     last_token_id: i64,
@@ -150,15 +150,13 @@ impl Users {
 
     fn write_use(&mut self, used: Used, id: i64, at: u64) {
         let last = match used {
-            Used::Token => self
-                .tokens
-                .get_mut(&id)
-                .map(|(_, token)| &mut token.last_used_at),
-            Used::Password => self.times.get_mut(&id).map(|(_, last)| last),
+            Used::Token => match self.tokens.get_mut(&id) {
+                Some((_, token)) => token.last_used_at.get_or_insert(at),
+                None => return,
+            },
+            Used::Password => self.logins.entry(id).or_insert(at),
         };
-        if let Some(last) = last {
-            *last = (*last).max(Some(at));
-        }
+        *last = (*last).max(at);
     }
 
     /// As the SQL store does.
@@ -218,6 +216,7 @@ impl UserStore for MemoryStore {
             disabled: false,
             tokens_marked_until: 0,
             second_factor: false,
+            created_at: Some(users.now),
         };
         users.factors.links.extend(new.link.map(|link| (id, link)));
         let row = Credentials {
@@ -225,8 +224,6 @@ impl UserStore for MemoryStore {
             password_hash: new.password_hash,
         };
         users.by_id.insert(id, row);
-        let now = users.now;
-        users.times.insert(id, (now, None));
         users.record.push(write.of_user(&user));
         Ok(user)
     }
@@ -403,13 +400,9 @@ impl UserStore for MemoryStore {
                 && user.username.to_lowercase().contains(&search)
         });
         let limit = usize::try_from(filter.limit).unwrap_or(0);
-        let listed = found.take(limit).map(|user| {
-            let (created_at, last_login_at) = users.times[&user.id];
-            ListedUser {
-                user: user.clone(),
-                created_at: Some(created_at),
-                last_login_at,
-            }
+        let listed = found.take(limit).map(|user| ListedUser {
+            user: user.clone(),
+            last_login_at: users.logins.get(&user.id).copied(),
         });
         Ok(listed.collect())
     }

@@ -141,9 +141,9 @@ async fn create_users(url: &DatabaseUrl) {
     let listed = listed.expect("read");
     let names: Vec<_> = listed.iter().map(|listed| &*listed.user.username).collect();
     assert_eq!(names, ["old", "new", "given id", "assigned id"]);
-    assert_eq!(listed[0].created_at, None);
+    assert_eq!(listed[0].user.created_at, None);
     for new in &listed[1..] {
-        let created_at = new.created_at.expect("kept");
+        let created_at = new.user.created_at.expect("kept");
         assert!(
             (started..=ended).contains(&created_at),
             "{started} {created_at} {ended}"
@@ -158,7 +158,7 @@ async fn create_users(url: &DatabaseUrl) {
         .expect("read")
         .remove(0);
     assert_eq!(
-        (listed.created_at, listed.last_login_at),
+        (listed.user.created_at, listed.last_login_at),
         (None, Some(ended))
     );
     store.close().await;
