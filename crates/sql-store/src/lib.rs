@@ -9,7 +9,8 @@
 //! - [`postgres`], [`sqlite`]: connection pools and files.
 //! - [`Inspection`]: the state of a database, read without changing it; [`check_database`] reports on it for
 //!   `doctor`.
-//! - [`Statement`]: SQL for either engine; [`LongTransaction`]: many of them, for commands.
+//! - [`Statement`]: SQL for either engine; [`LongTransaction`]: many of them, for commands; `given_out_ids`: how these
+//!   keep a restored database from giving out ids again.
 //! - `span`: statements in progress and their timeout; [`StoreError`]: their errors, which `sql_error`
 //!   classifies; `uptime`: the time since the boot.
 //! - `write`: writes without an answer, and whether the store can write.
@@ -19,6 +20,7 @@
 mod batched_reads;
 mod database;
 mod error;
+mod given_out_ids;
 mod inspection;
 mod long_transaction;
 mod metrics;

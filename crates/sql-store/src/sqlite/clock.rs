@@ -113,13 +113,42 @@ impl Pools {
     }
 }
 
+/// A time in Unix milliseconds that no clock of this file has passed; `None` if it has none.
+pub(super) async fn latest(connection: &mut SqliteConnection) -> sqlx::Result<Option<i64>> {
+    if !has_clock(connection).await? {
+        return Ok(None);
+    }
+    let latest = "SELECT max(latest, CASE WHEN boot = $1 THEN zero + $2 ELSE 0 END) FROM clock";
+    let latest = sqlx::query_scalar(latest)
+        .bind(BOOT.as_deref())
+        .bind(uptime());
+    latest.fetch_optional(connection).await
+}
+
+/// Moves the clock of a file that no process uses forward to this time in Unix milliseconds.
+pub(super) async fn raise(connection: &mut SqliteConnection, time: i64) -> sqlx::Result<()> {
+    if !has_clock(connection).await? {
+        return Ok(());
+    }
+    let raise = "INSERT INTO clock (id, boot, zero, latest) VALUES (1, NULL, 0, $1)
+        ON CONFLICT (id) DO UPDATE SET latest = max(latest, $1),
+            zero = CASE WHEN boot = $2 THEN max(zero, $1 - $3) ELSE zero END";
+    let raise = sqlx::query(raise)
+        .bind(time)
+        .bind(BOOT.as_deref())
+        .bind(uptime());
+    raise.execute(connection).await.map(drop)
+}
+
+/// Whether the file has a table for it: not one of the first versions.
+async fn has_clock(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+    let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'clock')";
+    sqlx::query_scalar(exists).fetch_one(connection).await
+}
+
 /// The time of the file in Unix seconds; `None` if no process has used it since the boot.
 pub(crate) async fn read(connection: &mut SqliteConnection) -> sqlx::Result<Option<f64>> {
-    let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'clock')";
-    if !sqlx::query_scalar::<_, bool>(exists)
-        .fetch_one(&mut *connection)
-        .await?
-    {
+    if !has_clock(connection).await? {
         return Ok(None);
     }
     let now = "SELECT (zero + $2) / 1000.0 FROM clock WHERE boot = $1";

@@ -1,8 +1,14 @@
 //! Copies SQLite files, and puts copies into the places of files that no program uses. After an error the
 //! file that was to be replaced has the content that it had.
 
-use super::file::{connect_read_only, folder, lock_exclusive, private_file, with_suffix};
-use crate::sql_error::{BUSY, LOCKED, sqlite_code};
+use super::{
+    clock,
+    file::{connect_read_only, folder, lock_exclusive, private_file, with_suffix},
+};
+use crate::{
+    DatabaseUrl,
+    sql_error::{BUSY, LOCKED, sqlite_code},
+};
 use rolegate_program::program::Failure;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use sqlx::{
@@ -82,6 +88,11 @@ impl DatabaseCopy {
         })
     }
 
+    /// The copy as a database to open, before it is moved. `setting` names the file that was copied.
+    pub fn url(&self, setting: &'static str) -> DatabaseUrl {
+        DatabaseUrl::from_file(setting, self.file.path().to_owned())
+    }
+
     /// Moves it to `destination`, beside its folder. A file of that name stays, as an error.
     pub fn persist_new(self, destination: &Path) -> Result<(), Failure> {
         let named = self
@@ -127,6 +138,33 @@ impl Replacement {
         DatabaseCopy::create(source, &self.file).await
     }
 
+    /// Sets the clock of the copy to that of the file, if the file can be read and its clock is ahead.
+    pub async fn carry_clock(&self, copy: &DatabaseCopy) -> Result<(), Failure> {
+        let Ok(mut old) = connect_read_only(&self.file).await else {
+            return Ok(());
+        };
+        let latest = clock::latest(&mut old).await.ok().flatten();
+        let _ = old.close().await;
+        let Some(latest) = latest else {
+            return Ok(());
+        };
+        let failed = at(&self.file);
+        let options = SqliteConnectOptions::new().filename(copy.file.path());
+        let mut new = options.connect().await.map_err(&failed)?;
+        clock::raise(&mut new, latest).await.map_err(&failed)?;
+        new.close().await.map_err(&failed)
+    }
+
+    /// A number in the file, such as the last id that it has given out; 0 for none, or if the file cannot be read.
+    pub async fn number_before(&self, sql: &'static str) -> i64 {
+        let Ok(mut old) = connect_read_only(&self.file).await else {
+            return 0;
+        };
+        let number = sqlx::query_scalar::<_, i64>(sql).fetch_one(&mut old).await;
+        let _ = old.close().await;
+        number.unwrap_or_default()
+    }
+
     /// Replaces the file, or creates it, in one step: after a crash it is the old one or the new one.
     pub fn finish(self, copy: DatabaseCopy) -> Result<(), Failure> {
         let file = &self.file;
@@ -139,6 +177,8 @@ impl Replacement {
                 return Err(at(&path)(error));
             }
         }
+        // A command may have changed the copy since it was made.
+        copy.file.as_file().sync_all().map_err(at(file))?;
         copy.file
             .persist(file)
             .map_err(|error| at(file)(error.error))?;
