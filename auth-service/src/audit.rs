@@ -51,6 +51,10 @@ pub(crate) enum Change {
     SessionEnded,
     /// The names and addresses of a deleted user in the record.
     AuditErased,
+    /// Every session, link and token of everybody, in a running database.
+    AllEnded,
+    /// The same, in a database that was restored from a backup.
+    Restored,
 }
 
 #[derive(Clone, Debug)]
@@ -107,6 +111,23 @@ pub(crate) struct Details {
     pub(crate) reason: Option<&'static str>,
     /// Rows of which something was erased.
     pub(crate) rows: Option<usize>,
+    pub(crate) ended: Option<Ended>,
+    /// When a deleted user was made, in Unix seconds; 0 if it was not kept. Other services tell by it the user from
+    /// another who is imported with the same id. Only in the record.
+    pub(crate) user_created_at: Option<u64>,
+}
+
+/// What an end of all credentials has ended, besides every access token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// The last revision of the record before. Those between it and the revision of this row are left out.
+    pub(crate) after_revision: i64,
+    pub(crate) sessions: i64,
+    /// Password links.
+    pub(crate) links: i64,
+    /// Second factors that their users had begun to turn on.
+    pub(crate) second_factors: i64,
+    pub(crate) api_keys: i64,
 }
 
 impl Change {
@@ -143,6 +164,8 @@ impl Change {
             Self::SessionCreated => ("session_created", false),
             Self::SessionEnded => ("session_ended", false),
             Self::AuditErased => ("audit_erased", false),
+            Self::AllEnded => ("all_ended", false),
+            Self::Restored => ("restored", false),
         }
     }
 }
@@ -178,10 +201,12 @@ impl Write {
             _ => [None; 3],
         };
         let state = self.change.event().1.then_some((user.role, user.disabled));
+        let is_deletion = matches!(self.change, Change::UserDeleted);
         let details = Details {
             role,
             from,
             to,
+            user_created_at: is_deletion.then(|| user.created_at.unwrap_or_default()),
             ..Details::default()
         };
         Entry {
@@ -236,6 +261,18 @@ impl Write {
                 ..Details::default()
             },
         )
+    }
+
+    /// The end of all credentials, which is about no user in particular.
+    pub(crate) fn of_end(&self, ended: Ended) -> Entry {
+        let details = Details {
+            ended: Some(ended),
+            ..Details::default()
+        };
+        Entry {
+            user_id: None,
+            ..self.entry(0, None, details)
+        }
     }
 
     fn entry(&self, user_id: i64, username: Option<&str>, details: Details) -> Entry {
@@ -312,11 +349,16 @@ impl Details {
             method,
             reason,
             rows,
+            ended,
+            user_created_at,
         } = self;
         let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
         let mut details = json!({
             "key_id": key_id, "session_id": session_id, "session": session, "role": role, "from": from,
             "to": to, "by": by, "method": method, "reason": reason, "rows": rows,
+            "after_revision": ended.map(|it| it.after_revision), "sessions": ended.map(|it| it.sessions),
+            "links": ended.map(|it| it.links), "second_factors": ended.map(|it| it.second_factors),
+            "api_keys": ended.map(|it| it.api_keys), "user_created_at": user_created_at,
         });
         if let Value::Object(fields) = &mut details {
             fields.retain(|_, value| !value.is_null());
@@ -354,6 +396,8 @@ impl Entry {
             method,
             reason,
             rows,
+            ended,
+            user_created_at: _,
         } = &self.details;
         let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
         audit_line!(
@@ -374,6 +418,11 @@ impl Entry {
             method,
             reason,
             rows,
+            after_revision = ended.map(|it| it.after_revision),
+            sessions = ended.map(|it| it.sessions),
+            links = ended.map(|it| it.links),
+            second_factors = ended.map(|it| it.second_factors),
+            api_keys = ended.map(|it| it.api_keys),
         );
     }
 }

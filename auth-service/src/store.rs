@@ -7,12 +7,13 @@
 //!   `tables`: its schema.
 //! - `TokenStore`: the part about API keys and sessions.
 //! - `transfer`: all users at once, for the commands that import and export them; `sealed_record`: the
-//!   record likewise.
+//!   record likewise; `end_all`: the end of every session and token.
 //! - `BatchedReads`: concurrent reads of single users or tokens share statements.
 //! - `SecondFactorStore`, `AuditStore`: those about links and codes, and about the record; `seal`: its digests.
 
 mod audit;
 mod batched_reads;
+mod end_all;
 mod list_query;
 mod opaque_tokens;
 mod seal;
@@ -27,12 +28,15 @@ mod transfer;
 
 pub(crate) use audit::{AuditFilter, AuditRow, AuditStore, SEAL_INTERVAL, Snapshot, UserChange};
 pub(crate) use batched_reads::BatchedReads;
+pub(crate) use end_all::EndOfAll;
+pub use end_all::GivenOut;
 pub(crate) use opaque_tokens::{TokenSelection, TokenStore, Used};
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
+pub use seal::SealReference;
 pub(crate) use sealed_record::SealedRecord;
 pub(crate) use second_factor::{PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor};
-pub(crate) use sql::{open, open_beside};
+pub(crate) use sql::{FileClock, open, open_beside};
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
 

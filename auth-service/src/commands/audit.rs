@@ -5,7 +5,7 @@ mod verify;
 use super::user::operator::Operator;
 use crate::{
     settings::ServiceSettings,
-    store::{AuditFilter, AuditRow, SealedRecord},
+    store::{AuditFilter, AuditRow, FileClock, SealReference, SealedRecord},
 };
 use clap::{Args, Subcommand};
 use humantime::{format_rfc3339_millis, format_rfc3339_seconds};
@@ -20,7 +20,6 @@ use std::{
     pin::Pin,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-use verify::HeldSeal;
 
 const END_OF_9999: i64 = 253_402_300_799;
 
@@ -35,7 +34,7 @@ pub enum AuditCommand {
     Verify {
         /// A seal from the log, as revision:digest; without one, a chain that was computed anew is not found
         #[arg(long)]
-        seal: Option<HeldSeal>,
+        seal: Option<SealReference>,
     },
 }
 
@@ -65,7 +64,8 @@ pub fn run(
 ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + '_>> {
     // Boxed, so that no other crate compiles the commands again.
     Box::pin(async move {
-        let operator = Operator::connect(database?, settings.extra_roles.clone()).await?;
+        let roles = settings.extra_roles.clone();
+        let operator = Operator::connect(database?, roles, FileClock::Keep).await?;
         // A database that cannot be written has what is sealed.
         while operator.store.seal().await.is_ok_and(|has_more| has_more) {}
         let outcome = match command {

@@ -2,6 +2,8 @@
 //! to the database is the authorization.
 
 mod change;
+mod confirmation;
+mod end_all;
 mod import;
 mod keys;
 mod new_password;
@@ -9,8 +11,9 @@ pub(super) mod operator;
 mod show;
 pub(crate) mod user_line;
 
-use crate::settings::ServiceSettings;
+use crate::{settings::ServiceSettings, store::FileClock};
 use clap::{Args, Subcommand};
+pub use end_all::end_all_restored;
 use import::ImportArguments;
 use keys::NewKey;
 use operator::Operator;
@@ -77,6 +80,15 @@ pub enum UserCommand {
     RemoveSecondFactor(Name),
     /// End every access token and session of a user, from the next request on; the user can log in again
     RevokeTokens(Name),
+    /// End every access token, session and password link of everybody: after a restore, or a theft
+    EndAll {
+        /// Delete every API key too
+        #[arg(long)]
+        keys: bool,
+        /// Do not ask; without a terminal there is no question
+        #[arg(long)]
+        yes: bool,
+    },
     /// Create an API key of a user, and print it
     CreateKey(NewKey),
     /// List the API keys of a user by ascending id
@@ -124,7 +136,13 @@ pub fn run(
             .map(|name| roles.named(name).ok_or_else(unknown))
             .transpose()?;
         let role_of_user = role.unwrap_or(Role::USER);
-        let operator = Operator::connect(database?, roles.clone()).await?;
+        // Times are raised by the later of the clocks of an SQLite file and of this machine.
+        let clock = if matches!(command, UserCommand::EndAll { .. }) {
+            FileClock::Advance
+        } else {
+            FileClock::Keep
+        };
+        let operator = Operator::connect(database?, roles.clone(), clock).await?;
         let outcome = match command {
             UserCommand::Create {
                 username,
@@ -160,6 +178,7 @@ pub fn run(
                 operator.remove_second_factor(&username).await
             }
             UserCommand::RevokeTokens(Name { username }) => operator.revoke_tokens(&username).await,
+            UserCommand::EndAll { keys, yes } => operator.end_all(keys, yes).await,
             UserCommand::CreateKey(new) => operator.create_key(new, role).await,
             UserCommand::Keys(Name { username }) => operator.keys(&username).await,
             UserCommand::DeleteKey { username, id } => operator.delete_key(&username, id).await,

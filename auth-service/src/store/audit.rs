@@ -1,6 +1,6 @@
 //! The part of the store about the record of what happened.
 
-use super::{Seal, StoreError};
+use super::{Seal, SealReference, StoreError};
 use crate::{audit::Entry, user::User};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -15,7 +15,7 @@ pub(crate) const SEAL_INTERVAL: Duration = Duration::from_millis(250);
 /// A row of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct AuditRow {
-    /// In the order of the commits, without gaps.
+    /// In the order of the commits, without gaps but before the row of an end of all credentials.
     pub(crate) revision: i64,
     /// In the order of the inserts, with gaps.
     pub(crate) id: i64,
@@ -53,17 +53,24 @@ pub(crate) struct AuditFilter {
 pub(crate) struct UserChange {
     /// 0 in a snapshot.
     pub(crate) revision: i64,
+    /// The seal of the batch of the revision; `None` in a snapshot.
+    pub(crate) seal: Option<SealReference>,
     pub(crate) user_id: i64,
     pub(crate) username: String,
     pub(crate) role: Role,
     pub(crate) disabled: bool,
     pub(crate) deleted: bool,
+    /// When the user was made, in Unix seconds, 0 if it was not kept; only of a deletion, and in a snapshot. `None` for
+    /// a deletion that an older replica recorded.
+    pub(crate) created_at: Option<u64>,
 }
 
 /// All users at one moment.
 pub(crate) struct Snapshot {
     /// Of the last change that they show.
     pub(crate) revision: i64,
+    /// The seal of that revision.
+    pub(crate) seal: Option<SealReference>,
     /// By ascending id, in pages.
     pub(crate) users: BoxStream<'static, Result<Vec<User>, StoreError>>,
 }
@@ -85,6 +92,13 @@ pub(crate) trait AuditStore: Store {
 
     /// The oldest seal, behind which the record is complete, and the newest.
     async fn seals(&self) -> Result<[Seal; 2], StoreError>;
+
+    /// The seal of this revision, if a batch ends with it.
+    async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError>;
+
+    /// Whether the record has everything that followed this revision: it has the row, or begins behind it. It does not
+    /// know a revision that was never given out, such as those that a restore leaves out.
+    async fn has_revision(&self, revision: i64) -> Result<bool, StoreError>;
 
     /// Sealed rows by descending revision.
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;

@@ -5,10 +5,19 @@
 
 use super::AuditRow;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use std::{fmt, str::FromStr};
 
 const SALT_BYTES: usize = 16;
+
+/// Revisions that a row of [`GAP_EVENTS`] leaves out, and more. A backup does not have what happened since, so
+/// revisions are given out a second time after a restore. Who followed the lost history may know any of the
+/// revisions in the gap, and learns so that it is lost. No record gets as many rows between two backups.
+pub(crate) const GAP: i64 = 1_000_000_000;
+
+/// The events after which the record goes on behind a gap.
+const GAP_EVENTS: [&str; 2] = ["restored", "all_ended"];
 
 /// The end of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +36,7 @@ impl Seal {
         let mut chain = Sha256::new_with_prefix(&self.digest).chain_update(self.at.to_be_bytes());
         let mut next = self.clone();
         for row in rows {
-            if row.revision != next.revision + 1 {
+            if row.revision != next.revision + 1 && !row.begins_behind(next.revision) {
                 return Err(Broken {
                     revision: next.revision + 1,
                     what: "the row is missing",
@@ -44,6 +53,53 @@ impl Seal {
     }
 }
 
+/// A seal as it is known outside of the database: `revision:digest`, as in a line `audit_sealed` of the log. Whoever
+/// keeps the last one that they saw recognizes another record, even one with the same revisions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealReference {
+    pub(crate) revision: i64,
+    /// 64 hex digits in lower case.
+    pub(crate) digest: String,
+}
+
+impl fmt::Display for SealReference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.revision, self.digest)
+    }
+}
+
+impl SealReference {
+    /// The reference of a seal; `None` for the first one of a record, which every record has.
+    pub(crate) fn of(seal: &Seal) -> Option<Self> {
+        (!seal.digest.is_empty()).then(|| Self {
+            revision: seal.revision,
+            digest: seal.digest.clone(),
+        })
+    }
+
+    /// Whether this is the seal that is meant.
+    pub(crate) fn is_of(&self, seal: &Seal) -> bool {
+        self.revision == seal.revision && self.digest == seal.digest
+    }
+}
+
+impl FromStr for SealReference {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let malformed = "must be revision:digest, as in a line audit_sealed of the log";
+        let (revision, digest) = text.split_once(':').ok_or(malformed)?;
+        let revision = revision.parse().map_err(|_| malformed)?;
+        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let digest = digest.to_ascii_lowercase();
+        if is_digest {
+            Ok(Self { revision, digest })
+        } else {
+            Err(malformed)
+        }
+    }
+}
+
 /// A row that is not as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("revision {revision}: {what}")]
@@ -53,6 +109,15 @@ pub(crate) struct Broken {
 }
 
 impl AuditRow {
+    /// Whether it leaves out the revisions between this one and its own, and says so: as the first row after all
+    /// credentials were ended, which [`GAP`] explains.
+    fn begins_behind(&self, revision: i64) -> bool {
+        let leaves_gap = GAP_EVENTS.contains(&&*self.event) && self.revision > revision;
+        leaves_gap
+            && serde_json::from_str::<Value>(&self.details)
+                .is_ok_and(|details| details["after_revision"] == revision)
+    }
+
     /// Two new salts, before the row is sealed.
     pub(crate) fn salt(&mut self) -> Result<(), getrandom::Error> {
         let mut salts = [[0; SALT_BYTES]; 2];

@@ -20,9 +20,10 @@ use crate::{
     user::{Credentials, ListedUser, User},
 };
 use async_trait::async_trait;
-pub(super) use audit::{AUDIT_COLUMNS, insert_pending};
+pub(super) use audit::{AUDIT_COLUMNS, insert_pending, sealing};
 use audit::{Noted, record_written};
-use revocation::{GROW, LOWER, REVOKE, revoking};
+use revocation::{GROW, LOWER};
+pub(super) use revocation::{REVOKE, revoking};
 use rolegate_program::program::Failure;
 use rolegate_proto::Role;
 use rolegate_sql_store::{
@@ -51,11 +52,22 @@ pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failur
     Ok(SqlStore::of(url.open(&TABLES, Some(true)).await?))
 }
 
-/// Opens the store beside a service, for a command.
+/// What a command does with the clock of an SQLite file, which a service may be using.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FileClock {
+    /// Leaves it as it is.
+    Keep,
+    /// Sets it forward to the time of this machine, as the start of a service does.
+    Advance,
+}
+
+/// Opens the store for a command, perhaps beside a service.
 pub(crate) async fn open_beside(
     url: &DatabaseUrl,
+    clock: FileClock,
 ) -> Result<(Arc<dyn UserStore>, Transfer), Failure> {
-    let database = url.open(&TABLES, Some(false)).await?;
+    let advances_clock = matches!(clock, FileClock::Advance);
+    let database = url.open(&TABLES, Some(advances_clock)).await?;
     Ok((SqlStore::of(database.clone()), Transfer::of(database)))
 }
 

@@ -25,6 +25,19 @@ const INSERTED: [(&str, &str); 7] = [
     ("tokens_marked_until", "bigint"),
 ];
 
+/// Ends the time at which a user is made, behind the present: it is later than the time at which a deleted user who had
+/// the same id was made, so that it tells them apart even within a second.
+const AFTER_DELETED_IN_POSTGRES: &str = ", 1 + coalesce((
+        SELECT max((details::json ->> 'user_created_at')::bigint) FROM (
+            SELECT details FROM audit WHERE user_id = r.id AND event = 'user_deleted'
+            UNION ALL SELECT details FROM audit_pending WHERE user_id = r.id AND event = 'user_deleted'
+        ) AS deletions), 0))";
+const AFTER_DELETED_IN_SQLITE: &str = ", 1 + coalesce((
+        SELECT max(details ->> 'user_created_at') FROM (
+            SELECT details FROM audit WHERE user_id = r.id AND event = 'user_deleted'
+            UNION ALL SELECT details FROM audit_pending WHERE user_id = r.id AND event = 'user_deleted'
+        ) AS deletions), 0))";
+
 /// A user to insert with everything that is stored, as the statement reads it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct UserRecord {
@@ -125,13 +138,20 @@ impl Import {
         // Assigned ids come last, after the given ones: SQLite could assign one that is given to a later row.
         let mut rows: Vec<_> = users.iter().collect();
         rows.sort_by_key(|user| user.id.is_none());
+        let (later, after_deleted) = if self.0.is_postgres() {
+            ("greatest(", AFTER_DELETED_IN_POSTGRES)
+        } else {
+            ("max(", AFTER_DELETED_IN_SQLITE)
+        };
         let insert = self
             .0
             .statement(insert)
             .push(assigned)
             .push(columns)
-            .push_now();
-        let insert = insert.push_rows(&INSERTED, &rows);
+            .push(later)
+            .push_now()
+            .push(after_deleted)
+            .push_rows(&INSERTED, &rows);
         let insert = insert
             .push(" ON CONFLICT DO NOTHING RETURNING ")
             .push(COLUMNS);

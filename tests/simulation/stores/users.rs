@@ -140,6 +140,8 @@ disturbed!(AuditStore {
     write seal() -> Result<bool, StoreError>;
     read newest_change() -> Result<i64, StoreError>;
     read seals() -> Result<[Seal; 2], StoreError>;
+    read seal_at(revision: i64) -> Result<Option<Seal>, StoreError>;
+    read has_revision(revision: i64) -> Result<bool, StoreError>;
     read audit(filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
     read changes_after(revision: i64) -> Result<Vec<UserChange>, StoreError>;
     read snapshot() -> Result<Snapshot, StoreError>;

@@ -1,35 +1,8 @@
 //! `audit verify`.
 
-use crate::store::{AuditRow, Seal, SealedRecord};
+use crate::store::{AuditRow, Seal, SealReference, SealedRecord};
 use rolegate_program::program::{Failure, print};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    str::FromStr,
-};
-
-/// A seal that was kept outside of the database.
-#[derive(Clone, Debug)]
-pub struct HeldSeal {
-    revision: i64,
-    digest: String,
-}
-
-impl FromStr for HeldSeal {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let malformed = "must be revision:digest, as in a line audit_sealed of the log";
-        let (revision, digest) = text.split_once(':').ok_or(malformed)?;
-        let revision = revision.parse().map_err(|_| malformed)?;
-        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let digest = digest.to_ascii_lowercase();
-        if is_digest {
-            Ok(Self { revision, digest })
-        } else {
-            Err(malformed)
-        }
-    }
-}
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was found so far.
 #[derive(Default)]
@@ -58,7 +31,10 @@ impl Findings {
     }
 }
 
-pub(super) async fn run(mut record: SealedRecord, held: Option<HeldSeal>) -> Result<(), Failure> {
+pub(super) async fn run(
+    mut record: SealedRecord,
+    held: Option<SealReference>,
+) -> Result<(), Failure> {
     let (mut seal, uncovered) = record.oldest_seal().await?;
     let mut findings = Findings::default();
     if uncovered > 0 {
@@ -124,7 +100,7 @@ pub(super) async fn run(mut record: SealedRecord, held: Option<HeldSeal>) -> Res
 }
 
 /// Whether the seal is the held one, or was.
-fn compare(seal: &Seal, held: Option<&HeldSeal>, findings: &mut Findings) -> bool {
+fn compare(seal: &Seal, held: Option<&SealReference>, findings: &mut Findings) -> bool {
     let Some(held) = held.filter(|held| held.revision == seal.revision) else {
         return false;
     };

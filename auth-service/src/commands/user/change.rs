@@ -1,7 +1,7 @@
 //! The commands that change one user. The operator may disable, demote and delete the last admin too.
 
 use super::{
-    keys,
+    confirmation, keys,
     new_password::{self, prompt},
     operator::{Operator, Store, not_found},
 };
@@ -11,7 +11,6 @@ use crate::{
     opaque_token,
     settings::ServiceSettings,
     store::{NewUser, WriteError, Writer},
-    user::User,
 };
 use rolegate_program::{
     program::{Failure, print},
@@ -21,12 +20,7 @@ use rolegate_proto::Role;
 use rolegate_sign_in::password_link::password_link_url;
 use rolegate_sql_store::DatabaseTarget;
 use secrecy::ExposeSecret as _;
-use std::{
-    io::{self, IsTerminal as _},
-    path::PathBuf,
-    sync::Arc,
-};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use std::{path::PathBuf, sync::Arc};
 
 impl Operator {
     pub(super) async fn create(
@@ -183,7 +177,8 @@ impl Operator {
     /// Asks first, unless `yes` or without a terminal.
     pub(super) async fn delete(&self, username: &str, yes: bool) -> Result<(), Failure> {
         let user = self.find(username).await?;
-        if !yes && io::stdin().is_terminal() && !is_confirmed(&user).await? {
+        let question = format!("Delete user {} ({username:?}) and every API key?", user.id);
+        if !yes && !confirmation::is_given(&question).await? {
             return Err("nothing was deleted".into());
         }
         let delete = |store: Store, id, write| async move { store.delete(None, id, write).await };
@@ -215,16 +210,4 @@ impl Operator {
         }
         Ok(())
     }
-}
-
-async fn is_confirmed(user: &User) -> io::Result<bool> {
-    prompt(&format!(
-        "Delete user {} ({:?}) and every API key? [y/N] ",
-        user.id, user.username
-    ));
-    let mut answer = String::new();
-    BufReader::new(tokio::io::stdin())
-        .read_line(&mut answer)
-        .await?;
-    Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
 }

@@ -3,7 +3,7 @@
 use crate::{
     audit::{Change, Write},
     roles::Roles,
-    store::{self, Transfer, UserStore, WriteError},
+    store::{self, FileClock, Transfer, UserStore, WriteError},
     user::{Credentials, User},
 };
 use rolegate_program::program::Failure;
@@ -25,6 +25,7 @@ impl Operator {
     pub(in crate::commands) async fn connect(
         url: DatabaseUrl,
         roles: Roles,
+        clock: FileClock,
     ) -> Result<Self, Failure> {
         let missing = || {
             let problem = "there is no database yet; the first start creates it";
@@ -43,7 +44,7 @@ impl Operator {
                 Err(url.invalid(problem).into())
             }
             _ => {
-                let (store, transfer) = store::open_beside(&url).await?;
+                let (store, transfer) = store::open_beside(&url, clock).await?;
                 Ok(Self {
                     store,
                     transfer,

@@ -1,12 +1,15 @@
 //! The record of what happened in an SQL database. `sealing`: the way of rows into it and out of it.
 
-mod sealing;
+pub(in crate::store) mod sealing;
 
 use super::{SqlStore, count_to_store};
 use crate::{
     audit::{Entry, Write},
     opaque_token::OpaqueToken,
-    store::{AuditFilter, AuditRow, AuditStore, Seal, Snapshot, StoreError, Transfer, UserChange},
+    store::{
+        AuditFilter, AuditRow, AuditStore, Seal, SealReference, Snapshot, StoreError, Transfer,
+        UserChange,
+    },
     user::User,
 };
 use async_trait::async_trait;
@@ -168,6 +171,19 @@ impl AuditStore for SqlStore {
         }
     }
 
+    async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError> {
+        let seal = "SELECT revision, at, digest FROM audit_seal WHERE revision = $1";
+        let seal = self.0.statement(seal).bind(revision);
+        Ok(self.0.read(seal).await?.pop())
+    }
+
+    async fn has_revision(&self, revision: i64) -> Result<bool, StoreError> {
+        let found = "SELECT revision FROM audit WHERE revision = $1
+            UNION ALL SELECT revision FROM audit_seal WHERE revision = $1";
+        let found = self.0.statement(found).bind(revision);
+        Ok(!self.0.read::<(i64,)>(found).await?.is_empty())
+    }
+
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         let select = self
             .0
@@ -195,11 +211,12 @@ impl AuditStore for SqlStore {
     }
 
     async fn changes_after(&self, revision: i64) -> Result<Vec<UserChange>, StoreError> {
-        let select = self.0.statement("SELECT ").push(AUDIT_COLUMNS);
-        let select = select.push(" FROM audit WHERE state IS NOT NULL AND revision > ");
-        let select = select.push_bind(revision).push(" ORDER BY revision LIMIT ");
-        let rows: Vec<AuditRow> = self.0.read(select.push_bind(CHANGES)).await?;
-        rows.into_iter().map(change).collect()
+        let select = "SELECT revision, event, user_id, username, state, details,
+                (SELECT revision || ':' || digest FROM audit_seal
+                    WHERE audit_seal.revision >= audit.revision ORDER BY revision LIMIT 1)
+            FROM audit WHERE state IS NOT NULL AND revision > $1 ORDER BY revision LIMIT $2";
+        let select = self.0.statement(select).bind(revision).bind(CHANGES);
+        self.0.read(select).await
     }
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
@@ -217,6 +234,7 @@ impl AuditStore for SqlStore {
                 break (last + count_to_store(pending.len()), export);
             }
         };
+        let seal = self.seal_at(revision).await?;
         let pages = try_unfold(export, |mut export| async move {
             let page = export.next_page().await?;
             let users: Vec<User> = page.into_iter().map(|it| it.user).collect();
@@ -224,6 +242,7 @@ impl AuditStore for SqlStore {
         });
         Ok(Snapshot {
             revision,
+            seal: seal.as_ref().and_then(SealReference::of),
             users: pages.boxed(),
         })
     }
@@ -238,23 +257,6 @@ impl AuditStore for SqlStore {
     async fn prune(&self, before: i64) -> Result<bool, StoreError> {
         self.remove_oldest(before).await
     }
-}
-
-/// A change of a user, whose name may have been erased since.
-fn change(row: AuditRow) -> Result<UserChange, StoreError> {
-    let malformed = || StoreError::Failed(Error::ColumnNotFound("state".to_owned()).into());
-    let state = row.state.unwrap_or_default();
-    let (role, disabled) = state
-        .strip_suffix(DISABLED)
-        .map_or((&*state, false), |role| (role, true));
-    Ok(UserChange {
-        revision: row.revision,
-        user_id: row.user_id.ok_or_else(malformed)?,
-        username: row.username.unwrap_or_default(),
-        role: role.parse::<Role>().map_err(|_| malformed())?,
-        disabled,
-        deleted: row.event == "user_deleted",
-    })
 }
 
 type Text = Option<String>;
@@ -314,6 +316,36 @@ where
             details,
             state,
             commitments,
+        })
+    }
+}
+
+/// A row of a change: revision, event, id and name of the user, state, details, and the seal.
+type ChangeColumns = (i64, String, Number, Text, Text, String, Text);
+
+impl<'r, R: Row> FromRow<'r, R> for UserChange
+where
+    ChangeColumns: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (revision, event, user_id, username, state, details, seal) =
+            ChangeColumns::from_row(row)?;
+        let malformed = || Error::ColumnNotFound("state".to_owned());
+        let state = state.unwrap_or_default();
+        let (role, disabled) = state
+            .strip_suffix(DISABLED)
+            .map_or((&*state, false), |role| (role, true));
+        let details: Value = serde_json::from_str(&details).unwrap_or_default();
+        Ok(Self {
+            revision,
+            seal: seal.and_then(|seal| seal.parse().ok()),
+            user_id: user_id.ok_or_else(malformed)?,
+            // The name may have been erased since.
+            username: username.unwrap_or_default(),
+            role: role.parse::<Role>().map_err(|_| malformed())?,
+            disabled,
+            deleted: event == "user_deleted",
+            created_at: details["user_created_at"].as_u64(),
         })
     }
 }

@@ -8,7 +8,8 @@ use rolegate_sql_store::Statement;
 pub(super) const GROW: &str = "tokens_not_before =
     CASE WHEN tokens_not_before < soon THEN soon ELSE tokens_not_before + 1 END";
 /// The same, except that a value after every token stays.
-pub(super) const REVOKE: &str = "tokens_not_before = CASE WHEN tokens_not_before < soon THEN soon
+pub(in crate::store) const REVOKE: &str =
+    "tokens_not_before = CASE WHEN tokens_not_before < soon THEN soon
     WHEN tokens_not_before > latest THEN tokens_not_before ELSE tokens_not_before + 1 END";
 /// The same, except that it is lowered. Tokens issued since by a clock that was ahead have no mark, or an
 /// earlier one. The mark ends a day after the old value, because logins by that clock follow it.
@@ -21,7 +22,7 @@ pub(super) const LOWER: &str =
 
 /// Appends the times of a revocation: `soon` is later than every token issued at the present time,
 /// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
-pub(super) fn revoking(update: Statement) -> Statement {
+pub(in crate::store) fn revoking(update: Statement) -> Statement {
     let soon = seconds_to_store(REVOCATION_LEAD_SECONDS);
     let latest = seconds_to_store(MAX_LEAD_SECONDS + MAX_STEP_SECONDS);
     let update = update.push(" FROM (SELECT now + ").push_bind(soon);

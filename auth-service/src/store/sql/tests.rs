@@ -1,6 +1,7 @@
+mod end_all;
 mod listing;
 
-use super::{NewUser, TABLES, UserFilter, open, open_beside};
+use super::{FileClock, NewUser, TABLES, UserFilter, open, open_beside};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
@@ -251,7 +252,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
         let store = if is_service {
             open(&url).await
         } else {
-            open_beside(&url).await.map(|it| it.0)
+            open_beside(&url, FileClock::Keep).await.map(|it| it.0)
         };
         ahead(&*store.expect("opened")).await
     };
@@ -269,7 +270,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     );
     // It has stepped forward by an hour: a command keeps the time of the service beside it.
     set("UPDATE clock SET zero = zero - 10800000, latest = 0 RETURNING id").await;
-    let (beside, _) = open_beside(&url).await.expect("opened");
+    let (beside, _) = open_beside(&url, FileClock::Keep).await.expect("opened");
     let at = beside.users_by_id(&[]).await.expect("read").at;
     assert!(at.abs_diff(system_time() - HOUR) < 60, "{at}");
     assert_eq!(opened(true).await, 0);

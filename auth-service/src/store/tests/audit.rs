@@ -108,6 +108,8 @@ pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else
         .map(|row| (&*row.event, &*row.details))
         .collect();
     let of_key = format!(r#"{{"key_id":{key}}}"#);
+    let created_at = ann.created_at.expect("it is kept");
+    let of_deletion = format!(r#"{{"role":"author","user_created_at":{created_at}}}"#);
     assert_eq!(
         recorded,
         [
@@ -120,7 +122,7 @@ pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else
             ("password_set", "{}"),
             ("api_key_created", &*of_key),
             ("api_key_deleted", &*of_key),
-            ("user_deleted", r#"{"role":"author"}"#),
+            ("user_deleted", &*of_deletion),
         ]
     );
     for (row, revision) in rows.iter().zip(1..) {

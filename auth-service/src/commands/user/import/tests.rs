@@ -4,7 +4,7 @@ use super::{super::UserCommand, ImportArguments};
 use crate::{
     audit::Write,
     settings::ServiceSettings,
-    store::{self, NewUser},
+    store::{self, FileClock, NewUser},
 };
 use clap::Parser;
 use postgres_cluster::Database;
@@ -78,7 +78,9 @@ impl Target {
 
     /// Everything that is stored of all users.
     async fn users(&self) -> Vec<Value> {
-        let (store, transfer) = store::open_beside(&self.url).await.expect("opened");
+        let (store, transfer) = store::open_beside(&self.url, FileClock::Keep)
+            .await
+            .expect("opened");
         let mut export = transfer.export().await.expect("begun");
         let mut users = Vec::new();
         loop {

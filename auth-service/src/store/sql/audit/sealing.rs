@@ -11,6 +11,12 @@ pub(super) const BATCH: usize = 1000;
 /// Seals whose rows one statement removes.
 const PRUNED: i64 = 20;
 
+/// The rows that are taken, with the last seal in place of commitments.
+const TAKEN: &str =
+    " RETURNING CAST(0 AS bigint), id, at, event, user_id, username, actor_id, actor, actor_key,
+    actor_session, client_address, request_id, details, state,
+    (SELECT revision || ' ' || at || ' ' || digest FROM audit_seal ORDER BY revision DESC LIMIT 1)";
+
 /// The columns of a sealed row that the record adds.
 const SEALED: [(&str, &str); 4] = [
     ("revision", "bigint"),
@@ -61,13 +67,7 @@ impl SqlStore {
             let take = take.push("id IN (SELECT id FROM audit_pending ORDER BY id LIMIT ");
             take.push_bind(count_to_store(BATCH)).push(")")
         };
-        // With the last seal in place of commitments.
-        let take = take.push(
-            " RETURNING CAST(0 AS bigint), id, at, event, user_id, username, actor_id, actor, actor_key,
-                actor_session, client_address, request_id, details, state,
-                (SELECT revision || ' ' || at || ' ' || digest FROM audit_seal
-                    ORDER BY revision DESC LIMIT 1)",
-        );
+        let take = take.push(TAKEN);
         let [rows, seal] = [(); 2].map(|()| self.0.statement("INSERT INTO "));
         let then = Then::of_rows(move |taken: &[AuditRow]| match sealed(taken) {
             Some((sealed, next)) => {
@@ -110,9 +110,18 @@ fn sealed(taken: &[AuditRow]) -> Option<(Vec<AuditRow>, Seal)> {
         at,
         digest: last.next()?.to_owned(),
     };
+    sealed_behind(&last, taken, last.revision + 1)
+}
+
+/// The same behind a seal, where the first row gets the revision `first`.
+pub(in crate::store) fn sealed_behind(
+    last: &Seal,
+    taken: &[AuditRow],
+    first: i64,
+) -> Option<(Vec<AuditRow>, Seal)> {
     let mut rows = taken.to_vec();
     rows.sort_unstable_by_key(|row| row.id);
-    for (row, revision) in rows.iter_mut().zip(last.revision + 1..) {
+    for (row, revision) in rows.iter_mut().zip(first..) {
         row.revision = revision;
         row.salt().ok()?;
     }
@@ -120,7 +129,16 @@ fn sealed(taken: &[AuditRow]) -> Option<(Vec<AuditRow>, Seal)> {
     Some((rows, next))
 }
 
-fn insert_sealed(start: Statement, rows: &[AuditRow]) -> Statement {
+/// Takes rows that are not sealed yet, by their ids.
+pub(in crate::store) fn take_pending(start: Statement, ids: &[i64]) -> Statement {
+    start
+        .push("DELETE FROM audit_pending WHERE id")
+        .push_any(ids)
+        .push(TAKEN)
+}
+
+/// Follows `INSERT INTO`.
+pub(in crate::store) fn insert_sealed(start: Statement, rows: &[AuditRow]) -> Statement {
     let columns: Vec<_> = SEALED.into_iter().chain(PENDING).collect();
     let start = start
         .push("audit (")
@@ -130,7 +148,8 @@ fn insert_sealed(start: Statement, rows: &[AuditRow]) -> Statement {
     start.push_rows(&columns, rows)
 }
 
-fn insert_seal(start: Statement, seal: &Seal) -> Statement {
+/// Follows `INSERT INTO`.
+pub(in crate::store) fn insert_seal(start: Statement, seal: &Seal) -> Statement {
     let start = start.push("audit_seal (revision, at, digest) VALUES ($1, $2, $3)");
     start
         .bind(seal.revision)

@@ -2,7 +2,8 @@
 
 use crate::audit::Write;
 use crate::store::{
-    NewUser, StoreError, Used, UserFilter, open, open_beside, tables::TABLES, transfer::UserRecord,
+    FileClock, NewUser, StoreError, Used, UserFilter, open, open_beside, tables::TABLES,
+    transfer::UserRecord,
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl};
@@ -117,7 +118,7 @@ async fn create_users(url: &DatabaseUrl) {
         .insert(None, new, Write::any())
         .await
         .expect("inserted");
-    let (_, transfer) = open_beside(url).await.expect("opened");
+    let (_, transfer) = open_beside(url, FileClock::Keep).await.expect("opened");
     let record = |id, username: &str| UserRecord {
         id,
         username: username.into(),

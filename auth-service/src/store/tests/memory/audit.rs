@@ -1,7 +1,9 @@
 use super::MemoryStore;
 use crate::{
     audit::Entry,
-    store::{AuditFilter, AuditRow, AuditStore, Seal, Snapshot, StoreError, UserChange},
+    store::{
+        AuditFilter, AuditRow, AuditStore, Seal, SealReference, Snapshot, StoreError, UserChange,
+    },
     user::User,
 };
 use async_trait::async_trait;
@@ -10,6 +12,20 @@ use futures_util::{StreamExt as _, stream::iter};
 /// The revision of the row at this index.
 fn revision(index: usize) -> i64 {
     i64::try_from(index + 1).expect("few rows")
+}
+
+/// The seal of a revision, each of which ends a batch.
+fn seal(revision: i64) -> Seal {
+    let digest = if revision == 0 {
+        String::new()
+    } else {
+        format!("{revision:064x}")
+    };
+    Seal {
+        revision,
+        at: 0,
+        digest,
+    }
 }
 
 fn row(index: usize, entry: &Entry) -> AuditRow {
@@ -53,13 +69,17 @@ impl AuditStore for MemoryStore {
     }
 
     async fn seals(&self) -> Result<[Seal; 2], StoreError> {
-        let seal = |revision| Seal {
-            revision,
-            at: 0,
-            digest: String::new(),
-        };
         let newest = i64::try_from(self.users()?.sealed).expect("few rows");
         Ok([seal(0), seal(newest)])
+    }
+
+    async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError> {
+        let newest = i64::try_from(self.users()?.sealed).expect("few rows");
+        Ok((0..=newest).contains(&revision).then(|| seal(revision)))
+    }
+
+    async fn has_revision(&self, revision: i64) -> Result<bool, StoreError> {
+        Ok(self.seal_at(revision).await?.is_some())
     }
 
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
@@ -85,11 +105,13 @@ impl AuditStore for MemoryStore {
                 let (role, disabled) = it.state?;
                 Some(UserChange {
                     revision: revision(index),
+                    seal: SealReference::of(&seal(revision(index))),
                     user_id: it.user_id?,
                     username: it.username.clone()?,
                     role,
                     disabled,
                     deleted: it.event == "user_deleted",
+                    created_at: it.details.user_created_at,
                 })
             });
         Ok(changes.filter(|change| change.revision > after).collect())
@@ -102,6 +124,7 @@ impl AuditStore for MemoryStore {
         let revision = i64::try_from(users.sealed).expect("few rows");
         Ok(Snapshot {
             revision,
+            seal: SealReference::of(&seal(revision)),
             users: iter([Ok(all)]).boxed(),
         })
     }

@@ -1,0 +1,292 @@
+//! The end of all credentials, on each engine.
+
+use crate::{
+    audit::{Change, Ended, Write},
+    opaque_token::{NewToken, TokenKind},
+    store::{
+        AuditFilter, AuditRow, FileClock, GivenOut, NewUser, Seal, StoreError, Transfer, UserStore,
+        Writer, open_beside, seal::GAP, transfer::UserRecord,
+    },
+    user::User,
+};
+use async_trait::async_trait;
+use rolegate_program::program::Failure;
+use rolegate_proto::{
+    Role,
+    limits::{API_KEY_PREFIX, SESSION_PREFIX},
+};
+use rolegate_sql_store::{DatabaseUrl, Store, StoreStatus};
+use std::sync::Arc;
+
+postgres_cluster::conformance_tests! {
+    open: open,
+    cases: [
+        everything_but_passwords_and_keys_ends_and_the_row_counts_it,
+        keys_are_deleted_if_the_operator_asks_for_it,
+        ids_and_revisions_go_on_behind_a_gap_and_behind_those_of_a_replaced_database,
+        a_revision_in_a_gap_is_not_known_and_those_around_it_are,
+        rows_that_were_not_sealed_come_behind_the_gap,
+        a_user_who_is_imported_again_was_made_after_the_deletion,
+    ]
+}
+
+struct Opened {
+    store: Arc<dyn UserStore>,
+    transfer: Transfer,
+}
+
+#[async_trait]
+impl Store for Opened {
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.store.ping().await
+    }
+
+    fn status(&self) -> StoreStatus {
+        self.store.status()
+    }
+
+    async fn close(&self) {
+        self.store.close().await;
+    }
+}
+
+async fn open(url: &DatabaseUrl) -> Result<Arc<Opened>, Failure> {
+    let (store, transfer) = open_beside(url, FileClock::Advance).await?;
+    Ok(Arc::new(Opened { store, transfer }))
+}
+
+impl Opened {
+    async fn insert(&self, username: &str) -> User {
+        let new = NewUser {
+            username: username.to_owned(),
+            password_hash: "hash".into(),
+            role: Role::USER,
+            link: None,
+        };
+        let inserted = self.store.insert(None, new, Write::any()).await;
+        inserted.expect("inserted")
+    }
+
+    async fn add_token(&self, user: &User, kind: TokenKind, digest: &str) -> i64 {
+        let prefix = match kind {
+            TokenKind::ApiKey => API_KEY_PREFIX,
+            TokenKind::Session => SESSION_PREFIX,
+        };
+        let mut new = NewToken::generate(prefix, user.id, String::new(), 7).expect("randomness");
+        new.digest = digest.to_owned();
+        if kind == TokenKind::Session {
+            new.stored.not_before = Some(user.tokens_not_before);
+            new.stored.expires_at = Some(u64::MAX >> 1);
+        }
+        let added = self.store.insert_token(new, Writer::Operator, Write::any());
+        added.await.expect("added").id
+    }
+
+    async fn end_all(&self, deletes_api_keys: bool, replaced: GivenOut) -> (Ended, i64) {
+        let write = Write::by_operator(Change::AllEnded, None);
+        let end = self.transfer.end_all(deletes_api_keys, replaced, &write);
+        let end = end.await.expect("ended");
+        (end.ended, end.live_api_keys)
+    }
+
+    async fn seal(&self) -> Seal {
+        while self.store.seal().await.expect("sealed") {}
+        let [_, newest] = self.store.seals().await.expect("read");
+        newest
+    }
+
+    /// By ascending revision.
+    async fn record(&self) -> Vec<AuditRow> {
+        self.seal().await;
+        let filter = AuditFilter {
+            limit: 1000,
+            ..AuditFilter::default()
+        };
+        let mut rows = self.store.audit(&filter).await.expect("read");
+        rows.reverse();
+        rows
+    }
+
+    async fn user(&self, id: i64) -> User {
+        let found = self.store.users_by_id(&[id]).await.expect("read");
+        found.value.into_iter().next().expect("a user")
+    }
+
+    async fn has_token(&self, digest: &str) -> bool {
+        let found = self.store.tokens_by_digest(&[digest.to_owned()]).await;
+        !found.expect("read").value.is_empty()
+    }
+}
+
+async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &Opened) {
+    let ann = opened.insert("ann").await;
+    let bob = opened.insert("bob").await;
+    let store = &opened.store;
+    for user in [&ann, &bob] {
+        let codes = vec!["code".to_owned()];
+        store
+            .begin_second_factor(user, "secret".to_owned(), codes, Write::any())
+            .await
+            .expect("begun");
+    }
+    store
+        .turn_on_second_factor(&bob, "secret".to_owned(), 1, Write::any())
+        .await
+        .expect("on");
+    let before = [opened.user(ann.id).await, opened.user(bob.id).await];
+    let [ann, bob] = &before;
+    opened.add_token(ann, TokenKind::ApiKey, "key").await;
+    opened.add_token(ann, TokenKind::Session, "session").await;
+    opened.add_token(bob, TokenKind::Session, "other").await;
+    store
+        .insert_password_link(None, ann.id, "link".to_owned(), Write::any())
+        .await
+        .expect("inserted");
+    let last = opened.seal().await;
+    let (ended, live_api_keys) = opened.end_all(false, GivenOut::default()).await;
+    let expected = Ended {
+        after_revision: last.revision,
+        sessions: 2,
+        links: 1,
+        second_factors: 1,
+        api_keys: 0,
+    };
+    assert_eq!((ended, live_api_keys), (expected, 1));
+    assert!(opened.has_token("key").await);
+    assert!(!opened.has_token("session").await && !opened.has_token("other").await);
+    assert!(store.user_of_link("link").await.expect("read").is_none());
+    for old in &before {
+        let user = opened.user(old.id).await;
+        assert!(user.tokens_not_before > old.tokens_not_before, "{user:?}");
+        assert_eq!(user.second_factor, old.second_factor);
+    }
+    assert!(
+        store
+            .second_factor(ann.id)
+            .await
+            .expect("read")
+            .value
+            .is_none()
+    );
+    let of_bob = store.second_factor(bob.id).await.expect("read").value;
+    assert_eq!(of_bob.expect("it is on").recovery_codes, 1);
+    let row = opened.record().await.pop().expect("a row");
+    assert_eq!((&*row.event, row.user_id), ("all_ended", None));
+    let details: serde_json::Value = serde_json::from_str(&row.details).expect("JSON");
+    assert_eq!(details["sessions"], ended.sessions);
+    assert_eq!(details["after_revision"], last.revision);
+    assert_eq!(details["by"], "operator");
+}
+
+async fn keys_are_deleted_if_the_operator_asks_for_it(opened: &Opened) {
+    let ann = opened.insert("ann").await;
+    opened.add_token(&ann, TokenKind::ApiKey, "key").await;
+    let (ended, live_api_keys) = opened.end_all(true, GivenOut::default()).await;
+    assert_eq!((ended.api_keys, live_api_keys), (1, 0));
+    assert!(!opened.has_token("key").await);
+}
+
+async fn ids_and_revisions_go_on_behind_a_gap_and_behind_those_of_a_replaced_database(
+    opened: &Opened,
+) {
+    let ann = opened.insert("ann").await;
+    let key = opened.add_token(&ann, TokenKind::ApiKey, "one").await;
+    let last = opened.seal().await;
+    opened.end_all(false, GivenOut::default()).await;
+    let after = opened.seal().await;
+    assert_eq!(after.revision, last.revision + GAP);
+    let bob = opened.insert("bob").await;
+    assert!(bob.id > ann.id + 1_000_000, "{bob:?}");
+    let other = opened.add_token(&bob, TokenKind::ApiKey, "two").await;
+    assert!(other > key + 1_000_000, "{other}");
+    let replaced = GivenOut {
+        user_id: 7_000_000,
+        token_id: 9_000_000,
+        revision: 5 * GAP,
+    };
+    opened.end_all(false, replaced).await;
+    let found = opened.store.has_revision(6 * GAP).await.expect("read");
+    assert!(found, "the row of the second end");
+    let carl = opened.insert("carl").await;
+    assert!(carl.id > 8_000_000, "{carl:?}");
+    let third = opened.add_token(&carl, TokenKind::ApiKey, "three").await;
+    assert!(third > 10_000_000, "{third}");
+}
+
+async fn a_revision_in_a_gap_is_not_known_and_those_around_it_are(opened: &Opened) {
+    opened.insert("ann").await;
+    let last = opened.seal().await.revision;
+    opened.end_all(false, GivenOut::default()).await;
+    opened.insert("bob").await;
+    let newest = opened.seal().await.revision;
+    assert_eq!(newest, last + GAP + 1);
+    for (revision, is_known) in [
+        (0, true),
+        (last, true),
+        (last + 1, false),
+        (last + GAP - 1, false),
+        (last + GAP, true),
+        (newest, true),
+        (newest + 1, false),
+    ] {
+        let found = opened.store.has_revision(revision).await.expect("read");
+        assert_eq!(found, is_known, "{revision}");
+    }
+    let changes = opened.store.changes_after(last).await.expect("read");
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    let seal = changes[0].seal.clone().expect("sealed");
+    let found = opened.store.seal_at(seal.revision).await.expect("read");
+    assert!(found.is_some_and(|found| seal.is_of(&found)));
+}
+
+async fn rows_that_were_not_sealed_come_behind_the_gap(opened: &Opened) {
+    opened.insert("ann").await;
+    let last = opened.seal().await.revision;
+    opened.insert("bob").await;
+    opened.end_all(false, GivenOut::default()).await;
+    let rows = opened.record().await;
+    let found: Vec<_> = rows.iter().map(|row| (row.revision, &*row.event)).collect();
+    let expected = [
+        (last, "user_created"),
+        (last + GAP, "all_ended"),
+        (last + GAP + 1, "user_created"),
+    ];
+    assert_eq!(found, expected);
+}
+
+async fn a_user_who_is_imported_again_was_made_after_the_deletion(opened: &Opened) {
+    let ann = opened.insert("ann").await;
+    let deleted = Write::by_operator(Change::UserDeleted, None);
+    opened
+        .store
+        .delete(None, ann.id, deleted)
+        .await
+        .expect("deleted");
+    let mut last = ann.created_at;
+    for is_sealed in [false, true] {
+        if is_sealed {
+            opened.seal().await;
+        }
+        let mut import = opened.transfer.import().await.expect("begun");
+        let record = UserRecord {
+            id: Some(ann.id),
+            username: "ann".to_owned(),
+            password_hash: "hash".into(),
+            role: Role::USER,
+            disabled: false,
+            tokens_not_before: 0,
+            tokens_marked_until: 0,
+        };
+        import.insert(&[record]).await.expect("inserted");
+        import.commit().await.expect("committed");
+        let again = opened.user(ann.id).await.created_at;
+        assert!(again > last, "{again:?} {last:?}");
+        last = again;
+        let deleted = Write::by_operator(Change::UserDeleted, None);
+        opened
+            .store
+            .delete(None, ann.id, deleted)
+            .await
+            .expect("deleted");
+    }
+}
