@@ -48,4 +48,4 @@ pub(crate) use sessions::SessionRequest;
 pub(crate) use username::check_new_username;
 pub(crate) use users::PageRequest;
 pub(crate) use verify_credentials::Verified;
-pub(crate) use watch::{WatchItem, WatchItems, Watcher};
+pub(crate) use watch::{WatchItem, WatchItems, WatchStart, Watcher};

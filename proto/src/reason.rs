@@ -117,6 +117,8 @@ reasons! {
     RequestInvalid = "REQUEST_INVALID", InvalidArgument, 500, Some("Internal server error.");
     /// The record of changes does not have what follows the revision; only of streams, so never over HTTP.
     SnapshotRequired = "SNAPSHOT_REQUIRED", OutOfRange, 500, Some("Internal server error.");
+    /// The record of changes does not have the seal that the caller has seen; only of streams, so never over HTTP.
+    HistoryUnknown = "HISTORY_UNKNOWN", FailedPrecondition, 500, Some("Internal server error.");
     /// Registration is disabled.
     RegistrationClosed = "REGISTRATION_CLOSED", PermissionDenied, 403,
         Some("Registration is closed.");

@@ -57,6 +57,9 @@ fn text(reason: Reason) -> &'static str {
         Reason::ApiKeyLimit => "the user has too many API keys",
         Reason::ApiKeyNotFound => "the user has no API key with this id",
         Reason::SessionNotFound => "the user has no session with this id",
+        Reason::HistoryUnknown => {
+            "the record does not have this seal: it is not the one that the caller knows"
+        }
         Reason::SnapshotRequired => "the record does not have what follows this revision",
         Reason::RegistrationClosed => "registration is closed",
         Reason::TooManyAttempts => "too many attempts",

@@ -1,7 +1,7 @@
 //! Streams of the changes of users, for other services.
 
 use super::{error::AccountError, service::Accounts};
-use crate::store::{SEAL_INTERVAL, UserChange};
+use crate::store::{SEAL_INTERVAL, SealReference, Snapshot, UserChange};
 use futures_util::TryStreamExt as _;
 use parking_lot::Mutex;
 use rolegate_program::shutdown::Shutdown;
@@ -37,7 +37,19 @@ pub(crate) enum Watcher {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WatchItem {
     Change(UserChange),
-    Progress(i64),
+    Progress {
+        revision: i64,
+        seal: Option<SealReference>,
+    },
+}
+
+/// Where a stream goes on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WatchStart {
+    /// The last revision that the caller has stored; `None` for all users first.
+    pub(crate) revision: Option<i64>,
+    /// The last seal that the caller has seen: a record without it is not the one that the caller knows.
+    pub(crate) seal: Option<SealReference>,
 }
 
 pub(crate) type WatchItems = mpsc::Receiver<Result<WatchItem, AccountError>>;
@@ -96,11 +108,11 @@ impl Accounts {
         self.watches.end.clone()
     }
 
-    /// The changes of users behind the revision `from`, or without one all users and then their changes.
+    /// The changes of users behind the revision of `start`, or without one all users and then their changes.
     pub(crate) async fn watch_users(
         &self,
         watcher: Watcher,
-        from: Option<i64>,
+        mut start: WatchStart,
     ) -> Result<WatchItems, AccountError> {
         let caller = self.check_watcher(&watcher).await?;
         let busy = || {
@@ -112,10 +124,18 @@ impl Accounts {
             }
         };
         let place = self.watches.place(caller).ok_or_else(busy)?;
-        if let Some(from) = from {
-            let [oldest, newest] = self.store.seals().await?;
-            if !(oldest.revision..=newest.revision).contains(&from) {
+        if let Some(seal) = &start.seal
+            && !self.has_seal(seal).await?
+        {
+            return Err(Reason::HistoryUnknown.into());
+        }
+        if let Some(revision) = start.revision {
+            if !self.store.has_revision(revision).await? {
                 return Err(Reason::SnapshotRequired.into());
+            }
+            if start.seal.is_none() {
+                let [_, newest] = self.store.seals().await?;
+                start.seal = SealReference::of(&newest);
             }
         }
         let (items, receiver) = mpsc::channel(MAX_WAITING);
@@ -130,12 +150,17 @@ impl Accounts {
             tokio::select! {
                 () = end => {}
                 () = items.closed() => {}
-                error = stream.send_all(from) => {
+                error = stream.send_all(start) => {
                     let _ = items.send(Err(error)).await;
                 }
             }
         });
         Ok(receiver)
+    }
+
+    async fn has_seal(&self, seal: &SealReference) -> Result<bool, AccountError> {
+        let found = self.store.seal_at(seal.revision).await?;
+        Ok(found.is_some_and(|found| seal.is_of(&found)))
     }
 
     /// The name under which the watcher's streams count, while the watcher may watch.
@@ -158,20 +183,20 @@ struct WatchStream {
 
 impl WatchStream {
     /// Sends until something fails.
-    async fn send_all(&self, from: Option<i64>) -> AccountError {
+    async fn send_all(&self, start: WatchStart) -> AccountError {
         let sent = async {
-            let from = match from {
-                Some(from) => from,
+            let (revision, seal) = match start.revision {
+                Some(revision) => (revision, start.seal),
                 None => self.send_snapshot().await?,
             };
-            self.send_changes(from).await
+            self.send_changes(revision, seal).await
         };
         let Err(error) = sent.await;
         error
     }
 
-    /// Sends all users of one moment, and the revision of the last change that they show.
-    async fn send_snapshot(&self) -> Result<i64, AccountError> {
+    /// Sends all users of one moment, and the revision of the last change that they show. Returns that and its seal.
+    async fn send_snapshot(&self) -> Result<(i64, Option<SealReference>), AccountError> {
         let Ok(_turn) = self.accounts.watches.snapshots.acquire().await else {
             return Err(Reason::Internal.into());
         };
@@ -181,6 +206,8 @@ impl WatchStream {
             for user in users {
                 let change = UserChange {
                     revision: 0,
+                    seal: None,
+                    created_at: Some(user.created_at.unwrap_or_default()),
                     user_id: user.id,
                     username: user.username,
                     role: user.role,
@@ -191,13 +218,22 @@ impl WatchStream {
                 sent.map_err(|_| Reason::Overloaded)??;
             }
         }
-        let revision = snapshot.revision;
-        self.send(WatchItem::Progress(revision)).await?;
-        Ok(revision)
+        let Snapshot { revision, seal, .. } = snapshot;
+        let progress = WatchItem::Progress {
+            revision,
+            seal: seal.clone(),
+        };
+        self.send(progress).await?;
+        Ok((revision, seal))
     }
 
-    /// Sends the changes behind a revision, for as long as the watcher may watch.
-    async fn send_changes(&self, mut revision: i64) -> Result<Infallible, AccountError> {
+    /// Sends the changes behind a revision, for as long as the watcher may watch and the record has the seals that were
+    /// seen: another database may take the place of the one that this stream began with.
+    async fn send_changes(
+        &self,
+        mut revision: i64,
+        mut seen: Option<SealReference>,
+    ) -> Result<Infallible, AccountError> {
         let mut news = self.accounts.watches.changed.subscribe();
         let (mut sent, mut progress_at) = (revision, Instant::now() + PROGRESS_INTERVAL);
         loop {
@@ -207,6 +243,13 @@ impl WatchStream {
                 // Known before the read of the changes, which finds every one up to it.
                 let [_, newest] = self.accounts.store.seals().await?;
                 let changes = self.accounts.store.changes_after(revision).await?;
+                // After both reads, so that all three are of one record.
+                if let Some(seen) = &seen
+                    && !self.accounts.has_seal(seen).await?
+                {
+                    return Err(Reason::SnapshotRequired.into());
+                }
+                seen = SealReference::of(&newest);
                 let last = changes.last().map(|last| last.revision);
                 for change in changes {
                     self.send(WatchItem::Change(change)).await?;
@@ -221,7 +264,11 @@ impl WatchStream {
                 progress_at = Instant::now() + PROGRESS_INTERVAL;
                 if revision > sent {
                     sent = revision;
-                    self.send(WatchItem::Progress(revision)).await?;
+                    let progress = WatchItem::Progress {
+                        revision,
+                        seal: seen.clone(),
+                    };
+                    self.send(progress).await?;
                 }
             }
             let _ = timeout(2 * SEAL_INTERVAL, news.changed()).await;

@@ -1,9 +1,12 @@
 //! The record of what happened, and the changes of users, as messages.
 
-use super::{AuthGrpc, RpcResult, message::timestamp};
+use super::{
+    AuthGrpc, RpcResult,
+    message::{seconds, timestamp},
+};
 use crate::{
-    accounts::{AuditRequest, WatchItem, WatchItems, Watcher},
-    store::AuditRow,
+    accounts::{AccountError, AuditRequest, WatchItem, WatchItems, WatchStart, Watcher},
+    store::{AuditRow, SealReference},
 };
 use futures_util::Stream;
 use rolegate_grpc_server::{actor, named_caller};
@@ -72,10 +75,36 @@ impl From<WatchItem> for wire::WatchUsersResponse {
                 role_name: change.role.to_string(),
                 disabled: change.disabled,
                 deleted: change.deleted,
+                seal: seal_text(change.seal),
+                created_at: change.created_at.map(seconds),
             }),
-            WatchItem::Progress(revision) => Item::Progress(wire::WatchProgress { revision }),
+            WatchItem::Progress { revision, seal } => Item::Progress(wire::WatchProgress {
+                revision,
+                seal: seal_text(seal),
+            }),
         };
         Self { item: Some(item) }
+    }
+}
+
+/// Empty for none.
+fn seal_text(seal: Option<SealReference>) -> String {
+    seal.map(|seal| seal.to_string()).unwrap_or_default()
+}
+
+impl TryFrom<&wire::WatchUsersRequest> for WatchStart {
+    type Error = AccountError;
+
+    fn try_from(request: &wire::WatchUsersRequest) -> Result<Self, AccountError> {
+        let rule = "seal must be one of this service";
+        let seal = match request.seal.as_str() {
+            "" => None,
+            seal => Some(seal.parse().map_err(|_| AccountError::request(rule))?),
+        };
+        Ok(Self {
+            revision: request.from_revision,
+            seal,
+        })
     }
 }
 
@@ -106,10 +135,8 @@ impl AuthGrpc {
         request: Request<wire::WatchUsersRequest>,
     ) -> RpcResult<UserChanges> {
         let watcher = self.watcher(&request);
-        let items = self
-            .accounts
-            .watch_users(watcher, request.get_ref().from_revision)
-            .await?;
+        let start = request.get_ref().try_into();
+        let items = self.accounts.watch_users(watcher, start?).await?;
         Ok(Response::new(UserChanges::new(items)))
     }
 }

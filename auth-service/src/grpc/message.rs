@@ -18,6 +18,7 @@ impl From<User> for auth_v1::User {
             username,
             role,
             disabled,
+            created_at,
             ..
         } = user;
         let (role, role_name) = (role.response_number(), role.to_string());
@@ -28,8 +29,14 @@ impl From<User> for auth_v1::User {
             disabled,
             role_name,
             unknown_role_name: String::new(),
+            created_at: created_at.map_or(0, seconds),
         }
     }
+}
+
+/// Unix seconds in a message.
+pub(super) fn seconds(unix_seconds: u64) -> i64 {
+    unix_seconds.try_into().unwrap_or(i64::MAX)
 }
 
 impl From<auth_v1::ListUsersRequest> for PageRequest {

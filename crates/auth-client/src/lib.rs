@@ -41,4 +41,6 @@ pub use rolegate_grpc_client::{
 pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};
 pub use session::{Bearer, CredentialKind, Session};
 pub use user::{Requirement, User, UserPage, UserQuery, UserTimes};
-pub use user_changes::{UserChange, UserEvent, UserWatcher, WatchError, WatchProgress};
+pub use user_changes::{
+    UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,
+};

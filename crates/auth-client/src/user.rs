@@ -22,6 +22,9 @@ pub struct User {
     pub unknown_role: Option<Role>,
     /// Whether every credential of the user is refused.
     pub disabled: bool,
+    /// When the user was made, in Unix seconds; `None` if that was not kept. It tells the user from another who had
+    /// the same id and was deleted.
+    pub created_at: Option<i64>,
 }
 
 impl TryFrom<auth_v1::User> for User {
@@ -36,6 +39,7 @@ impl TryFrom<auth_v1::User> for User {
             disabled,
             role_name,
             unknown_role_name,
+            created_at,
         } = user;
         let malformed = |_| CallError::Malformed;
         let role = Role::from_message(&role_name, role).map_err(malformed)?;
@@ -50,6 +54,7 @@ impl TryFrom<auth_v1::User> for User {
             role,
             unknown_role,
             disabled,
+            created_at: (created_at > 0).then_some(created_at),
         })
     }
 }

@@ -20,15 +20,27 @@ const REFUSED_PAUSE: Duration = Duration::from_mins(1);
 /// Why a connection ended: a [`CallError`], or an error of the watcher.
 pub type WatchError = Box<dyn Error + Send + Sync>;
 
-/// Makes something of the changes of users, and stores it with their revisions.
+/// Where a watcher goes on.
+#[derive(Clone, Debug, Default)]
+pub struct WatchPosition {
+    /// The credential of an admin; `None` for a client certificate that auth-service names.
+    pub token: Option<SecretString>,
+    /// The last revision that was stored. Without one all users come first.
+    pub revision: Option<i64>,
+    /// The last `seal` of an event that was stored; empty if none was. While auth-service does not have it, it refuses
+    /// the watcher with [`Reason::HistoryUnknown`]: its record is of another database, or of one that was restored,
+    /// and the revisions of the watcher mean nothing in it. An operator has to say that the watcher may leave it out.
+    pub seal: String,
+}
+
+/// Makes something of the changes of users, and stores it with their revisions and seals.
 pub trait UserWatcher: Send {
-    /// Called before each connection. Returns the credential of an admin, if one is needed, and the last revision
-    /// that was stored. Without one, or with `has_gap`, because the changes behind it are not known any more, all
-    /// users come first by ascending id, as changes of revision 0, until the next progress.
+    /// Called before each connection. Without a revision, or with `has_gap`, because the changes behind it are not
+    /// known any more, all users come first by ascending id, as changes of revision 0, until the next progress.
     fn connect(
         &mut self,
         has_gap: bool,
-    ) -> impl Future<Output = Result<(Option<SecretString>, Option<i64>), WatchError>> + Send;
+    ) -> impl Future<Output = Result<WatchPosition, WatchError>> + Send;
 
     /// Handles an event, which comes again unless its revision is stored.
     fn handle(&mut self, event: UserEvent) -> impl Future<Output = Result<(), WatchError>> + Send;
@@ -68,11 +80,12 @@ impl AuthClient {
         has_gap: bool,
         pause: &mut Duration,
     ) -> Result<Infallible, WatchError> {
-        let (token, stored) = watcher.connect(has_gap).await?;
+        let position = watcher.connect(has_gap).await?;
         let message = WatchUsersRequest {
-            from_revision: stored.filter(|_| !has_gap),
+            from_revision: position.revision.filter(|_| !has_gap),
+            seal: position.seal,
         };
-        let request = match token {
+        let request = match position.token {
             Some(token) => authenticated_request(message, &token, CallContext::default())?,
             None => CallContext::default().request(message),
         };

@@ -22,6 +22,10 @@ pub struct User {
     /// need a second factor and this one has none; otherwise empty.
     #[prost(string, tag = "6")]
     pub unknown_role_name: ::prost::alloc::string::String,
+    /// When the user was made, in Unix seconds; 0 if that was not kept. It tells the user from another who had the same
+    /// id and was deleted.
+    #[prost(int64, tag = "7")]
+    pub created_at: i64,
 }
 /// Creates a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -797,7 +801,7 @@ pub struct ListAuditResponse {
 /// What happened once.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuditEntry {
-    /// Ascending in the order of the commits, without gaps.
+    /// Ascending in the order of the commits, without gaps but before the events `restored` and `all_ended`.
     #[prost(int64, tag = "1")]
     pub revision: i64,
     /// By the clock of the database, to the second.
@@ -835,12 +839,17 @@ pub struct AuditEntry {
     pub details: ::prost::alloc::string::String,
 }
 /// Begins a stream of changes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchUsersRequest {
     /// The last revision that the caller has stored: the changes behind it follow. Unset: all users come first by
     /// ascending id, as changes without a revision, until the first `progress`.
     #[prost(int64, optional, tag = "1")]
     pub from_revision: ::core::option::Option<i64>,
+    /// The last `seal` that the caller has seen, with a revision or without; empty if none is known. A service whose
+    /// record does not have it refuses, because the revisions of the caller are those of another record: of another
+    /// database, or of one that was restored from a backup. Whoever leaves it out takes what the service has.
+    #[prost(string, tag = "2")]
+    pub seal: ::prost::alloc::string::String,
 }
 /// An item of the stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -884,13 +893,24 @@ pub struct UserChange {
     /// Whether the user was deleted. The id may exist again only if an operator imports it.
     #[prost(bool, tag = "6")]
     pub deleted: bool,
+    /// Identifies the record up to this change and a little further: for the caller to store with the revision. Empty
+    /// before the first `progress`, and from services of the version before.
+    #[prost(string, tag = "7")]
+    pub seal: ::prost::alloc::string::String,
+    /// When the user was made, in Unix seconds, 0 if that was not kept. Only of deletions, and before the first
+    /// `progress`. Unset: not known, because a service of the version before answered or made the change.
+    #[prost(int64, optional, tag = "8")]
+    pub created_at: ::core::option::Option<i64>,
 }
 /// The caller stores this revision too, so that what retention removes meanwhile is not missed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct WatchProgress {
     /// The revision.
     #[prost(int64, tag = "1")]
     pub revision: i64,
+    /// As that of a change. Empty also for a record that has no seal yet.
+    #[prost(string, tag = "2")]
+    pub seal: ::prost::alloc::string::String,
 }
 /// The roles of the version before. Replaced by names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
@@ -2010,8 +2030,8 @@ pub mod auth_service_client {
         /// operator has named; that is checked again at least each second. The stream ends with UNAVAILABLE when the
         /// replica stops; the caller goes on at another, from the last revision that it has stored.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, OVERLOADED
-        /// (too many streams of this caller or in all), SNAPSHOT_REQUIRED.
+        /// Errors, in the order of the checks: REQUEST_INVALID (a malformed seal), TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
+        /// ROLE_INSUFFICIENT, OVERLOADED (too many streams of this caller or in all), HISTORY_UNKNOWN, SNAPSHOT_REQUIRED.
         pub async fn watch_users(
             &mut self,
             request: impl tonic::IntoRequest<super::WatchUsersRequest>,
@@ -2428,8 +2448,8 @@ pub mod auth_service_server {
         /// operator has named; that is checked again at least each second. The stream ends with UNAVAILABLE when the
         /// replica stops; the caller goes on at another, from the last revision that it has stored.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, OVERLOADED
-        /// (too many streams of this caller or in all), SNAPSHOT_REQUIRED.
+        /// Errors, in the order of the checks: REQUEST_INVALID (a malformed seal), TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
+        /// ROLE_INSUFFICIENT, OVERLOADED (too many streams of this caller or in all), HISTORY_UNKNOWN, SNAPSHOT_REQUIRED.
         async fn watch_users(
             &self,
             request: tonic::Request<super::WatchUsersRequest>,

@@ -5,7 +5,7 @@ use crate::{
     accounts::{
         AccountError,
         WatchItem::{self, Change, Progress},
-        Watcher,
+        WatchStart, Watcher,
     },
     audit::Write,
     store::{AuditStore as _, UserStore as _},
@@ -34,6 +34,14 @@ impl App {
     }
 }
 
+/// Behind a revision, or from the beginning.
+fn behind(revision: Option<i64>) -> WatchStart {
+    WatchStart {
+        revision,
+        seal: None,
+    }
+}
+
 async fn next(items: &mut Items) -> WatchItem {
     let next = timeout(Duration::from_mins(1), items.recv()).await;
     next.expect("in time").expect("goes on").expect("allowed")
@@ -57,14 +65,17 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
     let app = App::kept().await;
     let mut items = app
         .accounts
-        .watch_users(app.admin(), None)
+        .watch_users(app.admin(), behind(None))
         .await
         .expect("allowed");
     assert_eq!(
         change(&mut items).await,
         (0, "admin".to_owned(), Role::ADMIN, false, false)
     );
-    let Progress(begin) = next(&mut items).await else {
+    let Progress {
+        revision: begin, ..
+    } = next(&mut items).await
+    else {
         panic!("the end of the snapshot")
     };
     let ann = app.register("ann").await.expect("registered");
@@ -97,7 +108,7 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
     }
     let mut again = app
         .accounts
-        .watch_users(app.admin(), Some(last - 1))
+        .watch_users(app.admin(), behind(Some(last - 1)))
         .await
         .expect("allowed");
     assert_eq!(change(&mut again).await.0, last, "only what is behind");
@@ -109,12 +120,15 @@ async fn a_revision_that_the_record_does_not_have_needs_a_snapshot() {
     let app = App::new(POLICY).await;
     let newest = app.newest().await;
     for from in [-1, newest + 1, i64::MAX] {
-        let refused = app.accounts.watch_users(app.admin(), Some(from)).await;
+        let refused = app
+            .accounts
+            .watch_users(app.admin(), behind(Some(from)))
+            .await;
         assert_err!(refused, SnapshotRequired);
     }
     for from in [0, newest] {
         app.accounts
-            .watch_users(app.admin(), Some(from))
+            .watch_users(app.admin(), behind(Some(from)))
             .await
             .expect("known");
     }
@@ -127,10 +141,13 @@ async fn only_admins_and_named_services_watch_and_only_as_long_as_they_may() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let by = |token: &str| Watcher::Bearer(token.to_owned().into());
     assert_err!(
-        app.accounts.watch_users(by(&token), None).await,
+        app.accounts.watch_users(by(&token), behind(None)).await,
         RoleInsufficient
     );
-    assert_err!(app.accounts.watch_users(by(""), None).await, TokenInvalid);
+    assert_err!(
+        app.accounts.watch_users(by(""), behind(None)).await,
+        TokenInvalid
+    );
     app.store
         .set_role(None, ann.id, Role::ADMIN, Write::any())
         .await
@@ -138,13 +155,13 @@ async fn only_admins_and_named_services_watch_and_only_as_long_as_they_may() {
     let from = Some(app.newest().await);
     let mut items = app
         .accounts
-        .watch_users(by(&token), from)
+        .watch_users(by(&token), behind(from))
         .await
         .expect("an admin");
     let service = Watcher::Service("posts".to_owned());
     let mut of_service = app
         .accounts
-        .watch_users(service, from)
+        .watch_users(service, behind(from))
         .await
         .expect("named");
     app.store
@@ -168,7 +185,7 @@ async fn only_admins_and_named_services_watch_and_only_as_long_as_they_may() {
 #[tokio::test]
 async fn a_caller_has_eight_streams_and_they_end_with_the_replica() {
     let app = App::kept().await;
-    let watch = async || app.accounts.watch_users(app.admin(), Some(0)).await;
+    let watch = async || app.accounts.watch_users(app.admin(), behind(Some(0))).await;
     let mut streams = Vec::new();
     for _ in 0..8 {
         streams.push(watch().await.expect("a place"));
@@ -176,7 +193,7 @@ async fn a_caller_has_eight_streams_and_they_end_with_the_replica() {
     assert_err!(watch().await, Overloaded);
     let service = Watcher::Service("posts".to_owned());
     app.accounts
-        .watch_users(service, Some(0))
+        .watch_users(service, behind(Some(0)))
         .await
         .expect("another caller");
     drop(streams.pop());

@@ -255,6 +255,7 @@ mod tests {
                     | Reason::OutcomeUnknown
                     | Reason::RequestInvalid
                     | Reason::SnapshotRequired
+                    | Reason::HistoryUnknown
                     | Reason::Internal
             );
             assert_eq!(status.is_server_error(), is_outage, "{reason:?}");

@@ -39,6 +39,8 @@ pub(crate) struct Watching {
     pub(crate) streams: Mutex<VecDeque<Vec<Streamed>>>,
     /// Of each call the revision, and when it came.
     pub(crate) calls: Mutex<Vec<(Option<i64>, Instant)>>,
+    /// The seal of each call.
+    pub(crate) seals: Mutex<Vec<String>>,
 }
 
 /// How credentials are checked. The password `right` is right and remembered, `slow` is when the test allows it.
@@ -409,8 +411,12 @@ impl AuthService for FakeAuth {
             request.metadata().get("authorization").expect("a token"),
             "Bearer key"
         );
-        let call = (request.into_inner().from_revision, Instant::now());
+        let request = request.into_inner();
+        let call = (request.from_revision, Instant::now());
         self.watching.calls.lock().expect("no panic").push(call);
+        let mut seals = self.watching.seals.lock().expect("no panic");
+        seals.push(request.seal);
+        drop(seals);
         let streamed = self.watching.streams.lock().expect("no panic").pop_front();
         let stream: Self::WatchUsersStream = match streamed {
             None => Box::pin(pending()),

@@ -5,10 +5,9 @@ use crate::{
     settle, start,
 };
 use rolegate_auth_client::{
-    CallError, Reason, UserChange, UserEvent, UserWatcher, WatchError, WatchProgress,
+    CallError, Reason, UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,
 };
 use rolegate_proto::auth_v1::WatchUsersResponse;
-use secrecy::SecretString;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
@@ -25,6 +24,7 @@ struct Watcher(Arc<Mutex<Watched>>);
 #[derive(Default)]
 struct Watched {
     revision: Option<i64>,
+    seal: String,
     gaps: Vec<bool>,
     events: Vec<UserEvent>,
     interruptions: Vec<Option<Reason>>,
@@ -33,13 +33,14 @@ struct Watched {
 }
 
 impl UserWatcher for Watcher {
-    async fn connect(
-        &mut self,
-        has_gap: bool,
-    ) -> Result<(Option<SecretString>, Option<i64>), WatchError> {
+    async fn connect(&mut self, has_gap: bool) -> Result<WatchPosition, WatchError> {
         let mut watched = self.0.lock().expect("no panic");
         watched.gaps.push(has_gap);
-        Ok((Some("key".into()), watched.revision))
+        Ok(WatchPosition {
+            token: Some("key".into()),
+            revision: watched.revision,
+            seal: watched.seal.clone(),
+        })
     }
 
     async fn handle(&mut self, event: UserEvent) -> Result<(), WatchError> {
@@ -48,10 +49,11 @@ impl UserWatcher for Watcher {
             watched.failures -= 1;
             return Err("not stored".into());
         }
-        let (UserEvent::Change(UserChange { revision, .. })
-        | UserEvent::Progress(WatchProgress { revision })) = &event;
+        let (UserEvent::Change(UserChange { revision, seal, .. })
+        | UserEvent::Progress(WatchProgress { revision, seal })) = &event;
         if *revision > 0 {
             watched.revision = Some(*revision);
+            watched.seal.clone_from(seal);
         }
         watched.events.push(event);
         Ok(())
@@ -86,7 +88,10 @@ fn change(revision: i64, user_id: i64) -> UserEvent {
 }
 
 fn progress(revision: i64) -> UserEvent {
-    UserEvent::Progress(WatchProgress { revision })
+    UserEvent::Progress(WatchProgress {
+        revision,
+        seal: format!("seal of {revision}"),
+    })
 }
 
 /// A stream of these events, which then ends.
@@ -254,4 +259,32 @@ async fn a_stream_has_no_deadline_and_what_a_later_version_adds_is_ignored() {
         [Some(3), Some(4)],
         "the second stream hangs, and goes on"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_seal_is_sent_with_and_without_a_revision_and_another_history_is_refused() {
+    let watcher = Watcher::default();
+    let unknown = || failing(vec![], refused("HISTORY_UNKNOWN"));
+    let streams = vec![
+        stream([progress(7)]),
+        failing(vec![], refused("SNAPSHOT_REQUIRED")),
+        unknown(),
+        unknown(),
+        stream([progress(8)]),
+    ];
+    let auth = watch(&watcher, streams).await;
+    let known = "seal of 7";
+    assert_eq!(
+        *auth.watching.seals.lock().expect("no panic"),
+        ["", known, known, known, known, "seal of 8"]
+    );
+    assert_eq!(
+        begun_at(&auth),
+        [None, Some(7), None, Some(7), Some(7), Some(8)]
+    );
+    assert_eq!(
+        watcher.0.lock().expect("no panic").interruptions[1..3],
+        [Some(Reason::HistoryUnknown); 2]
+    );
+    assert_eq!(watcher.events(), [progress(7), progress(8)]);
 }
