@@ -1,5 +1,5 @@
-//! The commands of posts-service. Each reads the settings of `serve`. [`migrate`] needs the database
-//! only, so that rolegate has it too.
+//! The commands of posts-service. Each reads the settings of `serve`. [`migrate`], [`skip_ids`] and [`accept_history`]
+//! need the database only, so that rolegate has them too.
 
 use crate::{host, settings::Settings, store};
 use clap::Subcommand;
@@ -13,14 +13,18 @@ use rolegate_program::{
     shutdown::Shutdown,
 };
 use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
-use rolegate_sql_store::{DatabaseUrl, Store as _, check_database};
-use std::net::SocketAddr;
+use rolegate_sql_store::{Database, DatabaseUrl, Schema, Store as _, check_database};
+use std::{net::SocketAddr, sync::Arc};
 
 /// What posts-service can do besides serving.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Wait for the database, migrate its schema, and exit
     Migrate,
+    /// After a restore: leave out ids, so that no new post gets the id of a post that was lost
+    SkipIds,
+    /// Follow a history of users that is another one than before: of another database, or of a restored one
+    AcceptHistory,
 }
 
 impl Program for Settings {
@@ -109,8 +113,13 @@ impl Program for Settings {
             .await;
     }
 
-    async fn execute(self, Command::Migrate: Command) -> Result<(), Failure> {
-        migrate(&self.database.url()?).await
+    async fn execute(self, command: Command) -> Result<(), Failure> {
+        let database = self.database.url()?;
+        match command {
+            Command::Migrate => migrate(&database).await,
+            Command::SkipIds => skip_ids(&database).await,
+            Command::AcceptHistory => accept_history(&database).await,
+        }
     }
 }
 
@@ -119,4 +128,40 @@ pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
     store::open(database).await?.close().await;
     print(&format!("The schema is up to date: {database}"));
     Ok(())
+}
+
+/// Leaves out ids of posts: a backup does not have the posts that were written since it was made.
+pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
+    let store = open_existing(database).await?;
+    let skipped = store::leave_out_ids(&store, 0).await;
+    store.close().await;
+    skipped?;
+    print(&format!(
+        "New posts get higher ids than any lost one: {database}"
+    ));
+    Ok(())
+}
+
+/// Says for the operator that the users of auth-service are right, whatever they are.
+pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
+    let store = open_existing(database).await?;
+    let accepted = store::deleted_authors::accept_any(&store).await;
+    store.close().await;
+    accepted?;
+    print(
+        "The next connection to auth-service takes its users as they are: posts of authors whom it does not have \
+         become posts of deleted users.",
+    );
+    Ok(())
+}
+
+/// Opens the store for a command. A mistyped URL creates no database, and a schema that a service may be using is not
+/// migrated.
+async fn open_existing(database: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
+    let problem = match store::inspect(database).await?.schema {
+        Schema::Missing { .. } => "there is no database yet; the first start creates it",
+        Schema::Older { .. } => "the schema is older; run migrate first",
+        Schema::Current | Schema::Newer => return store::open(database).await,
+    };
+    Err(database.invalid(format!("{database}: {problem}")).into())
 }

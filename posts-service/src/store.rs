@@ -4,9 +4,10 @@
 pub(crate) mod deleted_authors;
 
 use crate::post::{Post, PostContent};
+use deleted_authors::PostAuthor;
 use rolegate_program::program::Failure;
 pub use rolegate_sql_store::Database;
-use rolegate_sql_store::{DatabaseUrl, Inspection, Statement, StoreError, Tables};
+use rolegate_sql_store::{DatabaseUrl, Inspection, Statement, Store as _, StoreError, Tables};
 use std::sync::Arc;
 
 /// The label of this store in metrics.
@@ -48,6 +49,11 @@ const TABLES: Tables = Tables {
             "user cursor",
             include_str!("../migrations/postgres/0002_user_cursor.sql"),
         ),
+        (
+            3,
+            "user history",
+            include_str!("../migrations/postgres/0003_user_history.sql"),
+        ),
     ],
     sqlite: &[
         (
@@ -60,8 +66,19 @@ const TABLES: Tables = Tables {
             "user cursor",
             include_str!("../migrations/sqlite/0002_user_cursor.sql"),
         ),
+        (
+            3,
+            "user history",
+            include_str!("../migrations/sqlite/0003_user_history.sql"),
+        ),
     ],
 };
+
+/// Reads the last id that was given out, from an SQLite file.
+pub const LAST_ID_IN_FILE: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'post'";
+
+/// More ids than posts are written between two backups.
+const LEFT_OUT_IDS: i64 = 1_000_000;
 
 type Row = (i64, i64, String, String, i64, i64);
 
@@ -72,6 +89,24 @@ const OF_SELECTOR: &str = " WHERE id = $1 AND ($2 IS NULL OR author_id = $2)";
 /// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
     Ok(Arc::new(url.open(&TABLES, None).await?))
+}
+
+/// Brings the posts of a backup into the present, before they replace others: migrates their schema, and leaves out the
+/// ids that were given out since the backup was made, up to the last one of the file that is replaced.
+pub async fn leave_out_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(), Failure> {
+    let database = open(posts).await?;
+    let left_out = leave_out_ids(&database, replaced).await;
+    database.close().await;
+    Ok(left_out?)
+}
+
+/// Leaves out ids behind the last one, and behind one of another database.
+pub(crate) async fn leave_out_ids(database: &Database, other: i64) -> Result<(), StoreError> {
+    let mut transaction = database.begin().await?;
+    transaction
+        .leave_out_ids(posts(database), other, LEFT_OUT_IDS)
+        .await?;
+    transaction.commit().await
 }
 
 /// Inspects the database, which changes nothing.
@@ -100,20 +135,21 @@ async fn write(database: &Database, statement: Statement) -> Result<Option<Post>
 /// Inserts a post; the database assigns the id.
 pub(crate) async fn insert(
     database: &Database,
-    author_id: i64,
+    author: PostAuthor,
     content: PostContent,
     now: i64,
 ) -> Result<Post, StoreError> {
-    let values = " (author_id, title, content, created_at, updated_at)
-        VALUES ($1, $2, $3, $4, $4)";
+    let values = " (author_id, title, content, created_at, updated_at, author_created_at)
+        VALUES ($1, $2, $3, $4, $4, $5)";
     let insert = statement(database, "INSERT INTO ")
         .push(values)
         .push(RETURNING);
     let insert = insert
-        .bind(author_id)
+        .bind(author.id)
         .bind(content.title)
         .bind(content.content)
-        .bind(now);
+        .bind(now)
+        .bind(author.created_at);
     let inserted = write(database, insert).await?;
     inserted.ok_or_else(|| StoreError::Failed(sqlx::Error::RowNotFound.into()))
 }

@@ -1,25 +1,31 @@
 //! Watches the changes of users, and takes the posts of deleted users from them.
+//!
+//! What is taken cannot be given back, so nothing is taken for a history of users that is not known to be the one that
+//! was followed so far: posts-service may meet an empty or another database of users for a moment. Nor for a snapshot
+//! without many of the authors. An operator says that both are right.
+
+mod snapshot;
 
 use crate::{
     post::PostsOfDeletedUsers,
     store::{
         Database,
-        deleted_authors::{Deleted, advance, position, take_posts},
+        deleted_authors::{Deleted, Position, Step, WrittenBy, advance, position, take_posts},
     },
 };
 use rolegate_auth_client::{
-    CallError, UserChange, UserEvent, UserWatcher, WatchError, WatchProgress,
+    CallError, Reason, UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,
 };
 use rolegate_program::secret::SecretSource;
 use rolegate_sql_store::StoreError;
-use secrecy::SecretString;
-use std::{mem, sync::Arc, time::Duration};
+use snapshot::SnapshotReview;
+use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Users of a snapshot for each search of others.
-const PAGE_SIZE: usize = 1000;
 /// Between two writes of a revision without a deletion. What is behind comes again after a restart.
 const PROGRESS_INTERVAL: Duration = Duration::from_mins(1);
+/// Between two snapshots of a history that was refused. An operator may say meanwhile that it is right.
+const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Several processes may watch at once.
 pub(crate) struct DeletedAuthors {
@@ -27,13 +33,23 @@ pub(crate) struct DeletedAuthors {
     fate: PostsOfDeletedUsers,
     /// Read for each connection, so that its file may be replaced.
     key: Option<SecretSource>,
-    /// The stored revision and the newest post before the connection. Authors of later posts may have been created
-    /// after the snapshot.
-    position: (i64, i64),
-    /// In a snapshot, the last user of the page before, and the users of this one.
-    page: Option<(i64, Vec<i64>)>,
+    /// As stored before the connection. Authors of later posts may have been created after the snapshot.
+    position: Position,
+    /// In a snapshot, what it shows so far.
+    snapshot: Option<SnapshotReview>,
     stored_at: Option<Instant>,
-    has_warned: bool,
+    refused_at: Option<(Instant, Refusal)>,
+    /// The text of the last warning, until the stream goes on.
+    warned_of: Option<String>,
+}
+
+/// Why posts-service changes nothing until an operator says that the history of users is right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("auth-service has no user for {lost} of the {authors} authors")]
+    TooManyLost { lost: usize, authors: usize },
+    #[error("auth-service does not say which history of users it has")]
+    Unidentified,
 }
 
 impl DeletedAuthors {
@@ -42,19 +58,19 @@ impl DeletedAuthors {
         fate: PostsOfDeletedUsers,
         key: Option<SecretSource>,
     ) -> Self {
-        let (position, page, stored_at) = Default::default();
         Self {
             store,
             fate,
             key,
-            position,
-            page,
-            stored_at,
-            has_warned: false,
+            position: Position::default(),
+            snapshot: None,
+            stored_at: None,
+            refused_at: None,
+            warned_of: None,
         }
     }
 
-    async fn take(&self, of: Deleted<'_>) -> Result<(), StoreError> {
+    async fn take(&self, of: Deleted) -> Result<(), StoreError> {
         let posts = take_posts(&self.store, self.fate, of).await?;
         if posts > 0 {
             tracing::info!(posts, "took posts of deleted users");
@@ -62,112 +78,163 @@ impl DeletedAuthors {
         Ok(())
     }
 
-    /// Also stores a revision, in place of a lower one or of `instead_of`.
-    async fn take_last(
-        &self,
-        of: Deleted<'_>,
-        revision: i64,
-        instead_of: Option<i64>,
-    ) -> Result<(), StoreError> {
-        self.take(of).await?;
-        advance(&self.store, (revision, instead_of), Some((self.fate, of))).await
+    /// Takes a user of a snapshot, or its end.
+    async fn handle_in_snapshot(
+        &mut self,
+        event: UserEvent,
+        mut review: SnapshotReview,
+    ) -> Result<(), WatchError> {
+        match event {
+            UserEvent::Change(user) => {
+                review.add(&self.store, &self.position, &user).await?;
+                self.snapshot = Some(review);
+                Ok(())
+            }
+            UserEvent::Progress(progress) => self.end_snapshot(progress, review).await,
+        }
+    }
+
+    /// Takes the posts of all authors whom the snapshot does not show, unless that needs the word of an operator.
+    async fn end_snapshot(
+        &mut self,
+        progress: WatchProgress,
+        review: SnapshotReview,
+    ) -> Result<(), WatchError> {
+        let found = review.end(&self.store, &self.position).await?;
+        let is_unidentified = progress.seal.is_empty() && !self.position.seal.is_empty();
+        let refusal = if is_unidentified {
+            Some(Refusal::Unidentified)
+        } else {
+            found.too_many_lost()
+        };
+        if let Some(refusal) = refusal.filter(|_| !self.position.accepts_any) {
+            self.refused_at = Some((Instant::now(), refusal.clone()));
+            return Err(refusal.into());
+        }
+        for author in found.lost {
+            let deleted = Deleted {
+                author_id: author.id,
+                written_by: WrittenBy::Exactly(author.created_at),
+                newest_post: self.position.newest_post,
+                revision: None,
+            };
+            self.take(deleted).await?;
+        }
+        let step = Step {
+            revision: progress.revision,
+            seal: progress.seal,
+            // A lower revision than the stored one is of a restored backup of the users.
+            instead_of: Some(self.position.revision),
+        };
+        advance(&self.store, step, None).await?;
+        self.note_progress();
+        Ok(())
+    }
+
+    /// Takes the posts of a user who was deleted at this revision, and stores it with the last of them.
+    async fn handle_deletion(&mut self, change: UserChange) -> Result<(), WatchError> {
+        let deleted = Deleted {
+            author_id: change.user_id,
+            written_by: change
+                .created_at
+                .map_or(WrittenBy::Anybody, WrittenBy::MadeAt),
+            newest_post: i64::MAX,
+            revision: Some(change.revision),
+        };
+        self.take(deleted).await?;
+        let step = Step {
+            revision: change.revision,
+            seal: change.seal,
+            instead_of: None,
+        };
+        advance(&self.store, step, Some((self.fate, deleted))).await?;
+        self.note_progress();
+        Ok(())
+    }
+
+    /// Stores a revision that needs nothing, now and then.
+    async fn handle_progress(&mut self, revision: i64, seal: String) -> Result<(), WatchError> {
+        let is_recent = |at: Instant| at.elapsed() < PROGRESS_INTERVAL;
+        if self.stored_at.is_some_and(is_recent) {
+            return Ok(());
+        }
+        let step = Step {
+            revision,
+            seal,
+            instead_of: None,
+        };
+        advance(&self.store, step, None).await?;
+        self.note_progress();
+        Ok(())
+    }
+
+    fn note_progress(&mut self) {
+        self.stored_at = Some(Instant::now());
+        self.refused_at = None;
+        self.warned_of = None;
     }
 }
 
 impl UserWatcher for DeletedAuthors {
-    async fn connect(
-        &mut self,
-        has_gap: bool,
-    ) -> Result<(Option<SecretString>, Option<i64>), WatchError> {
+    async fn connect(&mut self, has_gap: bool) -> Result<WatchPosition, WatchError> {
         self.position = position(&self.store).await?;
-        let stored = Some(self.position.0).filter(|&revision| revision > 0 && !has_gap);
-        self.page = stored.is_none().then(Default::default);
-        Ok((
-            self.key.as_ref().map(SecretSource::read).transpose()?,
-            stored,
-        ))
+        if let Some((at, refusal)) = &self.refused_at
+            && at.elapsed() < REFUSAL_INTERVAL
+            && !self.position.accepts_any
+        {
+            return Err(refusal.clone().into());
+        }
+        let revision = self.position.revision;
+        let revision = (revision > 0 && !has_gap).then_some(revision);
+        self.snapshot = revision.is_none().then(SnapshotReview::default);
+        Ok(WatchPosition {
+            token: self.key.as_ref().map(SecretSource::read).transpose()?,
+            revision,
+            seal: self.position.seal.clone(),
+        })
     }
 
     async fn handle(&mut self, event: UserEvent) -> Result<(), WatchError> {
-        let (stored, newest_post) = self.position;
-        let absent = |after, last, except| Deleted {
-            after,
-            last,
-            except,
-            newest_post,
-            revision: i64::MAX,
-        };
-        match (event, self.page.take()) {
-            (UserEvent::Change(UserChange { user_id: id, .. }), Some((mut after, mut ids))) => {
-                // Who is not in a snapshot loses posts, so a malformed one ends here.
-                if id <= ids.last().copied().unwrap_or(after) {
-                    return Err("the users of a snapshot are not in the order of their ids".into());
-                }
-                ids.push(id);
-                if ids.len() == PAGE_SIZE {
-                    self.take(absent(after, id, &ids)).await?;
-                    after = id;
-                    ids.clear();
-                }
-                self.page = Some((after, ids));
-                return Ok(());
-            }
-            (UserEvent::Progress(_), Some((0, ids))) if ids.is_empty() => {
-                return Err("a snapshot has no users".into());
-            }
-            (UserEvent::Progress(WatchProgress { revision }), Some((after, ids))) => {
-                // A lower revision than the stored one is of a restored backup of the users.
-                self.take_last(absent(after, i64::MAX, &ids), revision, Some(stored))
-                    .await?;
-            }
-            (
-                UserEvent::Change(UserChange {
-                    revision,
-                    user_id: last,
-                    deleted: true,
-                    ..
-                }),
-                None,
-            ) => {
-                let (after, newest_post) = (last - 1, i64::MAX);
-                let user = Deleted {
-                    after,
-                    last,
-                    except: &[],
-                    newest_post,
-                    revision,
-                };
-                self.take_last(user, revision, None).await?;
-            }
-            (
-                UserEvent::Change(UserChange { revision, .. })
-                | UserEvent::Progress(WatchProgress { revision }),
-                None,
-            ) => {
-                if self
-                    .stored_at
-                    .is_some_and(|at| at.elapsed() < PROGRESS_INTERVAL)
-                {
-                    return Ok(());
-                }
-                advance(&self.store, (revision, None), None).await?;
+        if let Some(review) = self.snapshot.take() {
+            return self.handle_in_snapshot(event, review).await;
+        }
+        match event {
+            UserEvent::Change(change) if change.deleted => self.handle_deletion(change).await,
+            UserEvent::Change(UserChange { revision, seal, .. })
+            | UserEvent::Progress(WatchProgress { revision, seal }) => {
+                self.handle_progress(revision, seal).await
             }
         }
-        (self.stored_at, self.has_warned) = (Some(Instant::now()), false);
-        Ok(())
     }
 
     fn interrupted(&mut self, error: &WatchError) {
-        use CallError::{DeadlineExceeded, Unavailable};
+        let call = error.downcast_ref::<CallError>();
         // The client logs outages.
-        let is_outage = matches!(error.downcast_ref(), Some(Unavailable | DeadlineExceeded));
-        if !is_outage && !mem::replace(&mut self.has_warned, true) {
+        if matches!(
+            call,
+            Some(CallError::Unavailable | CallError::DeadlineExceeded)
+        ) {
+            return;
+        }
+        let text = error.to_string();
+        if self.warned_of.as_ref() == Some(&text) {
+            return;
+        }
+        let is_unknown = call.and_then(CallError::reason) == Some(Reason::HistoryUnknown);
+        if is_unknown || error.is::<Refusal>() {
+            tracing::error!(
+                %error,
+                "the history of users is not the one that was followed so far: auth-service has another database, or \
+                 a restored one. No post changes for it; if it is right, run accept-history"
+            );
+        } else {
             tracing::warn!(
                 %error,
                 "deletions of users are not known; auth-service tells them to an API key of an admin \
                  (USER_CHANGES_KEY), or to a client certificate that it names"
             );
         }
+        self.warned_of = Some(text);
     }
 }
 

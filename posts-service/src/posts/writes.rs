@@ -4,7 +4,7 @@
 use super::{PostError, Posts, call_context};
 use crate::{
     post::{Post, PostContent, PostWithAuthor},
-    store::{self, PostSelector},
+    store::{self, PostSelector, deleted_authors::PostAuthor},
 };
 use rolegate_auth_client::{Requirement, Role, User};
 use rolegate_sql_store::{StoreError, unix_millis};
@@ -22,8 +22,12 @@ impl Posts {
         let writer = self.require_writer(actor).await?;
         let content = PostContent::new(title, content).map_err(PostError::invalid)?;
         let (database, author) = (Arc::clone(&self.store), Some(writer.username.clone()));
+        let post_author = PostAuthor {
+            id: writer.id,
+            created_at: writer.created_at,
+        };
         let insert =
-            async move { store::insert(&database, writer.id, content, unix_millis()).await };
+            async move { store::insert(&database, post_author, content, unix_millis()).await };
         let post = write("post_created", writer, None, insert, |post| Some(ids(post))).await?;
         Ok(PostWithAuthor { post, author })
     }

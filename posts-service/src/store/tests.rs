@@ -1,5 +1,6 @@
 //! What the store of posts does on each engine.
 
+use super::deleted_authors::PostAuthor;
 use super::{PostFilter, PostSelector, author_of, delete, open, posts_by_id, size_by_id, update};
 use crate::post::{Post, PostContent};
 use rolegate_sql_store::{Database, Store as _};
@@ -45,10 +46,22 @@ fn content_of(title: &str, content: &str) -> PostContent {
     PostContent::new(title.into(), content.into()).expect("valid")
 }
 
+fn author(id: i64) -> PostAuthor {
+    PostAuthor {
+        id,
+        created_at: None,
+    }
+}
+
 async fn insert(store: &Database, author_id: i64, content: &str) -> Post {
-    super::insert(store, author_id, content_of("title", content), 1_000)
-        .await
-        .expect("inserted")
+    super::insert(
+        store,
+        author(author_id),
+        content_of("title", content),
+        1_000,
+    )
+    .await
+    .expect("inserted")
 }
 
 async fn get(store: &Database, id: i64) -> Option<Post> {
@@ -65,7 +78,7 @@ async fn ids_ascend_and_are_never_reused(store: &Database) {
 
 async fn posts_are_stored_to_the_letter(store: &Database) {
     let (title, content) = ("'; DROP TABLE post; --", " a\r\n\t\u{1b}🦀\u{10ffff} ");
-    let inserted = super::insert(store, i64::MAX, content_of(title, content), 1_000).await;
+    let inserted = super::insert(store, author(i64::MAX), content_of(title, content), 1_000).await;
     let post = inserted.expect("inserted");
     let expected = Post {
         id: post.id,

@@ -6,6 +6,7 @@ pub mod faults;
 
 use crate::post::{Post, PostContent};
 use async_trait::async_trait;
+use deleted_authors::{Position, PostAuthor};
 use faults::{read, write};
 use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseUrl, Inspection, Store, StoreError, StoreStatus};
@@ -37,9 +38,25 @@ pub struct Database(Mutex<Rows>);
 
 #[derive(Debug, Default)]
 struct Rows {
-    posts: BTreeMap<i64, Post>,
+    posts: BTreeMap<i64, StoredPost>,
     last_id: i64,
-    revision: i64,
+    position: Position,
+}
+
+/// A post, and when its author was made.
+#[derive(Clone, Debug)]
+struct StoredPost {
+    post: Post,
+    author_created_at: Option<i64>,
+}
+
+impl StoredPost {
+    fn author(&self) -> PostAuthor {
+        PostAuthor {
+            id: self.post.author_id,
+            created_at: self.author_created_at,
+        }
+    }
 }
 
 thread_local! {
@@ -56,6 +73,16 @@ pub fn reset(seed: u64) {
 #[expect(clippy::unused_async, reason = "as the store that it stands for")]
 pub async fn open(_: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
     Ok(DATABASE.with_borrow(Arc::clone))
+}
+
+/// There is no restored database in a simulation.
+pub(crate) async fn leave_out_ids(database: &Database, other: i64) -> Result<(), StoreError> {
+    write(async {
+        let mut rows = database.rows();
+        rows.last_id = rows.last_id.max(other) + 1;
+        Ok(())
+    })
+    .await
 }
 
 /// Nothing can be inspected.
@@ -85,7 +112,7 @@ impl Store for Database {
 
 pub(crate) async fn insert(
     database: &Database,
-    author_id: i64,
+    author: PostAuthor,
     PostContent { title, content }: PostContent,
     now: i64,
 ) -> Result<Post, StoreError> {
@@ -95,13 +122,17 @@ pub(crate) async fn insert(
         let (id, created_at, updated_at) = (rows.last_id, now, now);
         let post = Post {
             id,
-            author_id,
+            author_id: author.id,
             title,
             content,
             created_at,
             updated_at,
         };
-        rows.posts.insert(id, post.clone());
+        let stored = StoredPost {
+            post: post.clone(),
+            author_created_at: author.created_at,
+        };
+        rows.posts.insert(id, stored);
         Ok(post)
     })
     .await
@@ -110,7 +141,7 @@ pub(crate) async fn insert(
 pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
     let find = |rows: &Rows| {
         ids.iter()
-            .filter_map(|id| rows.posts.get(id).cloned())
+            .filter_map(|id| rows.posts.get(id).map(|it| it.post.clone()))
             .collect()
     };
     read(async { Ok(find(&database.rows())) }).await
@@ -137,6 +168,7 @@ pub(crate) async fn page(
             .rows()
             .posts
             .values()
+            .map(|it| &it.post)
             .filter(is_meant)
             .cloned()
             .collect();
@@ -194,11 +226,11 @@ pub(crate) async fn delete(
 }
 
 pub(crate) async fn author_of(database: &Database, id: i64) -> Result<Option<i64>, StoreError> {
-    read(async { Ok(database.rows().posts.get(&id).map(|post| post.author_id)) }).await
+    read(async { Ok(database.rows().posts.get(&id).map(|it| it.post.author_id)) }).await
 }
 
 fn find(rows: &mut Rows, selector: PostSelector) -> Option<&mut Post> {
-    let post = rows.posts.get_mut(&selector.id)?;
+    let post = &mut rows.posts.get_mut(&selector.id)?.post;
     selector
         .author_id
         .is_none_or(|author_id| author_id == post.author_id)

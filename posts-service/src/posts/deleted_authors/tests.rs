@@ -1,12 +1,16 @@
 //! Streams of changes of users, and what becomes of posts, on each engine.
 
-use super::{DeletedAuthors, PAGE_SIZE};
+use super::{DeletedAuthors, Refusal, snapshot::PAGE_SIZE};
 use crate::{
     post::{DELETED, PostContent, PostsOfDeletedUsers},
-    store::{PostFilter, deleted_authors::advance, insert, open, page},
+    store::{
+        PostFilter,
+        deleted_authors::{PostAuthor, Step, accept_any, advance, position},
+        insert, open, page,
+    },
 };
 use rolegate_auth_client::{
-    CallError, Reason, UserChange, UserEvent, UserWatcher, WatchError, WatchProgress,
+    CallError, Reason, UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,
 };
 use rolegate_program::secret::SecretSource;
 use rolegate_sql_store::Database;
@@ -18,6 +22,10 @@ postgres_cluster::conformance_tests! {
     cases: [
         deletions_take_posts_and_the_stream_goes_on_behind_the_last,
         posts_of_users_who_are_not_in_a_snapshot_are_taken,
+        a_snapshot_without_more_than_a_tenth_of_the_authors_needs_the_word_of_an_operator,
+        a_snapshot_of_a_service_that_does_not_name_its_history_takes_nothing,
+        posts_of_a_user_who_was_imported_again_stay_and_those_from_before_are_taken,
+        users_who_were_moved_to_another_history_keep_their_posts,
         posts_that_are_newer_than_the_connection_stay,
         malformed_snapshots_take_nothing_more,
         progress_is_stored_when_it_is_due,
@@ -40,8 +48,34 @@ fn change(revision: i64, user_id: i64, deleted: bool) -> UserEvent {
     })
 }
 
+/// The deletion of the user who was made then, or, at revision 0, that user in a snapshot.
+fn of_made_at(revision: i64, user_id: i64, created_at: i64) -> UserEvent {
+    UserEvent::Change(UserChange {
+        revision,
+        user_id,
+        deleted: revision > 0,
+        created_at: Some(created_at),
+        ..UserChange::default()
+    })
+}
+
 fn progress(revision: i64) -> UserEvent {
-    UserEvent::Progress(WatchProgress { revision })
+    sealed(revision, "")
+}
+
+fn sealed(revision: i64, seal: &str) -> UserEvent {
+    UserEvent::Progress(WatchProgress {
+        revision,
+        seal: seal.to_owned(),
+    })
+}
+
+fn step(revision: i64) -> Step {
+    Step {
+        revision,
+        seal: String::new(),
+        instead_of: None,
+    }
 }
 
 /// What begins a stream without a revision.
@@ -52,7 +86,7 @@ fn snapshot(users: impl IntoIterator<Item = i64>, revision: i64) -> Vec<UserEven
 
 /// Where a new connection goes on.
 async fn connect(watcher: &mut DeletedAuthors) -> Option<i64> {
-    watcher.connect(false).await.expect("read").1
+    watcher.connect(false).await.expect("read").revision
 }
 
 async fn handle(watcher: &mut DeletedAuthors, events: Vec<UserEvent>) -> Result<(), WatchError> {
@@ -63,12 +97,17 @@ async fn handle(watcher: &mut DeletedAuthors, events: Vec<UserEvent>) -> Result<
 }
 
 async fn insert_by(store: &Database, authors: &[i64]) {
-    for &author in authors {
-        let content = PostContent::new("title".into(), "content".into()).expect("valid");
-        insert(store, author, content, 1_000)
-            .await
-            .expect("inserted");
+    for &id in authors {
+        insert_made_at(store, id, None).await;
     }
+}
+
+async fn insert_made_at(store: &Database, id: i64, created_at: Option<i64>) {
+    let content = PostContent::new("title".into(), "content".into()).expect("valid");
+    let author = PostAuthor { id, created_at };
+    insert(store, author, content, 1_000)
+        .await
+        .expect("inserted");
 }
 
 async fn authors(store: &Database) -> Vec<i64> {
@@ -107,6 +146,7 @@ async fn posts_of_users_who_are_not_in_a_snapshot_are_taken(store: &Database) {
     let candidates: Vec<i64> = ends.iter().flat_map(|end| end - 1..end + 3).collect();
     let is_deleted = |id: i64| id % 3 == 0 || id > 3 * size;
     insert_by(store, &candidates).await;
+    accept_any(store).await.expect("written");
     let mut watcher = watcher(store);
     connect(&mut watcher).await;
     let users = (1..=3 * size).filter(|&id| !is_deleted(id));
@@ -121,8 +161,131 @@ async fn posts_of_users_who_are_not_in_a_snapshot_are_taken(store: &Database) {
     assert_eq!(connect(&mut watcher).await, Some(7));
 }
 
+async fn a_snapshot_without_more_than_a_tenth_of_the_authors_needs_the_word_of_an_operator(
+    store: &Database,
+) {
+    let all: Vec<i64> = (1..=20).collect();
+    insert_by(store, &all).await;
+    insert_by(store, &[20, 20]).await;
+    let mut watcher = watcher(store);
+    for users in [&[1][..], &all[..17]] {
+        watcher.refused_at = None;
+        connect(&mut watcher).await;
+        let refused = handle(&mut watcher, snapshot(users.to_vec(), 7)).await;
+        let refusal = Refusal::TooManyLost {
+            lost: 20 - users.len(),
+            authors: 20,
+        };
+        let error = refused.expect_err("too many are lost");
+        assert_eq!(error.downcast_ref(), Some(&refusal));
+        assert_eq!(authors(store).await[..20], all, "nothing has changed");
+        assert_eq!(position(store).await.expect("read").revision, 0);
+        let again = watcher.connect(false).await.expect_err("not yet");
+        assert_eq!(again.to_string(), error.to_string(), "no second snapshot");
+    }
+    accept_any(store).await.expect("written");
+    connect(&mut watcher).await;
+    handle(&mut watcher, snapshot(all[..17].to_vec(), 7))
+        .await
+        .expect("an operator has said it");
+    assert_eq!(
+        authors(store).await[16..],
+        [17, DELETED, DELETED, DELETED, DELETED, DELETED]
+    );
+    assert!(
+        !position(store).await.expect("read").accepts_any,
+        "only once"
+    );
+    // Of 17 authors one is missing: less than a tenth.
+    watcher.connect(true).await.expect("read");
+    handle(&mut watcher, snapshot(all[..16].to_vec(), 8))
+        .await
+        .expect("handled");
+    assert_eq!(authors(store).await[15..17], [16, DELETED]);
+}
+
+async fn a_snapshot_of_a_service_that_does_not_name_its_history_takes_nothing(store: &Database) {
+    insert_by(store, &[1; 20]).await;
+    let mut watcher = watcher(store);
+    let events = vec![change(0, 1, false), sealed(7, "7:a")];
+    connect(&mut watcher).await;
+    handle(&mut watcher, events).await.expect("handled");
+    let found = watcher.connect(true).await.expect("read");
+    assert_eq!((found.revision, &*found.seal), (None, "7:a"));
+    let refused = handle(&mut watcher, snapshot([1], 9)).await;
+    let error = refused.expect_err("a service of the version before");
+    assert_eq!(error.downcast_ref(), Some(&Refusal::Unidentified));
+    assert_eq!(position(store).await.expect("read").revision, 7);
+    watcher.refused_at = None;
+    assert_eq!(connect(&mut watcher).await, Some(7));
+    watcher.stored_at = None;
+    handle(&mut watcher, vec![progress(8)])
+        .await
+        .expect("its changes are those that follow");
+    let found = watcher.connect(false).await.expect("read");
+    assert_eq!((found.revision, &*found.seal), (Some(8), "7:a"));
+}
+
+async fn posts_of_a_user_who_was_imported_again_stay_and_those_from_before_are_taken(
+    store: &Database,
+) {
+    let mut watcher = watcher(store);
+    insert_by(store, &[1; 20]).await;
+    connect(&mut watcher).await;
+    let events = vec![
+        of_made_at(0, 1, 50),
+        of_made_at(0, 2, 100),
+        sealed(7, "7:a"),
+    ];
+    handle(&mut watcher, events).await.expect("handled");
+    // Deleted at 8 and imported at 9, before posts-service learns of it.
+    insert_made_at(store, 2, Some(100)).await;
+    insert_made_at(store, 2, Some(200)).await;
+    connect(&mut watcher).await;
+    let events = vec![of_made_at(8, 2, 100), change(9, 2, false)];
+    handle(&mut watcher, events).await.expect("handled");
+    assert_eq!(authors(store).await[20..], [DELETED, 2]);
+    // The same in a snapshot, which only shows the user as they are.
+    let newer = [2, 2].map(|id| insert_made_at(store, id, Some(200)));
+    for insert in newer {
+        insert.await;
+    }
+    for _ in 0..20 {
+        insert_made_at(store, 3, Some(300)).await;
+    }
+    watcher.connect(true).await.expect("read");
+    let mut events: Vec<_> = (10..40).map(|id| of_made_at(0, id, 1)).collect();
+    events.splice(
+        0..0,
+        [
+            of_made_at(0, 1, 50),
+            of_made_at(0, 2, 400),
+            of_made_at(0, 3, 300),
+        ],
+    );
+    events.push(sealed(12, "12:a"));
+    for id in 10..40 {
+        insert_made_at(store, id, None).await;
+    }
+    watcher.connect(true).await.expect("read");
+    handle(&mut watcher, events).await.expect("handled");
+    assert_eq!(authors(store).await[20..24], [DELETED; 4]);
+    assert_eq!(authors(store).await[24], 3);
+}
+
+async fn users_who_were_moved_to_another_history_keep_their_posts(store: &Database) {
+    insert_made_at(store, 2, Some(100)).await;
+    accept_any(store).await.expect("written");
+    let mut watcher = watcher(store);
+    connect(&mut watcher).await;
+    let events = vec![of_made_at(0, 2, 900), sealed(3, "3:b")];
+    handle(&mut watcher, events).await.expect("handled");
+    assert_eq!(authors(store).await, [2]);
+}
+
 async fn posts_that_are_newer_than_the_connection_stay(store: &Database) {
     insert_by(store, &[8]).await;
+    accept_any(store).await.expect("written");
     let mut watcher = watcher(store);
     connect(&mut watcher).await;
     insert_by(store, &[9, 8]).await;
@@ -154,7 +317,7 @@ async fn malformed_snapshots_take_nothing_more(store: &Database) {
 }
 
 async fn progress_is_stored_when_it_is_due(store: &Database) {
-    advance(store, (5, None), None).await.expect("written");
+    advance(store, step(5), None).await.expect("written");
     let mut watcher = watcher(store);
     for (event, stored) in [
         (progress(6), 6),
@@ -178,11 +341,11 @@ async fn progress_is_stored_when_it_is_due(store: &Database) {
 async fn snapshot_of_a_restored_backup_replaces_the_revision_unless_another_process_has(
     store: &Database,
 ) {
-    advance(store, (100, None), None).await.expect("written");
+    advance(store, step(100), None).await.expect("written");
     let (mut one, mut other) = (watcher(store), watcher(store));
     for watcher in [&mut one, &mut other] {
         assert_eq!(connect(watcher).await, Some(100));
-        assert_eq!(watcher.connect(true).await.expect("read").1, None);
+        assert_eq!(watcher.connect(true).await.expect("read").revision, None);
     }
     handle(&mut one, snapshot([1], 50)).await.expect("handled");
     handle(&mut one, vec![change(52, 9, true)])
@@ -195,7 +358,7 @@ async fn snapshot_of_a_restored_backup_replaces_the_revision_unless_another_proc
 }
 
 async fn of_two_processes_that_follow_the_later_takes_nothing_again(store: &Database) {
-    advance(store, (5, None), None).await.expect("written");
+    advance(store, step(5), None).await.expect("written");
     insert_by(store, &[2]).await;
     let (mut one, mut other) = (watcher(store), watcher(store));
     assert_eq!(
@@ -215,15 +378,21 @@ async fn warnings_are_not_repeated_until_the_stream_goes_on(store: &Database) {
     let mut watcher = watcher(store);
     let outage: WatchError = CallError::Unavailable.into();
     let refused: WatchError = CallError::local(Reason::RoleInsufficient).into();
+    let unknown: WatchError = CallError::local(Reason::HistoryUnknown).into();
     watcher.interrupted(&outage);
-    assert!(!watcher.has_warned, "the client of auth-service logs it");
-    watcher.interrupted(&refused);
-    assert!(watcher.has_warned);
+    assert_eq!(
+        watcher.warned_of, None,
+        "the client of auth-service logs it"
+    );
+    for error in [&refused, &unknown] {
+        watcher.interrupted(error);
+        assert_eq!(watcher.warned_of, Some(error.to_string()));
+    }
     connect(&mut watcher).await;
     watcher.handle(change(0, 1, false)).await.expect("handled");
-    assert!(watcher.has_warned, "it may break in the same way");
+    assert!(watcher.warned_of.is_some(), "it may break in the same way");
     watcher.handle(progress(7)).await.expect("handled");
-    assert!(!watcher.has_warned);
+    assert_eq!(watcher.warned_of, None);
 }
 
 #[tokio::test]
@@ -236,8 +405,8 @@ async fn key_is_read_anew_for_each_connection() {
     let mut watcher = DeletedAuthors::new(store, PostsOfDeletedUsers::Keep, Some(source));
     for key in ["rgk_one", "rgk_two"] {
         fs::write(&file, format!("{key}\n")).expect("written");
-        let (read, _) = watcher.connect(false).await.expect("read");
-        assert_eq!(read.expect("a key").expose_secret(), key);
+        let WatchPosition { token, .. } = watcher.connect(false).await.expect("read");
+        assert_eq!(token.expect("a key").expose_secret(), key);
     }
     fs::remove_file(&file).expect("removed");
     let error = watcher.connect(false).await.expect_err("no file");

@@ -1,9 +1,12 @@
 //! What the store does with posts of deleted users on each engine.
 
-use super::{BATCH, Deleted, advance, position, take_posts};
+use super::{
+    BATCH, Deleted, Position, PostAuthor, Step, WrittenBy, accept_any, advance, authors, position,
+    take_posts,
+};
 use crate::{
     post::{DELETED, PostContent, PostsOfDeletedUsers},
-    store::{PostFilter, insert, open, page},
+    store::{PostFilter, insert, leave_out_ids, open, page},
 };
 use PostsOfDeletedUsers::{Delete, Keep};
 use rolegate_sql_store::Database;
@@ -12,24 +15,32 @@ postgres_cluster::conformance_tests! {
     open: open,
     cases: [
         revision_grows_or_replaces_the_one_that_was_read,
+        a_history_that_was_given_up_goes_on_with_a_snapshot_only,
         posts_lose_their_author_or_are_deleted_within_the_bounds,
+        only_posts_of_the_user_who_was_deleted_are_taken,
+        authors_are_listed_by_id_and_by_when_they_were_made,
         many_posts_are_taken_in_batches,
         posts_are_taken_only_while_the_stored_revision_is_lower,
         last_posts_are_taken_if_the_revision_is_stored,
+        ids_that_are_left_out_are_never_given_out,
     ]
+}
+
+async fn insert_made_at(store: &Database, id: i64, created_at: Option<i64>) -> i64 {
+    let content = PostContent::new("title".into(), "content".into()).expect("valid");
+    let author = PostAuthor { id, created_at };
+    let post = insert(store, author, content, 1_000).await;
+    post.expect("inserted").id
 }
 
 async fn insert_by(store: &Database, authors: &[i64]) {
     for &author in authors {
-        let content = PostContent::new("title".into(), "content".into()).expect("valid");
-        insert(store, author, content, 1_000)
-            .await
-            .expect("inserted");
+        insert_made_at(store, author, None).await;
     }
 }
 
 /// The authors of all posts by the ids of the posts, and when all were changed.
-async fn authors(store: &Database) -> Vec<i64> {
+async fn post_authors(store: &Database) -> Vec<i64> {
     let filter = PostFilter {
         after: 0,
         author_id: None,
@@ -45,23 +56,29 @@ async fn authors(store: &Database) -> Vec<i64> {
 }
 
 async fn revision(store: &Database) -> i64 {
-    position(store).await.expect("read").0
+    position(store).await.expect("read").revision
 }
 
 /// A deleted user, at any revision.
-fn user(id: i64) -> Deleted<'static> {
-    let (newest_post, revision) = (i64::MAX, i64::MAX);
+fn user(author_id: i64) -> Deleted {
     Deleted {
-        after: id - 1,
-        last: id,
-        except: &[],
-        newest_post,
+        author_id,
+        written_by: WrittenBy::Anybody,
+        newest_post: i64::MAX,
+        revision: None,
+    }
+}
+
+fn step(revision: i64, instead_of: Option<i64>) -> Step {
+    Step {
         revision,
+        seal: String::new(),
+        instead_of,
     }
 }
 
 async fn revision_grows_or_replaces_the_one_that_was_read(store: &Database) {
-    assert_eq!(position(store).await.expect("read"), (0, 0));
+    assert_eq!(position(store).await.expect("read"), Position::default());
     for (new, instead_of, expected) in [
         (5, None, 5),
         (3, None, 5),
@@ -70,46 +87,119 @@ async fn revision_grows_or_replaces_the_one_that_was_read(store: &Database) {
         (3, Some(5), 3),
         (9, Some(4), 9),
     ] {
-        advance(store, (new, instead_of), None)
+        advance(store, step(new, instead_of), None)
             .await
             .expect("written");
         assert_eq!(revision(store).await, expected, "{new} {instead_of:?}");
     }
     insert_by(store, &[1, 2]).await;
-    assert_eq!(position(store).await.expect("read"), (9, 2));
+    let found = position(store).await.expect("read");
+    assert_eq!((found.revision, found.newest_post), (9, 2));
+}
+
+async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Database) {
+    let sealed = |revision, instead_of, seal: &str| Step {
+        seal: seal.to_owned(),
+        ..step(revision, instead_of)
+    };
+    let known = Position {
+        revision: 6,
+        seal: "5:a".to_owned(),
+        ..Position::default()
+    };
+    for step in [sealed(5, None, "5:a"), sealed(6, None, "")] {
+        advance(store, step, None).await.expect("written");
+    }
+    assert_eq!(position(store).await.expect("read"), known);
+    accept_any(store).await.expect("written");
+    let given_up = Position {
+        accepts_any: true,
+        ..Position::default()
+    };
+    assert_eq!(position(store).await.expect("read"), given_up);
+    insert_by(store, &[1]).await;
+    let deletion = Deleted {
+        revision: Some(7),
+        ..user(1)
+    };
+    take_posts(store, Keep, deletion).await.expect("written");
+    let late = sealed(7, None, "7:a");
+    advance(store, late, Some((Keep, deletion)))
+        .await
+        .expect("written");
+    assert_eq!(
+        post_authors(store).await,
+        [1],
+        "it is of the history before"
+    );
+    assert!(position(store).await.expect("read").accepts_any);
+    let snapshot = sealed(3, Some(0), "3:b");
+    advance(store, snapshot, None).await.expect("written");
+    let followed = Position {
+        revision: 3,
+        seal: "3:b".to_owned(),
+        accepts_any: false,
+        newest_post: 1,
+    };
+    assert_eq!(position(store).await.expect("read"), followed);
 }
 
 async fn posts_lose_their_author_or_are_deleted_within_the_bounds(store: &Database) {
-    insert_by(store, &[DELETED, 1, 2, 3, 4, 5, 2, 2]).await;
-    let (except, revision) = (&[3, 9][..], i64::MAX);
+    insert_by(store, &[DELETED, 1, 2, 3, 2, 2]).await;
     let deleted = Deleted {
-        after: 1,
-        last: 4,
-        except,
-        newest_post: 7,
-        revision,
+        newest_post: 5,
+        ..user(2)
     };
-    assert_eq!(take_posts(store, Keep, deleted).await.expect("written"), 3);
+    assert_eq!(take_posts(store, Keep, deleted).await.expect("written"), 2);
     assert_eq!(
-        authors(store).await,
-        [DELETED, 1, DELETED, 3, DELETED, 5, DELETED, 2]
+        post_authors(store).await,
+        [DELETED, 1, DELETED, 3, DELETED, 2]
     );
-    let all = Deleted {
-        after: 0,
-        last: i64::MAX,
-        newest_post: i64::MAX,
-        ..deleted
-    };
-    assert_eq!(take_posts(store, Delete, all).await.expect("written"), 3);
     assert_eq!(
-        authors(store).await,
-        [DELETED, DELETED, 3, DELETED, DELETED]
+        take_posts(store, Delete, user(2)).await.expect("written"),
+        1
     );
     assert_eq!(
         take_posts(store, Delete, user(3)).await.expect("written"),
         1
     );
-    assert_eq!(authors(store).await, [DELETED; 4]);
+    assert_eq!(post_authors(store).await, [DELETED, 1, DELETED, DELETED]);
+}
+
+async fn only_posts_of_the_user_who_was_deleted_are_taken(store: &Database) {
+    for (written_by, expected) in [
+        (WrittenBy::Anybody, [DELETED; 3]),
+        (WrittenBy::MadeAt(100), [DELETED, DELETED, 2]),
+        (WrittenBy::MadeAt(0), [DELETED, 2, 2]),
+        (WrittenBy::Exactly(None), [DELETED, 2, 2]),
+        (WrittenBy::Exactly(Some(200)), [2, 2, DELETED]),
+    ] {
+        let mut ids = Vec::new();
+        for created_at in [None, Some(100), Some(200)] {
+            ids.push(insert_made_at(store, 2, created_at).await);
+        }
+        let deleted = Deleted {
+            written_by,
+            ..user(2)
+        };
+        take_posts(store, Keep, deleted).await.expect("written");
+        let authors = post_authors(store).await;
+        assert_eq!(authors[authors.len() - 3..], expected, "{written_by:?}");
+        take_posts(store, Keep, user(2)).await.expect("written");
+    }
+}
+
+async fn authors_are_listed_by_id_and_by_when_they_were_made(store: &Database) {
+    insert_by(store, &[DELETED, 5, 3, 3]).await;
+    insert_made_at(store, 3, Some(100)).await;
+    let newest = insert_made_at(store, 4, None).await;
+    insert_by(store, &[4, 2]).await;
+    let found = authors(store, 0, 4, newest).await.expect("read");
+    let mut found: Vec<_> = found.iter().map(|it| (it.id, it.created_at)).collect();
+    found.sort_unstable();
+    assert_eq!(found, [(3, None), (3, Some(100)), (4, None)]);
+    let behind = authors(store, 4, i64::MAX, newest).await.expect("read");
+    assert_eq!(behind.iter().map(|it| it.id).collect::<Vec<_>>(), [5]);
 }
 
 async fn many_posts_are_taken_in_batches(store: &Database) {
@@ -123,21 +213,21 @@ async fn many_posts_are_taken_in_batches(store: &Database) {
         );
     }
     assert_eq!(
-        authors(store).await,
+        post_authors(store).await,
         [&[DELETED; MANY][..], &[2, 2]].concat()
     );
 }
 
 async fn posts_are_taken_only_while_the_stored_revision_is_lower(store: &Database) {
-    advance(store, (7, None), None).await.expect("written");
+    advance(store, step(7, None), None).await.expect("written");
     insert_by(store, &[1]).await;
     for (revision, expected) in [(6, 1), (7, 1), (8, DELETED)] {
         let deleted = Deleted {
-            revision,
+            revision: Some(revision),
             ..user(1)
         };
         take_posts(store, Keep, deleted).await.expect("written");
-        assert_eq!(authors(store).await, [expected], "{revision}");
+        assert_eq!(post_authors(store).await, [expected], "{revision}");
     }
 }
 
@@ -149,13 +239,24 @@ async fn last_posts_are_taken_if_the_revision_is_stored(store: &Database) {
         (2, 8, [DELETED; 2]),
     ] {
         let deleted = Deleted {
-            revision,
+            revision: Some(revision),
             ..user(id)
         };
-        advance(store, (revision, None), Some((Keep, deleted)))
+        advance(store, step(revision, None), Some((Keep, deleted)))
             .await
             .expect("written");
-        assert_eq!(authors(store).await, expected, "{id} {revision}");
+        assert_eq!(post_authors(store).await, expected, "{id} {revision}");
     }
     assert_eq!(revision(store).await, 8);
+}
+
+async fn ids_that_are_left_out_are_never_given_out(store: &Database) {
+    leave_out_ids(store, 5).await.expect("written");
+    let first = insert_made_at(store, 1, None).await;
+    assert!(first > 5 + 1_000_000, "{first}");
+    leave_out_ids(store, 5).await.expect("written");
+    let second = insert_made_at(store, 1, None).await;
+    assert!(second > first + 1_000_000, "{second}");
+    leave_out_ids(store, 2 * second).await.expect("written");
+    assert!(insert_made_at(store, 1, None).await > 2 * second);
 }
