@@ -15,7 +15,7 @@ use rolegate_auth_service::{
     secret_generation,
 };
 use rolegate_gateway::IGNORED_ADDRESSES;
-use rolegate_posts_service::store;
+use rolegate_posts_service::{commands, store};
 use rolegate_program::{
     bind_address::BindAddress,
     doctor::Doctor,
@@ -39,8 +39,10 @@ pub enum Command {
     Audit(AuditCommand),
     /// Copy the databases of users and posts into new files, also while they are served
     Backup(Backup),
-    /// Put the databases of a backup into the place of those of the settings
+    /// Put the databases of a backup into the place of those of the settings, and end every session and token
     Restore(Restore),
+    /// Let posts follow a history of users that is another one than before: of another database, or a restored one
+    AcceptHistory,
 }
 
 impl Program for Settings {
@@ -123,12 +125,23 @@ impl Program for Settings {
         let databases = Databases::from_settings(&self)?;
         match command {
             Command::Migrate => migrate(&self, &databases).await,
-            Command::User(command) => user::run(command, &self.service, Ok(databases.users)).await,
+            Command::User(command) => {
+                let ends_all = matches!(command, UserCommand::EndAll { .. });
+                user::run(command, &self.service, Ok(databases.users)).await?;
+                match &databases.posts {
+                    Some(posts) if ends_all => commands::skip_ids(posts).await,
+                    _ => Ok(()),
+                }
+            }
             Command::Audit(command) => {
                 audit::run(command, &self.service, Ok(databases.users)).await
             }
             Command::Backup(backup) => backup.run(&databases).await,
             Command::Restore(restore) => restore.run(&self, &databases).await,
+            Command::AcceptHistory => match &databases.posts {
+                Some(posts) => commands::accept_history(posts).await,
+                None => Err(SettingError::new("POSTS", "is off, so there are no posts").into()),
+            },
         }
     }
 }
@@ -138,7 +151,7 @@ async fn migrate(settings: &Settings, databases: &Databases) -> Result<(), Failu
     DataDir::open(&settings.data_dir)?;
     rolegate_auth_service::commands::migrate(&databases.users).await?;
     match &databases.posts {
-        Some(posts) => rolegate_posts_service::commands::migrate(posts).await,
+        Some(posts) => commands::migrate(posts).await,
         None => Ok(()),
     }
 }

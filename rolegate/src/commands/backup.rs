@@ -2,7 +2,7 @@
 
 use crate::{data_dir::DataDir, databases::Databases, settings::Settings};
 use clap::Args;
-use rolegate_auth_service::store as users;
+use rolegate_auth_service::{commands::user::end_all_restored, store as users};
 use rolegate_posts_service::store as posts;
 use rolegate_program::{
     program::{Failure, print},
@@ -61,7 +61,7 @@ impl Backup {
             let _ = std::fs::remove_file(new_posts);
             return Err(error);
         }
-        print_done(new_users, has_posts.then_some(new_posts));
+        print(&done(new_users, has_posts.then_some(new_posts)));
         Ok(())
     }
 }
@@ -92,29 +92,49 @@ impl Restore {
         let in_place_of_posts = match posts {
             Some(posts) => {
                 let place = Replacement::begin(posts).await?;
-                let new = place.prepare(old_posts).await?;
+                let new = prepare_posts(&place, old_posts).await?;
                 Some((place, new))
             }
             None => None,
         };
-        let new_users = in_place_of_users.prepare(old_users).await?;
+        let (new_users, ended) = prepare_users(&in_place_of_users, old_users).await?;
         if let Some((place, new_posts)) = in_place_of_posts {
             place.finish(new_posts)?;
         }
         in_place_of_users.finish(new_users)?;
-        print_done(users, posts);
+        print(&format!("{} {ended}", done(users, posts)));
         Ok(())
     }
 }
 
-fn print_done(users: &Path, posts: Option<&Path>) {
+/// A copy of the users of a backup for this place, in which everything has ended that may have ended since. Says what.
+async fn prepare_users(
+    place: &Replacement,
+    backup: &Path,
+) -> Result<(DatabaseCopy, String), Failure> {
+    let copy = place.prepare(backup).await?;
+    place.carry_clock(&copy).await?;
+    let replaced = users::GivenOut::in_replaced(place).await;
+    let ended = end_all_restored(copy.url("FILE"), replaced).await?;
+    Ok((copy, ended))
+}
+
+/// A copy of the posts of a backup for this place.
+async fn prepare_posts(place: &Replacement, backup: &Path) -> Result<DatabaseCopy, Failure> {
+    let copy = place.prepare(backup).await?;
+    let replaced = place.number_before(posts::LAST_ID_IN_FILE).await;
+    posts::leave_out_restored_ids(&copy.url("FILE"), replaced).await?;
+    Ok(copy)
+}
+
+fn done(users: &Path, posts: Option<&Path>) -> String {
     let users = users.display();
-    print(&match posts.map(Path::display) {
+    match posts.map(Path::display) {
         Some(posts) => {
             format!("The users are in {users}, the posts in {posts}. Both were checked.")
         }
         None => format!("The users are in {users}, which was checked."),
-    });
+    }
 }
 
 /// `FILE.posts`
