@@ -54,6 +54,7 @@ async fn watch(app: &TestApp, from: Option<i64>) -> Result<Streaming<WatchUsersR
     let request = authenticated(
         WatchUsersRequest {
             from_revision: from,
+            ..WatchUsersRequest::default()
         },
         &token,
     );

@@ -3,8 +3,8 @@
 use crate::{dice::Dice, history::State};
 use e2e::grpc::authenticated;
 use rolegate_proto::auth_v1::{
-    UserChange, WatchUsersRequest, WatchUsersResponse, auth_service_client::AuthServiceClient,
-    watch_users_response::Item,
+    UserChange, WatchProgress, WatchUsersRequest, WatchUsersResponse,
+    auth_service_client::AuthServiceClient, watch_users_response::Item,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -61,6 +61,8 @@ pub(crate) struct Watcher {
 struct Log {
     stored: Vec<Stored>,
     revision: i64,
+    /// The last one that came, which every replica has to know.
+    seal: String,
     names: BTreeSet<String>,
 }
 
@@ -78,7 +80,7 @@ impl Watcher {
                 && (log.stored.is_empty() || self.dice.one_in(CONNECTIONS_OF_SNAPSHOT));
             let from = (!snapshot).then_some(log.revision);
             let began = Instant::now();
-            let Some(stream) = self.open(from).await else {
+            let Some(stream) = self.open(from, log.seal.clone()).await else {
                 sleep(PAUSE).await;
                 continue;
             };
@@ -88,9 +90,19 @@ impl Watcher {
         log.stored
     }
 
-    async fn open(&mut self, from_revision: Option<i64>) -> Option<Streaming<WatchUsersResponse>> {
+    async fn open(
+        &mut self,
+        from_revision: Option<i64>,
+        seal: String,
+    ) -> Option<Streaming<WatchUsersResponse>> {
         let address = self.addresses[self.dice.below(self.addresses.len())].clone();
-        let request = authenticated(WatchUsersRequest { from_revision }, &self.token);
+        let request = authenticated(
+            WatchUsersRequest {
+                from_revision,
+                seal,
+            },
+            &self.token,
+        );
         let opened = timeout(PATIENCE, async {
             let mut client = AuthServiceClient::connect(address).await.ok()?;
             Some(client.watch_users(request).await)
@@ -117,9 +129,10 @@ impl Watcher {
         let forgets_last = self.dice.one_in(2);
         if let Some(began) = snapshot {
             let taken = timeout(PATIENCE, take_snapshot(&mut stream)).await;
-            let Some((revision, users)) = taken.ok().flatten() else {
+            let Some((WatchProgress { revision, seal }, users)) = taken.ok().flatten() else {
                 return;
             };
+            log.note_seal(seal);
             log.names
                 .extend(users.values().map(|state| state.username.clone()));
             log.store(
@@ -142,11 +155,13 @@ impl Watcher {
                 match item {
                     Item::Change(change) => {
                         log.names.insert(change.username.clone());
+                        log.note_seal(change.seal.clone());
                         let seen = seen(change);
                         let revision = seen.revision;
                         log.store(Stored::Change(seen), revision);
                     }
                     Item::Progress(progress) => {
+                        log.note_seal(progress.seal);
                         log.store(Stored::Progress(progress.revision), progress.revision);
                     }
                 }
@@ -157,6 +172,11 @@ impl Watcher {
 }
 
 impl Log {
+    fn note_seal(&mut self, seal: String) {
+        assert!(!seal.is_empty(), "each item behind a snapshot has a seal");
+        self.seal = seal;
+    }
+
     fn store(&mut self, item: Stored, revision: i64) {
         self.stored.push(item);
         self.revision = revision;
@@ -165,7 +185,7 @@ impl Log {
 
 async fn take_snapshot(
     stream: &mut Streaming<WatchUsersResponse>,
-) -> Option<(i64, BTreeMap<i64, State>)> {
+) -> Option<(WatchProgress, BTreeMap<i64, State>)> {
     let (mut users, mut last) = (BTreeMap::new(), 0);
     loop {
         match next(stream).await? {
@@ -175,7 +195,7 @@ async fn take_snapshot(
                 last = change.user_id;
                 users.insert(change.user_id, seen(change).state);
             }
-            Item::Progress(progress) => return Some((progress.revision, users)),
+            Item::Progress(progress) => return Some((progress, users)),
         }
     }
 }
@@ -199,6 +219,7 @@ fn seen(change: UserChange) -> Seen {
         role_name,
         disabled,
         deleted,
+        ..
     } = change;
     let state = State {
         username,

@@ -88,7 +88,7 @@ impl Accounts {
         match self.credential(access_token, cookie)? {
             Credential::Token(token) => self.admit(
                 self.reads.users.get(token.user_id).await?,
-                token,
+                &token,
                 requirement,
             ),
             Credential::Opaque(kind, Some(digest)) => {
@@ -145,7 +145,7 @@ impl Accounts {
                                 at: users.at,
                                 value,
                             },
-                            token,
+                            &token,
                             &requirement,
                         )
                     }
@@ -194,7 +194,7 @@ impl Accounts {
     fn admit(
         &self,
         Timed { at, value: user }: Timed<Option<User>>,
-        token: VerifiedToken,
+        token: &VerifiedToken,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
         if !token.is_valid_at(at) {
