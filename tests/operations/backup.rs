@@ -1,9 +1,11 @@
 //! `rolegate backup` and `rolegate restore`: users and posts in SQLite files.
 
+mod ended;
 mod interrupted;
 
 use e2e::{Api, Exit, Process, Program, Store, TestDatabase, TestUser};
 use serde_json::json;
+use sqlx::{ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
 use std::{
     collections::BTreeMap,
     fs,
@@ -107,6 +109,17 @@ async fn titles(bearer: &Api) -> Vec<String> {
         .collect()
 }
 
+/// Changes a database that no program uses.
+async fn run_sql(file: &Path, sql: &'static str) {
+    let options = SqliteConnectOptions::new().filename(file);
+    let mut connection = options.connect().await.expect("opened");
+    sqlx::query(sql)
+        .execute(&mut connection)
+        .await
+        .expect("done");
+    connection.close().await.expect("closed");
+}
+
 fn is_private(path: &Path) -> bool {
     path.metadata().expect("there").mode() & 0o777 == 0o600
 }
@@ -168,6 +181,12 @@ async fn a_backup_of_a_running_service_restores_users_and_posts() {
     assert_eq!(titles(&bearer).await, ["By ann"]);
     bearer
         .with_token(&ann.token)
+        .get("/author")
+        .await
+        .expect_detail(401, "Invalid or expired token.");
+    let ann_again = TestUser::log_in(&bearer, "ann", &ann.password).await;
+    bearer
+        .with_token(&ann_again.token)
         .get("/author")
         .await
         .expect(200);

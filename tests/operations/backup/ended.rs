@@ -1,0 +1,143 @@
+//! What a restore ends, because it may have ended since the backup was made.
+
+use super::{Own, add_author};
+use e2e::{Api, TestUser};
+use serde_json::{Value, json};
+
+impl Own {
+    /// Stops the program, restores the backup `a.db`, and starts it again. Says what the command printed.
+    async fn restored(&self, process: e2e::Process) -> (String, e2e::Process, Api) {
+        process.terminate();
+        assert_eq!(process.exit().await.code, Some(0));
+        let exit = self.run(&["restore", "a.db", "--replace"]).await;
+        assert_eq!(exit.code, Some(0), "{exit:?}");
+        let (process, bearer) = self.start().await;
+        (exit.stdout, process, bearer)
+    }
+
+    async fn admin(&self, bearer: &Api) -> TestUser {
+        TestUser::log_in(bearer, "admin", &self.admin_password()).await
+    }
+}
+
+#[tokio::test]
+async fn a_user_whom_the_backup_does_not_have_is_nobody_afterwards_and_no_id_comes_again() {
+    let own = Own::new();
+    let (process, bearer) = own.start().await;
+    let ann = add_author(&own, &bearer, "ann").await;
+    let key = ann.key(&bearer).await;
+    own.expect(&["backup", "a.db"], 0, "Both were checked.")
+        .await;
+    let mallory = add_author(&own, &bearer, "mallory").await;
+    let session = mallory.session(&bearer).await;
+    let last_post = last_id(&bearer, "/posts", "posts").await;
+    let (said, _process, bearer) = own.restored(process).await;
+    assert!(said.contains("1 API keys are still good"), "{said}");
+    bearer
+        .with_token(&mallory.token)
+        .get("/me")
+        .await
+        .expect_detail(401, "User not found.");
+    let admin = own.admin(&bearer).await;
+    let boss = TestUser::register(&bearer, "boss").await;
+    assert!(boss.id > mallory.id + 100_000, "{boss:?}");
+    for (token, detail) in [
+        (&mallory.token, "User not found."),
+        (&session.token, "Invalid or expired token."),
+    ] {
+        bearer
+            .with_token(token)
+            .get("/me")
+            .await
+            .expect_detail(401, detail);
+    }
+    bearer.with_token(&key.token).get("/me").await.expect(200);
+    let author = add_author(&own, &bearer, "carl").await;
+    assert!(last_id(&bearer, "/posts", "posts").await > last_post + 100_000);
+    let of_carl = author.key(&bearer).await;
+    assert!(of_carl.id > session.id + 100_000, "{of_carl:?}");
+    drop(admin);
+}
+
+/// The id of the last item of a list.
+async fn last_id(bearer: &Api, path: &str, list: &str) -> i64 {
+    let listed = bearer.get(path).await.expect(200).json();
+    let last = listed[list].as_array().expect("a list").last().cloned();
+    last.expect("an item")["id"].as_i64().expect("an id")
+}
+
+#[tokio::test]
+async fn sessions_links_and_tokens_of_the_backup_have_ended_and_its_keys_have_not() {
+    let own = Own::new();
+    let (process, bearer) = own.start().await;
+    let ann = add_author(&own, &bearer, "ann").await;
+    let admin = own.admin(&bearer).await;
+    let logged_out = ann.session(&bearer).await;
+    let kept = ann.session(&bearer).await;
+    let key = ann.key(&bearer).await;
+    let link = json!({ "username": "new", "role": "user" });
+    let as_admin = bearer.with_token(&admin.token);
+    let made = as_admin.post("/users", &link).await.expect(201).json();
+    let link = made["password_link"].as_str().map(str::to_owned);
+    own.expect(&["backup", "a.db"], 0, "Both were checked.")
+        .await;
+    bearer.with_token(&logged_out.token).log_out().await;
+    let (said, _process, bearer) = own.restored(process).await;
+    let expected = "Ended every access token, 2 sessions, 1 password links and 0 second factors that were begun. \
+                    1 API keys are still good; user end-all --keys deletes them.\n";
+    assert!(said.ends_with(expected), "{said}");
+    for token in [&logged_out.token, &kept.token, &ann.token, &admin.token] {
+        bearer
+            .with_token(token)
+            .get("/me")
+            .await
+            .expect_detail(401, "Invalid or expired token.");
+    }
+    bearer.with_token(&key.token).get("/me").await.expect(200);
+    let token = link.as_deref().and_then(|link| link.split('#').nth(1));
+    let password = json!({ "token": token.unwrap_or("rgl_x"), "password": "a new password" });
+    bearer
+        .post("/password-links/redeem", &password)
+        .await
+        .expect(if token.is_some() { 400 } else { 404 });
+    let admin = own.admin(&bearer).await;
+    let as_admin = bearer.with_token(&admin.token);
+    let found = as_admin
+        .get("/audit?event=restored")
+        .await
+        .expect(200)
+        .json();
+    let row = &found["entries"][0];
+    assert_eq!(row["details"]["sessions"], 2, "{found}");
+    assert_eq!(row["user_id"], Value::Null);
+    let before = row["details"]["after_revision"]
+        .as_i64()
+        .expect("a revision");
+    let revision = row["revision"].as_i64().expect("a revision");
+    assert!(revision > before + 1_000_000, "{row}");
+    let verify = own.run(&["audit", "verify"]).await;
+    assert_eq!(verify.code, Some(0), "{verify:?}");
+}
+
+#[tokio::test]
+async fn tokens_by_a_clock_that_was_ahead_have_ended_too() {
+    let own = Own::new();
+    let (process, bearer) = own.start().await;
+    own.expect(&["backup", "a.db"], 0, "Both were checked.")
+        .await;
+    process.terminate();
+    process.exit().await;
+    // The clock of the file is ahead by twenty minutes, of the time of the backup.
+    let file = own.path().join("data/rolegate.db");
+    super::run_sql(&file, "UPDATE clock SET zero = zero + 1200000").await;
+    let (process, bearer_ahead) = own.start().await;
+    drop(bearer);
+    let admin = own.admin(&bearer_ahead).await;
+    let (_, _process, bearer) = own.restored(process).await;
+    bearer
+        .with_token(&admin.token)
+        .get("/me")
+        .await
+        .expect_detail(401, "Invalid or expired token.");
+    own.admin(&bearer).await;
+}
