@@ -48,7 +48,10 @@ async fn start(store: Store) -> TestApp {
     app
 }
 
-async fn watch(app: &TestApp, from: Option<i64>) -> Result<Streaming<WatchUsersResponse>, String> {
+pub(crate) async fn watch(
+    app: &TestApp,
+    from: Option<i64>,
+) -> Result<Streaming<WatchUsersResponse>, String> {
     let token = app.admin().await.token;
     let mut client = client(&app.auth().address("grpc")).await;
     let request = authenticated(

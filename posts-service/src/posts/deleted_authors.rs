@@ -126,8 +126,9 @@ impl DeletedAuthors {
             // A lower revision than the stored one is of a restored backup of the users.
             instead_of: Some(self.position.revision),
         };
+        let revision = step.revision;
         advance(&self.store, step, None).await?;
-        self.note_progress();
+        self.note_progress(revision);
         Ok(())
     }
 
@@ -148,7 +149,7 @@ impl DeletedAuthors {
             instead_of: None,
         };
         advance(&self.store, step, Some((self.fate, deleted))).await?;
-        self.note_progress();
+        self.note_progress(change.revision);
         Ok(())
     }
 
@@ -164,11 +165,14 @@ impl DeletedAuthors {
             instead_of: None,
         };
         advance(&self.store, step, None).await?;
-        self.note_progress();
+        self.note_progress(revision);
         Ok(())
     }
 
-    fn note_progress(&mut self) {
+    fn note_progress(&mut self, revision: i64) {
+        if self.stored_at.is_none() || self.warned_of.is_some() {
+            tracing::info!(revision, "follows the changes of users");
+        }
         self.stored_at = Some(Instant::now());
         self.refused_at = None;
         self.warned_of = None;

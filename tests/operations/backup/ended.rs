@@ -30,7 +30,7 @@ async fn a_user_whom_the_backup_does_not_have_is_nobody_afterwards_and_no_id_com
         .await;
     let mallory = add_author(&own, &bearer, "mallory").await;
     let session = mallory.session(&bearer).await;
-    let last_post = last_id(&bearer, "/posts", "posts").await;
+    let last_post = last_post_id(&bearer).await;
     let (said, _process, bearer) = own.restored(process).await;
     assert!(said.contains("1 API keys are still good"), "{said}");
     bearer
@@ -53,17 +53,17 @@ async fn a_user_whom_the_backup_does_not_have_is_nobody_afterwards_and_no_id_com
     }
     bearer.with_token(&key.token).get("/me").await.expect(200);
     let author = add_author(&own, &bearer, "carl").await;
-    assert!(last_id(&bearer, "/posts", "posts").await > last_post + 100_000);
+    assert!(last_post_id(&bearer).await > last_post + 100_000);
     let of_carl = author.key(&bearer).await;
     assert!(of_carl.id > session.id + 100_000, "{of_carl:?}");
     drop(admin);
 }
 
-/// The id of the last item of a list.
-async fn last_id(bearer: &Api, path: &str, list: &str) -> i64 {
-    let listed = bearer.get(path).await.expect(200).json();
-    let last = listed[list].as_array().expect("a list").last().cloned();
-    last.expect("an item")["id"].as_i64().expect("an id")
+/// The id of the newest post.
+async fn last_post_id(bearer: &Api) -> i64 {
+    let posts = bearer.get("/posts").await.expect(200).json();
+    let newest = posts["posts"].as_array().expect("a list").last();
+    newest.expect("a post")["id"].as_i64().expect("an id")
 }
 
 #[tokio::test]
@@ -75,10 +75,13 @@ async fn sessions_links_and_tokens_of_the_backup_have_ended_and_its_keys_have_no
     let logged_out = ann.session(&bearer).await;
     let kept = ann.session(&bearer).await;
     let key = ann.key(&bearer).await;
-    let link = json!({ "username": "new", "role": "user" });
+    let new = json!({ "username": "new", "role": "user" });
     let as_admin = bearer.with_token(&admin.token);
-    let made = as_admin.post("/users", &link).await.expect(201).json();
-    let link = made["password_link"].as_str().map(str::to_owned);
+    let new = as_admin.post("/users", &new).await.expect(201).json();
+    let path = format!("/users/{}/password-link", new["id"]);
+    let made = as_admin.post(&path, &json!({})).await.expect(201).json();
+    let url = made["url"].as_str().expect("a URL");
+    let link = url.split('#').nth(1).expect("a token").to_owned();
     own.expect(&["backup", "a.db"], 0, "Both were checked.")
         .await;
     bearer.with_token(&logged_out.token).log_out().await;
@@ -94,12 +97,11 @@ async fn sessions_links_and_tokens_of_the_backup_have_ended_and_its_keys_have_no
             .expect_detail(401, "Invalid or expired token.");
     }
     bearer.with_token(&key.token).get("/me").await.expect(200);
-    let token = link.as_deref().and_then(|link| link.split('#').nth(1));
-    let password = json!({ "token": token.unwrap_or("rgl_x"), "password": "a new password" });
+    let password = json!({ "token": link, "password": "a new password" });
     bearer
-        .post("/password-links/redeem", &password)
+        .put("/password", &password)
         .await
-        .expect(if token.is_some() { 400 } else { 404 });
+        .expect_detail(400, "Invalid or expired link.");
     let admin = own.admin(&bearer).await;
     let as_admin = bearer.with_token(&admin.token);
     let found = as_admin

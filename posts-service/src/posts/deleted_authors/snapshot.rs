@@ -82,12 +82,12 @@ impl SnapshotReview {
     ) -> Result<(), WatchError> {
         let page = mem::take(&mut self.page);
         // In another history, users who were moved to it are the same users although they were made again.
-        let is_known_history = !position.seal.is_empty() && !position.accepts_any;
+        let is_same_history = !position.accepts_any;
         let is_lost = |author: &PostAuthor| match page.get(&author.id) {
             None => true,
             Some(user) => {
                 let is_other = |(of_post, of_user)| of_post != of_user;
-                is_known_history && author.created_at.zip(*user).is_some_and(is_other)
+                is_same_history && author.created_at.zip(*user).is_some_and(is_other)
             }
         };
         let (mut last_id, mut last_lost_id) = (0, 0);
