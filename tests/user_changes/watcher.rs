@@ -62,7 +62,7 @@ struct Log {
     stored: Vec<Stored>,
     revision: i64,
     /// The last one that came, which every replica has to know.
-    seal: String,
+    seal: Option<String>,
     names: BTreeSet<String>,
 }
 
@@ -93,7 +93,7 @@ impl Watcher {
     async fn open(
         &mut self,
         from_revision: Option<i64>,
-        seal: String,
+        seal: Option<String>,
     ) -> Option<Streaming<WatchUsersResponse>> {
         let address = self.addresses[self.dice.below(self.addresses.len())].clone();
         let request = authenticated(
@@ -172,8 +172,8 @@ impl Watcher {
 }
 
 impl Log {
-    fn note_seal(&mut self, seal: String) {
-        assert!(!seal.is_empty(), "each item behind a snapshot has a seal");
+    fn note_seal(&mut self, seal: Option<String>) {
+        assert!(seal.is_some(), "each item behind a snapshot has a seal");
         self.seal = seal;
     }
 

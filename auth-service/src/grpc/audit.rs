@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     accounts::{AccountError, AuditRequest, WatchItem, WatchItems, WatchStart, Watcher},
-    store::{AuditRow, SealReference},
+    store::AuditRow,
 };
 use futures_util::Stream;
 use rolegate_grpc_server::{actor, named_caller};
@@ -75,21 +75,16 @@ impl From<WatchItem> for wire::WatchUsersResponse {
                 role_name: change.role.to_string(),
                 disabled: change.disabled,
                 deleted: change.deleted,
-                seal: seal_text(change.seal),
+                seal: change.seal.map(|seal| seal.to_string()),
                 created_at: change.created_at.map(seconds),
             }),
             WatchItem::Progress { revision, seal } => Item::Progress(wire::WatchProgress {
                 revision,
-                seal: seal_text(seal),
+                seal: seal.map(|seal| seal.to_string()),
             }),
         };
         Self { item: Some(item) }
     }
-}
-
-/// Empty for none.
-fn seal_text(seal: Option<SealReference>) -> String {
-    seal.map(|seal| seal.to_string()).unwrap_or_default()
 }
 
 impl TryFrom<&wire::WatchUsersRequest> for WatchStart {
@@ -97,13 +92,10 @@ impl TryFrom<&wire::WatchUsersRequest> for WatchStart {
 
     fn try_from(request: &wire::WatchUsersRequest) -> Result<Self, AccountError> {
         let rule = "seal must be one of this service";
-        let seal = match request.seal.as_str() {
-            "" => None,
-            seal => Some(seal.parse().map_err(|_| AccountError::request(rule))?),
-        };
+        let seal = request.seal.as_ref().map(|seal| seal.parse());
         Ok(Self {
             revision: request.from_revision,
-            seal,
+            seal: seal.transpose().map_err(|_| AccountError::request(rule))?,
         })
     }
 }

@@ -29,7 +29,7 @@ impl From<User> for auth_v1::User {
             disabled,
             role_name,
             unknown_role_name: String::new(),
-            created_at: created_at.map_or(0, seconds),
+            created_at: created_at.map(seconds),
         }
     }
 }

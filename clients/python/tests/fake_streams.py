@@ -40,6 +40,8 @@ class Streams(grpc.GenericRpcHandler):
         self.streams = list(streams)
         #: The revision that each stream began behind, and its metadata and seconds.
         self.begun, self.metadata, self.time = [], [], []
+        #: The seal that each stream began with.
+        self.seals = []
         self.hanging, self.ended = threading.Event(), threading.Event()
         #: Set when the caller of the last stream has left.
         self.left = threading.Event()
@@ -59,6 +61,7 @@ class Streams(grpc.GenericRpcHandler):
 
     def watch(self, request, context):
         self.begun.append(request.from_revision if request.HasField("from_revision") else None)
+        self.seals.append(request.seal)
         self.time.append(context.time_remaining())
         self.left = threading.Event()
         context.add_callback(self.left.set)

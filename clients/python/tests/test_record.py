@@ -9,7 +9,7 @@ import pytest
 from rolegate import AuditEntry, Context, SnapshotStart, UserChange, WatchProgress
 from rolegate.audit import AuditPage
 from rolegate.auth.v1 import auth_pb2 as pb
-from rolegate.errors import Malformed, RequestInvalid, RoleInsufficient, TokenInvalid
+from rolegate.errors import HistoryUnknown, Malformed, RequestInvalid, RoleInsufficient, TokenInvalid
 
 
 async def test_record_says_in_pages_who_did_what(auth, name, admin):
@@ -56,6 +56,7 @@ async def test_watch_has_all_users_and_then_the_changes_behind_each_revision(aut
             if isinstance(event, UserChange):
                 break
         assert event == UserChange(ANY, user.id, name, *state) and event.revision > cursor
+        assert int(event.seal.split(":")[0]) >= event.revision
         cursor = event.revision
 
 
@@ -69,6 +70,10 @@ async def test_watch_is_refused_and_begins_anew_behind_a_revision_that_never_was
     async for event in auth.watch_users(admin, 1 << 60):
         assert event == SnapshotStart()
         break
+    for seal, kind in [("1:" + "0" * 64, HistoryUnknown), ("1:a", RequestInvalid)]:
+        with pytest.raises(kind):
+            async for event in auth.watch_users(admin, None, Context(), seal):
+                pytest.fail(f"{event} is shown")
 
 
 def test_entry_that_cannot_be_shown_is_malformed():

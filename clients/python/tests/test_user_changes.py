@@ -16,6 +16,7 @@ from rolegate import AsyncClient, Client, Context, SnapshotStart, UserChange, Wa
 from rolegate._record import Watch
 from rolegate.auth.v1 import auth_pb2 as pb
 from rolegate.errors import (
+    HistoryUnknown,
     Internal,
     Malformed,
     Overloaded,
@@ -101,6 +102,30 @@ def test_changes_that_are_not_known_any_more_are_replaced_by_a_snapshot(watch):
     events = watch(streams, 4, from_revision=3)
     assert events == [SnapshotStart(), changed(None, 1), WatchProgress(7), changed(8, 1)]
     assert streams.begun == [3, None, 7]
+
+
+def test_last_seal_is_sent_and_another_history_is_raised_and_in_the_log(watch, caplog):
+    sealed = pb.WatchUsersResponse(progress=pb.WatchProgress(revision=7, seal="7:a"))
+    streams = Streams(
+        [change(0, 1), sealed],
+        [change(8, 1)],
+        [Refusal("SNAPSHOT_REQUIRED")],
+        [Refusal("HISTORY_UNKNOWN")],
+    )
+    caplog.set_level(logging.ERROR, "rolegate")
+    with pytest.raises(HistoryUnknown):
+        watch(streams, 5)
+    assert streams.begun == [None, 7, 8, None]
+    assert streams.seals == ["", "7:a", "7:a", "7:a"]
+    [line] = [it.getMessage() for it in caplog.records if it.name == "rolegate"]
+    assert line.startswith("the service has another history of users")
+
+
+def test_stored_seal_is_sent():
+    streams = Streams([progress(4)])
+    with served(streams) as url, Client(url) as client:
+        next(client.watch_users("key", None, seal="3:a"))
+    assert streams.seals == ["3:a"]
 
 
 @pytest.mark.parametrize(

@@ -258,14 +258,19 @@ export class AuthClient extends SignIn {
 
   /**
    * Yields the changes of users behind a revision, through outages and without a deadline. Without a revision, all
-   * users come first.
+   * users come first. `seal` is the last one that was stored, with a revision or without.
    *
    * `actor` may be an API key of an admin. `undefined`: the client certificate says who watches. See `UserEvent` for
    * what to do with the events. A refusal that time does not mend is thrown.
    */
-  watchUsers(actor?: string, fromRevision?: number, context: Context = {}): AsyncGenerator<UserEvent, void> {
+  watchUsers(
+    actor?: string,
+    fromRevision?: number,
+    context: Context = {},
+    seal?: string,
+  ): AsyncGenerator<UserEvent, void> {
     const metadata = metadataOf(context, actor);
-    return follow(this.#client, SERVICE, metadata, new Watch(fromRevision), this.#closing.signal);
+    return follow(this.#client, SERVICE, metadata, new Watch(fromRevision, seal), this.#closing.signal);
   }
 
   protected override async call<Request, Response>(

@@ -43,6 +43,7 @@ export const REASONS = {
   // A bug of the calling program.
   REQUEST_INVALID: [500, "Internal server error."],
   SNAPSHOT_REQUIRED: [500, "Internal server error."],
+  HISTORY_UNKNOWN: [500, "Internal server error."],
   INTERNAL: [500, "Internal server error."],
 } as const satisfies Record<string, readonly [number, string]>;
 

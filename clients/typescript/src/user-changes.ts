@@ -15,6 +15,10 @@ const MAX_PAUSE = 10_000;
 /**
  * What `watchUsers` yields. Store the `revision` of each event with what you make of it, `undefined` as well: with
  * the stored one a watch goes on where the last one ended.
+ *
+ * Store the `seal` of each event that has one, too: with it, `HISTORY_UNKNOWN` is thrown when the service has another
+ * database than before, or a restored one, whose revisions mean something else. If its users are right, watch again
+ * without revision and seal.
  */
 export type UserEvent = SnapshotStart | UserChange | WatchProgress;
 
@@ -43,28 +47,34 @@ export interface UserChange {
   readonly disabled: boolean;
   /** Whether the user was deleted. The id may exist again only if an operator imports it. */
   readonly deleted: boolean;
+  /** Identifies the history of users up to this change; missing in a snapshot. */
+  readonly seal?: string;
 }
 
 /** Everything up to this revision was yielded. */
 export interface WatchProgress {
   readonly kind: "progress";
   readonly revision: number;
+  /** Identifies the history of users up to this revision; missing if the service names none. */
+  readonly seal?: string;
 }
 
-/** Where a watch is. Each of its streams goes on behind the last revision that was yielded. */
+/** Where a watch is. Each of its streams goes on behind the last revision that was yielded, in the same history. */
 export class Watch {
   #revision: number | undefined;
+  #seal: string | undefined;
   #pause = MIN_PAUSE;
   #isAnnounced = false;
 
-  constructor(revision: number | undefined) {
+  constructor(revision: number | undefined, seal?: string) {
     this.#revision = revision;
+    this.#seal = seal;
   }
 
   /** Begins a stream. */
   request(): WatchUsersRequest {
     this.#isAnnounced = this.#revision !== undefined;
-    return { fromRevision: optionalId(this.#revision) };
+    return { fromRevision: optionalId(this.#revision), seal: this.#seal };
   }
 
   /** The event of a response, behind the start of a snapshot if it is its first. */
@@ -77,12 +87,16 @@ export class Watch {
       yield { kind: "snapshot", revision: undefined };
     }
     if (event.revision !== undefined) [this.#revision, this.#pause] = [event.revision, MIN_PAUSE];
+    this.#seal = event.seal ?? this.#seal;
     yield event;
   }
 
   /** The milliseconds until the next stream. Throws what would fail again. */
   pauseAfter(failure: RolegateError): number {
     const isKnown = this.#revision !== undefined;
+    if (failure.reason === "HISTORY_UNKNOWN") {
+      console.error(`rolegate: the service has another history of users than the one that was watched: ${failure.message}`);
+    }
     if (failure.reason === "SNAPSHOT_REQUIRED" && isKnown) this.#revision = undefined;
     else if (failure.status !== 503) throw failure;
     if (this.#pause === MIN_PAUSE) {
@@ -96,12 +110,13 @@ export class Watch {
 
 /** A user without an id or a role is `Malformed`. */
 function eventFrom(item: NonNullable<WatchUsersResponse["item"]>): UserChange | WatchProgress {
-  if (item.$case === "progress") return { kind: "progress", revision: idFrom(item.value.revision) };
+  const seal = item.value.seal ? { seal: item.value.seal } : {};
+  if (item.$case === "progress") return { kind: "progress", revision: idFrom(item.value.revision), ...seal };
   const { username, disabled, deleted, ...change } = item.value;
   if (change.userId < 1n) throw new Malformed("a user without an id");
   const [userId, role] = [idFrom(change.userId), roleFrom(change.roleName)];
   const revision = idFrom(change.revision) || undefined;
-  return { kind: "change", revision, userId, username, role, disabled, deleted };
+  return { kind: "change", revision, userId, username, role, disabled, deleted, ...seal };
 }
 
 /** The events, until `closing` is aborted. */

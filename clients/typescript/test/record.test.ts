@@ -68,7 +68,9 @@ test("watch has all users and then the changes behind each revision", async () =
       if (event.kind !== "change") continue;
       assert((event.revision ?? 0) > (revision ?? 0));
       revision = event.revision;
-      assert.deepEqual(event, { ...about, revision, role: "editor", disabled, deleted });
+      const { seal, ...change } = event;
+      assert.deepEqual(change, { ...about, revision, role: "editor", disabled, deleted });
+      assert(Number(seal?.split(":")[0]) >= (revision ?? 0));
       break;
     }
   }
@@ -84,6 +86,9 @@ test("watch is refused, and begins anew behind a revision that never was", async
   const anew = auth.watchUsers(admin, 2 ** 50);
   assert.equal((await anew.next()).value?.kind, "snapshot");
   await anew.return();
+  for (const [seal, reason] of [[`1:${"0".repeat(64)}`, "HISTORY_UNKNOWN"], ["1:a", "REQUEST_INVALID"]] as const) {
+    await assert.rejects(auth.watchUsers(admin, undefined, {}, seal).next(), refused(reason), reason);
+  }
 });
 
 test("entry that cannot be shown is malformed", () => {

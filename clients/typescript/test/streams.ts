@@ -36,6 +36,8 @@ type Call = ServerWritableStream<Buffer, Buffer>;
 export class Streams {
   /** The revision that each stream began behind. */
   readonly begun: (number | undefined)[] = [];
+  /** The seal that each stream began with. */
+  readonly seals: (string | undefined)[] = [];
   readonly calls: Call[] = [];
   /** Fulfilled when a stream hangs, and when a caller has left one. */
   readonly hanging: Promise<void>;
@@ -54,7 +56,8 @@ export class Streams {
     this.left = new Promise((resolve) => (leaves = resolve));
     this.#server.addService({ Watch }, { Watch: (call: Call) => call.write(Buffer.from("\x08\x01")) });
     const handle = (call: Call) => {
-      const { fromRevision } = WatchUsersRequest.decode(call.request);
+      const { fromRevision, seal } = WatchUsersRequest.decode(call.request);
+      this.seals.push(seal);
       this.begun.push(fromRevision === undefined ? undefined : Number(fromRevision));
       this.calls.push(call);
       call.on("cancelled", leaves);
@@ -94,6 +97,6 @@ export function change(revision: number, userId: number, fields: object = {}): W
   return { item: { $case: "change", value } };
 }
 
-export function progress(revision: number): WatchUsersResponse {
-  return { item: { $case: "progress", value: { revision: BigInt(revision) } } };
+export function progress(revision: number, seal?: string): WatchUsersResponse {
+  return { item: { $case: "progress", value: { revision: BigInt(revision), seal } } };
 }

@@ -69,6 +69,28 @@ test("changes that are not known any more are replaced by a snapshot", async () 
   assert.deepEqual(streams.begun, [3, undefined, 7]);
 });
 
+test("last seal is sent, and another history is thrown and in the log", async () => {
+  const streams = new Streams(
+    [change(0, 1), progress(7, "7:a")],
+    [change(8, 1)],
+    [new Refusal("SNAPSHOT_REQUIRED")],
+    [new Refusal("HISTORY_UNKNOWN")],
+  );
+  await assert.rejects(watch(streams, 5), refused("HISTORY_UNKNOWN"));
+  assert.deepEqual(streams.begun, [undefined, 7, 8, undefined]);
+  assert.deepEqual(streams.seals, [undefined, "7:a", "7:a", "7:a"]);
+  const lines = log.mock.calls.map(({ arguments: [line] }) => String(line));
+  assert.equal(lines.filter((line) => line.includes("another history of users")).length, 1);
+});
+
+test("stored seal is sent", async () => {
+  const streams = new Streams([progress(4)]);
+  await streams.serve(async (client) => {
+    await client.watchUsers("key", undefined, {}, "3:a").next();
+  });
+  assert.deepEqual(streams.seals, ["3:a"]);
+});
+
 for (const reason of ["TOKEN_INVALID", "TOKEN_USER_NOT_FOUND", "ROLE_INSUFFICIENT", "INTERNAL"]) {
   test(`refusal is thrown: ${reason}`, async () => {
     const streams = new Streams([change(4, 1)], [new Refusal(reason)]);

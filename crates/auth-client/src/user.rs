@@ -54,7 +54,7 @@ impl TryFrom<auth_v1::User> for User {
             role,
             unknown_role,
             disabled,
-            created_at: (created_at > 0).then_some(created_at),
+            created_at,
         })
     }
 }

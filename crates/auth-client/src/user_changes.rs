@@ -27,10 +27,9 @@ pub struct WatchPosition {
     pub token: Option<SecretString>,
     /// The last revision that was stored. Without one all users come first.
     pub revision: Option<i64>,
-    /// The last `seal` of an event that was stored; empty if none was. While auth-service does not have it, it refuses
-    /// the watcher with [`Reason::HistoryUnknown`]: its record is of another database, or of one that was restored,
+    /// The last `seal` of an event that was stored. While auth-service does not have it, it refuses the watcher with [`Reason::HistoryUnknown`]: its record is of another database, or of one that was restored,
     /// and the revisions of the watcher mean nothing in it. An operator has to say that the watcher may leave it out.
-    pub seal: String,
+    pub seal: Option<String>,
 }
 
 /// Makes something of the changes of users, and stores it with their revisions and seals.

@@ -101,7 +101,7 @@ impl DeletedAuthors {
         review: SnapshotReview,
     ) -> Result<(), WatchError> {
         let found = review.end(&self.store, &self.position).await?;
-        let is_unidentified = progress.seal.is_empty() && !self.position.seal.is_empty();
+        let is_unidentified = progress.seal.is_none() && self.position.seal.is_some();
         let refusal = if is_unidentified {
             Some(Refusal::Unidentified)
         } else {
@@ -154,7 +154,11 @@ impl DeletedAuthors {
     }
 
     /// Stores a revision that needs nothing, now and then.
-    async fn handle_progress(&mut self, revision: i64, seal: String) -> Result<(), WatchError> {
+    async fn handle_progress(
+        &mut self,
+        revision: i64,
+        seal: Option<String>,
+    ) -> Result<(), WatchError> {
         let is_recent = |at: Instant| at.elapsed() < PROGRESS_INTERVAL;
         if self.stored_at.is_some_and(is_recent) {
             return Ok(());

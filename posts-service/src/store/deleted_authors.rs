@@ -13,8 +13,8 @@ const BATCH: u32 = 100;
 pub(crate) struct Position {
     /// The last revision that was made use of; 0 for none.
     pub(crate) revision: i64,
-    /// The last seal that was seen; empty for none.
-    pub(crate) seal: String,
+    /// The last seal that was seen.
+    pub(crate) seal: Option<String>,
     /// Whether an operator has said that the next history is right, whatever it is.
     pub(crate) accepts_any: bool,
     /// The id of the newest post.
@@ -56,8 +56,8 @@ pub(crate) struct Deleted {
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) revision: i64,
-    /// Empty if it is not known, which keeps the stored one.
-    pub(crate) seal: String,
+    /// `None` keeps the stored one.
+    pub(crate) seal: Option<String>,
     /// The revision that the snapshot of this step takes the place of; `None` for a step without a snapshot, which
     /// only leads forward.
     pub(crate) instead_of: Option<i64>,
@@ -80,7 +80,7 @@ pub(crate) async fn position(database: &Database) -> Result<Position, StoreError
     let (revision, seal, accepts_any, newest_post) = row.into_iter().next().unwrap_or_default();
     Ok(Position {
         revision,
-        seal,
+        seal: (!seal.is_empty()).then_some(seal),
         accepts_any,
         newest_post,
     })
@@ -138,9 +138,7 @@ pub(crate) async fn advance(
     let update = database
         .statement("UPDATE ")
         .push(cursor(database))
-        .push(
-            " SET revision = $1, seal = coalesce(nullif($2, ''), seal), accepts_any = false WHERE ",
-        )
+        .push(" SET revision = $1, seal = coalesce($2, seal), accepts_any = false WHERE ")
         .bind(step.revision)
         .bind(step.seal);
     let update = match step.instead_of {

@@ -22,10 +22,10 @@ pub struct User {
     /// need a second factor and this one has none; otherwise empty.
     #[prost(string, tag = "6")]
     pub unknown_role_name: ::prost::alloc::string::String,
-    /// When the user was made, in Unix seconds; 0 if that was not kept. It tells the user from another who had the same
-    /// id and was deleted.
-    #[prost(int64, tag = "7")]
-    pub created_at: i64,
+    /// When the user was made, in Unix seconds; unset if that was not kept. It tells the user from another who had the
+    /// same id and was deleted.
+    #[prost(int64, optional, tag = "7")]
+    pub created_at: ::core::option::Option<i64>,
 }
 /// Creates a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -845,11 +845,11 @@ pub struct WatchUsersRequest {
     /// ascending id, as changes without a revision, until the first `progress`.
     #[prost(int64, optional, tag = "1")]
     pub from_revision: ::core::option::Option<i64>,
-    /// The last `seal` that the caller has seen, with a revision or without; empty if none is known. A service whose
+    /// The last `seal` that the caller has seen, with a revision or without; unset if none is known. A service whose
     /// record does not have it refuses, because the revisions of the caller are those of another record: of another
     /// database, or of one that was restored from a backup. Whoever leaves it out takes what the service has.
-    #[prost(string, tag = "2")]
-    pub seal: ::prost::alloc::string::String,
+    #[prost(string, optional, tag = "2")]
+    pub seal: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// An item of the stream.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -893,10 +893,10 @@ pub struct UserChange {
     /// Whether the user was deleted. The id may exist again only if an operator imports it.
     #[prost(bool, tag = "6")]
     pub deleted: bool,
-    /// Identifies the record up to this change and a little further: for the caller to store with the revision. Empty
+    /// Identifies the record up to this change and a little further: for the caller to store with the revision. Unset
     /// before the first `progress`, and from services of the version before.
-    #[prost(string, tag = "7")]
-    pub seal: ::prost::alloc::string::String,
+    #[prost(string, optional, tag = "7")]
+    pub seal: ::core::option::Option<::prost::alloc::string::String>,
     /// When the user was made, in Unix seconds, 0 if that was not kept. Only of deletions, and before the first
     /// `progress`. Unset: not known, because a service of the version before answered or made the change.
     #[prost(int64, optional, tag = "8")]
@@ -908,9 +908,9 @@ pub struct WatchProgress {
     /// The revision.
     #[prost(int64, tag = "1")]
     pub revision: i64,
-    /// As that of a change. Empty also for a record that has no seal yet.
-    #[prost(string, tag = "2")]
-    pub seal: ::prost::alloc::string::String,
+    /// As that of a change. Unset also for a record that has no seal yet.
+    #[prost(string, optional, tag = "2")]
+    pub seal: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// The roles of the version before. Replaced by names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]

@@ -7,7 +7,7 @@ use rolegate_sql_store::StoreError;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) revision: i64,
-    pub(crate) seal: String,
+    pub(crate) seal: Option<String>,
     pub(crate) accepts_any: bool,
     pub(crate) newest_post: i64,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Deleted {
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) revision: i64,
-    pub(crate) seal: String,
+    pub(crate) seal: Option<String>,
     pub(crate) instead_of: Option<i64>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) async fn advance(
         }
         stored.revision = step.revision;
         stored.accepts_any = false;
-        if !step.seal.is_empty() {
+        if step.seal.is_some() {
             stored.seal = step.seal;
         }
         if let Some((fate, of)) = last_posts {

@@ -14,7 +14,7 @@ from ._call import Call, Context
 from ._status import error_of
 from .audit import AuditPage
 from .auth.v1 import auth_pb2 as pb
-from .errors import RolegateError, SnapshotRequired, Unavailable
+from .errors import HistoryUnknown, RolegateError, SnapshotRequired, Unavailable
 from .user_changes import SnapshotStart, UserEvent, event_of
 
 #: Seconds before the next stream; doubled with each stream that brings no revision.
@@ -40,17 +40,20 @@ def list_audit(
 
 
 class Watch:
-    """Where a watch is. Each of its streams goes on behind the last revision that was yielded."""
+    """Where a watch is. Each of its streams goes on behind the last revision that was yielded, in the same history."""
 
-    def __init__(self, actor: Optional[str], revision: Optional[int], context: Context) -> None:
+    def __init__(
+        self, actor: Optional[str], revision: Optional[int], context: Context, seal: str = ""
+    ) -> None:
         self._actor, self._revision, self._context = actor, revision, context
+        self._seal = seal
         self._pause = MIN_PAUSE
         self._is_announced = False
 
     def open(self, channel: Any) -> Any:
         """The next stream, without a deadline."""
         self._is_announced = self._revision is not None
-        request = pb.WatchUsersRequest(from_revision=self._revision)
+        request = pb.WatchUsersRequest(from_revision=self._revision, seal=self._seal or None)
         call = Call(request, pb.WatchUsersResponse, event_of, actor=self._actor)
         method = channel.unary_stream(
             call.path, pb.WatchUsersRequest.SerializeToString, call.response.FromString
@@ -67,10 +70,13 @@ class Watch:
             yield SnapshotStart()
         if event.revision is not None:
             self._revision, self._pause = event.revision, MIN_PAUSE
+        self._seal = event.seal or self._seal
         yield event
 
     def pause_after(self, failure: RolegateError) -> float:
         """The seconds until the next stream. Raises what would fail again."""
+        if isinstance(failure, HistoryUnknown):
+            _LOG.error("the service has another history of users than the one that was watched: %s", failure)
         if isinstance(failure, SnapshotRequired) and self._revision is not None:
             self._revision = None
         elif failure.status != 503:

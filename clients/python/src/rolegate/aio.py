@@ -264,12 +264,16 @@ class AsyncClient(AsyncSignIn):
         return await self._run(call, context)
 
     def watch_users(
-        self, actor: Optional[str], from_revision: Optional[int], context: Context = Context()
+        self,
+        actor: Optional[str],
+        from_revision: Optional[int],
+        context: Context = Context(),
+        seal: str = "",
     ) -> AsyncGenerator[UserEvent, None]:
         """Yields the changes of users behind a revision, through outages and without a deadline.
 
-        Without a revision, all users come first.
+        Without a revision, all users come first. ``seal`` is the last one that was stored, with a revision or without.
         ``actor`` may be an API key of an admin. ``None``: the client certificate says who watches. See
         `rolegate.user_changes` for what to do with the events. A refusal that time does not mend is raised.
         """
-        return self._here().watch(Watch(actor, from_revision, context))
+        return self._here().watch(Watch(actor, from_revision, context, seal))

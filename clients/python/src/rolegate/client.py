@@ -270,13 +270,17 @@ class Client(SignIn):
         return self._run(call, context)
 
     def watch_users(
-        self, actor: Optional[str], from_revision: Optional[int], context: Context = Context()
+        self,
+        actor: Optional[str],
+        from_revision: Optional[int],
+        context: Context = Context(),
+        seal: str = "",
     ) -> Generator[UserEvent, None, None]:
         """Yields the changes of users behind a revision, through outages and without a deadline.
 
-        Without a revision, all users come first.
+        Without a revision, all users come first. ``seal`` is the last one that was stored, with a revision or without.
         ``actor`` may be an API key of an admin. ``None``: the client certificate says who watches. See
         `rolegate.user_changes` for what to do with the events. A refusal that time does not mend is raised.
         """
-        watch = Watch(actor, from_revision, context)
+        watch = Watch(actor, from_revision, context, seal)
         return follow(self._channels[False], self._closed, watch)

@@ -204,6 +204,10 @@ class SnapshotRequired(Refused):
     """The record does not have what follows a revision. ``watch_users`` begins with a snapshot then."""
 
 
+class HistoryUnknown(Refused):
+    """The service does not have the seal that ``watch_users`` saw last: it has another history of users."""
+
+
 class OutcomeUnknown(Refused):
     status, detail = 504, "Upstream timed out."
 

@@ -1,12 +1,14 @@
 """What ``watch_users`` yields.
 
 Store the ``revision`` of each event with what you make of it, ``None`` as well: with the stored one a watch goes on
-where the last one ended.
+where the last one ended. Store the ``seal`` of each event that has one, too: with it, `HistoryUnknown` is raised when the
+service has another database than before, or a restored one, whose revisions mean something else. If its users are right,
+watch again without revision and seal.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Optional, Union
 
 from .auth.v1 import auth_pb2 as pb
@@ -40,6 +42,8 @@ class UserChange:
     disabled: bool
     #: Whether the user was deleted. The id may exist again only if an operator imports it.
     deleted: bool
+    #: Identifies the history of users up to this change; empty in a snapshot. It does not count when changes are compared.
+    seal: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class WatchProgress:
     """Everything up to this revision was yielded."""
 
     revision: int
+    #: Identifies the history of users up to this revision; empty if the service names none. Not compared either.
+    seal: str = field(default="", compare=False)
 
 
 UserEvent = Union[SnapshotStart, UserChange, WatchProgress]
@@ -56,7 +62,7 @@ def event_of(message: pb.WatchUsersResponse) -> Union[UserChange, WatchProgress,
     """An event, or ``None`` for one of a later version. A user without an id or a role is ``Malformed``."""
     kind = message.WhichOneof("item")
     if kind == "progress":
-        return WatchProgress(message.progress.revision)
+        return WatchProgress(message.progress.revision, message.progress.seal)
     if kind is None:
         return None
     change = message.change
@@ -70,4 +76,5 @@ def event_of(message: pb.WatchUsersResponse) -> Union[UserChange, WatchProgress,
         role,
         change.disabled,
         change.deleted,
+        change.seal,
     )

@@ -40,7 +40,7 @@ pub(crate) struct Watching {
     /// Of each call the revision, and when it came.
     pub(crate) calls: Mutex<Vec<(Option<i64>, Instant)>>,
     /// The seal of each call.
-    pub(crate) seals: Mutex<Vec<String>>,
+    pub(crate) seals: Mutex<Vec<Option<String>>>,
 }
 
 /// How credentials are checked. The password `right` is right and remembered, `slow` is when the test allows it.

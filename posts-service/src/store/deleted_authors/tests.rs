@@ -72,7 +72,7 @@ fn user(author_id: i64) -> Deleted {
 fn step(revision: i64, instead_of: Option<i64>) -> Step {
     Step {
         revision,
-        seal: String::new(),
+        seal: None,
         instead_of,
     }
 }
@@ -98,16 +98,16 @@ async fn revision_grows_or_replaces_the_one_that_was_read(store: &Database) {
 }
 
 async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Database) {
-    let sealed = |revision, instead_of, seal: &str| Step {
-        seal: seal.to_owned(),
+    let sealed = |revision, instead_of, seal: Option<&str>| Step {
+        seal: seal.map(str::to_owned),
         ..step(revision, instead_of)
     };
     let known = Position {
         revision: 6,
-        seal: "5:a".to_owned(),
+        seal: Some("5:a".to_owned()),
         ..Position::default()
     };
-    for step in [sealed(5, None, "5:a"), sealed(6, None, "")] {
+    for step in [sealed(5, None, Some("5:a")), sealed(6, None, None)] {
         advance(store, step, None).await.expect("written");
     }
     assert_eq!(position(store).await.expect("read"), known);
@@ -123,7 +123,7 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
         ..user(1)
     };
     take_posts(store, Keep, deletion).await.expect("written");
-    let late = sealed(7, None, "7:a");
+    let late = sealed(7, None, Some("7:a"));
     advance(store, late, Some((Keep, deletion)))
         .await
         .expect("written");
@@ -133,11 +133,11 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
         "it is of the history before"
     );
     assert!(position(store).await.expect("read").accepts_any);
-    let snapshot = sealed(3, Some(0), "3:b");
+    let snapshot = sealed(3, Some(0), Some("3:b"));
     advance(store, snapshot, None).await.expect("written");
     let followed = Position {
         revision: 3,
-        seal: "3:b".to_owned(),
+        seal: Some("3:b".to_owned()),
         accepts_any: false,
         newest_post: 1,
     };

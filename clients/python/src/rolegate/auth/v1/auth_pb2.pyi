@@ -48,6 +48,8 @@ it decides nothing and must never be read as "no".
   STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was done
   SNAPSHOT_REQUIRED      OUT_OF_RANGE        the record no longer has, or never had, what follows the
                                              revision; a stream without one begins with a snapshot
+  HISTORY_UNKNOWN        FAILED_PRECONDITION the record does not have the seal that the caller has seen: it is
+                                             another one, or no longer goes back so far
   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
   INTERNAL               INTERNAL            an internal error; its cause is only in the log
 
@@ -141,6 +143,7 @@ class User(_message.Message):
     DISABLED_FIELD_NUMBER: _builtins.int
     ROLE_NAME_FIELD_NUMBER: _builtins.int
     UNKNOWN_ROLE_NAME_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """Assigned by the service, at least 1, never reused."""
     username: _builtins.str
@@ -157,6 +160,10 @@ class User(_message.Message):
     """In decisions, a stored role that grants nothing: one that the service does not have, or `admin` where admins
     need a second factor and this one has none; otherwise empty.
     """
+    created_at: _builtins.int
+    """When the user was made, in Unix seconds; unset if that was not kept. It tells the user from another who had the
+    same id and was deleted.
+    """
     def __init__(
         self,
         *,
@@ -166,12 +173,15 @@ class User(_message.Message):
         disabled: _builtins.bool = ...,
         role_name: _builtins.str = ...,
         unknown_role_name: _builtins.str = ...,
+        created_at: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "created_at", b"created_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["disabled", b"disabled", "id", b"id", "role", b"role", "role_name", b"role_name", "unknown_role_name", b"unknown_role_name", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "created_at", b"created_at", "disabled", b"disabled", "id", b"id", "role", b"role", "role_name", b"role_name", "unknown_role_name", b"unknown_role_name", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__created_at: _TypeAlias = _typing.Literal["created_at"]  # noqa: Y015
+    _WhichOneofArgType__created_at: _TypeAlias = _typing.Literal["_created_at", b"_created_at"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__created_at) -> _WhichOneofReturnType__created_at | None: ...
 
 Global___User: _TypeAlias = User  # noqa: Y015
 
@@ -2317,7 +2327,7 @@ class AuditEntry(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     DETAILS_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
-    """Ascending in the order of the commits, without gaps."""
+    """Ascending in the order of the commits, without gaps but before the events `restored` and `all_ended`."""
     event: _builtins.str
     """Such as "role_changed"."""
     user_id: _builtins.int
@@ -2404,22 +2414,34 @@ class WatchUsersRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     FROM_REVISION_FIELD_NUMBER: _builtins.int
+    SEAL_FIELD_NUMBER: _builtins.int
     from_revision: _builtins.int
     """The last revision that the caller has stored: the changes behind it follow. Unset: all users come first by
     ascending id, as changes without a revision, until the first `progress`.
+    """
+    seal: _builtins.str
+    """The last `seal` that the caller has seen, with a revision or without; unset if none is known. A service whose
+    record does not have it refuses, because the revisions of the caller are those of another record: of another
+    database, or of one that was restored from a backup. Whoever leaves it out takes what the service has.
     """
     def __init__(
         self,
         *,
         from_revision: _builtins.int | None = ...,
+        seal: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_from_revision", b"_from_revision", "from_revision", b"from_revision"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_from_revision", b"_from_revision", "_seal", b"_seal", "from_revision", b"from_revision", "seal", b"seal"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_from_revision", b"_from_revision", "from_revision", b"from_revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_from_revision", b"_from_revision", "_seal", b"_seal", "from_revision", b"from_revision", "seal", b"seal"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__from_revision: _TypeAlias = _typing.Literal["from_revision"]  # noqa: Y015
     _WhichOneofArgType__from_revision: _TypeAlias = _typing.Literal["_from_revision", b"_from_revision"]  # noqa: Y015
+    _WhichOneofReturnType__seal: _TypeAlias = _typing.Literal["seal"]  # noqa: Y015
+    _WhichOneofArgType__seal: _TypeAlias = _typing.Literal["_seal", b"_seal"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__from_revision) -> _WhichOneofReturnType__from_revision | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seal) -> _WhichOneofReturnType__seal | None: ...
 
 Global___WatchUsersRequest: _TypeAlias = WatchUsersRequest  # noqa: Y015
 
@@ -2467,6 +2489,8 @@ class UserChange(_message.Message):
     ROLE_NAME_FIELD_NUMBER: _builtins.int
     DISABLED_FIELD_NUMBER: _builtins.int
     DELETED_FIELD_NUMBER: _builtins.int
+    SEAL_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
     """Of the change, for the caller to store with what it makes of it. 0 before the first `progress` of a stream
     that begins with all users: such a stream begins again if it breaks before.
@@ -2481,6 +2505,14 @@ class UserChange(_message.Message):
     """Whether every credential of the user is refused."""
     deleted: _builtins.bool
     """Whether the user was deleted. The id may exist again only if an operator imports it."""
+    seal: _builtins.str
+    """Identifies the record up to this change and a little further: for the caller to store with the revision. Unset
+    before the first `progress`, and from services of the version before.
+    """
+    created_at: _builtins.int
+    """When the user was made, in Unix seconds, 0 if that was not kept. Only of deletions, and before the first
+    `progress`. Unset: not known, because a service of the version before answered or made the change.
+    """
     def __init__(
         self,
         *,
@@ -2490,12 +2522,21 @@ class UserChange(_message.Message):
         role_name: _builtins.str = ...,
         disabled: _builtins.bool = ...,
         deleted: _builtins.bool = ...,
+        seal: _builtins.str | None = ...,
+        created_at: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_seal", b"_seal", "created_at", b"created_at", "seal", b"seal"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted", b"deleted", "disabled", b"disabled", "revision", b"revision", "role_name", b"role_name", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_seal", b"_seal", "created_at", b"created_at", "deleted", b"deleted", "disabled", b"disabled", "revision", b"revision", "role_name", b"role_name", "seal", b"seal", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__created_at: _TypeAlias = _typing.Literal["created_at"]  # noqa: Y015
+    _WhichOneofArgType__created_at: _TypeAlias = _typing.Literal["_created_at", b"_created_at"]  # noqa: Y015
+    _WhichOneofReturnType__seal: _TypeAlias = _typing.Literal["seal"]  # noqa: Y015
+    _WhichOneofArgType__seal: _TypeAlias = _typing.Literal["_seal", b"_seal"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__created_at) -> _WhichOneofReturnType__created_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seal) -> _WhichOneofReturnType__seal | None: ...
 
 Global___UserChange: _TypeAlias = UserChange  # noqa: Y015
 
@@ -2506,17 +2547,23 @@ class WatchProgress(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     REVISION_FIELD_NUMBER: _builtins.int
+    SEAL_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
     """The revision."""
+    seal: _builtins.str
+    """As that of a change. Unset also for a record that has no seal yet."""
     def __init__(
         self,
         *,
         revision: _builtins.int = ...,
+        seal: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seal", b"_seal", "seal", b"seal"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["revision", b"revision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seal", b"_seal", "revision", b"revision", "seal", b"seal"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__seal: _TypeAlias = _typing.Literal["seal"]  # noqa: Y015
+    _WhichOneofArgType__seal: _TypeAlias = _typing.Literal["_seal", b"_seal"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seal) -> _WhichOneofReturnType__seal | None: ...
 
 Global___WatchProgress: _TypeAlias = WatchProgress  # noqa: Y015

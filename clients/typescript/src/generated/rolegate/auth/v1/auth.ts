@@ -60,6 +60,8 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   STORE_READ_ONLY        UNAVAILABLE         the database cannot write now; nothing was done
  *   SNAPSHOT_REQUIRED      OUT_OF_RANGE        the record no longer has, or never had, what follows the
  *                                              revision; a stream without one begins with a snapshot
+ *   HISTORY_UNKNOWN        FAILED_PRECONDITION the record does not have the seal that the caller has seen: it is
+ *                                              another one, or no longer goes back so far
  *   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
  *   INTERNAL               INTERNAL            an internal error; its cause is only in the log
  *
@@ -114,6 +116,11 @@ export interface User {
    * need a second factor and this one has none; otherwise empty.
    */
   unknownRoleName: string;
+  /**
+   * When the user was made, in Unix seconds; unset if that was not kept. It tells the user from another who had the
+   * same id and was deleted.
+   */
+  createdAt?: bigint | undefined;
 }
 
 /** Creates a user. */
@@ -813,7 +820,7 @@ export interface ListAuditResponse {
 
 /** What happened once. */
 export interface AuditEntry {
-  /** Ascending in the order of the commits, without gaps. */
+  /** Ascending in the order of the commits, without gaps but before the events `restored` and `all_ended`. */
   revision: bigint;
   /** By the clock of the database, to the second. */
   time?:
@@ -863,7 +870,15 @@ export interface WatchUsersRequest {
    * The last revision that the caller has stored: the changes behind it follow. Unset: all users come first by
    * ascending id, as changes without a revision, until the first `progress`.
    */
-  fromRevision?: bigint | undefined;
+  fromRevision?:
+    | bigint
+    | undefined;
+  /**
+   * The last `seal` that the caller has seen, with a revision or without; unset if none is known. A service whose
+   * record does not have it refuses, because the revisions of the caller are those of another record: of another
+   * database, or of one that was restored from a backup. Whoever leaves it out takes what the service has.
+   */
+  seal?: string | undefined;
 }
 
 /** An item of the stream. */
@@ -896,16 +911,30 @@ export interface UserChange {
   disabled: boolean;
   /** Whether the user was deleted. The id may exist again only if an operator imports it. */
   deleted: boolean;
+  /**
+   * Identifies the record up to this change and a little further: for the caller to store with the revision. Unset
+   * before the first `progress`, and from services of the version before.
+   */
+  seal?:
+    | string
+    | undefined;
+  /**
+   * When the user was made, in Unix seconds, 0 if that was not kept. Only of deletions, and before the first
+   * `progress`. Unset: not known, because a service of the version before answered or made the change.
+   */
+  createdAt?: bigint | undefined;
 }
 
 /** The caller stores this revision too, so that what retention removes meanwhile is not missed. */
 export interface WatchProgress {
   /** The revision. */
   revision: bigint;
+  /** As that of a change. Unset also for a record that has no seal yet. */
+  seal?: string | undefined;
 }
 
 function createBaseUser(): User {
-  return { id: 0n, username: "", role: 0, disabled: false, roleName: "", unknownRoleName: "" };
+  return { id: 0n, username: "", role: 0, disabled: false, roleName: "", unknownRoleName: "", createdAt: undefined };
 }
 
 export const User: MessageFns<User> = {
@@ -930,6 +959,12 @@ export const User: MessageFns<User> = {
     }
     if (message.unknownRoleName !== "") {
       writer.uint32(50).string(message.unknownRoleName);
+    }
+    if (message.createdAt !== undefined) {
+      if (BigInt.asIntN(64, message.createdAt) !== message.createdAt) {
+        throw new globalThis.Error("value provided for field message.createdAt of type int64 too large");
+      }
+      writer.uint32(56).int64(message.createdAt);
     }
     return writer;
   },
@@ -993,6 +1028,14 @@ export const User: MessageFns<User> = {
             }
 
             message.unknownRoleName = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.createdAt = reader.int64() as bigint;
             continue;
           }
         }
@@ -5530,7 +5573,7 @@ export const AuditEntry: MessageFns<AuditEntry> = {
 };
 
 function createBaseWatchUsersRequest(): WatchUsersRequest {
-  return { fromRevision: undefined };
+  return { fromRevision: undefined, seal: undefined };
 }
 
 export const WatchUsersRequest: MessageFns<WatchUsersRequest> = {
@@ -5540,6 +5583,9 @@ export const WatchUsersRequest: MessageFns<WatchUsersRequest> = {
         throw new globalThis.Error("value provided for field message.fromRevision of type int64 too large");
       }
       writer.uint32(8).int64(message.fromRevision);
+    }
+    if (message.seal !== undefined) {
+      writer.uint32(18).string(message.seal);
     }
     return writer;
   },
@@ -5563,6 +5609,14 @@ export const WatchUsersRequest: MessageFns<WatchUsersRequest> = {
             }
 
             message.fromRevision = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.seal = reader.string();
             continue;
           }
         }
@@ -5638,7 +5692,16 @@ export const WatchUsersResponse: MessageFns<WatchUsersResponse> = {
 };
 
 function createBaseUserChange(): UserChange {
-  return { revision: 0n, userId: 0n, username: "", roleName: "", disabled: false, deleted: false };
+  return {
+    revision: 0n,
+    userId: 0n,
+    username: "",
+    roleName: "",
+    disabled: false,
+    deleted: false,
+    seal: undefined,
+    createdAt: undefined,
+  };
 }
 
 export const UserChange: MessageFns<UserChange> = {
@@ -5666,6 +5729,15 @@ export const UserChange: MessageFns<UserChange> = {
     }
     if (message.deleted !== false) {
       writer.uint32(48).bool(message.deleted);
+    }
+    if (message.seal !== undefined) {
+      writer.uint32(58).string(message.seal);
+    }
+    if (message.createdAt !== undefined) {
+      if (BigInt.asIntN(64, message.createdAt) !== message.createdAt) {
+        throw new globalThis.Error("value provided for field message.createdAt of type int64 too large");
+      }
+      writer.uint32(64).int64(message.createdAt);
     }
     return writer;
   },
@@ -5731,6 +5803,22 @@ export const UserChange: MessageFns<UserChange> = {
             message.deleted = reader.bool();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.seal = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.createdAt = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -5745,7 +5833,7 @@ export const UserChange: MessageFns<UserChange> = {
 };
 
 function createBaseWatchProgress(): WatchProgress {
-  return { revision: 0n };
+  return { revision: 0n, seal: undefined };
 }
 
 export const WatchProgress: MessageFns<WatchProgress> = {
@@ -5755,6 +5843,9 @@ export const WatchProgress: MessageFns<WatchProgress> = {
         throw new globalThis.Error("value provided for field message.revision of type int64 too large");
       }
       writer.uint32(8).int64(message.revision);
+    }
+    if (message.seal !== undefined) {
+      writer.uint32(18).string(message.seal);
     }
     return writer;
   },
@@ -5778,6 +5869,14 @@ export const WatchProgress: MessageFns<WatchProgress> = {
             }
 
             message.revision = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.seal = reader.string();
             continue;
           }
         }
