@@ -25,6 +25,7 @@ pub fn exported(line: &[u8], now: i64, rules: (bool, bool)) -> Result<String, St
         peppers,
         rules,
         roles,
+        now,
         revocation_time: now,
     }
     .read(line)?;

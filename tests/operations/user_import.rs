@@ -331,6 +331,7 @@ async fn what_ended_tokens_is_exported_and_imported(store: Store) {
         .await
         .token;
     assert!(header(&marked)["marked_until"].is_u64(), "{marked}");
+    let moved = TestUser::log_in(&old.bearer, "bob", &bob.password).await;
     let exported = user(&old, &["export"], "").await.stdout;
 
     let new = setup.start().await;
@@ -345,11 +346,10 @@ async fn what_ended_tokens_is_exported_and_imported(store: Store) {
             let answer = app.bearer.with_token(token).get("/profile").await;
             answer.expect_detail(401, "Invalid or expired token.");
         }
-        app.bearer
-            .with_token(&marked)
-            .get("/profile")
-            .await
-            .expect(200);
+        for token in [&marked, &moved.token] {
+            let answer = app.bearer.with_token(token).get("/profile").await;
+            answer.expect(200);
+        }
         let token = TestUser::log_in(&app.bearer, "ann", &ann.password)
             .await
             .token;

@@ -9,13 +9,14 @@ use rolegate_proto::Role;
 use rolegate_sql_store::{Database, LongTransaction, Statement, StoreError};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Serialize, Serializer};
-use std::collections::HashSet;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
 /// Users that one statement moves.
 const PAGE: i64 = 1000;
 
 /// The columns of a row to insert, and their types in PostgreSQL.
-const INSERTED: [(&str, &str); 7] = [
+const INSERTED: [(&str, &str); 8] = [
     ("id", "bigint"),
     ("username", "text"),
     ("password", "text"),
@@ -23,20 +24,8 @@ const INSERTED: [(&str, &str); 7] = [
     ("disabled", "boolean"),
     ("tokens_not_before", "bigint"),
     ("tokens_marked_until", "bigint"),
+    ("created_at", "bigint"),
 ];
-
-/// Ends the time at which a user is made, behind the present: it is later than the time at which a deleted user who had
-/// the same id was made, so that it tells them apart even within a second.
-const AFTER_DELETED_IN_POSTGRES: &str = ", 1 + coalesce((
-        SELECT max((details::json ->> 'user_created_at')::bigint) FROM (
-            SELECT details FROM audit WHERE user_id = r.id AND event = 'user_deleted'
-            UNION ALL SELECT details FROM audit_pending WHERE user_id = r.id AND event = 'user_deleted'
-        ) AS deletions), 0))";
-const AFTER_DELETED_IN_SQLITE: &str = ", 1 + coalesce((
-        SELECT max(details ->> 'user_created_at') FROM (
-            SELECT details FROM audit WHERE user_id = r.id AND event = 'user_deleted'
-            UNION ALL SELECT details FROM audit_pending WHERE user_id = r.id AND event = 'user_deleted'
-        ) AS deletions), 0))";
 
 /// A user to insert with everything that is stored, as the statement reads it.
 #[derive(Clone, Debug, Serialize)]
@@ -53,6 +42,9 @@ pub(crate) struct UserRecord {
     pub(crate) tokens_not_before: i64,
     /// Unix seconds.
     pub(crate) tokens_marked_until: i64,
+    /// Unix seconds; `None` for a user who is moved with the tokens that were issued before: none of these was issued
+    /// before the user was made. A user who had the same id and was deleted here takes precedence over both.
+    pub(crate) created_at: Option<i64>,
 }
 
 /// A database of users, from which or into which all are moved.
@@ -133,24 +125,15 @@ impl Import {
         let insert = r#"INSERT INTO "user" (id, username, password, role, disabled, tokens_not_before,
                 tokens_marked_until, created_at)
             SELECT "#;
-        let columns =
-            ", username, password, role, disabled, tokens_not_before, tokens_marked_until, ";
+        let columns = ", username, password, role, disabled, tokens_not_before, tokens_marked_until, created_at";
+        let mut rows = self.made_after_deleted(users).await?;
         // Assigned ids come last, after the given ones: SQLite could assign one that is given to a later row.
-        let mut rows: Vec<_> = users.iter().collect();
         rows.sort_by_key(|user| user.id.is_none());
-        let (later, after_deleted) = if self.0.is_postgres() {
-            ("greatest(", AFTER_DELETED_IN_POSTGRES)
-        } else {
-            ("max(", AFTER_DELETED_IN_SQLITE)
-        };
         let insert = self
             .0
             .statement(insert)
             .push(assigned)
             .push(columns)
-            .push(later)
-            .push_now()
-            .push(after_deleted)
             .push_rows(&INSERTED, &rows);
         let insert = insert
             .push(" ON CONFLICT DO NOTHING RETURNING ")
@@ -161,6 +144,44 @@ impl Import {
         let record = insert_pending(self.0.statement(""), &entries);
         self.0.fetch::<(i64,)>(record).await?;
         Ok(inserted.into_iter().map(|user| user.username).collect())
+    }
+
+    /// The users, each made later than a deleted user who had the same id, even within a second: that tells them apart.
+    async fn made_after_deleted(
+        &mut self,
+        users: &[UserRecord],
+    ) -> Result<Vec<UserRecord>, StoreError> {
+        let ids: Vec<i64> = users.iter().filter_map(|user| user.id).collect();
+        let deleted = "SELECT user_id, details FROM audit WHERE event = 'user_deleted' AND user_id";
+        let pending = " UNION ALL SELECT user_id, details FROM audit_pending WHERE event = 'user_deleted' AND user_id";
+        let deleted = self
+            .0
+            .statement(deleted)
+            .push_any(&ids)
+            .push(pending)
+            .push_any(&ids);
+        let mut created_at = HashMap::new();
+        for (id, details) in self.0.fetch::<(i64, String)>(deleted).await? {
+            let details: Value = serde_json::from_str(&details).unwrap_or_default();
+            let of_deleted = details["user_created_at"].as_i64().unwrap_or_default();
+            let latest: &mut i64 = created_at.entry(id).or_default();
+            *latest = of_deleted.max(*latest);
+        }
+        let now = self.now().await?;
+        let mut users = users.to_vec();
+        for user in &mut users {
+            if let Some(of_deleted) = user.id.and_then(|id| created_at.get(&id)) {
+                user.created_at = Some(now.max(of_deleted + 1));
+            }
+        }
+        Ok(users)
+    }
+
+    /// The time of the database in Unix seconds.
+    async fn now(&mut self) -> Result<i64, StoreError> {
+        let now = self.0.statement("SELECT ").push_now();
+        let now = self.0.fetch::<(i64,)>(now).await?.pop();
+        Ok(now.map_or(0, |(now,)| now))
     }
 
     /// Keeps the database from assigning ids up to `highest`, also to users who register meanwhile: the

@@ -69,10 +69,9 @@ pub(super) async fn run(
         ..
     } = *arguments;
     let rules = HashRules::new(settings.bcrypt_cost, slow, weak);
-    let revocation_time = operator
-        .now()
-        .await?
-        .saturating_add(REVOCATION_LEAD_SECONDS);
+    let now = operator.now().await?;
+    let revocation_time = now.saturating_add(REVOCATION_LEAD_SECONDS);
+    let now = now.try_into().unwrap_or(i64::MAX);
     let revocation_time = revocation_time.try_into().unwrap_or(i64::MAX);
     let highest_id = if arguments.reuse_ids {
         0
@@ -83,6 +82,7 @@ pub(super) async fn run(
         peppers,
         rules,
         roles: operator.roles.clone(),
+        now,
         revocation_time,
     };
     let importer = Importer {

@@ -38,6 +38,8 @@ pub(crate) struct LineReader {
     pub(crate) peppers: Peppers,
     pub(crate) rules: HashRules,
     pub(crate) roles: Roles,
+    /// Unix seconds.
+    pub(crate) now: i64,
     /// Unix seconds: revokes the tokens of an id that may have had another user.
     pub(crate) revocation_time: i64,
 }
@@ -116,6 +118,7 @@ impl LineReader {
             disabled,
             tokens_not_before,
             tokens_marked_until: marked.unwrap_or(0),
+            created_at: (revoked.is_none() || id.is_none()).then_some(self.now),
         })
     }
 }

@@ -16,6 +16,7 @@ fn read(line: &str) -> Result<UserRecord, String> {
         peppers,
         rules,
         roles: Roles::BUILT_IN,
+        now: 997,
         revocation_time: 1000,
     };
     reader.read(line.as_bytes())

@@ -276,6 +276,7 @@ async fn a_user_who_is_imported_again_was_made_after_the_deletion(opened: &Opene
             disabled: false,
             tokens_not_before: 0,
             tokens_marked_until: 0,
+            created_at: None,
         };
         import.insert(&[record]).await.expect("inserted");
         import.commit().await.expect("committed");

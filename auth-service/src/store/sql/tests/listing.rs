@@ -127,6 +127,7 @@ async fn create_users(url: &DatabaseUrl) {
         disabled: false,
         tokens_not_before: 0,
         tokens_marked_until: 0,
+        created_at: started.try_into().ok(),
     };
     let mut import = transfer.import().await.expect("begun");
     let records = [record(Some(900), "given id"), record(None, "assigned id")];
