@@ -28,8 +28,8 @@ mod transfer;
 
 pub(crate) use audit::{AuditFilter, AuditRow, AuditStore, SEAL_INTERVAL, Snapshot, UserChange};
 pub(crate) use batched_reads::BatchedReads;
-pub(crate) use end_all::EndOfAll;
-pub use end_all::GivenOut;
+pub use end_all::HighestNumbers;
+pub(crate) use end_all::{ApiKeys, EndOfAll};
 pub(crate) use opaque_tokens::{TokenSelection, TokenStore, Used};
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;

@@ -1,7 +1,8 @@
 //! Access tokens: JWTs (RFC 7519) signed with HS256 (RFC 7518, section 3.2).
 //!
-//! A token has the four claims `sub`, `username`, `role` and `exp`. It proves only the identity of
-//! its bearer: `username` and `role` are those of the login and grant nothing.
+//! A token has the four claims `sub`, `username`, `role` and `exp`. It proves only the identity of its bearer: `role` is
+//! that of the login and grants nothing. `username` must be that of the user, because an id may have belonged to another
+//! user before a restore.
 //!
 //! `jsonwebtoken` signs, and verifies signatures. Not its `decode`: it parses headers and claims twice,
 //! which takes 0.8 µs more, and accepts `"crit": null` and arrays.
@@ -46,21 +47,21 @@ pub(crate) struct VerifiedToken {
     pub(crate) issued: u64,
     /// [`User::token_mark`] at that time, if it was later; otherwise 0.
     pub(crate) mark: u64,
-    bearer: Bearer,
+    username: UsernameClaim,
     /// The claim `exp`, in Unix seconds.
     pub(crate) exp: u64,
     nbf: Option<u64>,
 }
 
-/// Whom a token names besides `sub`.
+/// What the claim `username` of a token is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Bearer {
-    /// The claim `username`, if it is text, of a token that names one of our keys. All tokens that this service issues
-    /// name their key, so the claim must be the name of the user.
-    Named(Option<String>),
-    /// A token without `kid`, of another program that has the secret. Its claim `username` says nothing, and its time
-    /// of issue is only a guess, because its lifetime may be any.
-    Anonymous,
+enum UsernameClaim {
+    /// The header has a `kid`, as in all tokens of this service: the claim must be the name of the user. `None` if it is
+    /// not text.
+    Checked(Option<String>),
+    /// The header has no `kid`: another program that has the secret issued the token. The claim is ignored, and nothing is
+    /// known of its lifetime, so its time of issue is only a guess.
+    Ignored,
 }
 
 /// A token could not be signed.
@@ -86,7 +87,7 @@ struct Claims<'a> {
     nbf: Option<u64>,
 }
 
-/// The same of a token that names its key.
+/// The claims of a token whose header has a `kid`.
 #[derive(Deserialize)]
 struct NamedClaims<'a> {
     #[serde(borrow)]
@@ -101,7 +102,7 @@ struct NamedClaims<'a> {
 struct SignedHeader {
     /// See [`VerifiedToken::mark`].
     mark: u64,
-    names_key: bool,
+    has_kid: bool,
 }
 
 /// A header other than that of most tokens. Any `crit` member counts, even `null`.
@@ -180,19 +181,22 @@ impl Tokens {
         }
         let (message, signature) = token.rsplit_once('.')?;
         let (header, payload) = message.split_once('.')?;
-        let SignedHeader { mark, names_key } = self.signed_header(header, message, signature)?;
+        let SignedHeader { mark, has_kid } = self.signed_header(header, message, signature)?;
         let payload = decode_object(payload)?;
-        let (claims, bearer) = if names_key {
+        let (claims, username) = if has_kid {
             let claims: NamedClaims<'_> = serde_json::from_slice(&payload).ok()?;
             claims.split()
         } else {
-            (serde_json::from_slice(&payload).ok()?, Bearer::Anonymous)
+            (
+                serde_json::from_slice(&payload).ok()?,
+                UsernameClaim::Ignored,
+            )
         };
         Some(VerifiedToken {
             user_id: parse_user_id(&claims.sub)?,
             issued: claims.exp.saturating_sub(TOKEN_TTL_SECONDS),
             mark,
-            bearer,
+            username,
             exp: claims.exp,
             nbf: claims.nbf,
         })
@@ -206,7 +210,7 @@ impl Tokens {
         if let Some(key) = keyring.by_header(header) {
             let usual = SignedHeader {
                 mark: 0,
-                names_key: true,
+                has_kid: true,
             };
             return signed_with(key).then_some(usual);
         }
@@ -218,14 +222,14 @@ impl Tokens {
         let is_signed = keyring.candidates(header.kid.as_deref()).any(signed_with);
         is_signed.then_some(SignedHeader {
             mark: header.marked_until.unwrap_or_default(),
-            names_key: header.kid.is_some(),
+            has_kid: header.kid.is_some(),
         })
     }
 }
 
 impl<'a> NamedClaims<'a> {
     /// The claims that every token has, and the name.
-    fn split(self) -> (Claims<'a>, Bearer) {
+    fn split(self) -> (Claims<'a>, UsernameClaim) {
         let name = self
             .username
             .and_then(|username| serde_json::from_str(username.get()).ok());
@@ -234,7 +238,7 @@ impl<'a> NamedClaims<'a> {
             exp: self.exp,
             nbf: self.nbf,
         };
-        (claims, Bearer::Named(name))
+        (claims, UsernameClaim::Checked(name))
     }
 }
 
@@ -249,9 +253,11 @@ impl VerifiedToken {
     /// Whether it has ended before its time, by the user as stored, or was issued to another user who had the same
     /// id. After a restored backup, an id that was given out since the backup is given out again.
     pub(crate) fn is_revoked(&self, user: &User) -> bool {
-        let (needed_mark, is_of_user) = match &self.bearer {
-            Bearer::Named(name) => (user.token_mark(), name.as_ref() == Some(&user.username)),
-            Bearer::Anonymous => (user.tokens_marked_until, true),
+        let (needed_mark, is_of_user) = match &self.username {
+            UsernameClaim::Checked(name) => {
+                (user.token_mark(), name.as_ref() == Some(&user.username))
+            }
+            UsernameClaim::Ignored => (user.tokens_marked_until, true),
         };
         let lacks_mark = self.issued < needed_mark && self.mark != needed_mark;
         !is_of_user || lacks_mark || self.issued < user.tokens_not_before

@@ -17,7 +17,8 @@ pub(crate) const REVOCATION_LEAD_SECONDS: u64 = 1 + MAX_STEP_SECONDS;
 /// A user without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Assigned by the database, at least 1, never reused.
+    /// Assigned by the database, at least 1. Given out twice only by `user import --reuse-ids`, or after a restore without
+    /// `user end-all`; [`User::created_at`] tells such users apart.
     pub id: i64,
     /// Unique, compared byte for byte.
     pub username: String,
@@ -28,12 +29,13 @@ pub struct User {
     pub tokens_not_before: u64,
     /// Whether every credential of the user is refused, as if the user did not exist.
     pub disabled: bool,
-    /// Tokens issued before this time, in Unix seconds, count only with this mark.
+    /// The stored part of [`User::token_mark`], in Unix seconds: set when a revocation lowers `tokens_not_before`,
+    /// otherwise 0.
     pub tokens_marked_until: u64,
     /// Whether a password needs a one-time code beside it.
     pub second_factor: bool,
-    /// When the user was made, in Unix seconds; `None` for users from before it was kept. It tells apart users
-    /// who had the same id, which only a restored backup or an import can give out twice.
+    /// When the user was created, in Unix seconds; `None` if it is not known: for users from before it was kept, and for
+    /// users who were moved here with their tokens.
     pub created_at: Option<u64>,
 }
 
@@ -42,9 +44,9 @@ impl User {
         self.role == Role::ADMIN && !self.disabled
     }
 
-    /// The mark of the tokens that are issued for this user now. Tokens issued before this time, in Unix seconds,
-    /// count only with this mark, so that no token from before the user was made is taken for one of theirs, and
-    /// that the user can nevertheless log in while the clock is behind the time at which they were made.
+    /// The mark that a token must carry if it was issued before the time of the mark, in Unix seconds. It is at least
+    /// `created_at`, so a token that was issued to an earlier user with the same id is refused. Tokens that are issued
+    /// while the clock is behind `created_at` carry the mark, and are good.
     pub(crate) fn token_mark(&self) -> u64 {
         self.tokens_marked_until
             .max(self.created_at.unwrap_or_default())

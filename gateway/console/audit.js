@@ -37,6 +37,8 @@ const EVENTS = {
   login_failed: "Password refused",
   api_key_refused: "API key refused",
   audit_erased: "Name erased",
+  all_ended: "Everybody signed out",
+  restored: "Restored from a backup",
 };
 const COLUMNS = { Event: "event", User: "user", By: "actor", From: "from", Time: "when" };
 

@@ -21,9 +21,9 @@ use std::{net::SocketAddr, sync::Arc};
 pub enum Command {
     /// Wait for the database, migrate its schema, and exit
     Migrate,
-    /// After a restore: leave out ids, so that no new post gets the id of a post that was lost
+    /// Skip post ids after a restore, so that no new post gets the id of a lost one
     SkipIds,
-    /// Follow a history of users that is another one than before: of another database, or of a restored one
+    /// Accept the users that auth-service has now, although posts-service followed another history; posts of authors whom it does not have are deleted or lose their author
     AcceptHistory,
 }
 
@@ -130,10 +130,10 @@ pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Leaves out ids of posts: a backup does not have the posts that were written since it was made.
+/// Skips ids of posts: a backup does not have the posts that were written since it was made.
 pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
     let store = open_existing(database).await?;
-    let skipped = store::leave_out_ids(&store, 0).await;
+    let skipped = store::skip_ids(&store, 0).await;
     store.close().await;
     skipped?;
     print(&format!(
@@ -142,26 +142,32 @@ pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says for the operator that the users of auth-service are right, whatever they are.
+/// Lets posts-service follow the users of auth-service from a new snapshot, whatever history it followed before.
 pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
     let store = open_existing(database).await?;
     let accepted = store::deleted_authors::accept_any(&store).await;
     store.close().await;
     accepted?;
     print(
-        "The next connection to auth-service takes its users as they are: posts of authors whom it does not have \
-         become posts of deleted users.",
+        "Accepted. When posts-service connects to auth-service again, which takes seconds, it takes over the users. \
+         Posts of authors who are not among them are deleted or lose their author, as POSTS_OF_DELETED_USERS says.",
     );
     Ok(())
 }
 
-/// Opens the store for a command. A mistyped URL creates no database, and a schema that a service may be using is not
-/// migrated.
+/// Opens the store for a command.
 async fn open_existing(database: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
+    require_current(database).await?;
+    store::open(database).await
+}
+
+/// Fails unless the database has the schema of this version. A mistyped URL must not create a database, nor a command
+/// migrate a schema that a service is using.
+pub async fn require_current(database: &DatabaseUrl) -> Result<(), Failure> {
     let problem = match store::inspect(database).await?.schema {
         Schema::Missing { .. } => "there is no database yet; the first start creates it",
         Schema::Older { .. } => "the schema is older; run migrate first",
-        Schema::Current | Schema::Newer => return store::open(database).await,
+        Schema::Current | Schema::Newer => return Ok(()),
     };
     Err(database.invalid(format!("{database}: {problem}")).into())
 }

@@ -77,8 +77,8 @@ const TABLES: Tables = Tables {
 /// Reads the last id that was given out, from an SQLite file.
 pub const LAST_ID_IN_FILE: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'post'";
 
-/// More ids than posts are written between two backups.
-const LEFT_OUT_IDS: i64 = 1_000_000;
+/// How many ids are skipped: more than posts are written between two backups.
+const SKIPPED_IDS: i64 = 1_000_000;
 
 type Row = (i64, i64, String, String, i64, i64);
 
@@ -91,20 +91,20 @@ pub async fn open(url: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
     Ok(Arc::new(url.open(&TABLES, None).await?))
 }
 
-/// Brings the posts of a backup into the present, before they replace others: migrates their schema, and leaves out the
-/// ids that were given out since the backup was made, up to the last one of the file that is replaced.
-pub async fn leave_out_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(), Failure> {
+/// Prepares the posts of a backup before the file replaces another one: migrates the schema, and skips the ids that were
+/// given out since the backup, up to the last one of the replaced file.
+pub async fn skip_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(), Failure> {
     let database = open(posts).await?;
-    let left_out = leave_out_ids(&database, replaced).await;
+    let skipped = skip_ids(&database, replaced).await;
     database.close().await;
-    Ok(left_out?)
+    Ok(skipped?)
 }
 
-/// Leaves out ids behind the last one, and behind one of another database.
-pub(crate) async fn leave_out_ids(database: &Database, other: i64) -> Result<(), StoreError> {
+/// Skips ids behind the last one, and behind one of another database.
+pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), StoreError> {
     let mut transaction = database.begin().await?;
     transaction
-        .leave_out_ids(posts(database), other, LEFT_OUT_IDS)
+        .skip_ids(posts(database), other, SKIPPED_IDS)
         .await?;
     transaction.commit().await
 }

@@ -39,9 +39,9 @@ pub enum Command {
     Audit(AuditCommand),
     /// Copy the databases of users and posts into new files, also while they are served
     Backup(Backup),
-    /// Put the databases of a backup into the place of those of the settings, and end every session and token
+    /// Replace the databases of the settings by those of a backup, and end all sessions, access tokens and password links; API keys stay
     Restore(Restore),
-    /// Let posts follow a history of users that is another one than before: of another database, or a restored one
+    /// Accept the users as they are now, although posts followed another history of them; posts of authors who are not among them are deleted or lose their author
     AcceptHistory,
 }
 
@@ -127,10 +127,14 @@ impl Program for Settings {
             Command::Migrate => migrate(&self, &databases).await,
             Command::User(command) => {
                 let ends_all = matches!(command, UserCommand::EndAll { .. });
+                let posts = databases.posts.as_ref().filter(|_| ends_all);
+                if let Some(posts) = posts {
+                    commands::require_current(posts).await?;
+                }
                 user::run(command, &self.service, Ok(databases.users)).await?;
-                match &databases.posts {
-                    Some(posts) if ends_all => commands::skip_ids(posts).await,
-                    _ => Ok(()),
+                match posts {
+                    Some(posts) => commands::skip_ids(posts).await,
+                    None => Ok(()),
                 }
             }
             Command::Audit(command) => {

@@ -14,7 +14,7 @@ for_both_stores!(
 );
 for_split_deployments!(a_user_who_is_imported_again_keeps_what_they_wrote_since);
 
-const REFUSED: &str = "the history of users is not the one that was followed so far";
+const REFUSED: &str = "the history of users cannot be continued";
 
 /// rolegate with posts in one database, and users in one or another.
 struct Stage {
@@ -65,7 +65,8 @@ impl Stage {
     }
 }
 
-/// Waits until posts-service follows: who is deleted before is one of few authors, and too many for a first snapshot.
+/// Waits until posts-service follows the changes. A user who is deleted earlier would be missing from the first snapshot,
+/// which is refused with so few authors.
 async fn follows(process: &Process) {
     let says_so = |log: &str| log.contains("follows the changes of users");
     process.logs("that it follows", says_so).await;
@@ -158,11 +159,11 @@ async fn an_operator_says_that_another_history_is_right(store: Store) {
     process.logs("a refusal", |log| log.contains(REFUSED)).await;
     let accepted = stage.accept_history(&other).await;
     assert_eq!(accepted.code, Some(0), "{accepted:?}");
-    e2e::eventually("the word to count", async || {
+    e2e::eventually("the accepted history to be taken over", async || {
         (authors(&bearer).await == [json!(ann.id)]).then_some(())
     })
     .await;
-    // The word counted once: the first history is another one now.
+    // It was accepted once only: the first history is now the foreign one.
     Stage::stop(process).await;
     let (process, bearer) = stage.start(&users).await;
     process.logs("a refusal", |log| log.contains(REFUSED)).await;

@@ -58,7 +58,8 @@ fn text(reason: Reason) -> &'static str {
         Reason::ApiKeyNotFound => "the user has no API key with this id",
         Reason::SessionNotFound => "the user has no session with this id",
         Reason::HistoryUnknown => {
-            "the record does not have this seal: it is not the one that the caller knows"
+            "the record does not have this seal: it is of another database or a restored one, or retention has \
+             removed the seal"
         }
         Reason::SnapshotRequired => "the record does not have what follows this revision",
         Reason::RegistrationClosed => "registration is closed",

@@ -11,7 +11,10 @@ pub(super) mod operator;
 mod show;
 pub(crate) mod user_line;
 
-use crate::{settings::ServiceSettings, store::FileClock};
+use crate::{
+    settings::ServiceSettings,
+    store::{ApiKeys, FileClock},
+};
 use clap::{Args, Subcommand};
 pub use end_all::end_all_restored;
 use import::ImportArguments;
@@ -80,12 +83,12 @@ pub enum UserCommand {
     RemoveSecondFactor(Name),
     /// End every access token and session of a user, from the next request on; the user can log in again
     RevokeTokens(Name),
-    /// End every access token, session and password link of everybody: after a restore, or a theft
+    /// End the sessions, access tokens, password links and unfinished second-factor enrollments of all users, after a restore or a theft; after a restore of posts, run posts-service skip-ids too
     EndAll {
         /// Delete every API key too
         #[arg(long)]
         keys: bool,
-        /// Do not ask; without a terminal there is no question
+        /// Do not ask for confirmation; without a terminal none is asked for
         #[arg(long)]
         yes: bool,
     },
@@ -136,7 +139,8 @@ pub fn run(
             .map(|name| roles.named(name).ok_or_else(unknown))
             .transpose()?;
         let role_of_user = role.unwrap_or(Role::USER);
-        // Times are raised by the later of the clocks of an SQLite file and of this machine.
+        // end-all revokes tokens by time: the clock of an SQLite file must not be behind that of this machine, or tokens
+        // issued meanwhile would stay valid. Other commands must not move the clock of a running service.
         let clock = if matches!(command, UserCommand::EndAll { .. }) {
             FileClock::Advance
         } else {
@@ -178,7 +182,10 @@ pub fn run(
                 operator.remove_second_factor(&username).await
             }
             UserCommand::RevokeTokens(Name { username }) => operator.revoke_tokens(&username).await,
-            UserCommand::EndAll { keys, yes } => operator.end_all(keys, yes).await,
+            UserCommand::EndAll { keys, yes } => {
+                let api_keys = if keys { ApiKeys::Delete } else { ApiKeys::Keep };
+                operator.end_all(api_keys, yes).await
+            }
             UserCommand::CreateKey(new) => operator.create_key(new, role).await,
             UserCommand::Keys(Name { username }) => operator.keys(&username).await,
             UserCommand::DeleteKey { username, id } => operator.delete_key(&username, id).await,

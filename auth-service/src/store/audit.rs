@@ -15,7 +15,7 @@ pub(crate) const SEAL_INTERVAL: Duration = Duration::from_millis(250);
 /// A row of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct AuditRow {
-    /// In the order of the commits, without gaps but before the row of an end of all credentials.
+    /// In the order of the commits, without gaps except before a row of the events `restored` and `all_ended`.
     pub(crate) revision: i64,
     /// In the order of the inserts, with gaps.
     pub(crate) id: i64,

@@ -1,9 +1,9 @@
-//! Ends every credential but passwords and API keys at once, for the commands of an operator: after a restore, when
-//! the database has sessions again that had ended, or after a theft.
+//! Ends the sessions, access tokens, password links and unfinished second-factor enrollments of all users, and API keys
+//! on request. An operator does so after a theft, and after a restore, which brings back sessions that had ended.
 
 use super::{
     AuditRow, Seal, Transfer,
-    seal::GAP,
+    seal::REVISION_GAP,
     sql::{
         REVOKE, insert_pending, revoking,
         sealing::{insert_seal, insert_sealed, sealed_behind, take_pending},
@@ -13,63 +13,68 @@ use crate::audit::{Ended, Write};
 use rolegate_sql_store::{LongTransaction, StoreError, sqlite::Replacement};
 use sqlx::Error;
 
-/// The next ids of users and of tokens are greater by so many than the last ones: a backup does not have those that were
-/// given out since it was made, and fewer users have registered since.
-const LEFT_OUT_IDS: i64 = 1_000_000;
+/// How many ids of users and of tokens are skipped. A backup does not know the ids that were given out after it was made;
+/// there are fewer of those.
+const SKIPPED_IDS: i64 = 1_000_000;
 
-/// How far numbers went in a database that was replaced by a backup; zeros where nothing is known of it.
+/// The highest ids and revision of a database that a backup replaces; 0 where they cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct GivenOut {
+pub struct HighestNumbers {
     pub(super) user_id: i64,
     pub(super) token_id: i64,
     pub(super) revision: i64,
 }
 
+/// What becomes of API keys when everything else ends: programs cannot log in again by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ApiKeys {
+    Keep,
+    Delete,
+}
+
 /// How the end of all credentials went.
 pub(crate) struct EndOfAll {
     pub(crate) ended: Ended,
-    /// Those that are still good.
+    /// API keys that have not expired and whose user is not disabled.
     pub(crate) live_api_keys: i64,
 }
 
-impl GivenOut {
-    /// Those of the users in the file that is about to be replaced, as far as it can be read.
+impl HighestNumbers {
+    /// Reads those of the users in the file that is about to be replaced.
     pub async fn in_replaced(place: &Replacement) -> Self {
         let user_id = "SELECT seq FROM sqlite_sequence WHERE name = 'user'";
         let token_id = "SELECT seq FROM sqlite_sequence WHERE name = 'api_key'";
         let revision = "SELECT max(revision) FROM audit_seal";
         Self {
-            user_id: place.number_before(user_id).await,
-            token_id: place.number_before(token_id).await,
-            revision: place.number_before(revision).await,
+            user_id: place.read_number(user_id).await,
+            token_id: place.read_number(token_id).await,
+            revision: place.read_number(revision).await,
         }
     }
 }
 
 impl Transfer {
-    /// Ends all sessions, password links and second factors that were begun, revokes every access token, and deletes
-    /// the API keys too if `deletes_api_keys`. Leaves out ids and revisions, above those of a database that was
-    /// replaced, so that none that was given out since a backup is given out again. One transaction does all of it,
-    /// and records it as `write`.
+    /// Ends the credentials of all users in one transaction and records it as `write`. Also skips ids and revisions, beyond
+    /// those of a database that was replaced, so that none is given out twice.
     pub(crate) async fn end_all(
         &self,
-        deletes_api_keys: bool,
-        replaced: GivenOut,
+        api_keys: ApiKeys,
+        replaced: HighestNumbers,
         write: &Write,
     ) -> Result<EndOfAll, StoreError> {
         let mut transaction = self.database().begin().await?;
         lock(&mut transaction).await?;
         let last = last_seal(&mut transaction).await?;
-        let ended = count(&mut transaction, deletes_api_keys, last.revision).await?;
-        end_credentials(&mut transaction, deletes_api_keys).await?;
+        let ended = count(&mut transaction, api_keys, last.revision).await?;
+        end_credentials(&mut transaction, api_keys).await?;
         let live_api_keys = count_live_api_keys(&mut transaction).await?;
         transaction
-            .leave_out_ids("user", replaced.user_id, LEFT_OUT_IDS)
+            .skip_ids("user", replaced.user_id, SKIPPED_IDS)
             .await?;
         transaction
-            .leave_out_ids("api_key", replaced.token_id, LEFT_OUT_IDS)
+            .skip_ids("api_key", replaced.token_id, SKIPPED_IDS)
             .await?;
-        let revision = last.revision.max(replaced.revision) + GAP;
+        let revision = last.revision.max(replaced.revision) + REVISION_GAP;
         record(&mut transaction, &last, revision, write, ended).await?;
         transaction.commit().await?;
         Ok(EndOfAll {
@@ -79,15 +84,15 @@ impl Transfer {
     }
 }
 
-/// Waits for every write in progress and keeps others waiting. Rows would be locked in another order than by those
-/// writes, which could end in a deadlock.
+/// Locks the tables until the commit: this waits for writes in progress and keeps new ones waiting. Without it, rows would
+/// be locked in another order than other writes lock them, which can deadlock.
 async fn lock(transaction: &mut LongTransaction) -> Result<(), StoreError> {
     if !transaction.is_postgres() {
         return Ok(());
     }
     for lock in [
         r#"LOCK TABLE "user", api_key IN EXCLUSIVE MODE"#,
-        // As the sealing does.
+        // The lock that sealing takes, so that no batch is sealed meanwhile.
         "SELECT revision FROM audit_seal ORDER BY revision LIMIT 1 FOR UPDATE",
     ] {
         transaction
@@ -98,15 +103,17 @@ async fn lock(transaction: &mut LongTransaction) -> Result<(), StoreError> {
 }
 
 async fn last_seal(transaction: &mut LongTransaction) -> Result<Seal, StoreError> {
-    let last = "SELECT revision, at, digest FROM audit_seal ORDER BY revision DESC LIMIT 1";
-    let last = transaction.fetch(transaction.statement(last)).await?.pop();
-    last.ok_or_else(|| StoreError::Failed(Error::RowNotFound.into()))
+    let select = "SELECT revision, at, digest FROM audit_seal ORDER BY revision DESC LIMIT 1";
+    let mut seals: Vec<Seal> = transaction.fetch(transaction.statement(select)).await?;
+    seals
+        .pop()
+        .ok_or_else(|| StoreError::Failed(Error::RowNotFound.into()))
 }
 
 /// What [`end_credentials`] is about to end.
 async fn count(
     transaction: &mut LongTransaction,
-    deletes_api_keys: bool,
+    api_keys: ApiKeys,
     after_revision: i64,
 ) -> Result<Ended, StoreError> {
     let counts = r#"SELECT (SELECT count(*) FROM api_key WHERE session_user_id IS NOT NULL),
@@ -114,7 +121,9 @@ async fn count(
         (SELECT count(*) FROM second_factor
             WHERE user_id IN (SELECT id FROM "user" WHERE NOT second_factor)),
         (SELECT count(*) FROM api_key WHERE user_id IS NOT NULL AND $1)"#;
-    let counts = transaction.statement(counts).bind(deletes_api_keys);
+    let counts = transaction
+        .statement(counts)
+        .bind(api_keys == ApiKeys::Delete);
     let counts = transaction
         .fetch::<(i64, i64, i64, i64)>(counts)
         .await?
@@ -131,13 +140,13 @@ async fn count(
 
 async fn end_credentials(
     transaction: &mut LongTransaction,
-    deletes_api_keys: bool,
+    api_keys: ApiKeys,
 ) -> Result<(), StoreError> {
     let begun = r#" WHERE user_id IN (SELECT id FROM "user" WHERE NOT second_factor)"#;
     let statements = [
         transaction
             .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL OR $1")
-            .bind(deletes_api_keys),
+            .bind(api_keys == ApiKeys::Delete),
         transaction.statement("DELETE FROM password_link"),
         transaction
             .statement("DELETE FROM recovery_code")
@@ -161,8 +170,8 @@ async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, S
     Ok(count.map_or(0, |(count,)| count))
 }
 
-/// Seals the row of the end at once and alone, before rows that wait for a revision: those of a backup may have had
-/// other revisions in the history that was lost.
+/// Writes the row of the end, and seals it at once and alone. Rows of the backup that still wait for a revision are sealed
+/// behind it, because they may have had other revisions in the history that was lost.
 async fn record(
     transaction: &mut LongTransaction,
     last: &Seal,

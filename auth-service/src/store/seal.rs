@@ -11,12 +11,13 @@ use std::{fmt, str::FromStr};
 
 const SALT_BYTES: usize = 16;
 
-/// Revisions that a row of [`GAP_EVENTS`] leaves out, and more. A backup does not have what happened since, so
-/// revisions are given out a second time after a restore. Who followed the lost history may know any of the
-/// revisions in the gap, and learns so that it is lost. No record gets as many rows between two backups.
-pub(crate) const GAP: i64 = 1_000_000_000;
+/// How many revisions are skipped when all credentials are ended. After a restore, the lost history may have used the
+/// revisions that follow the backup. A watcher that stored one of them finds it missing from the record, and so learns that
+/// the history was lost. The number exceeds the rows that any record gets between two backups.
+pub(crate) const REVISION_GAP: i64 = 1_000_000_000;
 
-/// The events after which the record goes on behind a gap.
+/// The events of rows that may follow a gap: those of [`Change::Restored`](crate::audit::Change::Restored) and
+/// [`Change::AllEnded`](crate::audit::Change::AllEnded).
 const GAP_EVENTS: [&str; 2] = ["restored", "all_ended"];
 
 /// The end of a batch.
@@ -36,7 +37,7 @@ impl Seal {
         let mut chain = Sha256::new_with_prefix(&self.digest).chain_update(self.at.to_be_bytes());
         let mut next = self.clone();
         for row in rows {
-            if row.revision != next.revision + 1 && !row.begins_behind(next.revision) {
+            if row.revision != next.revision + 1 && !row.follows_gap_after(next.revision) {
                 return Err(Broken {
                     revision: next.revision + 1,
                     what: "the row is missing",
@@ -109,9 +110,9 @@ pub(crate) struct Broken {
 }
 
 impl AuditRow {
-    /// Whether it leaves out the revisions between this one and its own, and says so: as the first row after all
-    /// credentials were ended, which [`GAP`] explains.
-    fn begins_behind(&self, revision: i64) -> bool {
+    /// Whether the row follows a declared gap: it ended all credentials, and its details name this revision as the last one
+    /// before it.
+    fn follows_gap_after(&self, revision: i64) -> bool {
         let leaves_gap = GAP_EVENTS.contains(&&*self.event) && self.revision > revision;
         leaves_gap
             && serde_json::from_str::<Value>(&self.details)

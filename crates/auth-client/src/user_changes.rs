@@ -27,12 +27,13 @@ pub struct WatchPosition {
     pub token: Option<SecretString>,
     /// The last revision that was stored. Without one all users come first.
     pub revision: Option<i64>,
-    /// The last `seal` of an event that was stored. While auth-service does not have it, it refuses the watcher with [`Reason::HistoryUnknown`]: its record is of another database, or of one that was restored,
-    /// and the revisions of the watcher mean nothing in it. An operator has to say that the watcher may leave it out.
+    /// The last `seal` that was stored with an event. auth-service answers [`Reason::HistoryUnknown`] if its record does
+    /// not contain it: the database is another one or was restored, or retention has removed the seal. Only an operator
+    /// can decide to go on without it.
     pub seal: Option<String>,
 }
 
-/// Makes something of the changes of users, and stores it with their revisions and seals.
+/// Handles the changes of users, and stores their revisions and seals.
 pub trait UserWatcher: Send {
     /// Called before each connection. Without a revision, or with `has_gap`, because the changes behind it are not
     /// known any more, all users come first by ascending id, as changes of revision 0, until the next progress.

@@ -9,8 +9,8 @@
 //! - [`postgres`], [`sqlite`]: connection pools and files.
 //! - [`Inspection`]: the state of a database, read without changing it; [`check_database`] reports on it for
 //!   `doctor`.
-//! - [`Statement`]: SQL for either engine; [`LongTransaction`]: many of them, for commands; `given_out_ids`: how these
-//!   keep a restored database from giving out ids again.
+//! - [`Statement`]: SQL for either engine; [`LongTransaction`]: many of them, for commands; `skip_ids`: what these do
+//!   after a restore.
 //! - `span`: statements in progress and their timeout; [`StoreError`]: their errors, which `sql_error`
 //!   classifies; `uptime`: the time since the boot.
 //! - `write`: writes without an answer, and whether the store can write.
@@ -20,7 +20,6 @@
 mod batched_reads;
 mod database;
 mod error;
-mod given_out_ids;
 mod inspection;
 mod long_transaction;
 mod metrics;
@@ -29,6 +28,7 @@ pub mod postgres;
 mod reads;
 mod retry;
 mod schema;
+mod skip_ids;
 mod span;
 mod sql_error;
 pub mod sqlite;

@@ -1,8 +1,8 @@
-//! Watches the changes of users, and takes the posts of deleted users from them.
+//! Watches the changes of users, and deletes or detaches the posts of deleted users.
 //!
-//! What is taken cannot be given back, so nothing is taken for a history of users that is not known to be the one that
-//! was followed so far: posts-service may meet an empty or another database of users for a moment. Nor for a snapshot
-//! without many of the authors. An operator says that both are right.
+//! This cannot be undone, so it stops in two cases until an operator runs `accept-history`: if auth-service has another
+//! history than the one that was followed so far (an empty or wrong database may be connected for a moment), and if a
+//! snapshot lacks many of the authors.
 
 mod snapshot;
 
@@ -22,9 +22,10 @@ use snapshot::SnapshotReview;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Between two writes of a revision without a deletion. What is behind comes again after a restart.
+/// How often the revision is stored while there are no deletions. Changes behind the stored one come again after a
+/// restart.
 const PROGRESS_INTERVAL: Duration = Duration::from_mins(1);
-/// Between two snapshots of a history that was refused. An operator may say meanwhile that it is right.
+/// How long posts-service waits before it asks for another snapshot of a history that it has refused.
 const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Several processes may watch at once.
@@ -73,7 +74,7 @@ impl DeletedAuthors {
     async fn take(&self, of: Deleted) -> Result<(), StoreError> {
         let posts = take_posts(&self.store, self.fate, of).await?;
         if posts > 0 {
-            tracing::info!(posts, "took posts of deleted users");
+            tracing::info!(posts, "deleted or detached the posts of deleted users");
         }
         Ok(())
     }
@@ -232,8 +233,9 @@ impl UserWatcher for DeletedAuthors {
         if is_unknown || error.is::<Refusal>() {
             tracing::error!(
                 %error,
-                "the history of users is not the one that was followed so far: auth-service has another database, or \
-                 a restored one. No post changes for it; if it is right, run accept-history"
+                "the history of users cannot be continued: auth-service has another or a restored database, or no \
+                 longer keeps the record that far back, or too many authors are missing. No post changes until this \
+                 is resolved. If auth-service has the right database, run accept-history"
             );
         } else {
             tracing::warn!(

@@ -801,7 +801,7 @@ pub struct ListAuditResponse {
 /// What happened once.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuditEntry {
-    /// Ascending in the order of the commits, without gaps but before the events `restored` and `all_ended`.
+    /// Ascending in the order of the commits, without gaps except before the events `restored` and `all_ended`.
     #[prost(int64, tag = "1")]
     pub revision: i64,
     /// By the clock of the database, to the second.

@@ -107,23 +107,24 @@ impl Restore {
     }
 }
 
-/// A copy of the users of a backup for this place, in which everything has ended that may have ended since. Says what.
+/// Copies the users of a backup beside the file that they will replace, and ends every credential that may have ended
+/// since the backup. Also returns the report for the operator.
 async fn prepare_users(
     place: &Replacement,
     backup: &Path,
 ) -> Result<(DatabaseCopy, String), Failure> {
     let copy = place.prepare(backup).await?;
     place.carry_clock(&copy).await?;
-    let replaced = users::GivenOut::in_replaced(place).await;
+    let replaced = users::HighestNumbers::in_replaced(place).await;
     let ended = end_all_restored(copy.url("FILE"), replaced).await?;
     Ok((copy, ended))
 }
 
-/// A copy of the posts of a backup for this place.
+/// Copies the posts of a backup beside the file that they will replace, and skips the ids given out since the backup.
 async fn prepare_posts(place: &Replacement, backup: &Path) -> Result<DatabaseCopy, Failure> {
     let copy = place.prepare(backup).await?;
-    let replaced = place.number_before(posts::LAST_ID_IN_FILE).await;
-    posts::leave_out_restored_ids(&copy.url("FILE"), replaced).await?;
+    let replaced = place.read_number(posts::LAST_ID_IN_FILE).await;
+    posts::skip_restored_ids(&copy.url("FILE"), replaced).await?;
     Ok(copy)
 }
 
@@ -148,7 +149,7 @@ fn sqlite_file(url: &DatabaseUrl) -> Result<&Path, SettingError> {
     match &url.target {
         DatabaseTarget::Sqlite(file) => Ok(file),
         DatabaseTarget::Postgres(_) => Err(url.invalid(format!(
-            "{url} is not an SQLite file; back it up with pg_dump, restore it with pg_restore"
+            "{url} is not an SQLite file; back it up with pg_dump; restore it with pg_restore, then run user end-all"
         ))),
     }
 }

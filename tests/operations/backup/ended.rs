@@ -5,7 +5,7 @@ use e2e::{Api, TestUser};
 use serde_json::{Value, json};
 
 impl Own {
-    /// Stops the program, restores the backup `a.db`, and starts it again. Says what the command printed.
+    /// Stops the program, restores the backup `a.db`, and starts it again. Returns what the command printed.
     async fn restored(&self, process: e2e::Process) -> (String, e2e::Process, Api) {
         process.terminate();
         assert_eq!(process.exit().await.code, Some(0));
@@ -32,13 +32,12 @@ async fn a_user_whom_the_backup_does_not_have_is_nobody_afterwards_and_no_id_com
     let session = mallory.session(&bearer).await;
     let last_post = last_post_id(&bearer).await;
     let (said, _process, bearer) = own.restored(process).await;
-    assert!(said.contains("1 API keys are still good"), "{said}");
+    assert!(said.contains("1 API key stays valid"), "{said}");
     bearer
         .with_token(&mallory.token)
         .get("/me")
         .await
         .expect_detail(401, "User not found.");
-    let admin = own.admin(&bearer).await;
     let boss = TestUser::register(&bearer, "boss").await;
     assert!(boss.id > mallory.id + 100_000, "{boss:?}");
     for (token, detail) in [
@@ -56,7 +55,6 @@ async fn a_user_whom_the_backup_does_not_have_is_nobody_afterwards_and_no_id_com
     assert!(last_post_id(&bearer).await > last_post + 100_000);
     let of_carl = author.key(&bearer).await;
     assert!(of_carl.id > session.id + 100_000, "{of_carl:?}");
-    drop(admin);
 }
 
 /// The id of the newest post.
@@ -86,8 +84,8 @@ async fn sessions_links_and_tokens_of_the_backup_have_ended_and_its_keys_have_no
         .await;
     bearer.with_token(&logged_out.token).log_out().await;
     let (said, _process, bearer) = own.restored(process).await;
-    let expected = "Ended every access token, 2 sessions, 1 password links and 0 second factors that were begun. \
-                    1 API keys are still good; user end-all --keys deletes them.\n";
+    let expected = "Revoked all access tokens. Ended 2 sessions, 1 password link and 0 unfinished second-factor enrollments. \
+                    1 API key stays valid; user end-all --keys deletes it.\n";
     assert!(said.ends_with(expected), "{said}");
     for token in [&logged_out.token, &kept.token, &ann.token, &admin.token] {
         bearer
@@ -129,7 +127,7 @@ async fn tokens_by_a_clock_that_was_ahead_have_ended_too() {
         .await;
     process.terminate();
     process.exit().await;
-    // The clock of the file is ahead by twenty minutes, of the time of the backup.
+    // Sets the clock of the file twenty minutes ahead.
     let file = own.path().join("data/rolegate.db");
     super::run_sql(&file, "UPDATE clock SET zero = zero + 1200000").await;
     let (process, bearer_ahead) = own.start().await;

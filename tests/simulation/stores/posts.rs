@@ -76,7 +76,7 @@ pub async fn open(_: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
 }
 
 /// There is no restored database in a simulation.
-pub(crate) async fn leave_out_ids(database: &Database, other: i64) -> Result<(), StoreError> {
+pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), StoreError> {
     write(async {
         let mut rows = database.rows();
         rows.last_id = rows.last_id.max(other) + 1;

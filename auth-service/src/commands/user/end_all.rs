@@ -1,9 +1,9 @@
-//! `user end-all`, and the same after a restore: ends every session and token of everybody.
+//! `user end-all`, and what `rolegate restore` does with the users of a backup.
 
 use super::{confirmation, operator::Operator};
 use crate::{
-    audit::{Change, Ended, Write},
-    store::{self, EndOfAll, FileClock, GivenOut, Transfer},
+    audit::{Change, Write},
+    store::{self, ApiKeys, EndOfAll, FileClock, HighestNumbers, Transfer},
 };
 use rolegate_program::program::{Failure, print};
 use rolegate_sql_store::DatabaseUrl;
@@ -11,31 +11,30 @@ use std::pin::Pin;
 
 impl Operator {
     /// Asks first, unless `yes` or without a terminal.
-    pub(super) async fn end_all(&self, deletes_api_keys: bool, yes: bool) -> Result<(), Failure> {
-        let question = if deletes_api_keys {
-            "Log everybody out, and delete every API key?"
-        } else {
-            "Log everybody out?"
+    pub(super) async fn end_all(&self, api_keys: ApiKeys, yes: bool) -> Result<(), Failure> {
+        let question = match api_keys {
+            ApiKeys::Keep => "Log everybody out?",
+            ApiKeys::Delete => "Log everybody out, and delete every API key?",
         };
         if !yes && !confirmation::is_given(question).await? {
             return Err("nothing was ended".into());
         }
         let write = Write::by_operator(Change::AllEnded, None);
-        let nothing_replaced = GivenOut::default();
-        let end = end(&self.transfer, deletes_api_keys, nothing_replaced, &write).await?;
-        print(&said(&end));
+        let nothing_replaced = HighestNumbers::default();
+        let end = end(&self.transfer, api_keys, nothing_replaced, &write).await?;
+        print(&report(&end));
         Ok(())
     }
 }
 
-/// Ends all and writes the line of the log.
+/// Ends the credentials of all users and logs it; an unknown outcome is logged as such.
 async fn end(
     transfer: &Transfer,
-    deletes_api_keys: bool,
-    replaced: GivenOut,
+    api_keys: ApiKeys,
+    replaced: HighestNumbers,
     write: &Write,
 ) -> Result<EndOfAll, Failure> {
-    let ending = transfer.end_all(deletes_api_keys, replaced, write);
+    let ending = transfer.end_all(api_keys, replaced, write);
     let end = ending.await.inspect_err(|error| {
         if error.is_outcome_unknown() {
             write.record_unknown();
@@ -45,39 +44,43 @@ async fn end(
     Ok(end)
 }
 
-/// Brings the users of a backup into the present, before they replace others: migrates their schema, and ends what
-/// had ended since the backup was made, and everything else that `user end-all` ends. Says what it ended.
+/// Prepares the users of a backup before the file replaces another one: migrates the schema, and ends all credentials as
+/// `user end-all` does. Returns the report for the operator.
 #[must_use]
 pub fn end_all_restored(
     users: DatabaseUrl,
-    replaced: GivenOut,
+    replaced: HighestNumbers,
 ) -> Pin<Box<dyn Future<Output = Result<String, Failure>>>> {
     // Boxed, so that no other crate compiles the store again.
     Box::pin(async move {
         let (store, transfer) = store::open_beside(&users, FileClock::Advance).await?;
         let write = Write::by_operator(Change::Restored, None);
-        let ended = end(&transfer, false, replaced, &write).await;
+        let ended = end(&transfer, ApiKeys::Keep, replaced, &write).await;
         store.close().await;
-        Ok(said(&ended?))
+        Ok(report(&ended?))
     })
 }
 
-/// One sentence or two for the operator.
-fn said(end: &EndOfAll) -> String {
-    let Ended {
-        sessions,
-        links,
-        second_factors,
-        api_keys,
-        ..
-    } = end.ended;
-    let of_keys = match (api_keys, end.live_api_keys) {
-        (0, 0) => "There are no API keys.".to_owned(),
-        (0, live) => format!("{live} API keys are still good; user end-all --keys deletes them."),
-        (deleted, _) => format!("Deleted {deleted} API keys."),
+/// What the operator learns.
+fn report(end: &EndOfAll) -> String {
+    let ended = end.ended;
+    let sessions = counted(ended.sessions, "session", "sessions");
+    let links = counted(ended.links, "password link", "password links");
+    let enrollments = counted(
+        ended.second_factors,
+        "unfinished second-factor enrollment",
+        "unfinished second-factor enrollments",
+    );
+    let of_keys = match (ended.api_keys, end.live_api_keys) {
+        (0, 0) => "No API key is usable now.".to_owned(),
+        (0, 1) => "1 API key stays valid; user end-all --keys deletes it.".to_owned(),
+        (0, live) => format!("{live} API keys stay valid; user end-all --keys deletes them."),
+        (deleted, _) => format!("Deleted {}.", counted(deleted, "API key", "API keys")),
     };
-    format!(
-        "Ended every access token, {sessions} sessions, {links} password links and {second_factors} second \
-         factors that were begun. {of_keys}"
-    )
+    format!("Revoked all access tokens. Ended {sessions}, {links} and {enrollments}. {of_keys}")
+}
+
+fn counted(count: i64, one: &str, many: &str) -> String {
+    let noun = if count == 1 { one } else { many };
+    format!("{count} {noun}")
 }

@@ -156,7 +156,7 @@ impl Replacement {
     }
 
     /// A number in the file, such as the last id that it has given out; 0 for none, or if the file cannot be read.
-    pub async fn number_before(&self, sql: &'static str) -> i64 {
+    pub async fn read_number(&self, sql: &'static str) -> i64 {
         let Ok(mut old) = connect_read_only(&self.file).await else {
             return 0;
         };

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     post::{DELETED, PostContent, PostsOfDeletedUsers},
-    store::{PostFilter, insert, leave_out_ids, open, page},
+    store::{PostFilter, insert, open, page, skip_ids},
 };
 use PostsOfDeletedUsers::{Delete, Keep};
 use rolegate_sql_store::Database;
@@ -22,7 +22,7 @@ postgres_cluster::conformance_tests! {
         many_posts_are_taken_in_batches,
         posts_are_taken_only_while_the_stored_revision_is_lower,
         last_posts_are_taken_if_the_revision_is_stored,
-        ids_that_are_left_out_are_never_given_out,
+        ids_that_are_skipped_are_never_given_out,
     ]
 }
 
@@ -250,13 +250,13 @@ async fn last_posts_are_taken_if_the_revision_is_stored(store: &Database) {
     assert_eq!(revision(store).await, 8);
 }
 
-async fn ids_that_are_left_out_are_never_given_out(store: &Database) {
-    leave_out_ids(store, 5).await.expect("written");
+async fn ids_that_are_skipped_are_never_given_out(store: &Database) {
+    skip_ids(store, 5).await.expect("written");
     let first = insert_made_at(store, 1, None).await;
     assert!(first > 5 + 1_000_000, "{first}");
-    leave_out_ids(store, 5).await.expect("written");
+    skip_ids(store, 5).await.expect("written");
     let second = insert_made_at(store, 1, None).await;
     assert!(second > first + 1_000_000, "{second}");
-    leave_out_ids(store, 2 * second).await.expect("written");
+    skip_ids(store, 2 * second).await.expect("written");
     assert!(insert_made_at(store, 1, None).await > 2 * second);
 }

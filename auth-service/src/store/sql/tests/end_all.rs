@@ -4,8 +4,8 @@ use crate::{
     audit::{Change, Ended, Write},
     opaque_token::{NewToken, TokenKind},
     store::{
-        AuditFilter, AuditRow, FileClock, GivenOut, NewUser, Seal, StoreError, Transfer, UserStore,
-        Writer, open_beside, seal::GAP, transfer::UserRecord,
+        ApiKeys, AuditFilter, AuditRow, FileClock, HighestNumbers, NewUser, Seal, StoreError,
+        Transfer, UserStore, Writer, open_beside, seal::REVISION_GAP, transfer::UserRecord,
     },
     user::User,
 };
@@ -82,9 +82,9 @@ impl Opened {
         added.await.expect("added").id
     }
 
-    async fn end_all(&self, deletes_api_keys: bool, replaced: GivenOut) -> (Ended, i64) {
+    async fn end_all(&self, api_keys: ApiKeys, replaced: HighestNumbers) -> (Ended, i64) {
         let write = Write::by_operator(Change::AllEnded, None);
-        let end = self.transfer.end_all(deletes_api_keys, replaced, &write);
+        let end = self.transfer.end_all(api_keys, replaced, &write);
         let end = end.await.expect("ended");
         (end.ended, end.live_api_keys)
     }
@@ -143,7 +143,9 @@ async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &O
         .await
         .expect("inserted");
     let last = opened.seal().await;
-    let (ended, live_api_keys) = opened.end_all(false, GivenOut::default()).await;
+    let (ended, live_api_keys) = opened
+        .end_all(ApiKeys::Keep, HighestNumbers::default())
+        .await;
     let expected = Ended {
         after_revision: last.revision,
         sessions: 2,
@@ -181,7 +183,9 @@ async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &O
 async fn keys_are_deleted_if_the_operator_asks_for_it(opened: &Opened) {
     let ann = opened.insert("ann").await;
     opened.add_token(&ann, TokenKind::ApiKey, "key").await;
-    let (ended, live_api_keys) = opened.end_all(true, GivenOut::default()).await;
+    let (ended, live_api_keys) = opened
+        .end_all(ApiKeys::Delete, HighestNumbers::default())
+        .await;
     assert_eq!((ended.api_keys, live_api_keys), (1, 0));
     assert!(!opened.has_token("key").await);
 }
@@ -192,20 +196,26 @@ async fn ids_and_revisions_go_on_behind_a_gap_and_behind_those_of_a_replaced_dat
     let ann = opened.insert("ann").await;
     let key = opened.add_token(&ann, TokenKind::ApiKey, "one").await;
     let last = opened.seal().await;
-    opened.end_all(false, GivenOut::default()).await;
+    opened
+        .end_all(ApiKeys::Keep, HighestNumbers::default())
+        .await;
     let after = opened.seal().await;
-    assert_eq!(after.revision, last.revision + GAP);
+    assert_eq!(after.revision, last.revision + REVISION_GAP);
     let bob = opened.insert("bob").await;
     assert!(bob.id > ann.id + 1_000_000, "{bob:?}");
     let other = opened.add_token(&bob, TokenKind::ApiKey, "two").await;
     assert!(other > key + 1_000_000, "{other}");
-    let replaced = GivenOut {
+    let replaced = HighestNumbers {
         user_id: 7_000_000,
         token_id: 9_000_000,
-        revision: 5 * GAP,
+        revision: 5 * REVISION_GAP,
     };
-    opened.end_all(false, replaced).await;
-    let found = opened.store.has_revision(6 * GAP).await.expect("read");
+    opened.end_all(ApiKeys::Keep, replaced).await;
+    let found = opened
+        .store
+        .has_revision(6 * REVISION_GAP)
+        .await
+        .expect("read");
     assert!(found, "the row of the second end");
     let carl = opened.insert("carl").await;
     assert!(carl.id > 8_000_000, "{carl:?}");
@@ -216,16 +226,18 @@ async fn ids_and_revisions_go_on_behind_a_gap_and_behind_those_of_a_replaced_dat
 async fn a_revision_in_a_gap_is_not_known_and_those_around_it_are(opened: &Opened) {
     opened.insert("ann").await;
     let last = opened.seal().await.revision;
-    opened.end_all(false, GivenOut::default()).await;
+    opened
+        .end_all(ApiKeys::Keep, HighestNumbers::default())
+        .await;
     opened.insert("bob").await;
     let newest = opened.seal().await.revision;
-    assert_eq!(newest, last + GAP + 1);
+    assert_eq!(newest, last + REVISION_GAP + 1);
     for (revision, is_known) in [
         (0, true),
         (last, true),
         (last + 1, false),
-        (last + GAP - 1, false),
-        (last + GAP, true),
+        (last + REVISION_GAP - 1, false),
+        (last + REVISION_GAP, true),
         (newest, true),
         (newest + 1, false),
     ] {
@@ -243,13 +255,15 @@ async fn rows_that_were_not_sealed_come_behind_the_gap(opened: &Opened) {
     opened.insert("ann").await;
     let last = opened.seal().await.revision;
     opened.insert("bob").await;
-    opened.end_all(false, GivenOut::default()).await;
+    opened
+        .end_all(ApiKeys::Keep, HighestNumbers::default())
+        .await;
     let rows = opened.record().await;
     let found: Vec<_> = rows.iter().map(|row| (row.revision, &*row.event)).collect();
     let expected = [
         (last, "user_created"),
-        (last + GAP, "all_ended"),
-        (last + GAP + 1, "user_created"),
+        (last + REVISION_GAP, "all_ended"),
+        (last + REVISION_GAP + 1, "user_created"),
     ];
     assert_eq!(found, expected);
 }
