@@ -22,7 +22,7 @@ const MAX_SNAPSHOTS: usize = 2;
 const MAX_WAITING: usize = 64;
 /// A caller who takes no item of a snapshot for as long loses it.
 const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(30);
-/// How often a caller learns of revisions without changes of users.
+/// How often a caller learns how far the record is, once more after the last change.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The caller of a stream.
@@ -255,7 +255,7 @@ impl WatchStream {
                     self.send(WatchItem::Change(change)).await?;
                 }
                 if let Some(last) = last {
-                    (revision, sent) = (last, last);
+                    revision = last;
                     continue;
                 }
                 revision = revision.max(newest.revision);

@@ -146,6 +146,11 @@ pub fn run(
         } else {
             FileClock::Keep
         };
+        if let UserCommand::EndAll { keys, yes: false } = &command
+            && !confirmation::is_given(end_all::question(*keys)).await?
+        {
+            return Err("nothing was ended".into());
+        }
         let operator = Operator::connect(database?, roles.clone(), clock).await?;
         let outcome = match command {
             UserCommand::Create {
@@ -182,9 +187,9 @@ pub fn run(
                 operator.remove_second_factor(&username).await
             }
             UserCommand::RevokeTokens(Name { username }) => operator.revoke_tokens(&username).await,
-            UserCommand::EndAll { keys, yes } => {
+            UserCommand::EndAll { keys, .. } => {
                 let api_keys = if keys { ApiKeys::Delete } else { ApiKeys::Keep };
-                operator.end_all(api_keys, yes).await
+                operator.end_all(api_keys).await
             }
             UserCommand::CreateKey(new) => operator.create_key(new, role).await,
             UserCommand::Keys(Name { username }) => operator.keys(&username).await,

@@ -10,12 +10,15 @@ use super::{
     },
 };
 use crate::audit::{Ended, Write};
-use rolegate_sql_store::{LongTransaction, StoreError, sqlite::Replacement};
+use rolegate_sql_store::{LongTransaction, StoreError, sqlite::Replacement, unix_millis};
 use sqlx::Error;
 
 /// How many ids of users and of tokens are skipped. A backup does not know the ids that were given out after it was made;
 /// there are fewer of those.
 const SKIPPED_IDS: i64 = 1_000_000;
+
+/// Users whose tokens one statement revokes.
+const USERS_OF_STATEMENT: i64 = 50_000;
 
 /// The highest ids and revision of a database that a backup replaces; 0 where they cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +26,8 @@ pub struct HighestNumbers {
     pub(super) user_id: i64,
     pub(super) token_id: i64,
     pub(super) revision: i64,
+    /// A time in Unix milliseconds that the clock of an SQLite file has not passed.
+    pub(super) clock: Option<i64>,
 }
 
 /// What becomes of API keys when everything else ends: programs cannot log in again by themselves.
@@ -49,6 +54,7 @@ impl HighestNumbers {
             user_id: place.read_number(user_id).await,
             token_id: place.read_number(token_id).await,
             revision: place.read_number(revision).await,
+            clock: place.read_clock().await,
         }
     }
 }
@@ -64,6 +70,9 @@ impl Transfer {
     ) -> Result<EndOfAll, StoreError> {
         let mut transaction = self.database().begin().await?;
         lock(&mut transaction).await?;
+        if let Some(time) = replaced.clock {
+            transaction.advance_clock(time).await?;
+        }
         let last = last_seal(&mut transaction).await?;
         let ended = count(&mut transaction, api_keys, last.revision).await?;
         end_credentials(&mut transaction, api_keys).await?;
@@ -74,7 +83,9 @@ impl Transfer {
         transaction
             .skip_ids("api_key", replaced.token_id, SKIPPED_IDS)
             .await?;
-        let revision = last.revision.max(replaced.revision) + REVISION_GAP;
+        // Two restores of one backup must not give out the same revisions.
+        let gap = REVISION_GAP + unix_millis() % REVISION_GAP;
+        let revision = last.revision.max(replaced.revision) + gap;
         record(&mut transaction, &last, revision, write, ended).await?;
         transaction.commit().await?;
         Ok(EndOfAll {
@@ -154,12 +165,34 @@ async fn end_credentials(
         transaction
             .statement("DELETE FROM second_factor")
             .push(begun),
-        revoking(transaction.statement(r#"UPDATE "user" SET "#).push(REVOKE)),
     ];
     for statement in statements {
         transaction.fetch::<(i64,)>(statement).await?;
     }
-    Ok(())
+    revoke_tokens(transaction).await
+}
+
+/// In statements of as many users as one can change in time.
+async fn revoke_tokens(transaction: &mut LongTransaction) -> Result<(), StoreError> {
+    let mut after = 0;
+    loop {
+        let page = r#"SELECT max(id) FROM (SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT $2) AS page"#;
+        let page = transaction
+            .statement(page)
+            .bind(after)
+            .bind(USERS_OF_STATEMENT);
+        let Some((Some(last),)) = transaction.fetch::<(Option<i64>,)>(page).await?.pop() else {
+            return Ok(());
+        };
+        let revoke = transaction
+            .statement(r#"UPDATE "user" SET "#)
+            .bind(after)
+            .bind(last)
+            .push(REVOKE);
+        let revoke = revoking(revoke).push(" WHERE id > $1 AND id <= $2");
+        transaction.fetch::<(i64,)>(revoke).await?;
+        after = last;
+    }
 }
 
 async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, StoreError> {

@@ -102,6 +102,17 @@ impl LongTransaction {
             .decode()?)
     }
 
+    /// Moves the clock of an SQLite database forward to this time in Unix milliseconds, if it is behind. The clock of a
+    /// PostgreSQL server is that of its machine.
+    pub async fn advance_clock(&mut self, time: i64) -> Result<(), StoreError> {
+        if self.is_postgres() {
+            return Ok(());
+        }
+        let advance = "UPDATE clock SET zero = max(zero, $1 - $UPTIME), latest = max(latest, $1) RETURNING id";
+        let advance = self.statement(advance).bind(time);
+        self.fetch::<(i64,)>(advance).await.map(drop)
+    }
+
     /// Commits. Without an answer the outcome is unknown.
     pub async fn commit(self) -> Result<(), StoreError> {
         let committed = match self.0 {

@@ -1,10 +1,11 @@
 //! Skips ids, so that a restored database does not give out those again that it has lost.
 
-use crate::{LongTransaction, StoreError};
+use crate::{LongTransaction, StoreError, unix_millis};
 
 impl LongTransaction {
-    /// Skips `count` ids of a table: the next id is greater by more than that than the last one of this database, and than
-    /// `at_least`. On PostgreSQL this stays even if the transaction is rolled back.
+    /// Skips at least `count` ids of a table: the next id is greater by more than that than the last one of this database,
+    /// and than `at_least`. How many exactly depends on the time, so that two restores of one backup skip differently. On
+    /// PostgreSQL this stays even if the transaction is rolled back.
     pub async fn skip_ids(
         &mut self,
         table: &'static str,
@@ -18,7 +19,11 @@ impl LongTransaction {
             self.add_sequence(table).await?;
             "UPDATE sqlite_sequence SET seq = max(seq, $2) + $3 WHERE name = $1 RETURNING seq"
         };
-        let skip = self.statement(skip).bind(table).bind(at_least).bind(count);
+        let skip = self
+            .statement(skip)
+            .bind(table)
+            .bind(at_least)
+            .bind(count + unix_millis() % count);
         self.fetch::<(i64,)>(skip).await.map(drop)
     }
 

@@ -10,7 +10,9 @@ use crate::{
     post::PostsOfDeletedUsers,
     store::{
         Database,
-        deleted_authors::{Deleted, Position, Step, WrittenBy, advance, position, take_posts},
+        deleted_authors::{
+            Deleted, Position, Step, WrittenBy, advance, date_posts, position, take_posts,
+        },
     },
 };
 use rolegate_auth_client::{
@@ -22,9 +24,9 @@ use snapshot::SnapshotReview;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// How often the revision is stored while there are no deletions. Changes behind the stored one come again after a
+/// How often the revision of a change is stored that is no deletion. Changes behind the stored one come again after a
 /// restart.
-const PROGRESS_INTERVAL: Duration = Duration::from_mins(1);
+const CHANGE_INTERVAL: Duration = Duration::from_mins(1);
 /// How long posts-service waits before it asks for another snapshot of a history that it has refused.
 const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
 
@@ -112,23 +114,35 @@ impl DeletedAuthors {
             self.refused_at = Some((Instant::now(), refusal.clone()));
             return Err(refusal.into());
         }
-        for author in found.lost {
-            let deleted = Deleted {
-                author_id: author.id,
-                written_by: WrittenBy::Exactly(author.created_at),
-                newest_post: self.position.newest_post,
-                revision: None,
-            };
-            self.take(deleted).await?;
+        for lost in found.lost {
+            self.take(lost).await?;
+        }
+        for moved in found.moved {
+            let newest_post = self.position.newest_post;
+            date_posts(&self.store, moved.author, moved.user, newest_post).await?;
         }
         let step = Step {
             revision: progress.revision,
             seal: progress.seal,
             // A lower revision than the stored one is of a restored backup of the users.
-            instead_of: Some(self.position.revision),
+            replaces_revision: Some(self.position.revision),
+            generation: self.position.generation,
         };
+        self.store_step(step, None).await
+    }
+
+    /// Stores a step, and takes the last posts of a user with it. Fails if an operator has given up the history that this
+    /// connection follows: the next connection begins with the users of the next one.
+    async fn store_step(
+        &mut self,
+        step: Step,
+        last_posts: Option<Deleted>,
+    ) -> Result<(), WatchError> {
         let revision = step.revision;
-        advance(&self.store, step, None).await?;
+        let last_posts = last_posts.map(|of| (self.fate, of));
+        if !advance(&self.store, step, last_posts).await? {
+            return Err("an operator has accepted another history of users".into());
+        }
         self.note_progress(revision);
         Ok(())
     }
@@ -139,39 +153,33 @@ impl DeletedAuthors {
             author_id: change.user_id,
             written_by: change
                 .created_at
-                .map_or(WrittenBy::Anybody, WrittenBy::MadeAt),
+                .map_or(WrittenBy::AnyUser, WrittenBy::CreatedAtOrUnknown),
             newest_post: i64::MAX,
             revision: Some(change.revision),
+            generation: self.position.generation,
         };
         self.take(deleted).await?;
-        let step = Step {
-            revision: change.revision,
-            seal: change.seal,
-            instead_of: None,
-        };
-        advance(&self.store, step, Some((self.fate, deleted))).await?;
-        self.note_progress(change.revision);
-        Ok(())
+        let step = self.step(change.revision, change.seal);
+        self.store_step(step, Some(deleted)).await
     }
 
-    /// Stores a revision that needs nothing, now and then.
-    async fn handle_progress(
-        &mut self,
-        revision: i64,
-        seal: Option<String>,
-    ) -> Result<(), WatchError> {
-        let is_recent = |at: Instant| at.elapsed() < PROGRESS_INTERVAL;
+    /// Stores the revision of a change that needs nothing, now and then. A progress follows the last one.
+    async fn handle_change(&mut self, change: UserChange) -> Result<(), WatchError> {
+        let is_recent = |at: Instant| at.elapsed() < CHANGE_INTERVAL;
         if self.stored_at.is_some_and(is_recent) {
             return Ok(());
         }
-        let step = Step {
+        let step = self.step(change.revision, change.seal);
+        self.store_step(step, None).await
+    }
+
+    fn step(&self, revision: i64, seal: Option<String>) -> Step {
+        Step {
             revision,
             seal,
-            instead_of: None,
-        };
-        advance(&self.store, step, None).await?;
-        self.note_progress(revision);
-        Ok(())
+            replaces_revision: None,
+            generation: self.position.generation,
+        }
     }
 
     fn note_progress(&mut self, revision: i64) {
@@ -209,9 +217,10 @@ impl UserWatcher for DeletedAuthors {
         }
         match event {
             UserEvent::Change(change) if change.deleted => self.handle_deletion(change).await,
-            UserEvent::Change(UserChange { revision, seal, .. })
-            | UserEvent::Progress(WatchProgress { revision, seal }) => {
-                self.handle_progress(revision, seal).await
+            UserEvent::Change(change) => self.handle_change(change).await,
+            UserEvent::Progress(WatchProgress { revision, seal }) => {
+                let step = self.step(revision, seal);
+                self.store_step(step, None).await
             }
         }
     }

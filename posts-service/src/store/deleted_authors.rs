@@ -15,29 +15,31 @@ pub(crate) struct Position {
     pub(crate) revision: i64,
     /// The last seal that was seen.
     pub(crate) seal: Option<String>,
-    /// Whether an operator has said that the next history is right, whatever it is.
+    /// Whether an operator has accepted the next history, whatever it is.
     pub(crate) accepts_any: bool,
+    /// How often an operator has done so.
+    pub(crate) generation: i64,
     /// The id of the newest post.
     pub(crate) newest_post: i64,
 }
 
 /// An author, whom the time tells from another user who had the same id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PostAuthor {
     pub(crate) id: i64,
-    /// When the author was made, in Unix seconds; `None` if it is not known.
+    /// When the author was created, in Unix seconds; `None` if it is not known.
     pub(crate) created_at: Option<i64>,
 }
 
 /// Which posts of an id were written by the user who was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WrittenBy {
-    /// All of them, because nothing is known of who was deleted.
-    Anybody,
-    /// Those of the user who was made then, in Unix seconds, and those of which it is not known.
-    MadeAt(i64),
-    /// Those of which exactly this is known.
-    Exactly(Option<i64>),
+    /// All of them.
+    AnyUser,
+    /// Those of the user who was created then, in Unix seconds, and those of which it is not known.
+    CreatedAtOrUnknown(i64),
+    /// Those of the user who was created then.
+    CreatedAt(i64),
 }
 
 /// The posts of a deleted user.
@@ -50,6 +52,8 @@ pub(crate) struct Deleted {
     /// The revision of the deletion, which only counts while the stored one is lower; `None` for one that a snapshot
     /// shows.
     pub(crate) revision: Option<i64>,
+    /// That of the position that is followed: another one is of an operator who has given up the history.
+    pub(crate) generation: i64,
 }
 
 /// A step along the history of users.
@@ -58,9 +62,11 @@ pub(crate) struct Step {
     pub(crate) revision: i64,
     /// `None` keeps the stored one.
     pub(crate) seal: Option<String>,
-    /// The revision that the snapshot of this step takes the place of; `None` for a step without a snapshot, which
-    /// only leads forward.
-    pub(crate) instead_of: Option<i64>,
+    /// For a snapshot, the stored revision that it may replace, even by a lower one; `None` for a step that must lead
+    /// forward.
+    pub(crate) replaces_revision: Option<i64>,
+    /// That of the position that is followed.
+    pub(crate) generation: i64,
 }
 
 fn cursor(database: &Database) -> &'static str {
@@ -72,23 +78,42 @@ fn cursor(database: &Database) -> &'static str {
 }
 
 pub(crate) async fn position(database: &Database) -> Result<Position, StoreError> {
-    let sql = "SELECT revision, seal, accepts_any, (SELECT coalesce(max(id), 0) FROM ";
+    let sql = "SELECT revision, seal, accepts_any, generation, (SELECT coalesce(max(id), 0) FROM ";
     let select = statement(database, sql)
         .push(") FROM ")
         .push(cursor(database));
-    let row = database.read::<(i64, String, bool, i64)>(select).await?;
-    let (revision, seal, accepts_any, newest_post) = row.into_iter().next().unwrap_or_default();
+    let row = database
+        .read::<(i64, String, bool, i64, i64)>(select)
+        .await?
+        .pop();
+    let (revision, seal, accepts_any, generation, newest_post) = row.unwrap_or_default();
     Ok(Position {
         revision,
         seal: (!seal.is_empty()).then_some(seal),
         accepts_any,
+        generation,
         newest_post,
     })
 }
 
-/// The authors of posts up to `newest_post` with ids behind `after`, up to `last`, by ascending id. An id comes once for
-/// each of its users.
-pub(crate) async fn authors(
+/// The ids of the authors of posts up to `newest_post`, behind `after`, up to `last`, in ascending order.
+pub(crate) async fn author_ids(
+    database: &Database,
+    after: i64,
+    last: i64,
+    newest_post: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let select = statement(database, "SELECT DISTINCT author_id FROM ")
+        .push(" WHERE author_id > $1 AND author_id <= $2 AND id <= $3 ORDER BY author_id")
+        .bind(after)
+        .bind(last)
+        .bind(newest_post);
+    let rows = database.read::<(i64,)>(select).await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+/// The same authors, of whom it is known when they were created, by ascending id. An id comes once for each of its users.
+pub(crate) async fn dated_authors(
     database: &Database,
     after: i64,
     last: i64,
@@ -98,7 +123,8 @@ pub(crate) async fn authors(
         database,
         "SELECT DISTINCT author_id, author_created_at FROM ",
     )
-    .push(" WHERE author_id > $1 AND author_id <= $2 AND id <= $3 ORDER BY author_id")
+    .push(" WHERE author_created_at IS NOT NULL AND author_id > $1 AND author_id <= $2")
+    .push(" AND id <= $3 ORDER BY author_id")
     .bind(after)
     .bind(last)
     .bind(newest_post);
@@ -115,35 +141,68 @@ pub(crate) async fn take_posts(
     fate: PostsOfDeletedUsers,
     of: Deleted,
 ) -> Result<usize, StoreError> {
-    let mut taken = 0;
+    in_batches(database, || take(database, fate, of)).await
+}
+
+/// Dates the posts up to `newest_post` of an author of another time as those of this author, who has the same id.
+pub(crate) async fn date_posts(
+    database: &Database,
+    from: PostAuthor,
+    to: PostAuthor,
+    newest_post: i64,
+) -> Result<usize, StoreError> {
+    let date = || {
+        statement(database, "UPDATE ")
+            .push(" SET author_created_at = $1 WHERE id IN (SELECT id FROM ")
+            .push(posts(database))
+            .push(
+                " WHERE author_id = $2 AND author_created_at = $3 AND id <= $4 ORDER BY id LIMIT ",
+            )
+            .bind(to.created_at)
+            .bind(from.id)
+            .bind(from.created_at)
+            .bind(newest_post)
+            .push_bind(i64::from(BATCH))
+            .push(") RETURNING id")
+    };
+    in_batches(database, date).await
+}
+
+async fn in_batches(
+    database: &Database,
+    statement: impl Fn() -> Statement,
+) -> Result<usize, StoreError> {
+    let mut all = 0;
     loop {
-        let batch = database
-            .write::<(i64,)>(take(database, fate, of))
-            .await?
-            .len();
-        taken += batch;
+        let batch = database.write::<(i64,)>(statement()).await?.len();
+        all += batch;
         if batch < BATCH as usize {
-            return Ok(taken);
+            return Ok(all);
         }
     }
 }
 
-/// Stores a step, unless the stored position is as far or an operator has given it up; and if it is stored, takes the
-/// last posts of a user in the same transaction.
+/// Stores a step unless the stored revision is already as high, or an operator has given up the history since. If it is
+/// stored, the last posts of a user are taken in the same transaction. Whether the history is still the one that is
+/// followed.
 pub(crate) async fn advance(
     database: &Database,
     step: Step,
     last_posts: Option<(PostsOfDeletedUsers, Deleted)>,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let update = database
         .statement("UPDATE ")
         .push(cursor(database))
-        .push(" SET revision = $1, seal = coalesce($2, seal), accepts_any = false WHERE ")
+        .push(" SET revision = $1, seal = coalesce($2, seal), accepts_any = false")
+        .push(" WHERE generation = $3 AND ")
         .bind(step.revision)
-        .bind(step.seal);
-    let update = match step.instead_of {
-        Some(replaced) => update.push("revision < $1 OR revision = $3").bind(replaced),
-        None => update.push("revision < $1 AND NOT accepts_any"),
+        .bind(step.seal)
+        .bind(step.generation);
+    let update = match step.replaces_revision {
+        Some(replaced) => update
+            .push("(revision < $1 OR revision = $4)")
+            .bind(replaced),
+        None => update.push("revision < $1"),
     };
     let update = update.push(" RETURNING revision");
     let last = last_posts.map(|(fate, of)| {
@@ -154,7 +213,8 @@ pub(crate) async fn advance(
         take(database, fate, revision_is_stored)
     });
     let then = Then::of_rows(|_: &[(i64,)]| Ok(last.into_iter().collect()));
-    database.write_all(update, then).await.map(drop)
+    let is_stored = !database.write_all(update, then).await?.is_empty();
+    Ok(is_stored || position(database).await?.generation == step.generation)
 }
 
 /// Gives up the history that was followed: the next one counts, whatever it is.
@@ -162,7 +222,7 @@ pub(crate) async fn accept_any(database: &Database) -> Result<(), StoreError> {
     let update = database
         .statement("UPDATE ")
         .push(cursor(database))
-        .push(" SET revision = 0, seal = '', accepts_any = true RETURNING revision");
+        .push(" SET revision = 0, seal = '', accepts_any = true, generation = generation + 1 RETURNING revision");
     database.write::<(i64,)>(update).await.map(drop)
 }
 
@@ -178,24 +238,24 @@ fn take(database: &Database, fate: PostsOfDeletedUsers, of: Deleted) -> Statemen
         .bind(of.author_id)
         .bind(of.newest_post);
     take = match of.written_by {
-        WrittenBy::Anybody => take,
-        WrittenBy::MadeAt(created_at) => take
+        WrittenBy::AnyUser => take,
+        WrittenBy::CreatedAtOrUnknown(created_at) => take
             .push(" AND (author_created_at IS NULL OR author_created_at = ")
             .push_bind(created_at)
             .push(")"),
-        WrittenBy::Exactly(None) => take.push(" AND author_created_at IS NULL"),
-        WrittenBy::Exactly(Some(created_at)) => {
+        WrittenBy::CreatedAt(created_at) => {
             take.push(" AND author_created_at = ").push_bind(created_at)
         }
     };
+    take = take
+        .push(" AND EXISTS (SELECT 1 FROM ")
+        .push(cursor(database))
+        .push(" WHERE generation = ")
+        .push_bind(of.generation);
     if let Some(revision) = of.revision {
-        take = take
-            .push(" AND EXISTS (SELECT 1 FROM ")
-            .push(cursor(database))
-            .push(" WHERE NOT accepts_any AND revision < ")
-            .push_bind(revision)
-            .push(")");
+        take = take.push(" AND revision < ").push_bind(revision);
     }
+    take = take.push(")");
     take.push(" ORDER BY id LIMIT ")
         .push_bind(i64::from(BATCH))
         .push(") RETURNING id")

@@ -99,9 +99,9 @@ impl Restore {
         };
         let (new_users, ended) = prepare_users(&in_place_of_users, old_users).await?;
         if let Some((place, new_posts)) = in_place_of_posts {
-            place.finish(new_posts)?;
+            place.finish(new_posts).await?;
         }
-        in_place_of_users.finish(new_users)?;
+        in_place_of_users.finish(new_users).await?;
         print(&format!("{} {ended}", done(users, posts)));
         Ok(())
     }
@@ -114,7 +114,6 @@ async fn prepare_users(
     backup: &Path,
 ) -> Result<(DatabaseCopy, String), Failure> {
     let copy = place.prepare(backup).await?;
-    place.carry_clock(&copy).await?;
     let replaced = users::HighestNumbers::in_replaced(place).await;
     let ended = end_all_restored(copy.url("FILE"), replaced).await?;
     Ok((copy, ended))

@@ -9,6 +9,7 @@ pub(crate) struct Position {
     pub(crate) revision: i64,
     pub(crate) seal: Option<String>,
     pub(crate) accepts_any: bool,
+    pub(crate) generation: i64,
     pub(crate) newest_post: i64,
 }
 
@@ -20,9 +21,9 @@ pub(crate) struct PostAuthor {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WrittenBy {
-    Anybody,
-    MadeAt(i64),
-    Exactly(Option<i64>),
+    AnyUser,
+    CreatedAtOrUnknown(i64),
+    CreatedAt(i64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,13 +32,15 @@ pub(crate) struct Deleted {
     pub(crate) written_by: WrittenBy,
     pub(crate) newest_post: i64,
     pub(crate) revision: Option<i64>,
+    pub(crate) generation: i64,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) revision: i64,
     pub(crate) seal: Option<String>,
-    pub(crate) instead_of: Option<i64>,
+    pub(crate) replaces_revision: Option<i64>,
+    pub(crate) generation: i64,
 }
 
 pub(crate) async fn position(database: &Database) -> Result<Position, StoreError> {
@@ -48,22 +51,70 @@ pub(crate) async fn position(database: &Database) -> Result<Position, StoreError
     read(async { Ok(find(&database.rows())) }).await
 }
 
-pub(crate) async fn authors(
+pub(crate) async fn author_ids(
+    database: &Database,
+    after: i64,
+    last: i64,
+    newest_post: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let find = |rows: &Rows| {
+        let mut ids: Vec<i64> = authors(rows, after, last, newest_post)
+            .map(|author| author.id)
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    };
+    read(async { Ok(find(&database.rows())) }).await
+}
+
+pub(crate) async fn dated_authors(
     database: &Database,
     after: i64,
     last: i64,
     newest_post: i64,
 ) -> Result<Vec<PostAuthor>, StoreError> {
     let find = |rows: &Rows| {
-        let meant = rows.posts.values().filter(|it| {
-            it.post.author_id > after && it.post.author_id <= last && it.post.id <= newest_post
-        });
-        let mut found: Vec<PostAuthor> = meant.map(StoredPost::author).collect();
+        let mut found: Vec<PostAuthor> = authors(rows, after, last, newest_post)
+            .filter(|author| author.created_at.is_some())
+            .collect();
         found.sort_unstable();
         found.dedup();
         found
     };
     read(async { Ok(find(&database.rows())) }).await
+}
+
+fn authors(
+    rows: &Rows,
+    after: i64,
+    last: i64,
+    newest_post: i64,
+) -> impl Iterator<Item = PostAuthor> {
+    rows.posts
+        .values()
+        .filter(move |it| {
+            it.post.author_id > after && it.post.author_id <= last && it.post.id <= newest_post
+        })
+        .map(StoredPost::author)
+}
+
+pub(crate) async fn date_posts(
+    database: &Database,
+    from: PostAuthor,
+    to: PostAuthor,
+    newest_post: i64,
+) -> Result<usize, StoreError> {
+    write(async {
+        let mut rows = database.rows();
+        let dated = rows
+            .posts
+            .values_mut()
+            .filter(|it| it.author() == from && it.post.id <= newest_post)
+            .map(|it| it.author_created_at = to.created_at);
+        Ok(dated.count())
+    })
+    .await
 }
 
 pub(crate) async fn take_posts(
@@ -78,17 +129,20 @@ pub(crate) async fn advance(
     database: &Database,
     step: Step,
     last_posts: Option<(PostsOfDeletedUsers, Deleted)>,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     write(async {
         let mut rows = database.rows();
         let stored = &mut rows.position;
+        if stored.generation != step.generation {
+            return Ok(false);
+        }
         let leads_forward = stored.revision < step.revision;
-        let is_next = match step.instead_of {
+        let is_next = match step.replaces_revision {
             Some(replaced) => leads_forward || stored.revision == replaced,
-            None => leads_forward && !stored.accepts_any,
+            None => leads_forward,
         };
         if !is_next {
-            return Ok(());
+            return Ok(true);
         }
         stored.revision = step.revision;
         stored.accepts_any = false;
@@ -102,15 +156,17 @@ pub(crate) async fn advance(
             };
             take(&mut rows, fate, revision_is_stored);
         }
-        Ok(())
+        Ok(true)
     })
     .await
 }
 
 pub(crate) async fn accept_any(database: &Database) -> Result<(), StoreError> {
     write(async {
-        database.rows().position = Position {
+        let mut rows = database.rows();
+        rows.position = Position {
             accepts_any: true,
+            generation: rows.position.generation + 1,
             ..Position::default()
         };
         Ok(())
@@ -120,17 +176,19 @@ pub(crate) async fn accept_any(database: &Database) -> Result<(), StoreError> {
 
 fn take(rows: &mut Rows, fate: PostsOfDeletedUsers, of: Deleted) -> usize {
     let stored = &rows.position;
-    if of
+    let is_late = of
         .revision
-        .is_some_and(|revision| stored.accepts_any || stored.revision >= revision)
-    {
+        .is_some_and(|revision| stored.revision >= revision);
+    if is_late || stored.generation != of.generation {
         return 0;
     }
     let is_meant = |it: &&StoredPost| {
         let is_written = match of.written_by {
-            WrittenBy::Anybody => true,
-            WrittenBy::MadeAt(at) => it.author_created_at.is_none_or(|of_post| of_post == at),
-            WrittenBy::Exactly(at) => it.author_created_at == at,
+            WrittenBy::AnyUser => true,
+            WrittenBy::CreatedAtOrUnknown(at) => {
+                it.author_created_at.is_none_or(|of_post| of_post == at)
+            }
+            WrittenBy::CreatedAt(at) => it.author_created_at == Some(at),
         };
         it.post.author_id == of.author_id && it.post.id <= of.newest_post && is_written
     };

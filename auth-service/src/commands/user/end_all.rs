@@ -1,6 +1,6 @@
 //! `user end-all`, and what `rolegate restore` does with the users of a backup.
 
-use super::{confirmation, operator::Operator};
+use super::operator::Operator;
 use crate::{
     audit::{Change, Write},
     store::{self, ApiKeys, EndOfAll, FileClock, HighestNumbers, Transfer},
@@ -9,16 +9,17 @@ use rolegate_program::program::{Failure, print};
 use rolegate_sql_store::DatabaseUrl;
 use std::pin::Pin;
 
+/// What the operator is asked before the database is opened, which moves the clock of an SQLite file.
+pub(super) fn question(deletes_api_keys: bool) -> &'static str {
+    if deletes_api_keys {
+        "Log everybody out, and delete every API key?"
+    } else {
+        "Log everybody out?"
+    }
+}
+
 impl Operator {
-    /// Asks first, unless `yes` or without a terminal.
-    pub(super) async fn end_all(&self, api_keys: ApiKeys, yes: bool) -> Result<(), Failure> {
-        let question = match api_keys {
-            ApiKeys::Keep => "Log everybody out?",
-            ApiKeys::Delete => "Log everybody out, and delete every API key?",
-        };
-        if !yes && !confirmation::is_given(question).await? {
-            return Err("nothing was ended".into());
-        }
+    pub(super) async fn end_all(&self, api_keys: ApiKeys) -> Result<(), Failure> {
         let write = Write::by_operator(Change::AllEnded, None);
         let nothing_replaced = HighestNumbers::default();
         let end = end(&self.transfer, api_keys, nothing_replaced, &write).await?;

@@ -125,21 +125,6 @@ pub(super) async fn latest(connection: &mut SqliteConnection) -> sqlx::Result<Op
     latest.fetch_optional(connection).await
 }
 
-/// Moves the clock of a file that no process uses forward to this time in Unix milliseconds.
-pub(super) async fn raise(connection: &mut SqliteConnection, time: i64) -> sqlx::Result<()> {
-    if !has_clock(connection).await? {
-        return Ok(());
-    }
-    let raise = "INSERT INTO clock (id, boot, zero, latest) VALUES (1, NULL, 0, $1)
-        ON CONFLICT (id) DO UPDATE SET latest = max(latest, $1),
-            zero = CASE WHEN boot = $2 THEN max(zero, $1 - $3) ELSE zero END";
-    let raise = sqlx::query(raise)
-        .bind(time)
-        .bind(BOOT.as_deref())
-        .bind(uptime());
-    raise.execute(connection).await.map(drop)
-}
-
 /// Whether the file has a table for it: not one of the first versions.
 async fn has_clock(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
     let exists = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'clock')";

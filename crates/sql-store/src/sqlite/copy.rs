@@ -93,6 +93,19 @@ impl DatabaseCopy {
         DatabaseUrl::from_file(setting, self.file.path().to_owned())
     }
 
+    /// Moves the log of a copy that was changed since into the copy, which alone takes the place of a file. Fails if that
+    /// is not possible.
+    async fn fold_log(&self) -> sqlx::Result<()> {
+        let options = SqliteConnectOptions::new()
+            .filename(self.file.path())
+            .journal_mode(SqliteJournalMode::Delete);
+        options.connect().await?.close().await?;
+        if with_suffix(self.file.path(), "-wal").exists() {
+            return Err(io::Error::other("the log of the copy cannot be moved into it").into());
+        }
+        Ok(())
+    }
+
     /// Moves it to `destination`, beside its folder. A file of that name stays, as an error.
     pub fn persist_new(self, destination: &Path) -> Result<(), Failure> {
         let named = self
@@ -138,21 +151,12 @@ impl Replacement {
         DatabaseCopy::create(source, &self.file).await
     }
 
-    /// Sets the clock of the copy to that of the file, if the file can be read and its clock is ahead.
-    pub async fn carry_clock(&self, copy: &DatabaseCopy) -> Result<(), Failure> {
-        let Ok(mut old) = connect_read_only(&self.file).await else {
-            return Ok(());
-        };
-        let latest = clock::latest(&mut old).await.ok().flatten();
+    /// A time in Unix milliseconds that the clock of the file has not passed; `None` if it has no clock, or cannot be read.
+    pub async fn read_clock(&self) -> Option<i64> {
+        let mut old = connect_read_only(&self.file).await.ok()?;
+        let latest = clock::latest(&mut old).await;
         let _ = old.close().await;
-        let Some(latest) = latest else {
-            return Ok(());
-        };
-        let failed = at(&self.file);
-        let options = SqliteConnectOptions::new().filename(copy.file.path());
-        let mut new = options.connect().await.map_err(&failed)?;
-        clock::raise(&mut new, latest).await.map_err(&failed)?;
-        new.close().await.map_err(&failed)
+        latest.ok().flatten()
     }
 
     /// A number in the file, such as the last id that it has given out; 0 for none, or if the file cannot be read.
@@ -166,8 +170,9 @@ impl Replacement {
     }
 
     /// Replaces the file, or creates it, in one step: after a crash it is the old one or the new one.
-    pub fn finish(self, copy: DatabaseCopy) -> Result<(), Failure> {
+    pub async fn finish(self, copy: DatabaseCopy) -> Result<(), Failure> {
         let file = &self.file;
+        copy.fold_log().await.map_err(at(file))?;
         // The log of another database would be applied to the new one.
         for suffix in ["-wal", "-shm", "-journal"] {
             let path = with_suffix(file, suffix);
@@ -177,7 +182,6 @@ impl Replacement {
                 return Err(at(&path)(error));
             }
         }
-        // A command may have changed the copy since it was made.
         copy.file.as_file().sync_all().map_err(at(file))?;
         copy.file
             .persist(file)

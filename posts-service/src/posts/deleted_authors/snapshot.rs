@@ -1,16 +1,19 @@
-//! Compares the users of a snapshot with the authors of posts. Takes nothing.
+//! Compares the users of a snapshot with the authors of posts. Changes nothing.
 
 use super::Refusal;
 use crate::store::{
     Database,
-    deleted_authors::{Position, PostAuthor, authors},
+    deleted_authors::{Deleted, Position, PostAuthor, WrittenBy, author_ids, dated_authors},
 };
 use rolegate_auth_client::{UserChange, WatchError};
-use std::{collections::BTreeMap, mem};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+};
 
 /// Users of a snapshot for each search of authors.
 pub(super) const PAGE_SIZE: usize = 1000;
-/// A snapshot without more than one author in so many needs the word of an operator.
+/// A snapshot that lacks more than one in this many authors is refused until an operator accepts it.
 const ONE_LOST_IN: usize = 10;
 
 /// What is known of a snapshot that is on its way.
@@ -18,31 +21,41 @@ const ONE_LOST_IN: usize = 10;
 pub(super) struct SnapshotReview {
     /// The last user of the pages before.
     after: i64,
-    /// When each user of this page was made, in Unix seconds, by the user's id; `None` if that is not said.
+    /// When each user of this page was created, in Unix seconds, 0 if that was not kept, by the user's id; `None` if it is
+    /// not said.
     page: BTreeMap<i64, Option<i64>>,
-    found: LostAuthors,
+    found: Differences,
 }
 
-/// The authors whom a snapshot does not show.
+/// How the users of a snapshot differ from the authors of posts.
 #[derive(Debug, Default)]
-pub(super) struct LostAuthors {
-    pub(super) lost: Vec<PostAuthor>,
-    /// How many ids they have, and how many all authors have.
-    lost_ids: usize,
-    ids: usize,
+pub(super) struct Differences {
+    /// The posts of authors who do not exist any more.
+    pub(super) lost: Vec<Deleted>,
+    /// Authors who were moved to an accepted history, and so were created anew.
+    pub(super) moved: Vec<MovedAuthor>,
+    lost_author_count: usize,
+    author_count: usize,
 }
 
-impl LostAuthors {
+/// An author as posts have them, and as the users have them.
+#[derive(Debug)]
+pub(super) struct MovedAuthor {
+    pub(super) author: PostAuthor,
+    pub(super) user: PostAuthor,
+}
+
+impl Differences {
     pub(super) fn too_many_lost(&self) -> Option<Refusal> {
-        (self.lost_ids * ONE_LOST_IN > self.ids).then_some(Refusal::TooManyLost {
-            lost: self.lost_ids,
-            authors: self.ids,
+        (self.lost_author_count * ONE_LOST_IN > self.author_count).then_some(Refusal::TooManyLost {
+            lost: self.lost_author_count,
+            authors: self.author_count,
         })
     }
 }
 
 impl SnapshotReview {
-    /// Adds a user. Who is not in a snapshot loses posts, so a malformed one is an error.
+    /// Adds a user. Authors who are missing from a snapshot lose their posts, so a malformed one is an error.
     pub(super) async fn add(
         &mut self,
         store: &Database,
@@ -60,12 +73,12 @@ impl SnapshotReview {
         Ok(())
     }
 
-    /// The authors whom the whole snapshot does not show.
+    /// How the whole snapshot differs.
     pub(super) async fn end(
         mut self,
         store: &Database,
         position: &Position,
-    ) -> Result<LostAuthors, WatchError> {
+    ) -> Result<Differences, WatchError> {
         if self.after == 0 && self.page.is_empty() {
             return Err("a snapshot has no users".into());
         }
@@ -73,38 +86,53 @@ impl SnapshotReview {
         Ok(self.found)
     }
 
-    /// Looks for the authors up to the id `last` among the users of this page.
+    /// Compares the authors up to the id `last` with the users of this page.
     async fn compare(
         &mut self,
         store: &Database,
         position: &Position,
         last: i64,
     ) -> Result<(), WatchError> {
-        let page = mem::take(&mut self.page);
-        // In another history, users who were moved to it are the same users although they were made again.
-        let is_same_history = !position.accepts_any;
-        let is_lost = |author: &PostAuthor| match page.get(&author.id) {
-            None => true,
-            Some(user) => {
-                let is_other = |(of_post, of_user)| of_post != of_user;
-                is_same_history && author.created_at.zip(*user).is_some_and(is_other)
-            }
+        let users = mem::take(&mut self.page);
+        let after = mem::replace(&mut self.after, last);
+        let newest_post = position.newest_post;
+        let of_user = |author_id, written_by| Deleted {
+            author_id,
+            written_by,
+            newest_post,
+            revision: None,
+            generation: position.generation,
         };
-        let (mut last_id, mut last_lost_id) = (0, 0);
-        for author in authors(store, self.after, last, position.newest_post).await? {
-            if author.id != last_id {
-                last_id = author.id;
-                self.found.ids += 1;
+        let mut lost_ids = BTreeSet::new();
+        let author_ids = author_ids(store, after, last, newest_post).await?;
+        for &id in author_ids.iter().filter(|id| !users.contains_key(id)) {
+            lost_ids.insert(id);
+            self.found.lost.push(of_user(id, WrittenBy::AnyUser));
+        }
+        for author in dated_authors(store, after, last, newest_post).await? {
+            let (Some(Some(user_created_at)), Some(created_at)) =
+                (users.get(&author.id), author.created_at)
+            else {
+                continue;
+            };
+            if *user_created_at == created_at {
+                continue;
             }
-            if is_lost(&author) {
-                if author.id != last_lost_id {
-                    last_lost_id = author.id;
-                    self.found.lost_ids += 1;
-                }
-                self.found.lost.push(author);
+            if position.accepts_any {
+                let user = PostAuthor {
+                    created_at: (*user_created_at > 0).then_some(*user_created_at),
+                    ..author
+                };
+                self.found.moved.push(MovedAuthor { author, user });
+            } else {
+                // Another user had the id, and was deleted.
+                lost_ids.insert(author.id);
+                let written_by = WrittenBy::CreatedAt(created_at);
+                self.found.lost.push(of_user(author.id, written_by));
             }
         }
-        self.after = last;
+        self.found.lost_author_count += lost_ids.len();
+        self.found.author_count += author_ids.len();
         Ok(())
     }
 }

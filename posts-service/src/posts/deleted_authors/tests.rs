@@ -28,7 +28,8 @@ postgres_cluster::conformance_tests! {
         users_who_were_moved_to_another_history_keep_their_posts,
         posts_that_are_newer_than_the_connection_stay,
         malformed_snapshots_take_nothing_more,
-        progress_is_stored_when_it_is_due,
+        the_revision_of_a_change_is_stored_when_it_is_due_and_progress_always,
+        a_history_that_an_operator_gives_up_ends_the_connection,
         snapshot_of_a_restored_backup_replaces_the_revision_unless_another_process_has,
         of_two_processes_that_follow_the_later_takes_nothing_again,
         warnings_are_not_repeated_until_the_stream_goes_on,
@@ -77,7 +78,8 @@ fn step(revision: i64) -> Step {
     Step {
         revision,
         seal: None,
-        instead_of: None,
+        replaces_revision: None,
+        generation: 0,
     }
 }
 
@@ -135,11 +137,7 @@ async fn deletions_take_posts_and_the_stream_goes_on_behind_the_last(store: &Dat
     let events = vec![change(8, 1, false), change(9, 2, true), progress(10)];
     handle(&mut watcher, events).await.expect("handled");
     assert_eq!(authors(store).await, [1, DELETED, 3]);
-    assert_eq!(
-        connect(&mut watcher).await,
-        Some(9),
-        "the progress was not due"
-    );
+    assert_eq!(connect(&mut watcher).await, Some(10));
 }
 
 async fn posts_of_users_who_are_not_in_a_snapshot_are_taken(store: &Database) {
@@ -280,13 +278,26 @@ async fn posts_of_a_user_who_was_imported_again_stay_and_those_from_before_are_t
 }
 
 async fn users_who_were_moved_to_another_history_keep_their_posts(store: &Database) {
-    insert_made_at(store, 2, Some(100)).await;
-    accept_any(store).await.expect("written");
-    let mut watcher = watcher(store);
-    connect(&mut watcher).await;
-    let events = vec![of_made_at(0, 2, 900), sealed(3, "3:b")];
-    handle(&mut watcher, events).await.expect("handled");
-    assert_eq!(authors(store).await, [2]);
+    for (user_created_at, deleted_at) in [(900, 4), (0, 14)] {
+        insert_made_at(store, 2, Some(100)).await;
+        accept_any(store).await.expect("written");
+        let mut watcher = watcher(store);
+        connect(&mut watcher).await;
+        let events = vec![
+            of_made_at(0, 2, user_created_at),
+            sealed(deleted_at - 1, "3:b"),
+        ];
+        handle(&mut watcher, events).await.expect("handled");
+        assert_eq!(authors(store).await.last(), Some(&2));
+        connect(&mut watcher).await;
+        let deletion = of_made_at(deleted_at, 2, user_created_at);
+        handle(&mut watcher, vec![deletion]).await.expect("handled");
+        assert_eq!(
+            authors(store).await.last(),
+            Some(&DELETED),
+            "they are theirs"
+        );
+    }
 }
 
 async fn posts_that_are_newer_than_the_connection_stay(store: &Database) {
@@ -322,15 +333,16 @@ async fn malformed_snapshots_take_nothing_more(store: &Database) {
     assert_eq!(authors(store).await, [2]);
 }
 
-async fn progress_is_stored_when_it_is_due(store: &Database) {
+async fn the_revision_of_a_change_is_stored_when_it_is_due_and_progress_always(store: &Database) {
     advance(store, step(5), None).await.expect("written");
     let mut watcher = watcher(store);
     for (event, stored) in [
         (progress(6), 6),
-        (progress(7), 6),
-        (change(8, 1, false), 6),
+        (progress(7), 7),
+        (change(8, 1, false), 7),
         (change(9, 1, true), 9),
-        (progress(10), 9),
+        (change(10, 1, false), 9),
+        (progress(10), 10),
     ] {
         handle(&mut watcher, vec![event.clone()])
             .await
@@ -342,6 +354,24 @@ async fn progress_is_stored_when_it_is_due(store: &Database) {
         .await
         .expect("handled");
     assert_eq!(connect(&mut watcher).await, Some(11));
+}
+
+async fn a_history_that_an_operator_gives_up_ends_the_connection(store: &Database) {
+    insert_by(store, &[1; 20]).await;
+    let mut watcher = watcher(store);
+    connect(&mut watcher).await;
+    handle(&mut watcher, snapshot([1], 7))
+        .await
+        .expect("handled");
+    accept_any(store).await.expect("written");
+    for event in [progress(8), change(9, 1, true)] {
+        watcher
+            .handle(event)
+            .await
+            .expect_err("it would follow nothing");
+    }
+    assert_eq!(authors(store).await, [1; 20]);
+    assert_eq!(connect(&mut watcher).await, None, "a snapshot comes next");
 }
 
 async fn snapshot_of_a_restored_backup_replaces_the_revision_unless_another_process_has(

@@ -1,8 +1,8 @@
 //! What the store does with posts of deleted users on each engine.
 
 use super::{
-    BATCH, Deleted, Position, PostAuthor, Step, WrittenBy, accept_any, advance, authors, position,
-    take_posts,
+    BATCH, Deleted, Position, PostAuthor, Step, WrittenBy, accept_any, advance, author_ids,
+    date_posts, dated_authors, position, take_posts,
 };
 use crate::{
     post::{DELETED, PostContent, PostsOfDeletedUsers},
@@ -19,6 +19,7 @@ postgres_cluster::conformance_tests! {
         posts_lose_their_author_or_are_deleted_within_the_bounds,
         only_posts_of_the_user_who_was_deleted_are_taken,
         authors_are_listed_by_id_and_by_when_they_were_made,
+        posts_of_an_author_who_was_moved_get_another_time,
         many_posts_are_taken_in_batches,
         posts_are_taken_only_while_the_stored_revision_is_lower,
         last_posts_are_taken_if_the_revision_is_stored,
@@ -63,23 +64,25 @@ async fn revision(store: &Database) -> i64 {
 fn user(author_id: i64) -> Deleted {
     Deleted {
         author_id,
-        written_by: WrittenBy::Anybody,
+        written_by: WrittenBy::AnyUser,
         newest_post: i64::MAX,
         revision: None,
+        generation: 0,
     }
 }
 
-fn step(revision: i64, instead_of: Option<i64>) -> Step {
+fn step(revision: i64, replaces_revision: Option<i64>) -> Step {
     Step {
         revision,
         seal: None,
-        instead_of,
+        replaces_revision,
+        generation: 0,
     }
 }
 
 async fn revision_grows_or_replaces_the_one_that_was_read(store: &Database) {
     assert_eq!(position(store).await.expect("read"), Position::default());
-    for (new, instead_of, expected) in [
+    for (new, replaces_revision, expected) in [
         (5, None, 5),
         (3, None, 5),
         (5, None, 5),
@@ -87,10 +90,14 @@ async fn revision_grows_or_replaces_the_one_that_was_read(store: &Database) {
         (3, Some(5), 3),
         (9, Some(4), 9),
     ] {
-        advance(store, step(new, instead_of), None)
+        advance(store, step(new, replaces_revision), None)
             .await
             .expect("written");
-        assert_eq!(revision(store).await, expected, "{new} {instead_of:?}");
+        assert_eq!(
+            revision(store).await,
+            expected,
+            "{new} {replaces_revision:?}"
+        );
     }
     insert_by(store, &[1, 2]).await;
     let found = position(store).await.expect("read");
@@ -98,9 +105,9 @@ async fn revision_grows_or_replaces_the_one_that_was_read(store: &Database) {
 }
 
 async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Database) {
-    let sealed = |revision, instead_of, seal: Option<&str>| Step {
+    let sealed = |revision, replaces_revision, seal: Option<&str>| Step {
         seal: seal.map(str::to_owned),
-        ..step(revision, instead_of)
+        ..step(revision, replaces_revision)
     };
     let known = Position {
         revision: 6,
@@ -114,6 +121,7 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
     accept_any(store).await.expect("written");
     let given_up = Position {
         accepts_any: true,
+        generation: 1,
         ..Position::default()
     };
     assert_eq!(position(store).await.expect("read"), given_up);
@@ -122,25 +130,28 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
         revision: Some(7),
         ..user(1)
     };
-    take_posts(store, Keep, deletion).await.expect("written");
-    let late = sealed(7, None, Some("7:a"));
-    advance(store, late, Some((Keep, deletion)))
-        .await
-        .expect("written");
-    assert_eq!(
-        post_authors(store).await,
-        [1],
-        "it is of the history before"
-    );
-    assert!(position(store).await.expect("read").accepts_any);
-    let snapshot = sealed(3, Some(0), Some("3:b"));
-    advance(store, snapshot, None).await.expect("written");
+    let snapshot = Step {
+        generation: 1,
+        ..sealed(3, Some(0), Some("3:b"))
+    };
     let followed = Position {
         revision: 3,
         seal: Some("3:b".to_owned()),
         accepts_any: false,
+        generation: 1,
         newest_post: 1,
     };
+    // A process follows the history before, until it learns that it was given up.
+    for next in [None, Some(snapshot)] {
+        if let Some(snapshot) = next {
+            assert!(advance(store, snapshot, None).await.expect("written"));
+        }
+        take_posts(store, Keep, deletion).await.expect("written");
+        let late = sealed(7, None, Some("7:a"));
+        let stored = advance(store, late, Some((Keep, deletion))).await;
+        assert!(!stored.expect("written"), "it is told");
+        assert_eq!(post_authors(store).await, [1]);
+    }
     assert_eq!(position(store).await.expect("read"), followed);
 }
 
@@ -168,11 +179,10 @@ async fn posts_lose_their_author_or_are_deleted_within_the_bounds(store: &Databa
 
 async fn only_posts_of_the_user_who_was_deleted_are_taken(store: &Database) {
     for (written_by, expected) in [
-        (WrittenBy::Anybody, [DELETED; 3]),
-        (WrittenBy::MadeAt(100), [DELETED, DELETED, 2]),
-        (WrittenBy::MadeAt(0), [DELETED, 2, 2]),
-        (WrittenBy::Exactly(None), [DELETED, 2, 2]),
-        (WrittenBy::Exactly(Some(200)), [2, 2, DELETED]),
+        (WrittenBy::AnyUser, [DELETED; 3]),
+        (WrittenBy::CreatedAtOrUnknown(100), [DELETED, DELETED, 2]),
+        (WrittenBy::CreatedAtOrUnknown(0), [DELETED, 2, 2]),
+        (WrittenBy::CreatedAt(200), [2, 2, DELETED]),
     ] {
         let mut ids = Vec::new();
         for created_at in [None, Some(100), Some(200)] {
@@ -192,14 +202,35 @@ async fn only_posts_of_the_user_who_was_deleted_are_taken(store: &Database) {
 async fn authors_are_listed_by_id_and_by_when_they_were_made(store: &Database) {
     insert_by(store, &[DELETED, 5, 3, 3]).await;
     insert_made_at(store, 3, Some(100)).await;
+    insert_made_at(store, 3, Some(200)).await;
     let newest = insert_made_at(store, 4, None).await;
-    insert_by(store, &[4, 2]).await;
-    let found = authors(store, 0, 4, newest).await.expect("read");
-    let mut found: Vec<_> = found.iter().map(|it| (it.id, it.created_at)).collect();
-    found.sort_unstable();
-    assert_eq!(found, [(3, None), (3, Some(100)), (4, None)]);
-    let behind = authors(store, 4, i64::MAX, newest).await.expect("read");
-    assert_eq!(behind.iter().map(|it| it.id).collect::<Vec<_>>(), [5]);
+    insert_made_at(store, 4, Some(300)).await;
+    let ids = author_ids(store, 0, 4, newest).await.expect("read");
+    assert_eq!(ids, [3, 4]);
+    let behind = author_ids(store, 4, i64::MAX, newest).await.expect("read");
+    assert_eq!(behind, [5]);
+    let dated = dated_authors(store, 0, 4, newest).await.expect("read");
+    let mut dated: Vec<_> = dated.iter().map(|it| (it.id, it.created_at)).collect();
+    dated.sort_unstable();
+    assert_eq!(dated, [(3, Some(100)), (3, Some(200))]);
+}
+
+async fn posts_of_an_author_who_was_moved_get_another_time(store: &Database) {
+    const MANY: i64 = BATCH as i64 + 1;
+    let author = |created_at| PostAuthor { id: 3, created_at };
+    for _ in 0..MANY {
+        insert_made_at(store, 3, Some(100)).await;
+    }
+    let newest = insert_made_at(store, 3, Some(200)).await;
+    insert_made_at(store, 3, Some(100)).await;
+    for (from, to, count) in [(100, Some(300), MANY), (200, None, 1)] {
+        let dated = date_posts(store, author(Some(from)), author(to), newest).await;
+        assert_eq!(i64::try_from(dated.expect("written")), Ok(count));
+    }
+    let left = dated_authors(store, 0, 9, i64::MAX).await.expect("read");
+    let mut left: Vec<_> = left.iter().map(|it| it.created_at).collect();
+    left.sort_unstable();
+    assert_eq!(left, [Some(100), Some(300)]);
 }
 
 async fn many_posts_are_taken_in_batches(store: &Database) {

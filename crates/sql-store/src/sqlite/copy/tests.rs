@@ -123,7 +123,7 @@ async fn a_database_is_replaced_with_its_log() {
     let replace = async |name: &str| {
         let replacement = Replacement::begin(&at(name)).await.expect("unused");
         let copy = replacement.prepare(&at("new.db")).await.expect("copied");
-        replacement.finish(copy).expect("replaced");
+        replacement.finish(copy).await.expect("replaced");
     };
 
     fs::write(at("old.db-wal"), "the log of a removed database").expect("written");
