@@ -5,7 +5,7 @@ use crate::{
     audit_retention::watch,
     user_commands::user,
 };
-use e2e::{Api, Exit, TestApp, TestSetup, for_two_deployments};
+use e2e::{Api, Exit, TestApp, TestSetup, for_two_deployments, proof};
 
 for_two_deployments!(
     everything_but_passwords_and_keys_ends_on_every_replica_at_once,
@@ -43,14 +43,20 @@ async fn everything_but_passwords_and_keys_ends_on_every_replica_at_once(setup: 
     let exit = end_all(&app, &["--yes"]).await;
     assert!(exit.stdout.contains("Ended 1 session,"), "{exit:?}");
     assert!(exit.stdout.contains("1 API key stays valid"), "{exit:?}");
+    let ended = [&ann.token, &session.token];
     for replica in &replicas {
-        for token in [&ann.token, &session.token] {
+        for token in ended {
             replica
                 .with_token(token)
                 .get("/me")
                 .await
                 .expect_detail(401, "Invalid or expired token.");
         }
+        proof(
+            "restore",
+            &[("tokens and sessions from before", ended.len())],
+            &[("still good", 0)],
+        );
         replica.with_token(&key.token).get("/me").await.expect(200);
     }
     basic.get("/protected").await.expect(200);

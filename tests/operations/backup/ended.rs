@@ -1,7 +1,7 @@
 //! What a restore ends, because it may have ended since the backup was made.
 
 use super::{Own, add_author};
-use e2e::{Api, TestUser};
+use e2e::{Api, TestUser, proof};
 use serde_json::{Value, json};
 
 impl Own {
@@ -87,13 +87,19 @@ async fn sessions_links_and_tokens_of_the_backup_have_ended_and_its_keys_have_no
     let expected = "Revoked all access tokens. Ended 2 sessions, 1 password link and 0 unfinished second-factor enrollments. \
                     1 API key stays valid; user end-all --keys deletes it.\n";
     assert!(said.ends_with(expected), "{said}");
-    for token in [&logged_out.token, &kept.token, &ann.token, &admin.token] {
+    let ended = [&logged_out.token, &kept.token, &ann.token, &admin.token];
+    for token in ended {
         bearer
             .with_token(token)
             .get("/me")
             .await
             .expect_detail(401, "Invalid or expired token.");
     }
+    proof(
+        "restore",
+        &[("tokens and sessions from before", ended.len())],
+        &[("still good", 0)],
+    );
     bearer.with_token(&key.token).get("/me").await.expect(200);
     let password = json!({ "token": link, "password": "a new password" });
     bearer
