@@ -160,11 +160,7 @@ fn issue(numbers: &[u8]) {
     let (id, mark, exp, is_valid) = verified(&TOKENS, token, NOW).expect("valid");
     let issued = user.tokens_not_before;
     let needed = user.tokens_marked_until.max(user.created_at.unwrap_or(0));
-    let expected = if issued < needed {
-        needed
-    } else {
-        0
-    };
+    let expected = if issued < needed { needed } else { 0 };
     assert_eq!(
         (id, mark, exp, is_valid),
         (user.id, expected, issued + 1800, true)
