@@ -10,7 +10,7 @@ import { idFrom, optionalId, optionalIdFrom } from "./user.js";
 
 /** What happened once. */
 export interface AuditEntry {
-  /** Ascending in the order of the commits, without gaps. */
+  /** Ascending in the order of the commits, without gaps except after a restore. */
   readonly revision: number;
   /** By the clock of the database, to the second. */
   readonly time: Date;

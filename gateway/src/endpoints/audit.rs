@@ -22,7 +22,7 @@ use utoipa::{
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AuditEntry)]
 pub(crate) struct AuditEntryResponse {
-    /// In the order of the changes, without gaps.
+    /// In the order of the changes, without gaps except after a restore.
     #[schema(minimum = 1, example = 7)]
     revision: i64,
     /// RFC 3339 in UTC, to the second.

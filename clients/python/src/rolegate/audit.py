@@ -21,7 +21,7 @@ def _optional(message: Message, field: str) -> Any:
 class AuditEntry:
     """What happened once."""
 
-    #: Ascending in the order of the commits, without gaps.
+    #: Ascending in the order of the commits, without gaps except after a restore.
     revision: int
     #: By the clock of the database, to the second, in UTC.
     time: datetime
