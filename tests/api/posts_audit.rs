@@ -162,10 +162,12 @@ async fn no_log_line_contains_post_content(setup: TestSetup) {
     for format in ["json", "pretty"] {
         let app = setup.clone().with("LOG_FORMAT", format).start().await;
         let ann = app.user_with_role("ann", "author").await;
+        let session = ann.session(&app.bearer).await;
         // Cannot be registered, but the log must not depend on that.
         let name = "ann\nforged  INFO audit: event=\"post_deleted\" actor=\"admin\"\u{1b}[2K\r";
         app.database.rename("ann", name).await;
-        let api = app.bearer.with_token(&ann.token);
+        // An access token names its user, and would be refused.
+        let api = app.bearer.with_token(&session.token);
         let body = json!({ "title": "planted title", "content": "planted\ncontent" });
         let response = api.post("/posts", &body).await;
         let post = response.expect(201).json();
