@@ -227,11 +227,12 @@ impl UserWatcher for DeletedAuthors {
 
     fn interrupted(&mut self, error: &WatchError) {
         let call = error.downcast_ref::<CallError>();
-        // The client logs outages.
-        if matches!(
+        let is_outage = matches!(
             call,
             Some(CallError::Unavailable | CallError::DeadlineExceeded)
-        ) {
+        );
+        // The client of auth-service logs its outages, and the store its own.
+        if is_outage || error.is::<StoreError>() {
             return;
         }
         let text = error.to_string();
