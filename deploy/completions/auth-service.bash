@@ -115,6 +115,9 @@ _auth__service() {
             auth__service__subcmd__help__subcmd__user,enable)
                 cmd="auth__service__subcmd__help__subcmd__user__subcmd__enable"
                 ;;
+            auth__service__subcmd__help__subcmd__user,end-all)
+                cmd="auth__service__subcmd__help__subcmd__user__subcmd__end__subcmd__all"
+                ;;
             auth__service__subcmd__help__subcmd__user,erase-audit)
                 cmd="auth__service__subcmd__help__subcmd__user__subcmd__erase__subcmd__audit"
                 ;;
@@ -165,6 +168,9 @@ _auth__service() {
                 ;;
             auth__service__subcmd__user,enable)
                 cmd="auth__service__subcmd__user__subcmd__enable"
+                ;;
+            auth__service__subcmd__user,end-all)
+                cmd="auth__service__subcmd__user__subcmd__end__subcmd__all"
                 ;;
             auth__service__subcmd__user,erase-audit)
                 cmd="auth__service__subcmd__user__subcmd__erase__subcmd__audit"
@@ -219,6 +225,9 @@ _auth__service() {
                 ;;
             auth__service__subcmd__user__subcmd__help,enable)
                 cmd="auth__service__subcmd__user__subcmd__help__subcmd__enable"
+                ;;
+            auth__service__subcmd__user__subcmd__help,end-all)
+                cmd="auth__service__subcmd__user__subcmd__help__subcmd__end__subcmd__all"
                 ;;
             auth__service__subcmd__user__subcmd__help,erase-audit)
                 cmd="auth__service__subcmd__user__subcmd__help__subcmd__erase__subcmd__audit"
@@ -785,7 +794,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__help__subcmd__user)
-            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export"
+            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -869,6 +878,20 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__help__subcmd__user__subcmd__enable)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__help__subcmd__user__subcmd__end__subcmd__all)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1095,7 +1118,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user)
-            opts="-h --help create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export help"
+            opts="-h --help create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1212,6 +1235,20 @@ _auth__service() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        auth__subcmd__service__subcmd__user__subcmd__end__subcmd__all)
+            opts="-h --keys --yes --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         auth__subcmd__service__subcmd__user__subcmd__erase__subcmd__audit)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1241,7 +1278,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user__subcmd__help)
-            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export help"
+            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1325,6 +1362,20 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user__subcmd__help__subcmd__enable)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__user__subcmd__help__subcmd__end__subcmd__all)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -16,6 +16,9 @@ _posts__service() {
             ",$1")
                 cmd="posts__service"
                 ;;
+            posts__service,accept-history)
+                cmd="posts__service__subcmd__accept__subcmd__history"
+                ;;
             posts__service,doctor)
                 cmd="posts__service__subcmd__doctor"
                 ;;
@@ -30,6 +33,12 @@ _posts__service() {
                 ;;
             posts__service,serve)
                 cmd="posts__service__subcmd__serve"
+                ;;
+            posts__service,skip-ids)
+                cmd="posts__service__subcmd__skip__subcmd__ids"
+                ;;
+            posts__service__subcmd__help,accept-history)
+                cmd="posts__service__subcmd__help__subcmd__accept__subcmd__history"
                 ;;
             posts__service__subcmd__help,doctor)
                 cmd="posts__service__subcmd__help__subcmd__doctor"
@@ -46,6 +55,9 @@ _posts__service() {
             posts__service__subcmd__help,serve)
                 cmd="posts__service__subcmd__help__subcmd__serve"
                 ;;
+            posts__service__subcmd__help,skip-ids)
+                cmd="posts__service__subcmd__help__subcmd__skip__subcmd__ids"
+                ;;
             *)
                 ;;
         esac
@@ -53,7 +65,7 @@ _posts__service() {
 
     case "${cmd}" in
         posts__service)
-            opts="-h -V --posts-listen-addr --auth-service-url --ops-listen-addr --database-url --database-url-file --posts-of-deleted-users --user-changes-key --user-changes-key-file --response-memory-mib --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --auth-client-tls-ca-file --auth-client-tls-cert-file --auth-client-tls-key-file --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate help"
+            opts="-h -V --posts-listen-addr --auth-service-url --ops-listen-addr --database-url --database-url-file --posts-of-deleted-users --user-changes-key --user-changes-key-file --response-memory-mib --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --auth-client-tls-ca-file --auth-client-tls-cert-file --auth-client-tls-key-file --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate skip-ids accept-history help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -146,6 +158,20 @@ _posts__service() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        posts__subcmd__service__subcmd__accept__subcmd__history)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         posts__subcmd__service__subcmd__doctor)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -175,8 +201,22 @@ _posts__service() {
             return 0
             ;;
         posts__subcmd__service__subcmd__help)
-            opts="serve healthcheck doctor migrate help"
+            opts="serve healthcheck doctor migrate skip-ids accept-history help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        posts__subcmd__service__subcmd__help__subcmd__accept__subcmd__history)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -258,6 +298,20 @@ _posts__service() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        posts__subcmd__service__subcmd__help__subcmd__skip__subcmd__ids)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         posts__subcmd__service__subcmd__migrate)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -273,6 +327,20 @@ _posts__service() {
             return 0
             ;;
         posts__subcmd__service__subcmd__serve)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        posts__subcmd__service__subcmd__skip__subcmd__ids)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

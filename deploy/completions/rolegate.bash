@@ -16,6 +16,9 @@ _rolegate() {
             ",$1")
                 cmd="rolegate"
                 ;;
+            rolegate,accept-history)
+                cmd="rolegate__subcmd__accept__subcmd__history"
+                ;;
             rolegate,audit)
                 cmd="rolegate__subcmd__audit"
                 ;;
@@ -66,6 +69,9 @@ _rolegate() {
                 ;;
             rolegate__subcmd__audit__subcmd__help,verify)
                 cmd="rolegate__subcmd__audit__subcmd__help__subcmd__verify"
+                ;;
+            rolegate__subcmd__help,accept-history)
+                cmd="rolegate__subcmd__help__subcmd__accept__subcmd__history"
                 ;;
             rolegate__subcmd__help,audit)
                 cmd="rolegate__subcmd__help__subcmd__audit"
@@ -121,6 +127,9 @@ _rolegate() {
             rolegate__subcmd__help__subcmd__user,enable)
                 cmd="rolegate__subcmd__help__subcmd__user__subcmd__enable"
                 ;;
+            rolegate__subcmd__help__subcmd__user,end-all)
+                cmd="rolegate__subcmd__help__subcmd__user__subcmd__end__subcmd__all"
+                ;;
             rolegate__subcmd__help__subcmd__user,erase-audit)
                 cmd="rolegate__subcmd__help__subcmd__user__subcmd__erase__subcmd__audit"
                 ;;
@@ -171,6 +180,9 @@ _rolegate() {
                 ;;
             rolegate__subcmd__user,enable)
                 cmd="rolegate__subcmd__user__subcmd__enable"
+                ;;
+            rolegate__subcmd__user,end-all)
+                cmd="rolegate__subcmd__user__subcmd__end__subcmd__all"
                 ;;
             rolegate__subcmd__user,erase-audit)
                 cmd="rolegate__subcmd__user__subcmd__erase__subcmd__audit"
@@ -226,6 +238,9 @@ _rolegate() {
             rolegate__subcmd__user__subcmd__help,enable)
                 cmd="rolegate__subcmd__user__subcmd__help__subcmd__enable"
                 ;;
+            rolegate__subcmd__user__subcmd__help,end-all)
+                cmd="rolegate__subcmd__user__subcmd__help__subcmd__end__subcmd__all"
+                ;;
             rolegate__subcmd__user__subcmd__help,erase-audit)
                 cmd="rolegate__subcmd__user__subcmd__help__subcmd__erase__subcmd__audit"
                 ;;
@@ -269,7 +284,7 @@ _rolegate() {
 
     case "${cmd}" in
         rolegate)
-            opts="-h -V --auth-listen-addr --posts --posts-listen-addr --ops-listen-addr --database-url --database-url-file --posts-database-url --posts-database-url-file --posts-of-deleted-users --data-dir --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate user audit backup restore help"
+            opts="-h -V --auth-listen-addr --posts --posts-listen-addr --ops-listen-addr --database-url --database-url-file --posts-database-url --posts-database-url-file --posts-of-deleted-users --data-dir --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate user audit backup restore accept-history help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -546,6 +561,20 @@ _rolegate() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rolegate__subcmd__accept__subcmd__history)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rolegate__subcmd__audit)
             opts="-h --help list export verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -735,8 +764,22 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__help)
-            opts="serve healthcheck doctor migrate user audit backup restore help"
+            opts="serve healthcheck doctor migrate user audit backup restore accept-history help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__help__subcmd__accept__subcmd__history)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -903,7 +946,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__help__subcmd__user)
-            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export"
+            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -987,6 +1030,20 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__help__subcmd__user__subcmd__enable)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__help__subcmd__user__subcmd__end__subcmd__all)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1197,7 +1254,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user)
-            opts="-h --help create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export help"
+            opts="-h --help create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1314,6 +1371,20 @@ _rolegate() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rolegate__subcmd__user__subcmd__end__subcmd__all)
+            opts="-h --keys --yes --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rolegate__subcmd__user__subcmd__erase__subcmd__audit)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1343,7 +1414,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user__subcmd__help)
-            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens create-key keys delete-key erase-audit import export help"
+            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1427,6 +1498,20 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user__subcmd__help__subcmd__enable)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__user__subcmd__help__subcmd__end__subcmd__all)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -21,13 +21,12 @@ async fn reference_lists_exactly_the_commands_in_help() {
     );
     assert_eq!(documented(block, "auth-service "), auth);
     assert_eq!(documented(block, "rolegate "), &rolegate - &auth);
-    for (program, own) in [
-        (Program::PostsService, Some("migrate")),
-        (Program::Gateway, None),
-    ] {
-        let shared = ["doctor", "healthcheck", "serve"].into_iter().chain(own);
-        assert_eq!(commands(program).await, shared.map(str::to_owned).collect());
-    }
+    let shared = ["doctor", "healthcheck", "serve"].map(str::to_owned);
+    let shared: Commands = shared.into_iter().collect();
+    assert_eq!(commands(Program::Gateway).await, shared);
+    let mut of_posts = &shared | &documented(block, "posts-service ");
+    of_posts.insert("migrate".to_owned());
+    assert_eq!(commands(Program::PostsService).await, of_posts);
 }
 
 /// The words in lower case behind the name of the program.
