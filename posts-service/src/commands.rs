@@ -1,7 +1,11 @@
 //! The commands of posts-service. Each reads the settings of `serve`. [`migrate`], [`skip_ids`] and [`accept_history`]
 //! need the database only, so that rolegate has them too.
 
-use crate::{host, settings::Settings, store};
+use crate::{
+    host,
+    settings::Settings,
+    store::{self, Database},
+};
 use clap::Subcommand;
 use rolegate_auth_client::ClientTls;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
@@ -13,7 +17,7 @@ use rolegate_program::{
     shutdown::Shutdown,
 };
 use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
-use rolegate_sql_store::{Database, DatabaseUrl, Schema, Store as _, check_database};
+use rolegate_sql_store::{DatabaseUrl, Schema, Store as _, check_database};
 use std::{net::SocketAddr, sync::Arc};
 
 /// What posts-service can do besides serving.
