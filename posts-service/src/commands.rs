@@ -17,7 +17,7 @@ use rolegate_program::{
     shutdown::Shutdown,
 };
 use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
-use rolegate_sql_store::{DatabaseUrl, Schema, Store as _, check_database};
+use rolegate_sql_store::{DatabaseUrl, Store as _, check_database};
 use std::{net::SocketAddr, sync::Arc};
 
 /// What posts-service can do besides serving.
@@ -165,13 +165,7 @@ async fn open_existing(database: &DatabaseUrl) -> Result<Arc<Database>, Failure>
     store::open(database).await
 }
 
-/// Fails unless the database has the schema of this version. A mistyped URL must not create a database, nor a command
-/// migrate a schema that a service is using.
+/// Fails unless a command may open the database.
 pub async fn require_current(database: &DatabaseUrl) -> Result<(), Failure> {
-    let problem = match store::inspect(database).await?.schema {
-        Schema::Missing { .. } => "there is no database yet; the first start creates it",
-        Schema::Older { .. } => "the schema is older; run migrate first",
-        Schema::Current | Schema::Newer => return Ok(()),
-    };
-    Err(database.invalid(format!("{database}: {problem}")).into())
+    Ok(database.require_current(&store::inspect(database).await?.schema)?)
 }

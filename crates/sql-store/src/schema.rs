@@ -1,6 +1,7 @@
 //! The tables of one service, and whether a database has them. Reads only.
 
-use crate::{error::OpenFailure, statement::Connection};
+use crate::{DatabaseUrl, error::OpenFailure, statement::Connection};
+use rolegate_program::settings::SettingError;
 use sqlx::{
     SqlSafeStr,
     migrate::{Migration, MigrationType, Migrator},
@@ -96,6 +97,24 @@ pub enum Schema {
     },
     /// Created by a newer release; migrations only add, so it is compatible.
     Newer,
+}
+
+impl DatabaseUrl {
+    /// Fails unless a command may open the database, whose schema was inspected. A mistyped URL must not create an empty
+    /// database, nor a command migrate a schema that a service may be using.
+    pub fn require_current(&self, schema: &Schema) -> Result<(), SettingError> {
+        match schema {
+            Schema::Missing { .. } => {
+                let problem = "there is no database yet; the first start creates it";
+                Err(self.invalid(format!("{self}: {problem}")))
+            }
+            Schema::Older { .. } => {
+                let problem = format!("{self} has an older schema; run migrate first");
+                Err(self.invalid(problem))
+            }
+            Schema::Current | Schema::Newer => Ok(()),
+        }
+    }
 }
 
 /// A row of the history: version, name, success and checksum.

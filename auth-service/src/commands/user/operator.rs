@@ -27,32 +27,20 @@ impl Operator {
         roles: Roles,
         clock: FileClock,
     ) -> Result<Self, Failure> {
-        let missing = || {
-            let problem = "there is no database yet; the first start creates it";
-            Err(url.invalid(format!("{url}: {problem}")).into())
-        };
         // An error otherwise, if its folder is missing too.
         if let DatabaseTarget::Sqlite(file) = &url.target
             && file.try_exists().is_ok_and(|exists| !exists)
         {
-            return missing();
+            url.require_current(&Schema::Missing { can_create: true })?;
         }
-        match store::inspect(&url).await?.schema {
-            Schema::Missing { .. } => missing(),
-            Schema::Older { .. } => {
-                let problem = format!("{url} has an older schema; run migrate first");
-                Err(url.invalid(problem).into())
-            }
-            _ => {
-                let (store, transfer) = store::open_beside(&url, clock).await?;
-                Ok(Self {
-                    store,
-                    transfer,
-                    database: url,
-                    roles,
-                })
-            }
-        }
+        url.require_current(&store::inspect(&url).await?.schema)?;
+        let (store, transfer) = store::open_beside(&url, clock).await?;
+        Ok(Self {
+            store,
+            transfer,
+            database: url,
+            roles,
+        })
     }
 
     pub(super) async fn find(&self, username: &str) -> Result<User, Failure> {
