@@ -211,7 +211,7 @@ impl Write {
         };
         Entry {
             state,
-            ..self.entry(user.id, Some(&user.username), details)
+            ..self.entry(Some(user.id), Some(&user.username), details)
         }
     }
 
@@ -229,7 +229,7 @@ impl Write {
         };
         Entry {
             state: Some((role, false)),
-            ..self.entry(id, None, details)
+            ..self.entry(Some(id), None, details)
         }
     }
 
@@ -248,13 +248,13 @@ impl Write {
             session,
             ..Details::default()
         };
-        self.entry(token.user_id, username, details)
+        self.entry(Some(token.user_id), username, details)
     }
 
     /// That this many rows about a deleted user were erased.
     pub(crate) fn of_erasure(&self, user_id: i64, rows: usize) -> Entry {
         self.entry(
-            user_id,
+            Some(user_id),
             None,
             Details {
                 rows: Some(rows),
@@ -269,13 +269,10 @@ impl Write {
             ended: Some(ended),
             ..Details::default()
         };
-        Entry {
-            user_id: None,
-            ..self.entry(0, None, details)
-        }
+        self.entry(None, None, details)
     }
 
-    fn entry(&self, user_id: i64, username: Option<&str>, details: Details) -> Entry {
+    fn entry(&self, user_id: Option<i64>, username: Option<&str>, details: Details) -> Entry {
         let actor = if let By::Actor(actor) = &self.by {
             Some(actor)
         } else {
@@ -283,7 +280,7 @@ impl Write {
         };
         Entry {
             event: self.change.event().0,
-            user_id: Some(user_id),
+            user_id,
             username: username.map(str::to_owned),
             actor: actor.map(|actor| (actor.user.id, actor.user.username.clone())),
             by_owner: matches!(self.by, By::Owner(_)),

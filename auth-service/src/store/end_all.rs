@@ -20,6 +20,9 @@ const SKIPPED_IDS: i64 = 1_000_000;
 /// Users whose tokens one statement revokes.
 const USERS_OF_STATEMENT: i64 = 50_000;
 
+/// The rows of second factors that their users began to turn on and have not confirmed.
+const UNFINISHED: &str = r#" WHERE user_id IN (SELECT id FROM "user" WHERE NOT second_factor)"#;
+
 /// The highest ids and revision of a database that a backup replaces; 0 where they cannot be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HighestNumbers {
@@ -127,13 +130,13 @@ async fn count(
     api_keys: ApiKeys,
     after_revision: i64,
 ) -> Result<Ended, StoreError> {
-    let counts = r#"SELECT (SELECT count(*) FROM api_key WHERE session_user_id IS NOT NULL),
+    let counts = "SELECT (SELECT count(*) FROM api_key WHERE session_user_id IS NOT NULL),
         (SELECT count(*) FROM password_link),
-        (SELECT count(*) FROM second_factor
-            WHERE user_id IN (SELECT id FROM "user" WHERE NOT second_factor)),
-        (SELECT count(*) FROM api_key WHERE user_id IS NOT NULL AND $1)"#;
+        (SELECT count(*) FROM second_factor";
     let counts = transaction
         .statement(counts)
+        .push(UNFINISHED)
+        .push("), (SELECT count(*) FROM api_key WHERE user_id IS NOT NULL AND $1)")
         .bind(api_keys == ApiKeys::Delete);
     let counts = transaction
         .fetch::<(i64, i64, i64, i64)>(counts)
@@ -153,7 +156,6 @@ async fn end_credentials(
     transaction: &mut LongTransaction,
     api_keys: ApiKeys,
 ) -> Result<(), StoreError> {
-    let begun = r#" WHERE user_id IN (SELECT id FROM "user" WHERE NOT second_factor)"#;
     let statements = [
         transaction
             .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL OR $1")
@@ -161,10 +163,10 @@ async fn end_credentials(
         transaction.statement("DELETE FROM password_link"),
         transaction
             .statement("DELETE FROM recovery_code")
-            .push(begun),
+            .push(UNFINISHED),
         transaction
             .statement("DELETE FROM second_factor")
-            .push(begun),
+            .push(UNFINISHED),
     ];
     for statement in statements {
         transaction.fetch::<(i64,)>(statement).await?;

@@ -167,8 +167,11 @@ impl Import {
             let latest: &mut i64 = created_at.entry(id).or_default();
             *latest = of_deleted.max(*latest);
         }
-        let now = self.now().await?;
         let mut users = users.to_vec();
+        if created_at.is_empty() {
+            return Ok(users);
+        }
+        let now = self.now().await?;
         for user in &mut users {
             if let Some(of_deleted) = user.id.and_then(|id| created_at.get(&id)) {
                 user.created_at = Some(now.max(of_deleted + 1));
