@@ -21,7 +21,7 @@ use crate::{
 };
 use async_trait::async_trait;
 pub(super) use audit::{AUDIT_COLUMNS, insert_pending, sealing};
-use audit::{Noted, record_written};
+use audit::{PendingEvents, record_written};
 use revocation::{GROW, LOWER};
 pub(super) use revocation::{REVOKE, revoking};
 use rolegate_program::program::Failure;
@@ -71,8 +71,14 @@ pub(crate) async fn open_beside(
     Ok((SqlStore::of(database.clone()), Transfer::of(database)))
 }
 
-/// With the uses of tokens, and of passwords, and events to record.
-struct SqlStore(Database, [Arc<TokenUsage>; 2], Noted);
+/// The store, and what waits to be written behind the requests that caused it.
+struct SqlStore {
+    database: Database,
+    /// The last uses of tokens and of passwords, by [`Used`].
+    token_usage: [Arc<TokenUsage>; 2],
+    /// Sign-ins and refusals that are not in the record yet.
+    pending_events: PendingEvents,
+}
 
 fn returning(write: Statement) -> Statement {
     write.push(" RETURNING ").push(COLUMNS)
@@ -85,11 +91,15 @@ fn only(mut rows: Vec<User>) -> Result<User, WriteError> {
 impl SqlStore {
     fn of(database: Database) -> Arc<dyn UserStore> {
         let usage = [Used::Token, Used::Password].map(|used| TokenUsage::start(used, &database));
-        Arc::new(Self(database, usage, Noted::default()))
+        Arc::new(Self {
+            database,
+            token_usage: usage,
+            pending_events: PendingEvents::default(),
+        })
     }
 
     fn select(&self) -> Statement {
-        self.0
+        self.database
             .statement("SELECT ")
             .push(COLUMNS)
             .push(r#" FROM "user""#)
@@ -99,24 +109,24 @@ impl SqlStore {
 #[async_trait]
 impl Store for SqlStore {
     async fn ping(&self) -> Result<(), StoreError> {
-        self.0.ping().await
+        self.database.ping().await
     }
 
     fn status(&self) -> StoreStatus {
-        self.0.status()
+        self.database.status()
     }
 
     async fn close(&self) {
-        for usage in &self.1 {
-            usage.write(&self.0).await;
+        for usage in &self.token_usage {
+            usage.write(&self.database).await;
         }
-        if let Err(error) = self.write_noted().await {
+        if let Err(error) = self.write_pending_events().await {
             tracing::warn!(
                 error = error_chain(&error),
                 "cannot record the last sign-ins"
             );
         }
-        self.0.close().await;
+        self.database.close().await;
     }
 }
 
@@ -132,24 +142,28 @@ impl UserStore for SqlStore {
         let record = self.record_users(write, link.into_iter().collect());
         let sql =
             r#"INSERT INTO "user" (username, password, role, created_at) VALUES ($1, $2, $3, "#;
-        let insert = self.0.statement(sql).push_now();
+        let insert = self.database.statement(sql).push_now();
         let insert = returning(insert.push(") ON CONFLICT (username) DO NOTHING"));
         let insert = insert
             .bind(user.username)
             .bind(user.password_hash.expose_secret());
         let insert = insert.bind(user.role.as_str());
         let Some(actor) = actor else {
-            let inserted = self.0.write_all(insert, record).await?.pop();
+            let inserted = self.database.write_all(insert, record).await?.pop();
             return inserted.ok_or(WriteError::UsernameTaken);
         };
         let lock = self.select().push(" WHERE id = $1").bind(actor);
         let check = move |locked: &[User]| require_admin(locked, Some(actor), actor, true);
-        let inserted = self.0.write_if(lock, check, insert, record).await?.pop();
+        let inserted = self
+            .database
+            .write_if(lock, check, insert, record)
+            .await?
+            .pop();
         inserted.ok_or(WriteError::UsernameTaken)
     }
 
     async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {
-        self.0
+        self.database
             .read_timed(self.select().push(" WHERE id").push_any(ids))
             .await
     }
@@ -158,11 +172,11 @@ impl UserStore for SqlStore {
         &self,
         usernames: &[String],
     ) -> Result<Timed<Vec<Credentials>>, StoreError> {
-        let select = self.0.statement("SELECT ").push(COLUMNS);
+        let select = self.database.statement("SELECT ").push(COLUMNS);
         let select = select
             .push(r#", password FROM "user" WHERE username"#)
             .push_any(usernames);
-        self.0.read_timed(select).await
+        self.database.read_timed(select).await
     }
 
     async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
@@ -171,12 +185,18 @@ impl UserStore for SqlStore {
         let sql = r#"SELECT coalesce(max(substr(password, length(password) - 55, 2)), '') FROM "user"
             WHERE length(password) >= 60
                 AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#;
-        let highest = self.0.read::<(String,)>(self.0.statement(sql)).await?.pop();
+        let highest = self
+            .database
+            .read::<(String,)>(self.database.statement(sql))
+            .await?
+            .pop();
         Ok(highest.and_then(|(cost,)| cost.parse().ok()))
     }
 
     async fn roles_in_use(&self) -> Result<Vec<(String, i64, i64)>, StoreError> {
-        self.0.read(self.0.statement(ROLES_IN_USE)).await
+        self.database
+            .read(self.database.statement(ROLES_IN_USE))
+            .await
     }
 
     async fn set_role(
@@ -186,8 +206,8 @@ impl UserStore for SqlStore {
         role: Role,
         write: Write,
     ) -> Result<User, WriteError> {
-        let (start, keeps_admin) = (self.0.statement(""), role == Role::ADMIN);
-        if self.0.is_postgres() {
+        let (start, keeps_admin) = (self.database.statement(""), role == Role::ADMIN);
+        if self.database.is_postgres() {
             // In one statement: a round trip more while the admins are locked costs a quarter of the changes.
             let update = start
                 .push("WITH written AS (")
@@ -217,7 +237,7 @@ impl UserStore for SqlStore {
         write: Write,
     ) -> Result<User, WriteError> {
         let update = self
-            .0
+            .database
             .statement(r#"UPDATE "user" SET disabled = $2"#)
             .bind(id)
             .bind(disabled);
@@ -251,7 +271,7 @@ impl UserStore for SqlStore {
             Writer::Owner { .. } | Writer::Login { .. } | Writer::Link(_) => GROW,
             Writer::Operator => LOWER,
         };
-        let update = self.0.statement(r#"UPDATE "user" SET "#).bind(id);
+        let update = self.database.statement(r#"UPDATE "user" SET "#).bind(id);
         let update = revoking(
             update
                 .bind(writer.seen().map(seconds_to_store))
@@ -265,12 +285,14 @@ impl UserStore for SqlStore {
                 self.write_as_admin(writer.admin(), id, true, update, then)
                     .await?
             }
-            None => self.0.write_all(update, then).await?,
+            None => self.database.write_all(update, then).await?,
         })
     }
 
     async fn delete(&self, actor: Option<i64>, id: i64, write: Write) -> Result<User, WriteError> {
-        let delete = self.0.statement(r#"DELETE FROM "user" WHERE id = $1"#);
+        let delete = self
+            .database
+            .statement(r#"DELETE FROM "user" WHERE id = $1"#);
         let (delete, record) = (
             returning(delete).bind(id),
             self.record_users(write, Vec::new()),
@@ -296,7 +318,11 @@ impl UserStore for SqlStore {
             AND ($6 IS NULL OR NOT disabled AND EXISTS (
                 SELECT 1 FROM password_link WHERE user_id = "user".id AND digest = $6 AND expires_at > "#;
         // It always grows, because it is the version of the password too.
-        let update = self.0.statement(SET_PASSWORD).push("$2, ").push(GROW);
+        let update = self
+            .database
+            .statement(SET_PASSWORD)
+            .push("$2, ")
+            .push(GROW);
         let update = update.bind(id).bind(hash.expose_secret());
         let update = update
             .bind(writer.seen().map(seconds_to_store))
@@ -309,7 +335,7 @@ impl UserStore for SqlStore {
         // Of two uses of a link at once, the second finds it used.
         only(match writer.link() {
             Some(_) => self.write_locked(id, update, then).await?,
-            None => self.0.write_all(update, then).await?,
+            None => self.database.write_all(update, then).await?,
         })
     }
 
@@ -320,16 +346,16 @@ impl UserStore for SqlStore {
         new: SecretString,
     ) -> Result<bool, StoreError> {
         let update = self
-            .0
+            .database
             .statement(SET_PASSWORD)
             .push("$3 WHERE id = $1 AND password = ");
         let update = update.push(MARK).push("$2 RETURNING id").bind(id);
         let update = update.bind(old.expose_secret()).bind(new.expose_secret());
-        Ok(!self.0.write::<(i64,)>(update).await?.is_empty())
+        Ok(!self.database.write::<(i64,)>(update).await?.is_empty())
     }
 
     async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError> {
-        let listed = timeout(STATEMENT_TIMEOUT, list(&self.0, filter.clone())).await;
+        let listed = timeout(STATEMENT_TIMEOUT, list(&self.database, filter.clone())).await;
         listed.unwrap_or(Err(StoreError::TimedOut))
     }
 }

@@ -22,8 +22,8 @@ use serde_json::{Value, json};
 use sqlx::{Error, FromRow, Row};
 use std::slice;
 
-/// Events that are noted while nothing can be written.
-const MAX_NOTED: usize = 10_000;
+/// The number of events that are kept while nothing can be written.
+const MAX_PENDING_EVENTS: usize = 10_000;
 /// Changes that one statement reads.
 const CHANGES: i64 = 500;
 
@@ -49,8 +49,8 @@ pub(in crate::store) const AUDIT_COLUMNS: &str =
 /// Behind the role, in the state of a user who is disabled.
 const DISABLED: &str = " disabled";
 
-/// What was noted and is not written yet.
-pub(super) type Noted = Mutex<Vec<Entry>>;
+/// Events that no transaction records, until they are written.
+pub(super) type PendingEvents = Mutex<Vec<Entry>>;
 
 impl Entry {
     fn to_row(&self) -> Value {
@@ -122,7 +122,7 @@ impl SqlStore {
         entry: impl Fn(&R) -> Entry + Send + 'static,
         mut then: Vec<Statement>,
     ) -> Then<R> {
-        let insert = self.0.statement("");
+        let insert = self.database.statement("");
         Then::of_rows(move |rows: &[R]| {
             let entries: Vec<Entry> = rows.iter().map(entry).collect();
             then.push(insert_pending(insert, &entries));
@@ -134,24 +134,26 @@ impl SqlStore {
 #[async_trait]
 impl AuditStore for SqlStore {
     fn note_event(&self, entry: Entry) {
-        let mut noted = self.2.lock();
-        if noted.len() < MAX_NOTED {
-            noted.push(entry);
+        let mut events = self.pending_events.lock();
+        if events.len() < MAX_PENDING_EVENTS {
+            events.push(entry);
         }
     }
 
     async fn seal(&self) -> Result<bool, StoreError> {
-        self.write_noted().await?;
-        let pending = self.0.statement("SELECT id FROM audit_pending LIMIT 1");
-        let has_some = !self.0.peek::<(i64,)>(pending).await?.is_empty();
+        self.write_pending_events().await?;
+        let pending = self
+            .database
+            .statement("SELECT id FROM audit_pending LIMIT 1");
+        let has_some = !self.database.peek::<(i64,)>(pending).await?.is_empty();
         Ok(has_some && self.seal_batch(None).await? == BATCH)
     }
 
     async fn newest_change(&self) -> Result<i64, StoreError> {
         let newest = "SELECT coalesce(max(revision), 0) FROM audit WHERE state IS NOT NULL";
-        let newest = self.0.statement(newest);
+        let newest = self.database.statement(newest);
         Ok(self
-            .0
+            .database
             .peek::<(i64,)>(newest)
             .await?
             .pop()
@@ -159,12 +161,12 @@ impl AuditStore for SqlStore {
     }
 
     async fn seals(&self) -> Result<[Seal; 2], StoreError> {
-        let select = self.0.statement(
+        let select = self.database.statement(
             "SELECT revision, at, digest FROM audit_seal WHERE revision IN (
                 (SELECT min(revision) FROM audit_seal), (SELECT max(revision) FROM audit_seal))
             ORDER BY revision",
         );
-        let seals: Vec<Seal> = self.0.read(select).await?;
+        let seals: Vec<Seal> = self.database.read(select).await?;
         match (seals.first(), seals.last()) {
             (Some(oldest), Some(newest)) => Ok([oldest.clone(), newest.clone()]),
             _ => Err(StoreError::Failed(Error::RowNotFound.into())),
@@ -173,20 +175,20 @@ impl AuditStore for SqlStore {
 
     async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError> {
         let seal = "SELECT revision, at, digest FROM audit_seal WHERE revision = $1";
-        let seal = self.0.statement(seal).bind(revision);
-        Ok(self.0.read(seal).await?.pop())
+        let seal = self.database.statement(seal).bind(revision);
+        Ok(self.database.read(seal).await?.pop())
     }
 
     async fn has_revision(&self, revision: i64) -> Result<bool, StoreError> {
         let found = "SELECT revision FROM audit WHERE revision = $1
             UNION ALL SELECT revision FROM audit_seal WHERE revision = $1";
-        let found = self.0.statement(found).bind(revision);
-        Ok(!self.0.read::<(i64,)>(found).await?.is_empty())
+        let found = self.database.statement(found).bind(revision);
+        Ok(!self.database.read::<(i64,)>(found).await?.is_empty())
     }
 
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         let select = self
-            .0
+            .database
             .statement("SELECT ")
             .push(AUDIT_COLUMNS)
             .push(" FROM audit WHERE ");
@@ -201,7 +203,7 @@ impl AuditStore for SqlStore {
         if !filter.event.is_empty() {
             select = select.push(" AND event = ").push_bind(filter.event.clone());
         }
-        self.0
+        self.database
             .read(
                 select
                     .push(" ORDER BY revision DESC LIMIT ")
@@ -215,14 +217,14 @@ impl AuditStore for SqlStore {
                 (SELECT revision || ':' || digest FROM audit_seal
                     WHERE audit_seal.revision >= audit.revision ORDER BY revision LIMIT 1)
             FROM audit WHERE state IS NOT NULL AND revision > $1 ORDER BY revision LIMIT $2";
-        let select = self.0.statement(select).bind(revision).bind(CHANGES);
-        self.0.read(select).await
+        let select = self.database.statement(select).bind(revision).bind(CHANGES);
+        self.database.read(select).await
     }
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
         let (revision, export) = loop {
             while self.seal().await? {}
-            let mut export = Transfer::of(self.0.clone()).export().await?;
+            let mut export = Transfer::of(self.database.clone()).export().await?;
             let (last, pending) = export.unsealed().await?;
             let is_sealed = match pending.len() {
                 0 => true,
@@ -249,9 +251,14 @@ impl AuditStore for SqlStore {
 
     async fn oldest_at(&self) -> Result<Option<i64>, StoreError> {
         let oldest = self
-            .0
+            .database
             .statement("SELECT at FROM audit ORDER BY revision LIMIT 1");
-        Ok(self.0.read::<(i64,)>(oldest).await?.pop().map(|(at,)| at))
+        Ok(self
+            .database
+            .read::<(i64,)>(oldest)
+            .await?
+            .pop()
+            .map(|(at,)| at))
     }
 
     async fn prune(&self, before: i64) -> Result<bool, StoreError> {

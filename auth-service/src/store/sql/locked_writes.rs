@@ -24,7 +24,7 @@ impl SqlStore {
         then: Then<R>,
     ) -> Result<Vec<R>, WriteError> {
         let lock = self.select().push(" WHERE id = $1").bind(id);
-        self.0
+        self.database
             .write_if(lock, |_: &[User]| Ok::<_, WriteError>(()), write, then)
             .await
     }
@@ -39,7 +39,7 @@ impl SqlStore {
         then: Then<R>,
     ) -> Result<Vec<R>, WriteError> {
         let check = move |locked: &[User]| require_admin(locked, actor, id, keeps_admin);
-        self.0
+        self.database
             .write_if(self.lock(actor, id), check, write, then)
             .await
     }

@@ -49,7 +49,7 @@ impl SqlStore {
         let keep = r#"UPDATE api_key
             SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
             WHERE session_user_id = $1 AND id = $2"#;
-        let statement = |sql| self.0.statement(sql).bind(user_id).bind(except);
+        let statement = |sql| self.database.statement(sql).bind(user_id).bind(except);
         [end]
             .into_iter()
             .chain(except.map(|_| keep))
@@ -81,7 +81,7 @@ impl TokenStore for SqlStore {
             WHERE (SELECT count(*) FROM api_key WHERE user_id = $1) < $13
                 AND ($14 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE id = $14))";
         let owner = |of| (kind == of).then_some(id);
-        let insert = self.0.statement(sql).bind(owner(TokenKind::ApiKey));
+        let insert = self.database.statement(sql).bind(owner(TokenKind::ApiKey));
         let insert = insert
             .bind(owner(TokenKind::Session))
             .bind(token.name)
@@ -103,12 +103,12 @@ impl TokenStore for SqlStore {
         let insert = Self::returning_tokens(insert);
         let mut then = Vec::new();
         if kind == TokenKind::Session {
-            let make_room = self.0.statement(MAKE_ROOM).bind(id).bind(created_at);
+            let make_room = self.database.statement(MAKE_ROOM).bind(id).bind(created_at);
             let others = i64::from(i32::MAX);
             then.push(make_room.bind(others).bind(count_to_store(MAX_SESSIONS)));
         }
         let lock = self
-            .0
+            .database
             .statement("SELECT ")
             .push(COLUMNS)
             .push(r#", password FROM "user" WHERE "#);
@@ -118,17 +118,22 @@ impl TokenStore for SqlStore {
             .bind(actor.unwrap_or(id));
         let check = move |locked: &[Credentials]| writer.may_add_token(locked, id);
         let then = self.record_tokens(write, then);
-        if let Some(inserted) = self.0.write_if(lock, check, insert, then).await?.pop() {
+        if let Some(inserted) = self
+            .database
+            .write_if(lock, check, insert, then)
+            .await?
+            .pop()
+        {
             return Ok(inserted);
         }
         let Some(session) = session else {
             return Err(WriteError::ApiKeyLimit);
         };
         let session = self
-            .0
+            .database
             .statement("SELECT id FROM api_key WHERE id = $1")
             .bind(session);
-        let has_ended = self.0.read::<(i64,)>(session).await?.is_empty();
+        let has_ended = self.database.read::<(i64,)>(session).await?.is_empty();
         Err(if has_ended {
             WriteError::UserNotFound
         } else {
@@ -145,13 +150,13 @@ impl TokenStore for SqlStore {
                 role AS token_role, expires_at, coalesce(last_used_at, created_at) AS used_at, not_before
                 FROM api_key WHERE digest";
         let select = self
-            .0
+            .database
             .statement("SELECT ")
             .push(COLUMNS)
             .push(tokens)
             .push_any(digests);
         let select = select.push(r#") AS t JOIN "user" ON id = user_id"#);
-        self.0.read_timed(select).await
+        self.database.read_timed(select).await
     }
 
     async fn tokens_of_user(
@@ -160,12 +165,12 @@ impl TokenStore for SqlStore {
         user_id: i64,
     ) -> Result<Timed<Vec<OpaqueToken>>, StoreError> {
         let select = self
-            .0
+            .database
             .statement("SELECT ")
             .push(TOKEN_COLUMNS)
             .push(" FROM api_key WHERE ");
         let Timed { at, value } = self
-            .0
+            .database
             .read_timed(select.push(of_user(kind)).bind(user_id))
             .await?;
         Ok(Timed {
@@ -183,7 +188,7 @@ impl TokenStore for SqlStore {
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         let delete = self
-            .0
+            .database
             .statement("DELETE FROM api_key WHERE ")
             .push(of_user(kind))
             .bind(user_id);
@@ -207,7 +212,7 @@ impl TokenStore for SqlStore {
         in_use: Range<u64>,
     ) -> Result<Vec<i64>, StoreError> {
         let delete = self
-            .0
+            .database
             .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL");
         let delete = delete.push(" AND NOT (coalesce(last_used_at, created_at) >= ");
         let delete = delete.push_bind(seconds_to_store(in_use.start));
@@ -216,13 +221,13 @@ impl TokenStore for SqlStore {
             .push_bind(seconds_to_store(in_use.end))
             .push(") AND id");
         let delete = delete.push_any(ids).push(" RETURNING id");
-        self.0.write::<(i64,)>(delete).await?;
+        self.database.write::<(i64,)>(delete).await?;
         // Another request may have deleted some of them, and another replica may have noted a use.
         let left = self
-            .0
+            .database
             .statement("SELECT id FROM api_key WHERE id")
             .push_any(ids);
-        let left: Vec<(i64,)> = self.0.read(left).await?;
+        let left: Vec<(i64,)> = self.database.read(left).await?;
         Ok(ids
             .iter()
             .copied()
@@ -231,15 +236,15 @@ impl TokenStore for SqlStore {
     }
 
     fn note_use(&self, used: Used, id: i64, at: u64) {
-        self.1[used as usize].note(id, at);
+        self.token_usage[used as usize].note(id, at);
     }
 
     fn noted_use(&self, used: Used, id: i64) -> Option<u64> {
-        self.1[used as usize].noted(id)
+        self.token_usage[used as usize].noted(id)
     }
 
     fn unwritten_since(&self) -> Option<u64> {
-        self.1[Used::Token as usize].failing_since()
+        self.token_usage[Used::Token as usize].failing_since()
     }
 }
 

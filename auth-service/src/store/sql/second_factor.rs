@@ -65,12 +65,12 @@ impl SqlStore {
         let (digest, expires_at) = link?;
         let sql = r#"INSERT INTO password_link (user_id, digest, expires_at)
             SELECT id, $2, $3 FROM "user" WHERE username = $1"#;
-        let insert = self.0.statement(sql).bind(username).bind(digest);
+        let insert = self.database.statement(sql).bind(username).bind(digest);
         Some(insert.bind(seconds_to_store(expires_at)))
     }
 
     pub(super) fn end_link(&self, user_id: i64) -> Statement {
-        self.0
+        self.database
             .statement("DELETE FROM password_link WHERE user_id = $1")
             .bind(user_id)
     }
@@ -90,9 +90,12 @@ impl SecondFactorStore for SqlStore {
         let insert = "INSERT INTO password_link (user_id, digest, expires_at) VALUES ($1, $2, $3)
             ON CONFLICT (user_id) DO UPDATE
             SET digest = excluded.digest, expires_at = excluded.expires_at";
-        let insert = self.0.statement(insert).bind(user_id).bind(digest);
+        let insert = self.database.statement(insert).bind(user_id).bind(digest);
         let then = vec![insert.bind(seconds_to_store(expires_at))];
-        let (touch, then) = (self.0.statement(TOUCH), self.record_users(write, then));
+        let (touch, then) = (
+            self.database.statement(TOUCH),
+            self.record_users(write, then),
+        );
         let touch = returning(touch.bind(user_id));
         only(
             self.write_as_admin(actor, user_id, true, touch, then)
@@ -109,16 +112,16 @@ impl SecondFactorStore for SqlStore {
             .push(" FROM password_link WHERE digest = ")
             .push_bind(digest);
         let select = select.push(" AND expires_at > ").push_now().push(")");
-        Ok(self.0.read(select).await?.pop())
+        Ok(self.database.read(select).await?.pop())
     }
 
     async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError> {
         let select = "SELECT secret, last_step, wrong_codes, wrong_since,
             (SELECT count(*) FROM recovery_code WHERE user_id = $1)
             FROM second_factor WHERE user_id = $1";
-        let select = self.0.statement(select).bind(user_id);
+        let select = self.database.statement(select).bind(user_id);
         let Timed { at, mut value } = self
-            .0
+            .database
             .read_timed::<(String, i64, i64, i64, i64)>(select)
             .await?;
         let factor = value.pop().map(|row| {
@@ -143,13 +146,13 @@ impl SecondFactorStore for SqlStore {
     ) -> Result<User, WriteError> {
         let insert = "INSERT INTO second_factor (user_id, secret) VALUES ($1, $2)
             ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, last_step = 0";
-        let insert = self.0.statement(insert).bind(user.id).bind(secret);
+        let insert = self.database.statement(insert).bind(user.id).bind(secret);
         let forget = self
-            .0
+            .database
             .statement("DELETE FROM recovery_code WHERE user_id = $1")
             .bind(user.id);
         let codes = "INSERT INTO recovery_code (user_id, digest) SELECT $1, digest";
-        let codes = self.0.statement(codes).bind(user.id);
+        let codes = self.database.statement(codes).bind(user.id);
         let rows: Vec<_> = recovery_codes
             .into_iter()
             .map(|digest| Digest { digest })
@@ -159,10 +162,10 @@ impl SecondFactorStore for SqlStore {
             forget,
             codes.push_rows(&[("digest", "text")], &rows),
         ];
-        let touch = self.0.statement(TOUCH).push(UNCHANGED).bind(user.id);
+        let touch = self.database.statement(TOUCH).push(UNCHANGED).bind(user.id);
         let touch = returning(touch.bind(seconds_to_store(user.tokens_not_before)));
         only(
-            self.0
+            self.database
                 .write_all(touch, self.record_users(write, then))
                 .await?,
         )
@@ -176,14 +179,14 @@ impl SecondFactorStore for SqlStore {
         write: Write,
     ) -> Result<User, WriteError> {
         let set = r#"UPDATE "user" SET second_factor = TRUE, password = 'otp:' || password, "#;
-        let update = self.0.statement(set).push(GROW).bind(user.id);
+        let update = self.database.statement(set).push(GROW).bind(user.id);
         let update = revoking(update.bind(seconds_to_store(user.tokens_not_before)));
         let update = update.push(" WHERE id = $1").push(UNCHANGED);
         let update = update
             .push(" AND EXISTS (SELECT 1 FROM second_factor AS f WHERE user_id = $1 AND secret = ");
         let update = returning(update.push_bind(secret).push(")"));
         let mark = "UPDATE second_factor SET last_step = $2 WHERE user_id = $1";
-        let mut then = vec![self.0.statement(mark).bind(user.id).bind(step)];
+        let mut then = vec![self.database.statement(mark).bind(user.id).bind(step)];
         then.extend(self.end_sessions(user.id, None));
         // A secret that is replaced meanwhile is another.
         only(
@@ -201,13 +204,13 @@ impl SecondFactorStore for SqlStore {
         let update = r#"UPDATE "user" SET second_factor = FALSE,
             password = CASE WHEN password LIKE 'otp:%' THEN substr(password, 5) ELSE password END
             WHERE id = $1 AND second_factor"#;
-        let update = returning(self.0.statement(update).bind(user_id));
+        let update = returning(self.database.statement(update).bind(user_id));
         let forget = [
             "DELETE FROM second_factor WHERE user_id = $1",
             "DELETE FROM recovery_code WHERE user_id = $1",
         ];
         let forget = forget
-            .map(|delete| self.0.statement(delete).bind(user_id))
+            .map(|delete| self.database.statement(delete).bind(user_id))
             .into();
         let then = self.record_users(write, forget);
         let off = self
@@ -225,7 +228,7 @@ impl SecondFactorStore for SqlStore {
     ) -> Result<bool, StoreError> {
         let update = "UPDATE second_factor SET last_step = $2, secret = $4";
         let update = self
-            .0
+            .database
             .statement(update)
             .bind(user_id)
             .bind(step)
@@ -234,7 +237,7 @@ impl SecondFactorStore for SqlStore {
         let update =
             from_clock(update).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
         let used = self
-            .0
+            .database
             .write::<(i64,)>(accepting(update).push(" RETURNING user_id"))
             .await?;
         Ok(!used.is_empty())
@@ -248,18 +251,18 @@ impl SecondFactorStore for SqlStore {
     ) -> Result<bool, StoreError> {
         let delete = "DELETE FROM recovery_code WHERE user_id = $1 AND digest = $2 AND EXISTS (
             SELECT 1";
-        let delete = self.0.statement(delete).bind(user.id).bind(digest);
+        let delete = self.database.statement(delete).bind(user.id).bind(digest);
         let delete = delete.push(" FROM second_factor, (SELECT ").push_now();
         let delete = delete.push(" AS now) AS clock WHERE second_factor.user_id = $1 AND ");
         let delete = accepting(delete).push(") RETURNING user_id");
         let user = user.clone();
         let record = self.record(move |_: &(i64,)| write.of_user(&user), Vec::new());
-        Ok(!self.0.write_all(delete, record).await?.is_empty())
+        Ok(!self.database.write_all(delete, record).await?.is_empty())
     }
 
     async fn count_wrong_code(&self, user_id: i64) -> Result<bool, StoreError> {
         let update = self
-            .0
+            .database
             .statement("UPDATE second_factor SET wrong_codes = CASE WHEN ");
         let update = update
             .bind(user_id)
@@ -269,13 +272,16 @@ impl SecondFactorStore for SqlStore {
         let update = update.push(IS_OVER).push_bind(WRONG_CODES_WINDOW);
         let update = from_clock(update.push(" THEN now ELSE wrong_since END"));
         let update = accepting(update.push("user_id = $1 AND ")).push(" RETURNING user_id");
-        Ok(!self.0.write::<(i64,)>(update).await?.is_empty())
+        Ok(!self.database.write::<(i64,)>(update).await?.is_empty())
     }
 
     async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError> {
         let select = r#"SELECT DISTINCT substr(secret, 1, 12) FROM second_factor
             WHERE user_id IN (SELECT id FROM "user" WHERE second_factor)"#;
-        let ids = self.0.read::<(String,)>(self.0.statement(select)).await?;
+        let ids = self
+            .database
+            .read::<(String,)>(self.database.statement(select))
+            .await?;
         Ok(ids.into_iter().map(|(id,)| id).collect())
     }
 }

@@ -1,6 +1,6 @@
 //! The way of rows from their transactions into the sealed record, and out of it.
 
-use super::{AUDIT_COLUMNS, MAX_NOTED, PENDING, SqlStore, count_to_store, insert_pending};
+use super::{AUDIT_COLUMNS, MAX_PENDING_EVENTS, PENDING, SqlStore, count_to_store, insert_pending};
 use crate::store::{AuditRow, Seal, StoreError};
 use rolegate_sql_store::{Statement, Then};
 use sqlx::Error;
@@ -26,22 +26,22 @@ const SEALED: [(&str, &str); 4] = [
 ];
 
 impl SqlStore {
-    /// Writes what was noted. What cannot be written stays.
-    pub(in crate::store::sql) async fn write_noted(&self) -> Result<(), StoreError> {
-        let noted = mem::take(&mut *self.2.lock());
-        if noted.is_empty() {
+    /// Writes the pending events. Those that cannot be written stay pending.
+    pub(in crate::store::sql) async fn write_pending_events(&self) -> Result<(), StoreError> {
+        let events = mem::take(&mut *self.pending_events.lock());
+        if events.is_empty() {
             return Ok(());
         }
-        let insert = insert_pending(self.0.statement(""), &noted);
-        let written = self.0.write::<(i64,)>(insert).await.map(drop);
+        let insert = insert_pending(self.database.statement(""), &events);
+        let written = self.database.write::<(i64,)>(insert).await.map(drop);
         if written
             .as_ref()
             .is_err_and(|error| !error.is_outcome_unknown())
         {
-            let mut kept = self.2.lock();
-            let newer = mem::replace(&mut *kept, noted);
+            let mut kept = self.pending_events.lock();
+            let newer = mem::replace(&mut *kept, events);
             kept.extend(newer);
-            kept.truncate(MAX_NOTED);
+            kept.truncate(MAX_PENDING_EVENTS);
         }
         written
     }
@@ -54,10 +54,10 @@ impl SqlStore {
     ) -> Result<usize, StoreError> {
         // One replica at a time; the key of a revision would stop a second one too.
         let lock = self
-            .0
+            .database
             .statement("SELECT revision FROM audit_seal ORDER BY revision LIMIT 1");
         let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
-        let take = self.0.statement("DELETE FROM audit_pending WHERE ");
+        let take = self.database.statement("DELETE FROM audit_pending WHERE ");
         let take = if let Some((last, ids)) = exactly {
             let take = take
                 .push("(SELECT max(revision) FROM audit_seal) = ")
@@ -68,34 +68,34 @@ impl SqlStore {
             take.push_bind(count_to_store(BATCH)).push(")")
         };
         let take = take.push(TAKEN);
-        let [rows, seal] = [(); 2].map(|()| self.0.statement("INSERT INTO "));
+        let [rows, seal] = [(); 2].map(|()| self.database.statement("INSERT INTO "));
         let then = Then::of_rows(move |taken: &[AuditRow]| match sealed(taken) {
             Some((sealed, next)) => {
                 Ok(vec![insert_sealed(rows, &sealed), insert_seal(seal, &next)])
             }
             None => Err(Error::Protocol("the record cannot be sealed".to_owned())),
         });
-        Ok(self.0.write_if(lock, check, take, then).await?.len())
+        Ok(self.database.write_if(lock, check, take, then).await?.len())
     }
 
     /// Removes the rows of the oldest seals from before this time; whether there may be more.
     pub(super) async fn remove_oldest(&self, before: i64) -> Result<bool, StoreError> {
-        let last = self.0.statement(
+        let last = self.database.statement(
             "SELECT coalesce(max(revision), -1), count(*) FROM (
                 SELECT revision FROM audit_seal WHERE at < $1 ORDER BY revision LIMIT $2) AS old",
         );
         let last = last.bind(before).bind(PRUNED);
-        let Some((last, count)) = self.0.read::<(i64, i64)>(last).await?.pop() else {
+        let Some((last, count)) = self.database.read::<(i64, i64)>(last).await?.pop() else {
             return Ok(false);
         };
         let rows = self
-            .0
+            .database
             .statement("DELETE FROM audit WHERE revision <= $1 RETURNING revision");
         let seals = self
-            .0
+            .database
             .statement("DELETE FROM audit_seal WHERE revision < $1");
         let seals = Then::of_rows(move |_: &[(i64,)]| Ok(vec![seals.bind(last)]));
-        self.0.write_all(rows.bind(last), seals).await?;
+        self.database.write_all(rows.bind(last), seals).await?;
         Ok(count == PRUNED)
     }
 }
