@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod doctor;
 mod init_secrets;
+mod terminal_text;
 pub mod user;
 
 use crate::{AuthService, settings::Settings, store};

@@ -4,6 +4,7 @@ use super::operator::{Operator, not_found};
 use crate::{
     accounts::{AccountError, check_key_expiry, check_name},
     audit::{Change, Write},
+    commands::terminal_text::{quoted, word},
     opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{StoreError, TokenSelection, WriteError, Writer},
 };
@@ -104,11 +105,12 @@ impl Operator {
             let [created, expires, used] = times.each_ref().map(String::as_str);
             let by = key
                 .created_by
-                .map(|admin| format!("  (created by {admin:?})"));
-            let name = format!("{:?}{}", key.name, by.unwrap_or_default());
+                .map(|admin| format!("  (created by {})", quoted(&admin)));
+            let name = format!("{}{}", quoted(&key.name), by.unwrap_or_default());
+            let prefix = word(&key.prefix);
             let id = key.id.to_string();
             let role = key.role.as_ref().map_or("-", |role| role.as_str());
-            line([&id, &key.prefix, role, created, expires, used, &name]);
+            line([&id, &prefix, role, created, expires, used, &name]);
         }
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! `user list`, `user show` and `user export`.
 
 use super::{operator::Operator, user_line::UserLine};
-use crate::{password::NO_PASSWORD, store::Transfer, user::Credentials};
+use crate::{
+    commands::terminal_text::quoted, password::NO_PASSWORD, store::Transfer, user::Credentials,
+};
 use rolegate_program::program::{Failure, print};
 use rolegate_proto::Role;
 use rolegate_telemetry::audit_line;
@@ -72,7 +74,7 @@ impl Operator {
         } else {
             String::new()
         };
-        let name = format!("{:?}{note}{factor}{keys}", user.username);
+        let name = format!("{}{note}{factor}{keys}", quoted(&user.username));
         self.print_line(&user.id.to_string(), user.role.as_str(), state, &name);
     }
 

@@ -1,0 +1,98 @@
+//! Texts of the database on a terminal. Whoever has access to the database can write anything into them: characters
+//! that clear the screen, that change the direction of a line, or that begin another line, which looks like one of ours.
+
+use rolegate_proto::is_invisible;
+
+/// The text in quotes. What is invisible or ends a line is escaped.
+pub(crate) fn quoted(text: &str) -> String {
+    escaped(&format!("{text:?}"))
+}
+
+/// The text as it is if it is a single word, such as the name of an event or an address; otherwise in quotes.
+pub(crate) fn word(text: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_graphic() && !"\"'\\".contains(character);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
+}
+
+/// The text without quotes. What is invisible or ends a line is escaped.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_shown(character) {
+            escaped.push(character);
+        } else {
+            escaped.extend(character.escape_unicode());
+        }
+    }
+    escaped
+}
+
+/// Whether a terminal shows the character where it is, and as itself.
+fn is_shown(character: char) -> bool {
+    if matches!(character, '"' | '\'' | '\\') {
+        return true;
+    }
+    // The standard library knows control characters, marks and all kinds of space; fillers count as letters there.
+    character.escape_debug().len() == 1 && !is_invisible(character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{escaped, quoted, word};
+
+    /// A line break, an escape of the terminal, marks of direction, a space without width, a filler, and other spaces.
+    const HIDDEN: [char; 14] = [
+        '\n',
+        '\r',
+        '\u{b}',
+        '\u{1b}',
+        '\u{7f}',
+        '\u{85}',
+        '\u{9b}',
+        '\u{a0}',
+        '\u{200b}',
+        '\u{202e}',
+        '\u{2028}',
+        '\u{2066}',
+        '\u{3164}',
+        '\u{e0041}',
+    ];
+
+    #[test]
+    fn characters_that_are_invisible_or_forge_a_line_are_escaped() {
+        for hidden in HIDDEN {
+            let text = format!("a{hidden}b");
+            for shown in [escaped(&text), quoted(&text), word(&text)] {
+                assert!(!shown.contains(hidden), "{hidden:?}: {shown}");
+                assert!(
+                    shown.starts_with(['a', '"']) && shown.contains('\\'),
+                    "{shown}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn texts_that_are_visible_stay_as_they_are() {
+        for text in [r#"{"from":"user","to":"author"}"#, r"a\b 'é' 日本 ש", "-"] {
+            assert_eq!(escaped(text), text);
+        }
+        for name in ["ann", "o\"neil é", "日本", "a b", "a\\b"] {
+            assert_eq!(quoted(name), format!("{name:?}"));
+        }
+        for event in ["role_changed", "127.0.0.1", "2001:db8::1", "-"] {
+            assert_eq!(word(event), event);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_word_is_quoted_so_that_it_forges_no_column() {
+        assert_eq!(word("login_ok  user 1"), "\"login_ok  user 1\"");
+        assert_eq!(word(""), "\"\"");
+        assert_eq!(word("a\"b"), r#""a\"b""#);
+    }
+}
