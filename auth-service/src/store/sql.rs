@@ -20,7 +20,7 @@ use crate::{
     user::{Credentials, ListedUser, User},
 };
 use async_trait::async_trait;
-pub(super) use audit::{AUDIT_COLUMNS, insert_pending, sealing};
+pub(super) use audit::{AUDIT_COLUMNS, insert_pending, push_filter, sealing};
 use audit::{PendingEvents, record_written};
 use revocation::{GROW, LOWER};
 pub(super) use revocation::{REVOKE, revoking};

@@ -106,6 +106,24 @@ fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement
         .push_rows(&PENDING, &rows)
 }
 
+/// Ends a `SELECT` of rows of the record with the conditions of a page, the newest first.
+pub(in crate::store) fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
+    let before = filter.before.unwrap_or(i64::MAX);
+    let mut select = select.push("revision < ").push_bind(before);
+    if let Some(user_id) = filter.user_id {
+        select = select.push(" AND user_id = ").push_bind(user_id);
+    }
+    if let Some(actor_id) = filter.actor_id {
+        select = select.push(" AND actor_id = ").push_bind(actor_id);
+    }
+    if !filter.event.is_empty() {
+        select = select.push(" AND event = ").push_bind(filter.event.clone());
+    }
+    select
+        .push(" ORDER BY revision DESC LIMIT ")
+        .push_bind(filter.limit)
+}
+
 impl SqlStore {
     /// These statements, and the row of the change of each user whom the write returns.
     pub(super) fn record_users(&self, write: Write, then: Vec<Statement>) -> Then<User> {
@@ -192,24 +210,7 @@ impl AuditStore for SqlStore {
             .statement("SELECT ")
             .push(AUDIT_COLUMNS)
             .push(" FROM audit WHERE ");
-        let before = filter.before.unwrap_or(i64::MAX);
-        let mut select = select.push("revision < ").push_bind(before);
-        if let Some(user_id) = filter.user_id {
-            select = select.push(" AND user_id = ").push_bind(user_id);
-        }
-        if let Some(actor_id) = filter.actor_id {
-            select = select.push(" AND actor_id = ").push_bind(actor_id);
-        }
-        if !filter.event.is_empty() {
-            select = select.push(" AND event = ").push_bind(filter.event.clone());
-        }
-        self.database
-            .read(
-                select
-                    .push(" ORDER BY revision DESC LIMIT ")
-                    .push_bind(filter.limit),
-            )
-            .await
+        self.database.read(push_filter(select, filter)).await
     }
 
     async fn changes_after(&self, revision: i64) -> Result<Vec<UserChange>, StoreError> {

@@ -1,5 +1,6 @@
 mod end_all;
 mod listing;
+mod record_pages;
 
 use super::{FileClock, NewUser, TABLES, UserFilter, open, open_beside};
 use crate::{

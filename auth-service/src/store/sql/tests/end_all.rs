@@ -31,9 +31,9 @@ postgres_cluster::conformance_tests! {
     ]
 }
 
-struct Opened {
-    store: Arc<dyn UserStore>,
-    transfer: Transfer,
+pub(super) struct Opened {
+    pub(super) store: Arc<dyn UserStore>,
+    pub(super) transfer: Transfer,
 }
 
 #[async_trait]
@@ -51,13 +51,13 @@ impl Store for Opened {
     }
 }
 
-async fn open(url: &DatabaseUrl) -> Result<Arc<Opened>, Failure> {
+pub(super) async fn open(url: &DatabaseUrl) -> Result<Arc<Opened>, Failure> {
     let (store, transfer) = open_beside(url, FileClock::Advance).await?;
     Ok(Arc::new(Opened { store, transfer }))
 }
 
 impl Opened {
-    async fn insert(&self, username: &str) -> User {
+    pub(super) async fn insert(&self, username: &str) -> User {
         let new = NewUser {
             username: username.to_owned(),
             password_hash: "hash".into(),
@@ -68,7 +68,7 @@ impl Opened {
         inserted.expect("inserted")
     }
 
-    async fn add_token(&self, user: &User, kind: TokenKind, digest: &str) -> i64 {
+    pub(super) async fn add_token(&self, user: &User, kind: TokenKind, digest: &str) -> i64 {
         let prefix = match kind {
             TokenKind::ApiKey => API_KEY_PREFIX,
             TokenKind::Session => SESSION_PREFIX,
@@ -90,14 +90,14 @@ impl Opened {
         (end.ended, end.live_api_keys)
     }
 
-    async fn seal(&self) -> Seal {
+    pub(super) async fn seal(&self) -> Seal {
         while self.store.seal().await.expect("sealed") {}
         let [_, newest] = self.store.seals().await.expect("read");
         newest
     }
 
     /// By ascending revision.
-    async fn record(&self) -> Vec<AuditRow> {
+    pub(super) async fn record(&self) -> Vec<AuditRow> {
         self.seal().await;
         let filter = AuditFilter {
             limit: 1000,

@@ -1,0 +1,59 @@
+//! `audit export`.
+
+use super::{
+    time,
+    unreadable::{UnreadableRows, warn},
+};
+use crate::store::{AuditRow, Transfer};
+use humantime::format_rfc3339_millis;
+use rolegate_program::program::Failure;
+use serde_json::{Value, json};
+use std::io::{self, Write as _};
+
+/// Writes a line for each row, the oldest first. A row that cannot be read, and revisions that retention removes before
+/// they are read, are named on stderr; then the command fails, after all that can be read.
+pub(super) async fn run(transfer: &Transfer) -> Result<(), Failure> {
+    let mut pages = transfer.record_pages().await?;
+    let mut unreadable = UnreadableRows::default();
+    let mut is_complete = true;
+    while let Some(page) = pages.next().await? {
+        if let Some(removed) = page.removed {
+            is_complete = false;
+            warn(&format!(
+                "revisions {} to {} were removed by retention before they were read",
+                removed.first, removed.last
+            ));
+        }
+        let mut lines = io::stdout().lock();
+        for checked in page.rows {
+            match checked.content {
+                Ok(row) => match line(&row) {
+                    Ok(line) => writeln!(lines, "{line}")?,
+                    Err(error) => {
+                        let problem = format!("the details are no JSON: {error}");
+                        unreadable.name(checked.revision, &problem);
+                    }
+                },
+                Err(problem) => unreadable.name(checked.revision, &problem),
+            }
+        }
+        lines.flush()?;
+    }
+    unreadable.finish()?;
+    if !is_complete {
+        return Err("the export is incomplete: retention removed rows meanwhile".into());
+    }
+    Ok(())
+}
+
+/// As `GET /audit` shows it.
+fn line(row: &AuditRow) -> Result<Value, serde_json::Error> {
+    let time = format_rfc3339_millis(time(row)).to_string();
+    let details: Value = serde_json::from_str(&row.details)?;
+    Ok(json!({
+        "revision": row.revision, "time": time, "event": row.event, "user_id": row.user_id,
+        "username": row.username, "actor_id": row.actor_id, "actor": row.actor,
+        "actor_key": row.actor_key, "actor_session": row.actor_session,
+        "client_address": row.client_address, "request_id": row.request_id, "details": details,
+    }))
+}

@@ -1,0 +1,140 @@
+//! `audit list`.
+
+use super::{time, unreadable::UnreadableRows};
+use crate::{
+    commands::terminal_text::{escaped, quoted, word},
+    store::{AuditFilter, AuditRow, MAX_PAGE_ROWS, Transfer},
+};
+use clap::Args;
+use humantime::format_rfc3339_seconds;
+use rolegate_program::{
+    program::{Failure, print},
+    settings::number_between,
+};
+
+/// What to list.
+#[derive(Args, Debug)]
+pub struct ListArguments {
+    /// Only what happened to the user with this id
+    #[arg(long, value_parser = |text: &str| number_between(text, 1, i64::MAX))]
+    user_id: Option<i64>,
+    /// Only what the user with this id did
+    #[arg(long, value_parser = |text: &str| number_between(text, 1, i64::MAX))]
+    actor_id: Option<i64>,
+    /// Only this event, such as `role_changed`
+    #[arg(long, default_value = "", hide_default_value = true)]
+    event: String,
+    /// How many, 1 to 1,000,000
+    #[arg(long, default_value = "50", value_parser = |text: &str| number_between(text, 1_i64, 1_000_000))]
+    limit: i64,
+}
+
+/// Prints a line for each row. Nothing is read meanwhile, and a row that cannot be read is named on stderr.
+pub(super) async fn run(transfer: &Transfer, arguments: ListArguments) -> Result<(), Failure> {
+    let mut filter = AuditFilter {
+        user_id: arguments.user_id,
+        actor_id: arguments.actor_id,
+        event: arguments.event,
+        before: None,
+        limit: 0,
+    };
+    let mut unreadable = UnreadableRows::default();
+    let mut left = arguments.limit;
+    while left > 0 {
+        filter.limit = left.min(MAX_PAGE_ROWS);
+        let page = transfer.filtered_record(&filter).await?;
+        for checked in &page {
+            match &checked.content {
+                Ok(row) => print(&line(row)),
+                Err(problem) => unreadable.name(checked.revision, problem),
+            }
+        }
+        let Some(last) = page.last() else { break };
+        filter.before = Some(last.revision);
+        left -= filter.limit;
+    }
+    unreadable.finish()
+}
+
+/// Names are quoted. Whatever is in the row, it is one line, and shows what it has.
+fn line(row: &AuditRow) -> String {
+    let user = person(row.user_id, row.username.as_deref());
+    let actor = person(row.actor_id, row.actor.as_deref());
+    let address = row.client_address.as_deref().map_or("-".to_owned(), word);
+    format!(
+        "{:>8}  {}  {:<16}  user {user}  by {actor}  from {address}  {}",
+        row.revision,
+        format_rfc3339_seconds(time(row)),
+        word(&row.event),
+        escaped(&row.details),
+    )
+}
+
+fn person(id: Option<i64>, name: Option<&str>) -> String {
+    let Some(id) = id else {
+        return "-".to_owned();
+    };
+    match name {
+        Some(name) => format!("{id} {}", quoted(name)),
+        None => id.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+    use crate::store::AuditRow;
+
+    fn row() -> AuditRow {
+        AuditRow {
+            revision: 7,
+            at: 1_800_000_000,
+            event: "role_changed".to_owned(),
+            user_id: Some(2),
+            username: Some("o\"neil é".to_owned()),
+            actor_id: Some(1),
+            actor: Some("admin".to_owned()),
+            client_address: Some("127.0.0.1".to_owned()),
+            details: r#"{"from":"user","to":"author"}"#.to_owned(),
+            ..AuditRow::default()
+        }
+    }
+
+    #[test]
+    fn a_row_as_the_service_writes_it_is_shown_as_it_is() {
+        let shown = "       7  2027-01-15T08:00:00Z  role_changed      user 2 \"o\\\"neil é\"  \
+                     by 1 \"admin\"  from 127.0.0.1  {\"from\":\"user\",\"to\":\"author\"}";
+        assert_eq!(line(&row()), shown);
+        let of_nobody = AuditRow {
+            user_id: None,
+            username: None,
+            actor_id: None,
+            actor: None,
+            client_address: None,
+            ..row()
+        };
+        let shown = "       7  2027-01-15T08:00:00Z  role_changed      user -  by -  from -  \
+                     {\"from\":\"user\",\"to\":\"author\"}";
+        assert_eq!(line(&of_nobody), shown);
+    }
+
+    #[test]
+    fn no_text_of_a_row_forges_a_line_or_reaches_the_terminal_as_it_is() {
+        let forged = "x\n       8  2027-01-15T08:00:00Z  login_ok\u{1b}[2J\u{202e}\u{3164}";
+        let texts: [fn(&mut AuditRow) -> &mut String; 5] = [
+            |row| &mut row.event,
+            |row| row.username.get_or_insert_default(),
+            |row| row.actor.get_or_insert_default(),
+            |row| row.client_address.get_or_insert_default(),
+            |row| &mut row.details,
+        ];
+        for text in texts {
+            let mut row = row();
+            *text(&mut row) = forged.to_owned();
+            let shown = line(&row);
+            assert!(shown.contains("[2J"), "{shown}");
+            let hidden = ['\n', '\u{1b}', '\u{202e}', '\u{3164}'];
+            assert!(!shown.contains(hidden), "{shown:?}");
+        }
+    }
+}

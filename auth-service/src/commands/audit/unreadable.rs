@@ -1,0 +1,35 @@
+//! Rows of the record that cannot be read: each is named on stderr, and the command goes on with the others.
+
+use crate::commands::terminal_text::escaped;
+use rolegate_program::program::Failure;
+use std::{
+    fmt::Display,
+    io::{self, Write as _},
+};
+
+/// How many rows could not be read.
+#[derive(Debug, Default)]
+pub(super) struct UnreadableRows(usize);
+
+impl UnreadableRows {
+    /// Names a row and what is wrong with it.
+    pub(super) fn name(&mut self, revision: i64, problem: &impl Display) {
+        self.0 += 1;
+        warn(&format!("revision {revision}: {problem}"));
+    }
+
+    /// An error that says how many there were.
+    pub(super) fn finish(&self) -> Result<(), Failure> {
+        match self.0 {
+            0 => Ok(()),
+            1 => Err("1 row could not be read".into()),
+            count => Err(format!("{count} rows could not be read").into()),
+        }
+    }
+}
+
+/// Writes a line to stderr.
+pub(super) fn warn(text: &str) {
+    // An operator who closed stderr does not want to know.
+    let _ = writeln!(io::stderr(), "{}", escaped(text));
+}

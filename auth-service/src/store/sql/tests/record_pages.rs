@@ -1,0 +1,144 @@
+//! The record in pages, on each engine.
+
+use super::end_all::{Opened, open};
+use crate::{
+    audit::Entry,
+    store::{AuditFilter, AuditStore as _, MAX_PAGE_ROWS, sql::insert_pending},
+};
+
+postgres_cluster::conformance_tests! {
+    open: open,
+    cases: [
+        all_rows_are_read_once_and_none_that_is_sealed_later,
+        rows_that_retention_removes_between_two_pages_are_named,
+        a_row_that_cannot_be_read_is_named_and_hides_no_other,
+    ]
+}
+
+impl Opened {
+    /// Runs a statement, which returns revisions, as anybody with access to the database can.
+    async fn execute(&self, sql: &'static str) {
+        let database = self.transfer.database();
+        let executed = database.write::<(i64,)>(database.statement(sql)).await;
+        executed.expect("executed");
+    }
+
+    /// Records and seals as many events.
+    async fn record_events(&self, count: usize) {
+        let entry = Entry {
+            event: "login_ok",
+            user_id: Some(2),
+            ..Entry::default()
+        };
+        let database = self.transfer.database();
+        let insert = insert_pending(database.statement(""), &vec![entry; count]);
+        database.write::<(i64,)>(insert).await.expect("inserted");
+        self.seal().await;
+    }
+}
+
+async fn all_rows_are_read_once_and_none_that_is_sealed_later(opened: &Opened) {
+    opened.record_events(2300).await;
+    let mut pages = opened.transfer.record_pages().await.expect("begun");
+    opened.record_events(1).await;
+    let mut revisions = Vec::new();
+    let mut sizes = Vec::new();
+    while let Some(page) = pages.next().await.expect("read") {
+        assert_eq!(page.removed, None);
+        sizes.push(page.rows.len());
+        revisions.extend(page.rows.iter().map(|row| row.revision));
+    }
+    assert_eq!(sizes, [1000, 1000, 300]);
+    assert_eq!(revisions, (1..=2300).collect::<Vec<_>>());
+}
+
+async fn rows_that_retention_removes_between_two_pages_are_named(opened: &Opened) {
+    opened.record_events(3500).await;
+    let mut pages = opened.transfer.record_pages().await.expect("begun");
+    let first = pages.next().await.expect("read").expect("a page");
+    assert_eq!(first.rows.len(), 1000);
+    // Those that were read already.
+    let expire_first = "UPDATE audit_seal SET at = 0 WHERE revision <= 1000 RETURNING revision";
+    opened.execute(expire_first).await;
+    while opened.store.prune(1).await.expect("removed") {}
+    let expire_third = "UPDATE audit_seal SET at = 0 WHERE revision <= 3000 RETURNING revision";
+    let second = pages.next().await.expect("read").expect("a page");
+    assert_eq!(second.removed, None, "they were read");
+    opened.execute(expire_third).await;
+    while opened.store.prune(1).await.expect("removed") {}
+    let third = pages.next().await.expect("read").expect("a page");
+    let removed = third.removed.expect("named");
+    assert_eq!([removed.first, removed.last], [2001, 3000]);
+    let revisions: Vec<_> = third.rows.iter().map(|row| row.revision).collect();
+    assert_eq!(revisions, (3001..=3500).collect::<Vec<_>>());
+    assert!(pages.next().await.expect("read").is_none());
+
+    let mut pages = opened.transfer.record_pages().await.expect("begun");
+    opened.record_events(1).await;
+    opened
+        .execute("UPDATE audit_seal SET at = 0 WHERE revision <= 3501 RETURNING revision")
+        .await;
+    while opened.store.prune(1).await.expect("removed") {}
+    let nothing = pages.next().await.expect("read").expect("a page");
+    let removed = nothing.removed.expect("named");
+    assert_eq!([removed.first, removed.last], [3001, 3500]);
+    assert!(nothing.rows.is_empty());
+}
+
+async fn a_row_that_cannot_be_read_is_named_and_hides_no_other(opened: &Opened) {
+    opened.record_events(9).await;
+    // What the engine lets anybody write, after they have changed the table.
+    let changes = if opened.transfer.database().is_postgres() {
+        [
+            "ALTER TABLE audit ALTER COLUMN event DROP NOT NULL, ALTER COLUMN details DROP NOT NULL,
+                ALTER COLUMN at DROP NOT NULL",
+            "UPDATE audit SET event = NULL WHERE revision = 2 RETURNING revision",
+            "UPDATE audit SET details = NULL WHERE revision = 4 RETURNING revision",
+            "UPDATE audit SET at = NULL WHERE revision = 9 RETURNING revision",
+        ]
+    } else {
+        [
+            "UPDATE audit SET event = x'ff' WHERE revision = 2 RETURNING revision",
+            "UPDATE audit SET details = CAST(x'ff' AS TEXT) WHERE revision = 4 RETURNING revision",
+            "UPDATE audit SET at = 'yesterday' WHERE revision = 9 RETURNING revision",
+            "UPDATE audit SET username = x'' WHERE revision = 99 RETURNING revision",
+        ]
+    };
+    for change in changes {
+        opened.execute(change).await;
+    }
+    let mut pages = opened.transfer.record_pages().await.expect("begun");
+    let page = pages.next().await.expect("read").expect("a page");
+    let filter = AuditFilter {
+        limit: MAX_PAGE_ROWS,
+        ..AuditFilter::default()
+    };
+    let mut filtered = opened
+        .transfer
+        .filtered_record(&filter)
+        .await
+        .expect("read");
+    filtered.reverse();
+    for rows in [page.rows, filtered] {
+        assert_eq!(rows.len(), 9);
+        let mut unreadable = Vec::new();
+        for row in rows {
+            match row.content {
+                Ok(content) => assert_eq!(content.revision, row.revision),
+                Err(problem) => unreadable.push((row.revision, problem.to_string())),
+            }
+        }
+        let named: Vec<_> = unreadable
+            .iter()
+            .map(|(revision, problem)| {
+                let column = problem.strip_prefix("the column ").expect("a column");
+                (*revision, column.split(' ').next().expect("a name"))
+            })
+            .collect();
+        assert_eq!(
+            named,
+            [(2, "event"), (4, "details"), (9, "at")],
+            "{unreadable:?}"
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! `audit list` and `audit export` of a record that somebody changed, or that nobody takes.
+
+use crate::{audit_commands::audit, user_commands::user};
+use e2e::{
+    Exit, Program, Store, TestApp, TestSetup, eventually, for_both_stores, for_two_deployments,
+};
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    process::{Command as Shell, Stdio},
+};
+
+for_two_deployments!(an_export_that_nobody_takes_holds_no_transaction);
+for_both_stores!(
+    a_row_that_cannot_be_read_is_named_and_the_others_are_printed,
+    texts_of_a_tampered_row_forge_no_line_of_the_list,
+);
+
+/// Users whose rows are far more than a pipe holds.
+const IMPORTED: usize = 3000;
+
+async fn run(app: &TestApp, arguments: &[&str], input: &str) {
+    let exit = user(app, arguments, input, &[]).await;
+    assert_eq!(exit.code, Some(0), "{arguments:?}: {exit:?}");
+}
+
+async fn an_export_that_nobody_takes_holds_no_transaction(setup: TestSetup) {
+    let store = setup.store();
+    let app = setup.start().await;
+    let line = |number| json!({ "username": format!("user {number}"), "password_hash": null });
+    let lines: Vec<_> = (0..IMPORTED)
+        .map(|number| line(number).to_string())
+        .collect();
+    run(&app, &["import", "-"], &lines.join("\n")).await;
+    let exported = audit(&app.database, &["verify"]).await;
+    assert_eq!(exported.code, Some(0), "{exported:?}");
+    let mut export = Shell::new(Program::FastHashAuthService.path());
+    export
+        .args(["audit", "export"])
+        .env_clear()
+        .env("DATABASE_URL", app.database.url())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut export = export.spawn().expect("started");
+    let mut lines = BufReader::new(export.stdout.take().expect("piped"));
+    let mut first = String::new();
+    lines.read_line(&mut first).expect("read");
+    assert!(first.starts_with('{'), "{first}");
+    if store == Store::Sqlite {
+        // A reader would keep the log. The service writes to it now and then, but not always.
+        eventually("the log to be empty", async || {
+            app.database
+                .execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                .await;
+            let log = app.database.file().with_extension("db-wal");
+            (log.metadata().expect("there").len() == 0).then_some(())
+        })
+        .await;
+    } else {
+        let open = "SELECT 1 FROM pg_stat_activity
+            WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+        // The service, too, has transactions, and is between two statements of them now and then.
+        eventually("no transaction to be open", async || {
+            (app.database.count_rows(open).await == 0).then_some(())
+        })
+        .await;
+    }
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).expect("text");
+    let ended = export.wait_with_output().expect("ended");
+    assert!(ended.status.success(), "{ended:?}");
+    let imported = rest
+        .lines()
+        .filter(|line| line.contains("user_imported"))
+        .count();
+    let in_first = usize::from(first.contains("user_imported"));
+    assert_eq!(imported + in_first, IMPORTED);
+}
+
+#[track_caller]
+fn expect_named(exit: &Exit, revisions: &[i64]) {
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    for revision in revisions {
+        let named = format!("revision {revision}: ");
+        assert!(exit.stderr.contains(&named), "{revision}: {exit:?}");
+    }
+    let count = format!("{} rows could not be read", revisions.len());
+    assert!(exit.stderr.contains(&count), "{exit:?}");
+    assert_eq!(exit.stderr.lines().count(), revisions.len() + 1, "{exit:?}");
+}
+
+async fn a_row_that_cannot_be_read_is_named_and_the_others_are_printed(store: Store) {
+    let app = TestSetup::all_in_one(store).start().await;
+    for name in ["ann", "bob", "carl", "dora"] {
+        run(&app, &["create", name], "a password\n").await;
+    }
+    let before = audit(&app.database, &["export"]).await;
+    let lines = before.stdout.lines().count();
+    assert!(before.code == Some(0) && lines >= 5, "{before:?}");
+    let tamper = if store == Store::Sqlite {
+        "UPDATE audit SET event = x'ff' WHERE revision = 2;
+            UPDATE audit SET at = 'yesterday' WHERE revision = 4;"
+    } else {
+        "ALTER TABLE audit ALTER COLUMN event DROP NOT NULL, ALTER COLUMN at DROP NOT NULL;
+            UPDATE audit SET event = NULL WHERE revision = 2;
+            UPDATE audit SET at = NULL WHERE revision = 4;"
+    };
+    app.database.execute(tamper).await;
+    app.database
+        .execute("UPDATE audit SET details = 'no JSON' WHERE revision = 3")
+        .await;
+
+    let exported = audit(&app.database, &["export"]).await;
+    expect_named(&exported, &[2, 3, 4]);
+    let revisions: Vec<_> = exported
+        .stdout
+        .lines()
+        .map(|line| {
+            let entry: Value = serde_json::from_str(line).expect("JSON");
+            entry["revision"].as_i64().expect("a number")
+        })
+        .collect();
+    assert_eq!(revisions[..2], [1, 5], "{exported:?}");
+    assert!(revisions.len() >= lines - 3, "{exported:?}");
+
+    let listed = audit(&app.database, &["list", "--limit", "1000"]).await;
+    // A list shows details as they are.
+    expect_named(&listed, &[2, 4]);
+    assert!(listed.stdout.contains("no JSON\n"), "{listed:?}");
+    assert!(listed.stdout.lines().count() >= lines - 2, "{listed:?}");
+}
+
+async fn texts_of_a_tampered_row_forge_no_line_of_the_list(store: Store) {
+    let app = TestSetup::all_in_one(store).start().await;
+    run(&app, &["create", "ann"], "a password\n").await;
+    let before = audit(&app.database, &["list"]).await;
+    assert_eq!(before.code, Some(0), "{before:?}");
+    let lines = before.stdout.lines().count();
+    // A line break, an escape of the terminal, a change of direction, and a letter that shows nothing.
+    app.database
+        .execute(if store == Store::Sqlite {
+            "UPDATE audit SET event = event || char(10, 27, 8238, 12644) || '[2Jforged',
+                username = username || char(10, 27, 8238, 12644) || '[2Jforged',
+                client_address = char(10, 27, 8238, 12644) || '[2Jforged',
+                details = details || char(10, 27, 8238, 12644) || '[2Jforged'
+            WHERE revision = 2"
+        } else {
+            "UPDATE audit SET event = event || forged, username = username || forged,
+                client_address = forged, details = details || forged
+            FROM (SELECT E'\\n\\x1b\\u202e\\u3164[2Jforged' AS forged) AS f WHERE revision = 2"
+        })
+        .await;
+    let after = audit(&app.database, &["list"]).await;
+    assert_eq!(after.code, Some(0), "{after:?}");
+    assert!(after.stdout.lines().count() >= lines, "{after:?}");
+    let hidden = ['\u{1b}', '\u{202e}', '\u{3164}'];
+    assert!(!after.stdout.contains(hidden), "{after:?}");
+    let tampered: Vec<_> = after
+        .stdout
+        .lines()
+        .filter(|line| line.contains("forged"))
+        .collect();
+    let [line] = tampered[..] else {
+        panic!("not one line: {after:?}");
+    };
+    assert_eq!(line.matches("[2Jforged").count(), 4, "{line}");
+    assert!(line.starts_with("       2  "), "{line}");
+}
