@@ -7,13 +7,14 @@
 //!   `tables`: its schema.
 //! - `TokenStore`: the part about API keys and sessions.
 //! - `transfer`: all users at once, for the commands that import and export them; `sealed_record`: the
-//!   record likewise, at one moment; `record_pages`: in pages; `end_all`: the end of every session and token.
+//!   record likewise, at one moment; `record_pages`: in pages; `erasure`: of names in it; `end_all`: the end of every session and token.
 //! - `BatchedReads`: concurrent reads of single users or tokens share statements.
 //! - `SecondFactorStore`, `AuditStore`: those about links and codes, and about the record; `seal`: its digests.
 
 mod audit;
 mod batched_reads;
 mod end_all;
+mod erasure;
 mod list_query;
 mod opaque_tokens;
 mod record_pages;
@@ -32,7 +33,7 @@ pub(crate) use batched_reads::BatchedReads;
 pub use end_all::HighestNumbers;
 pub(crate) use end_all::{ApiKeys, EndOfAll};
 pub(crate) use opaque_tokens::{TokenSelection, TokenStore, Used};
-pub(crate) use record_pages::MAX_PAGE_ROWS;
+pub(crate) use record_pages::{CheckedRow, MAX_PAGE_ROWS};
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub use seal::SealReference;

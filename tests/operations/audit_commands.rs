@@ -10,6 +10,8 @@ for_two_deployments!(
     the_record_is_exported_as_the_api_shows_it_the_oldest_first,
     verify_prints_the_seal_and_compares_a_held_one,
     an_erasure_removes_the_name_of_a_deleted_user_and_keeps_the_seals,
+    an_erasure_removes_the_name_from_keys_that_the_user_made_for_others,
+    a_row_that_was_tampered_with_keeps_the_name_and_the_erasure_says_so,
     the_name_of_a_user_who_exists_is_not_erased,
     a_time_that_cannot_be_written_is_shown_as_the_last_or_the_first,
 );
@@ -296,7 +298,12 @@ async fn an_erasure_removes_the_name_of_a_deleted_user_and_keeps_the_seals(setup
 
     let erased = run(&app, &["erase-audit", "planted-ann"]).await;
     let said = format!("The name of user {} is erased from {count} rows.\n", ann.id);
-    assert_eq!(erased.stdout, said);
+    let left = erased.stdout.strip_prefix(&said).expect("the number of rows");
+    assert_eq!(left.lines().count(), 1, "{erased:?}");
+    assert!(
+        left.contains("VACUUM") && left.contains("backups keep it until you delete them"),
+        "{erased:?}"
+    );
     let line = erased
         .stderr
         .lines()
@@ -348,6 +355,55 @@ async fn an_erasure_removes_the_name_of_a_deleted_user_and_keeps_the_seals(setup
     expect_refused(&app, &["erase-audit", "planted-ann"], 1, problem).await;
 }
 
+async fn an_erasure_removes_the_name_from_keys_that_the_user_made_for_others(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user_with_role("planted-ann", "admin").await;
+    let bob = app.user("bob").await;
+    let path = format!("/users/{}/keys", bob.id);
+    let as_ann = app.bearer.with_token(&ann.token);
+    let key = json!({ "name": "service", "role": "user" });
+    as_ann.post(&path, &key).await.expect(201);
+    let as_admin = app.bearer.with_token(&app.admin().await.token);
+    as_admin.post(&path, &key).await.expect(201);
+    let made_by = async || {
+        let keys = as_admin.get(&path).await.expect(200).json();
+        let keys = keys["keys"].as_array().expect("keys").clone();
+        keys.into_iter()
+            .map(|key| key["created_by"].clone())
+            .collect::<Vec<_>>()
+    };
+    run(&app, &["delete", "planted-ann"]).await;
+    assert_eq!(made_by().await, [json!("planted-ann"), json!("admin")]);
+    let erased = run(&app, &["erase-audit", "planted-ann"]).await;
+    let said = "The name is erased from 1 API keys that the user made for others.\n";
+    assert!(erased.stdout.contains(said), "{erased:?}");
+    assert_eq!(made_by().await, [Value::Null, json!("admin")]);
+    verified(&app.database, None).await;
+}
+
+async fn a_row_that_was_tampered_with_keeps_the_name_and_the_erasure_says_so(setup: TestSetup) {
+    let app = setup.start().await;
+    let ann = app.user("ann").await;
+    run(&app, &["delete", "ann"]).await;
+    verified(&app.database, None).await;
+    let tamper = "UPDATE audit SET commitments = 'x' WHERE event = 'user_deleted'";
+    app.database.execute(tamper).await;
+    let erased = user(&app, &["erase-audit", "ann"], "", &[]).await;
+    assert_eq!(erased.code, Some(1), "{erased:?}");
+    for problem in [
+        ": the salts are malformed",
+        "1 rows were tampered with and keep what they have",
+    ] {
+        assert!(erased.stderr.contains(problem), "{erased:?}");
+    }
+    let exported = export(&app.database).await;
+    let named: Vec<_> = of(&exported, ann.id)
+        .filter(|it| it["username"] == "ann")
+        .map(|it| it["event"].clone())
+        .collect();
+    assert_eq!(named, ["user_deleted"]);
+}
+
 async fn the_name_of_a_user_who_exists_is_not_erased(setup: TestSetup) {
     let app = setup.start().await;
     let first = app.user("ann").await.id;
@@ -381,7 +437,7 @@ async fn the_name_of_a_user_who_exists_is_not_erased(setup: TestSetup) {
     let both = run(&app, &["erase-audit", "ann"]).await.stdout;
     let ids = [first, second].map(|id| format!("The name of user {id} is erased from "));
     assert!(
-        ids.iter().all(|said| both.contains(said)) && both.lines().count() == 2,
+        ids.iter().all(|said| both.contains(said)) && both.lines().count() == 3,
         "{both}"
     );
     assert_eq!((named(first).await, named(second).await), (0, 0));

@@ -4,6 +4,7 @@
 mod change;
 mod confirmation;
 mod end_all;
+mod erase_audit;
 mod import;
 mod keys;
 mod new_password;

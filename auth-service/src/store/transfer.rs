@@ -68,6 +68,10 @@ impl Transfer {
         &self.0
     }
 
+    pub(crate) fn is_on_postgres(&self) -> bool {
+        self.0.is_postgres()
+    }
+
     /// The highest id that was ever assigned, also to a user who is deleted; 0 if there is none.
     pub(crate) async fn highest_id(&self) -> Result<i64, StoreError> {
         let assigned = if self.0.is_postgres() {

@@ -189,25 +189,4 @@ impl Operator {
         }
         Ok(())
     }
-
-    /// Of all deleted users who had this name. Rows that are not sealed yet have the name, too.
-    pub(super) async fn erase_audit(&self, username: &str) -> Result<(), Failure> {
-        if self.find(username).await.is_ok() {
-            return Err(format!("the user {username:?} exists; delete the user first").into());
-        }
-        while self.store.seal().await? {}
-        let ids = self.transfer.deleted_users(username).await?;
-        if ids.is_empty() {
-            return Err(format!("the record has no deleted user {username:?}").into());
-        }
-        for id in ids {
-            let write = Write::by_operator(Change::AuditErased, Some(id));
-            let rows = self.transfer.erase(id, &write).await?;
-            write.of_erasure(id, rows).log();
-            print(&format!(
-                "The name of user {id} is erased from {rows} rows."
-            ));
-        }
-        Ok(())
-    }
 }

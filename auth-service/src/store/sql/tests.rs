@@ -1,4 +1,5 @@
 mod end_all;
+mod erasure;
 mod listing;
 mod record_pages;
 

@@ -3,7 +3,7 @@
 use super::end_all::{Opened, open};
 use crate::{
     audit::Entry,
-    store::{AuditFilter, AuditStore as _, MAX_PAGE_ROWS, sql::insert_pending},
+    store::{AuditFilter, MAX_PAGE_ROWS, sql::insert_pending},
 };
 
 postgres_cluster::conformance_tests! {
@@ -17,7 +17,7 @@ postgres_cluster::conformance_tests! {
 
 impl Opened {
     /// Runs a statement, which returns revisions, as anybody with access to the database can.
-    async fn execute(&self, sql: &'static str) {
+    pub(super) async fn execute(&self, sql: &'static str) {
         let database = self.transfer.database();
         let executed = database.write::<(i64,)>(database.statement(sql)).await;
         executed.expect("executed");
@@ -30,8 +30,12 @@ impl Opened {
             user_id: Some(2),
             ..Entry::default()
         };
+        self.record_entries(&vec![entry; count]).await;
+    }
+
+    pub(super) async fn record_entries(&self, entries: &[Entry]) {
         let database = self.transfer.database();
-        let insert = insert_pending(database.statement(""), &vec![entry; count]);
+        let insert = insert_pending(database.statement(""), entries);
         database.write::<(i64,)>(insert).await.expect("inserted");
         self.seal().await;
     }

@@ -1,0 +1,189 @@
+//! Erases the name of a deleted user, in batches between which other writers get their turn.
+
+use super::{
+    AuditRow, CheckedRow, Transfer,
+    sql::{AUDIT_COLUMNS, insert_pending},
+};
+use crate::audit::Write;
+use rolegate_sql_store::{Database, Statement, StoreError};
+use tokio::time::{Instant, sleep};
+
+/// The rows that one transaction changes. On SQLite every other writer waits for its end.
+const BATCH: i64 = 1000;
+
+/// Rows about the user with the id `$1`, in which something is left to erase.
+const ABOUT_USER: &str = "user_id = $1 AND (username IS NOT NULL
+    OR coalesce(actor_id, $1) = $1 AND (actor IS NOT NULL OR client_address IS NOT NULL))";
+
+/// Other rows of what this user did, in which something is left to erase.
+const ABOUT_OTHERS: &str = "actor_id = $1 AND coalesce(user_id <> $1, TRUE)
+    AND (actor IS NOT NULL OR client_address IS NOT NULL)";
+
+/// An erasure that the record knows of. It can end at any time: another one erases what is left.
+pub(crate) struct Erasure {
+    database: Database,
+    user_id: i64,
+    /// The conditions of the rows that are left, each read along its own index.
+    conditions: Vec<&'static str>,
+    /// The last revision of the first of them that was read.
+    position: i64,
+    /// The rows to erase, as they were counted before the first batch.
+    pub(crate) counted: usize,
+    pub(crate) erased: usize,
+    /// Why rows kept what they have: they were tampered with, so that no digest of it can be left in its place.
+    pub(crate) kept: Vec<String>,
+}
+
+impl Transfer {
+    /// The ids of deleted users of this name, of whom the record still has the name.
+    pub(crate) async fn deleted_users(&self, username: &str) -> Result<Vec<i64>, StoreError> {
+        // Reads the whole record, which can take longer than a request may. The name of an actor may be the last one
+        // that an interrupted erasure has left.
+        let mut snapshot = self.database().begin_snapshot().await?;
+        let select = snapshot
+            .statement(
+                r#"SELECT DISTINCT id FROM (
+                    SELECT user_id AS id FROM audit WHERE username = $1
+                    UNION ALL SELECT coalesce(actor_id, user_id) FROM audit WHERE actor = $1
+                ) AS named WHERE id NOT IN (SELECT id FROM "user") ORDER BY id"#,
+            )
+            .bind(username.to_owned());
+        let ids = snapshot.fetch::<(i64,)>(select).await?;
+        Ok(ids.into_iter().map(|(id,)| id).collect())
+    }
+
+    /// Records that the name of a deleted user is erased, and the addresses from which they acted. From then on a row
+    /// without them is no sign of tampering.
+    pub(crate) async fn begin_erasure(
+        &self,
+        user_id: i64,
+        write: &Write,
+    ) -> Result<Erasure, StoreError> {
+        let conditions = vec![ABOUT_OTHERS, ABOUT_USER];
+        let mut counted = 0;
+        let mut snapshot = self.database().begin_snapshot().await?;
+        for condition in &conditions {
+            let count = snapshot
+                .statement("SELECT count(*) FROM audit WHERE ")
+                .push(condition)
+                .bind(user_id);
+            let count = snapshot.fetch::<(i64,)>(count).await?.pop();
+            counted += count.map_or(0, |(count,)| usize::try_from(count).unwrap_or_default());
+        }
+        drop(snapshot);
+        let entry = write.of_erasure(user_id, counted);
+        let record = insert_pending(self.database().statement(""), &[entry]);
+        self.database().write::<(i64,)>(record).await?;
+        Ok(Erasure {
+            database: self.database().clone(),
+            user_id,
+            conditions,
+            position: 0,
+            counted,
+            erased: 0,
+            kept: Vec::new(),
+        })
+    }
+
+    /// Erases this name where it is that of the admin who made an API key for another user; the number of keys. Nobody has
+    /// the name, so it is that of a deleted user.
+    pub(crate) async fn erase_key_creator(&self, username: &str) -> Result<usize, StoreError> {
+        let update = r#"UPDATE api_key SET created_by = NULL WHERE created_by = $1
+            AND NOT EXISTS (SELECT 1 FROM "user" WHERE username = $1) RETURNING id"#;
+        let mut transaction = self.database().begin().await?;
+        let update = transaction.statement(update).bind(username.to_owned());
+        let keys = transaction.fetch::<(i64,)>(update).await?.len();
+        transaction.commit().await?;
+        Ok(keys)
+    }
+}
+
+impl Erasure {
+    /// Erases all rows that are left.
+    pub(crate) async fn run(&mut self) -> Result<(), StoreError> {
+        loop {
+            let began = Instant::now();
+            if !self.erase_batch().await? {
+                return Ok(());
+            }
+            // As much time for others: whoever waits for a file of SQLite is not told when it is free, but looks.
+            sleep(began.elapsed()).await;
+        }
+    }
+
+    /// Erases the next rows; false at the end.
+    pub(crate) async fn erase_batch(&mut self) -> Result<bool, StoreError> {
+        let Some(condition) = self.conditions.last() else {
+            return Ok(false);
+        };
+        let mut transaction = self.database.begin().await?;
+        let select = transaction
+            .statement("SELECT ")
+            .push(AUDIT_COLUMNS)
+            .push(" FROM audit WHERE ")
+            .push(condition)
+            .push(" AND revision > $2 ORDER BY revision LIMIT $3")
+            .bind(self.user_id)
+            .bind(self.position)
+            .bind(BATCH);
+        // Two erasures may change the same row: that of the user, and that of the actor.
+        let lock = if transaction.is_postgres() {
+            " FOR UPDATE"
+        } else {
+            ""
+        };
+        let found: Vec<CheckedRow> = transaction.fetch(select.push(lock)).await?;
+        let Some(last) = found.last() else {
+            self.conditions.pop();
+            self.position = 0;
+            return Ok(true);
+        };
+        let position = last.revision;
+        let batch = Batch::of(found, self.user_id);
+        let update = update(transaction.statement(""), &batch.erased);
+        transaction.fetch::<(i64,)>(update).await?;
+        transaction.commit().await?;
+        self.position = position;
+        self.erased += batch.erased.len();
+        self.kept.extend(batch.kept);
+        Ok(true)
+    }
+}
+
+/// The rows of one transaction.
+#[derive(Default)]
+struct Batch {
+    erased: Vec<AuditRow>,
+    kept: Vec<String>,
+}
+
+impl Batch {
+    fn of(found: Vec<CheckedRow>, user_id: i64) -> Self {
+        let mut batch = Self::default();
+        for checked in found {
+            let revision = checked.revision;
+            match checked.content {
+                Ok(mut row) => match row.erase(user_id) {
+                    Ok(()) => batch.erased.push(row),
+                    Err(broken) => batch.kept.push(broken.to_string()),
+                },
+                Err(problem) => batch.kept.push(format!("revision {revision}: {problem}")),
+            }
+        }
+        batch
+    }
+}
+
+fn update(start: Statement, rows: &[AuditRow]) -> Statement {
+    let columns = [
+        ("revision", "bigint"),
+        ("username", "text"),
+        ("actor", "text"),
+        ("client_address", "text"),
+        ("commitments", "text"),
+    ];
+    let set = "UPDATE audit SET username = r.username, actor = r.actor, client_address = r.client_address,
+        commitments = r.commitments";
+    let update = start.push(set).push_rows(&columns, rows);
+    update.push(" AND audit.revision = r.revision RETURNING audit.revision")
+}

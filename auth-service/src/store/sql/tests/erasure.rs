@@ -1,0 +1,212 @@
+//! The erasure of names, on each engine.
+
+use super::end_all::{Opened, open};
+use crate::{
+    audit::{Change, Entry, Write},
+    opaque_token::{NewToken, TokenKind},
+    store::{AuditRow, Writer, erasure::Erasure},
+    user::User,
+};
+use rolegate_proto::limits::API_KEY_PREFIX;
+
+postgres_cluster::conformance_tests! {
+    open: open,
+    cases: [
+        an_erasure_is_recorded_first_and_another_one_finishes_it,
+        writers_get_their_turn_between_the_batches_of_an_erasure,
+        a_row_that_was_tampered_with_keeps_its_name_and_the_others_lose_it,
+        the_name_of_who_made_a_key_is_erased_while_nobody_has_it,
+    ]
+}
+
+/// What ann did to herself, and what she did to somebody else.
+fn entries_of(ann: &User, own: usize, others: usize) -> Vec<Entry> {
+    let of_own = Entry {
+        event: "login_ok",
+        user_id: Some(ann.id),
+        username: Some("ann".to_owned()),
+        by_owner: true,
+        client_address: "192.0.2.1".parse().ok(),
+        ..Entry::default()
+    };
+    let of_others = Entry {
+        event: "role_changed",
+        user_id: Some(9),
+        username: Some("bob".to_owned()),
+        actor: Some((ann.id, "ann".to_owned())),
+        by_owner: false,
+        ..of_own.clone()
+    };
+    let mut entries = vec![of_own; own];
+    entries.extend(vec![of_others; others]);
+    entries
+}
+
+impl Opened {
+    async fn deleted_ann(&self, own: usize, others: usize) -> User {
+        let ann = self.insert("ann").await;
+        self.record_entries(&entries_of(&ann, own, others)).await;
+        let delete = self.store.delete(None, ann.id, Write::any());
+        delete.await.expect("deleted");
+        self.seal().await;
+        ann
+    }
+
+    async fn begin(&self, ann: &User) -> Erasure {
+        let write = Write::by_operator(Change::AuditErased, Some(ann.id));
+        let begun = self.transfer.begin_erasure(ann.id, &write).await;
+        begun.expect("begun")
+    }
+
+    /// All rows. Each seal must be that of its rows.
+    async fn verified(&self) -> Vec<AuditRow> {
+        self.seal().await;
+        let mut record = self.transfer.record().await.expect("begun");
+        let (mut seal, _) = record.oldest_seal().await.expect("a seal");
+        let mut all = Vec::new();
+        loop {
+            let (seals, rows) = record.next(seal.revision).await.expect("read");
+            if seals.is_empty() {
+                return all;
+            }
+            let mut rest = rows.as_slice();
+            for next in seals {
+                let (batch, behind) =
+                    rest.split_at(rest.partition_point(|row| row.revision <= next.revision));
+                rest = behind;
+                assert_eq!(seal.next(batch).expect("sealed"), next);
+                seal = next;
+            }
+            all.extend(rows);
+        }
+    }
+
+    /// How many rows have the name of ann or her address, and how many say that it is erased.
+    async fn named_and_recorded(&self) -> [usize; 2] {
+        let rows = self.verified().await;
+        let has_name = |name: &Option<String>| name.as_deref() == Some("ann");
+        let named = rows
+            .iter()
+            .filter(|row| has_name(&row.username) || has_name(&row.actor));
+        let recorded = rows.iter().filter(|row| row.event == "audit_erased");
+        [named.count(), recorded.count()]
+    }
+}
+
+async fn an_erasure_is_recorded_first_and_another_one_finishes_it(opened: &Opened) {
+    // With those of her creation and of her deletion.
+    let ann = opened.deleted_ann(1500, 3).await;
+    let ids = opened.transfer.deleted_users("ann").await.expect("read");
+    assert_eq!(ids, [ann.id]);
+    let first = opened.begin(&ann).await;
+    assert_eq!([first.counted, first.erased], [1505, 0]);
+    drop(first);
+    assert_eq!(opened.named_and_recorded().await, [1505, 1]);
+
+    let mut second = opened.begin(&ann).await;
+    assert!(second.erase_batch().await.expect("erased"));
+    assert_eq!([second.counted, second.erased], [1505, 1000]);
+    drop(second);
+    assert_eq!(opened.named_and_recorded().await, [505, 2]);
+
+    // Until her name is only that of who changed bob.
+    let mut third = opened.begin(&ann).await;
+    assert!(third.erase_batch().await.expect("erased"));
+    assert_eq!([third.counted, third.erased], [505, 502]);
+    drop(third);
+    let ids = opened.transfer.deleted_users("ann").await.expect("read");
+    assert_eq!(ids, [ann.id]);
+
+    let mut last = opened.begin(&ann).await;
+    last.run().await.expect("erased");
+    assert_eq!([last.counted, last.erased], [3, 3]);
+    assert_eq!(opened.named_and_recorded().await, [0, 4]);
+    let rows = opened.verified().await;
+    assert!(
+        rows.iter().all(|row| row.client_address.is_none()),
+        "{rows:?}"
+    );
+    let of_bob = rows
+        .iter()
+        .filter(|row| row.username.as_deref() == Some("bob"));
+    assert_eq!(of_bob.count(), 3);
+    let ids = opened.transfer.deleted_users("ann").await.expect("read");
+    assert_eq!(ids, [0; 0]);
+}
+
+async fn writers_get_their_turn_between_the_batches_of_an_erasure(opened: &Opened) {
+    let ann = opened.deleted_ann(2500, 1500).await;
+    let mut erasure = opened.begin(&ann).await;
+    let mut batches = 0;
+    while erasure.erase_batch().await.expect("erased") {
+        // On SQLite it would fail after a while if a transaction were open.
+        opened.insert(&format!("user {batches}")).await;
+        batches += 1;
+    }
+    assert_eq!([erasure.counted, erasure.erased], [4002, 4002]);
+    assert!(batches > 4, "{batches}");
+    assert_eq!(opened.named_and_recorded().await, [0, 1]);
+}
+
+async fn a_row_that_was_tampered_with_keeps_its_name_and_the_others_lose_it(opened: &Opened) {
+    let ann = opened.deleted_ann(9, 0).await;
+    opened
+        .execute("UPDATE audit SET commitments = 'x' WHERE revision = 4 RETURNING revision")
+        .await;
+    let tamper = if opened.transfer.is_on_postgres() {
+        opened
+            .execute("ALTER TABLE audit ALTER COLUMN details DROP NOT NULL")
+            .await;
+        "UPDATE audit SET details = NULL WHERE revision = 6 RETURNING revision"
+    } else {
+        "UPDATE audit SET details = x'ff' WHERE revision = 6 RETURNING revision"
+    };
+    opened.execute(tamper).await;
+    let mut erasure = opened.begin(&ann).await;
+    erasure.run().await.expect("erased");
+    assert_eq!([erasure.counted, erasure.erased], [11, 9]);
+    let [malformed, unreadable] = &erasure.kept[..] else {
+        panic!("{:?}", erasure.kept);
+    };
+    assert_eq!(malformed, "revision 4: the salts are malformed");
+    let problem = "revision 6: the column details cannot be read: ";
+    assert!(unreadable.starts_with(problem), "{unreadable}");
+    let named = opened
+        .transfer
+        .database()
+        .statement("SELECT revision FROM audit WHERE username = 'ann' ORDER BY revision");
+    let named = opened.transfer.database().read::<(i64,)>(named).await;
+    assert_eq!(named.expect("read"), [(4,), (6,)]);
+}
+
+async fn the_name_of_who_made_a_key_is_erased_while_nobody_has_it(opened: &Opened) {
+    let ann = opened.insert("ann").await;
+    let bob = opened.insert("bob").await;
+    for (digest, made_by) in [("one", Some("ann")), ("two", Some("carl")), ("three", None)] {
+        let mut new =
+            NewToken::generate(API_KEY_PREFIX, bob.id, String::new(), 7).expect("randomness");
+        new.digest = digest.to_owned();
+        new.stored.created_by = made_by.map(str::to_owned);
+        let added = opened
+            .store
+            .insert_token(new, Writer::Operator, Write::any());
+        added.await.expect("added");
+    }
+    let erase = async || {
+        let erased = opened.transfer.erase_key_creator("ann").await;
+        erased.expect("erased")
+    };
+    assert_eq!(erase().await, 0, "ann exists");
+    let delete = opened.store.delete(None, ann.id, Write::any());
+    delete.await.expect("deleted");
+    assert_eq!(erase().await, 1);
+    assert_eq!(erase().await, 0);
+    let keys = opened.store.tokens_of_user(TokenKind::ApiKey, bob.id).await;
+    let made_by: Vec<_> = keys
+        .expect("read")
+        .value
+        .into_iter()
+        .map(|key| key.created_by)
+        .collect();
+    assert_eq!(made_by, [None, Some("carl".to_owned()), None]);
+}
