@@ -66,10 +66,13 @@ impl Accounts {
         let begun = value.filter(|it| keys.has(it.key_id()));
         let begun =
             begun.ok_or_else(|| AccountError::second_factor("Second factor is not begun."))?;
-        check_wrong_codes(&begun, at)?;
+        check_wrong_codes(&begun, at)
+            .inspect_err(|error| self.note_unchecked_code(&actor.user, METHOD, error))?;
         let step = one_time_step(&keys, &begun, actor.user.id, &Code::parse(otp), at)?;
         let Some((step, _)) = step else {
-            self.count_wrong(&actor.user).await?;
+            self.count_wrong(&actor.user)
+                .await
+                .inspect_err(|error| self.note_unchecked_code(&actor.user, METHOD, error))?;
             return Err(self.wrong_code(&actor.user, METHOD, Reason::OtpWrong));
         };
         let (store, user) = (Arc::clone(&self.store), actor.user.clone());
@@ -100,7 +103,11 @@ impl Accounts {
             if !actor.user.second_factor {
                 return Err(WriteError::SecondFactorOff.into());
             }
-            if !self.take_code(&actor.user, otp).await? {
+            let is_taken = self
+                .take_code(&actor.user, otp)
+                .await
+                .inspect_err(|error| self.note_unchecked_code(&actor.user, METHOD, error))?;
+            if !is_taken {
                 return Err(self.wrong_code(&actor.user, METHOD, Reason::OtpWrong));
             }
         }
@@ -151,12 +158,11 @@ impl Accounts {
             self.note(audit::login_failed(Some(user), method, "otp_required"));
             return Err(Reason::OtpRequired.into());
         };
-        let is_taken = self.take_code(user, otp).await.inspect_err(|error| {
-            if error.reason() == Reason::TooManyAttempts {
-                self.note(audit::login_failed(Some(user), method, "too_many_codes"));
-            }
-        });
-        if !is_taken? {
+        let is_taken = self
+            .take_code(user, otp)
+            .await
+            .inspect_err(|error| self.note_unchecked_code(user, method, error))?;
+        if !is_taken {
             return Err(self.wrong_code(user, method, Reason::OtpInvalid));
         }
         presented.has_stepped = true;
@@ -209,6 +215,13 @@ impl Accounts {
         // Others were counted meanwhile.
         let Timed { at, value } = self.store.second_factor(user.id).await?;
         value.map_or(Ok(()), |factor| check_wrong_codes(&factor, at))
+    }
+
+    /// Records that a code was not checked, if the error is that there were too many wrong ones before.
+    fn note_unchecked_code(&self, user: &User, method: &'static str, error: &AccountError) {
+        if error.reason() == Reason::TooManyAttempts {
+            self.note(audit::login_failed(Some(user), method, "too_many_codes"));
+        }
     }
 
     fn wrong_code(&self, user: &User, method: &'static str, reason: Reason) -> AccountError {
