@@ -3,10 +3,12 @@
 //! context. The row of a change is written in its transaction, those of sign-ins and refusals behind.
 //!
 //! Neither contains secrets or unknown usernames, because users type passwords into the wrong field.
-//! `sign_ins`: what strangers can cause, with its bounds.
+//! `sign_ins`, `cross_site`: what strangers can cause, with its bounds.
 
+mod cross_site;
 mod sign_ins;
 
+pub(crate) use cross_site::cross_site_denied;
 pub(crate) use sign_ins::{access_denied, api_key_refused, api_key_used, login_failed, login_ok};
 
 use crate::{

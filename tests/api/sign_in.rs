@@ -2,6 +2,7 @@
 
 mod cookies;
 
+use crate::audit::audit;
 use e2e::{
     ADMIN_PASSWORD, Api, TestApp, TestResponse, TestSetup, for_one_deployment,
     for_split_deployments, for_two_deployments,
@@ -16,6 +17,7 @@ for_two_deployments!(
 );
 for_one_deployment!(
     no_other_page_makes_its_visitors_guess_or_signs_them_in_or_out,
+    refused_forms_of_other_pages_are_in_the_audit_log,
     malformed_forms_are_refused_before_the_password_is_checked,
     a_return_address_is_followed_only_to_known_origins,
     sign_in_can_be_off,
@@ -300,6 +302,38 @@ async fn no_other_page_makes_its_visitors_guess_or_signs_them_in_or_out(setup: T
     submit(&app.bearer, "/sign-in", &form, &[("origin", &own)])
         .await
         .expect(303);
+}
+
+async fn refused_forms_of_other_pages_are_in_the_audit_log(setup: TestSetup) {
+    let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let app = setup.start().await;
+    let cookie = sign_in(&app.bearer, "admin", ADMIN_PASSWORD, "/console/").await;
+    for path in ["/sign-in", "/sign-out"] {
+        let form = form_of("admin", "planted-password", "");
+        let headers = [
+            ("sec-fetch-site", "cross-site"),
+            ("cookie", cookie.as_str()),
+        ];
+        // Once a minute for each client and route.
+        for _ in 0..3 {
+            submit(&app.bearer, path, &form, &headers).await.expect(403);
+        }
+    }
+    let mut lines = audit(app.gateway(), "access_denied", 2).await;
+    for line in &mut lines {
+        line.as_object_mut()
+            .and_then(|line| line.remove("request_id"))
+            .expect("an id");
+    }
+    let denied = |route: &str| {
+        json!({
+            "event": "access_denied", "method": "POST", "route": route, "reason": "CROSS_SITE",
+        })
+    };
+    assert_eq!(lines, [denied("/sign-in"), denied("/sign-out")]);
+    let log = app.gateway().stderr();
+    let (_, session) = cookie.split_once('=').expect("a cookie");
+    assert!(!log.contains("planted") && !log.contains(session), "{log}");
 }
 
 async fn malformed_forms_are_refused_before_the_password_is_checked(setup: TestSetup) {

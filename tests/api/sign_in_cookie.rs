@@ -17,6 +17,7 @@ for_all_deployments!(a_session_in_a_cookie_is_read_live);
 for_two_deployments!(
     a_cookie_holds_one_session_and_nothing_else,
     denials_name_the_session_or_the_user_in_the_audit_log,
+    a_change_that_another_page_may_have_caused_is_in_the_audit_log,
 );
 for_one_deployment!(
     a_person_is_led_to_the_page_and_a_program_is_not,
@@ -344,6 +345,48 @@ async fn denials_name_the_session_or_the_user_in_the_audit_log(setup: TestSetup)
         (&line["actor_id"], &line["actor"]),
         (&json!(ann.id), &json!("ann"))
     );
+    for process in app.processes() {
+        assert!(!process.stderr().contains(&session), "{}", process.stderr());
+    }
+}
+
+async fn a_change_that_another_page_may_have_caused_is_in_the_audit_log(setup: TestSetup) {
+    let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let (app, proxies, _, session) = start(setup).await;
+    let change = Browser {
+        method: "POST",
+        ..Browser::get().cookie(&session)
+    };
+    let change = change.with("sec-fetch-site", "cross-site");
+    for _ in 0..3 {
+        let refused = proxies.ask_for("admin", &change).await;
+        refused.expect_refused(403, "CROSS_SITE");
+    }
+    for (process, route) in [
+        (app.gateway(), "/authorize"),
+        (app.auth(), "app.example.org/reports"),
+    ] {
+        let lines = eventually("the line", async || {
+            let lines = audit(process, "access_denied", 1).await;
+            let of_route: Vec<_> = lines
+                .into_iter()
+                .filter(|line| line["route"] == route)
+                .collect();
+            (!of_route.is_empty()).then_some(of_route)
+        });
+        let lines = lines.await;
+        let [line] = &lines[..] else {
+            panic!("once a minute: {lines:?}");
+        };
+        assert_eq!(
+            (&line["reason"], &line["required_roles"]),
+            (&json!("CROSS_SITE"), &json!("admin"))
+        );
+        // Nobody looked the session up.
+        for name in ["actor", "actor_id", "session"] {
+            assert_eq!(line.get(name), None, "{line}");
+        }
+    }
     for process in app.processes() {
         assert!(!process.stderr().contains(&session), "{}", process.stderr());
     }

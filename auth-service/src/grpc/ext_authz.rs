@@ -107,7 +107,17 @@ impl AuthGrpc {
                 metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
                 verified?
             }
-            None => Box::pin(self.cookie_user(attributes, &requirement)).await?,
+            None => {
+                let user = Box::pin(self.cookie_user(attributes, &requirement)).await;
+                if matches!(user, Err(Refusal::CrossSite)) {
+                    Box::pin(RequestContext::with_client_address(client, async {
+                        let (method, host, path) = request::route(attributes);
+                        audit::cross_site_denied(method, &format!("{host}{path}"), roles);
+                    }))
+                    .await;
+                }
+                user?
+            }
         };
         // After the credentials, as at the gateway.
         let requirement = requirement.inspect_err(|_| warn_of_roles(attributes))?;

@@ -12,6 +12,7 @@ use rolegate_auth_client::{
 use rolegate_http_server::clients::client_key;
 use rolegate_proto::{
     authorization::bearer_token,
+    http::REASON_HEADER,
     limits::{API_KEY_PREFIX, DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
 use rolegate_telemetry::{audit_line, log_once::LogOnce, request_context::RequestContext};
@@ -58,15 +59,21 @@ pub(crate) fn record(
     if response.status() != StatusCode::FORBIDDEN {
         return;
     }
+    // Every error of ours has it. One without is that of an application's own handler.
     let Some(reason) = response
-        .extensions()
-        .get::<CallError>()
-        .and_then(CallError::reason)
+        .headers()
+        .get(REASON_HEADER)
+        .and_then(|reason| reason.to_str().ok())
     else {
         return;
     };
     let route = route.map_or("unmatched", MatchedPath::as_str);
-    let is_of_actor = reason.is_denial() || reason == Reason::PasswordLinkRequired;
+    // Only then has auth-service verified the credential. The gateway refuses forms of other sites before that.
+    let is_of_actor = response
+        .extensions()
+        .get::<CallError>()
+        .and_then(CallError::reason)
+        .is_some_and(|it| it.is_denial() || it == Reason::PasswordLinkRequired);
     let authorization = authorization.filter(|_| is_of_actor);
     let cookie = || {
         response
@@ -121,7 +128,7 @@ pub(crate) fn record(
         method,
         route,
         required_roles,
-        reason = reason.as_str(),
+        reason,
     );
 }
 
