@@ -9,7 +9,9 @@ mod cross_site;
 mod sign_ins;
 
 pub(crate) use cross_site::cross_site_denied;
-pub(crate) use sign_ins::{access_denied, api_key_refused, api_key_used, login_failed, login_ok};
+pub(crate) use sign_ins::{
+    access_denied, api_key_refused, api_key_used, login_failed, login_ok, password_link_refused,
+};
 
 use crate::{
     actor::Actor,

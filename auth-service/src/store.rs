@@ -38,7 +38,9 @@ pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub use seal::SealReference;
 pub(crate) use sealed_record::SealedRecord;
-pub(crate) use second_factor::{PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor};
+pub(crate) use second_factor::{
+    PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
+};
 pub(crate) use sql::{FileClock, open, open_beside};
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};

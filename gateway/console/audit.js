@@ -36,6 +36,7 @@ const EVENTS = {
   login_ok: "Password accepted",
   login_failed: "Password refused",
   api_key_refused: "API key refused",
+  password_link_refused: "Password link refused",
   audit_erased: "Name erased",
   all_ended: "Everybody signed out",
   restored: "Restored from a backup",

@@ -298,7 +298,10 @@ async fn an_erasure_removes_the_name_of_a_deleted_user_and_keeps_the_seals(setup
 
     let erased = run(&app, &["erase-audit", "planted-ann"]).await;
     let said = format!("The name of user {} is erased from {count} rows.\n", ann.id);
-    let left = erased.stdout.strip_prefix(&said).expect("the number of rows");
+    let left = erased
+        .stdout
+        .strip_prefix(&said)
+        .expect("the number of rows");
     assert_eq!(left.lines().count(), 1, "{erased:?}");
     assert!(
         left.contains("VACUUM") && left.contains("backups keep it until you delete them"),

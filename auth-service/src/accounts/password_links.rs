@@ -2,7 +2,7 @@
 
 use super::{error::AccountError, service::Accounts};
 use crate::{
-    audit::{By, Change, Write},
+    audit::{self, By, Change, Write},
     call_origin::CallOrigin,
     metrics,
     opaque_token::{self, link_digest},
@@ -12,6 +12,9 @@ use crate::{
 use rolegate_proto::Reason;
 use secrecy::SecretString;
 use std::{sync::Arc, time::Instant};
+
+/// Why a link is refused of which nothing is stored: it is malformed, used or replaced, or never was.
+const UNKNOWN: &str = "unknown";
 
 /// The token of a link, and when it ends, in Unix seconds.
 pub(crate) type PasswordLink = (SecretString, u64);
@@ -45,14 +48,28 @@ impl Accounts {
         password: SecretString,
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
-        let attempt = self.links.acquire("", origin.client_key(), Instant::now());
-        let attempt = attempt.inspect_err(|_| metrics::limit_exceeded("password_link"))?;
-        let digest = link_digest(token).ok_or(Reason::LinkInvalid)?;
-        let user = self
-            .store
-            .user_of_link(&digest)
-            .await?
-            .ok_or(Reason::LinkInvalid)?;
+        let attempt = self
+            .links
+            .acquire("", origin.client_key(), Instant::now())
+            .inspect_err(|exceeded| {
+                metrics::limit_exceeded("password_link");
+                // The others of the window are only counted: a flood of refusals must not fill the log.
+                if exceeded.first_in_window {
+                    self.note(audit::password_link_refused(None, "too_many_attempts"));
+                }
+            })?;
+        let Some(digest) = link_digest(token) else {
+            return Err(self.refuse_link(None, UNKNOWN));
+        };
+        // One read for every link that is refused, so that its time does not tell why.
+        let found = self.store.password_link(&digest).await?;
+        let Some(link) = found.value else {
+            return Err(self.refuse_link(None, UNKNOWN));
+        };
+        if let Some(reason) = link.refusal(found.at) {
+            return Err(self.refuse_link(Some(&link.user), reason));
+        }
+        let user = link.user;
         attempt.refund();
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit(origin).await?;
@@ -63,8 +80,14 @@ impl Accounts {
             .await?
         {
             // Used or replaced meanwhile.
-            Err(WriteError::UserNotFound) => Err(Reason::LinkInvalid.into()),
+            Err(WriteError::UserNotFound) => Err(self.refuse_link(Some(&user), UNKNOWN)),
             set => Ok(set?),
         }
+    }
+
+    /// Records the refusal. The client does not learn the reason.
+    fn refuse_link(&self, user: Option<&User>, reason: &'static str) -> AccountError {
+        self.note(audit::password_link_refused(user, reason));
+        Reason::LinkInvalid.into()
     }
 }

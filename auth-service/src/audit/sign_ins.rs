@@ -95,6 +95,17 @@ pub(crate) fn api_key_refused(key: Option<&TokenBearer>) -> Option<Entry> {
         .and_then(|it| refused(it, reason))
 }
 
+/// Records that a password link was refused; the row, if one is due. The token is in neither.
+pub(crate) fn password_link_refused(user: Option<&User>, reason: &'static str) -> Option<Entry> {
+    let event = "password_link_refused";
+    let details = Details {
+        reason: Some(reason),
+        ..Details::default()
+    };
+    // The rows are counted by event: an unknown key of the same client must not hide an unknown link.
+    refused(Entry::now(event, user, details), event)
+}
+
 /// Records in the log that a proxy was told to refuse a request of this user, and why. `route` is host and path,
 /// without the query.
 pub(crate) fn access_denied(

@@ -42,6 +42,24 @@ impl StoredFactor {
     }
 }
 
+/// A password link that was neither used nor replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredLink {
+    pub(crate) user: User,
+    /// Unix seconds.
+    pub(crate) expires_at: u64,
+}
+
+impl StoredLink {
+    /// Why it sets no password at this time, in Unix seconds, as the record names it; `None` if it does.
+    pub(crate) fn refusal(&self, at: u64) -> Option<&'static str> {
+        if self.user.disabled {
+            return Some("disabled");
+        }
+        (at >= self.expires_at).then_some("expired")
+    }
+}
+
 /// A database of second factors and password links, each of one user. What it takes by a code or a link, it gives
 /// once, to whoever writes first.
 #[async_trait]
@@ -56,8 +74,8 @@ pub(crate) trait SecondFactorStore: Store {
         write: Write,
     ) -> Result<u64, WriteError>;
 
-    /// The user of the link with this digest, unless it has ended or the user is disabled.
-    async fn user_of_link(&self, digest: &str) -> Result<Option<User>, StoreError>;
+    /// The link with this digest, also if it has ended or its user is disabled.
+    async fn password_link(&self, digest: &str) -> Result<Timed<Option<StoredLink>>, StoreError>;
 
     async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError>;
 
@@ -115,7 +133,9 @@ pub(crate) trait SecondFactorStore: Store {
 
 #[cfg(test)]
 mod tests {
-    use super::StoredFactor;
+    use super::{StoredFactor, StoredLink};
+    use crate::user::User;
+    use rolegate_proto::Role;
 
     #[test]
     fn ten_wrong_codes_refuse_for_an_hour_and_a_window_of_a_wrong_clock_does_not_count() {
@@ -134,5 +154,26 @@ mod tests {
             "the clock was set back a little"
         );
         assert_eq!(factor(10).refused_for(6_400), None, "it was an hour ahead");
+    }
+
+    #[test]
+    fn a_link_is_refused_from_its_end_and_while_its_user_is_disabled() {
+        let link = |disabled| StoredLink {
+            user: User {
+                id: 2,
+                username: "ann".to_owned(),
+                role: Role::USER,
+                tokens_not_before: 0,
+                disabled,
+                tokens_marked_until: 0,
+                second_factor: false,
+                created_at: None,
+            },
+            expires_at: 100,
+        };
+        assert_eq!(link(false).refusal(99), None);
+        assert_eq!(link(false).refusal(100), Some("expired"));
+        assert_eq!(link(true).refusal(99), Some("disabled"));
+        assert_eq!(link(true).refusal(100), Some("disabled"));
     }
 }

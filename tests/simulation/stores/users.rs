@@ -5,8 +5,8 @@ pub mod faults;
 
 use super::{
     AuditFilter, AuditRow, AuditStore, NewUser, Seal, SecondFactorStore, Snapshot, StoreError,
-    StoredFactor, TokenSelection, TokenStore, Used, UserChange, UserFilter, UserStore, WriteError,
-    Writer, tests::memory::MemoryStore,
+    StoredFactor, StoredLink, TokenSelection, TokenStore, Used, UserChange, UserFilter, UserStore,
+    WriteError, Writer, tests::memory::MemoryStore,
 };
 use crate::{
     audit::{Entry, Write},
@@ -155,7 +155,7 @@ disturbed!(AuditStore {
 
 disturbed!(SecondFactorStore {
     write insert_password_link(actor: Option<i64>, user: i64, digest: String, entry: Write) -> Result<u64, WriteError>;
-    read user_of_link(digest: &str) -> Result<Option<User>, StoreError>;
+    read password_link(digest: &str) -> Result<Timed<Option<StoredLink>>, StoreError>;
     read second_factor(user: i64) -> Result<Timed<Option<StoredFactor>>, StoreError>;
     write begin_second_factor(
         user: &User, secret: String, recovery_codes: Vec<String>, entry: Write

@@ -1,13 +1,15 @@
 //! The record of what happened, as admins and users read it.
 
-use super::{App, POLICY, origin};
+use super::{App, NOW, POLICY, origin};
 use crate::{
     accounts::{AccountError, AuditRequest},
-    store::AuditRow,
+    audit::Write,
+    store::{AuditRow, UserStore as _},
 };
 use http::HeaderValue;
 use rolegate_proto::Role;
 use rolegate_telemetry::request_context::RequestContext;
+use secrecy::ExposeSecret as _;
 
 impl App {
     async fn record(
@@ -172,5 +174,59 @@ async fn pages_of_the_record_have_no_gaps_and_their_limits() {
         },
     ] {
         assert_err!(app.record(&app.admin, request).await, RequestInvalid);
+    }
+}
+
+#[tokio::test]
+async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_token() {
+    let app = App::new(POLICY).await;
+    let ann = app.register("ann").await.expect("registered");
+    let make = async || {
+        let made = app.accounts.create_password_link(&app.admin, ann.id).await;
+        made.expect("made")
+    };
+    let redeem = async |token: &str, host| {
+        let password = "open sesame".into();
+        let redeemed = app
+            .accounts
+            .redeem_password_link(token, password, origin(host));
+        assert_err!(from(host, redeemed).await, LinkInvalid);
+    };
+    let (replaced, _) = make().await;
+    let (link, expires_at) = make().await;
+    redeem(replaced.expose_secret(), 30).await;
+    redeem("rgl_", 31).await;
+    app.store.set_time(expires_at);
+    redeem(link.expose_secret(), 32).await;
+    app.store.set_time(NOW);
+    app.store
+        .set_disabled(None, ann.id, true, Write::any())
+        .await
+        .expect("disabled");
+    let (of_disabled, _) = make().await;
+    redeem(of_disabled.expose_secret(), 33).await;
+
+    let rows = app.all().await;
+    let refused: Vec<_> = rows
+        .iter()
+        .filter(|row| row.event == "password_link_refused")
+        .map(|row| {
+            let address = row.client_address.as_deref().unwrap_or_default();
+            (address, row.user_id, row.username.as_deref(), &*row.details)
+        })
+        .collect();
+    let of_ann = (Some(ann.id), Some("ann"));
+    assert_eq!(
+        refused,
+        [
+            ("192.0.2.33", of_ann.0, of_ann.1, r#"{"reason":"disabled"}"#),
+            ("192.0.2.32", of_ann.0, of_ann.1, r#"{"reason":"expired"}"#),
+            ("192.0.2.31", None, None, r#"{"reason":"unknown"}"#),
+            ("192.0.2.30", None, None, r#"{"reason":"unknown"}"#),
+        ]
+    );
+    let shown = format!("{rows:?}");
+    for token in [replaced, link, of_disabled] {
+        assert!(!shown.contains(&token.expose_secret()[4..]), "{shown}");
     }
 }

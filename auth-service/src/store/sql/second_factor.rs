@@ -10,9 +10,10 @@ use crate::{
     store::{
         StoreError, UserStore as _, WriteError,
         second_factor::{
-            MAX_WRONG_CODES, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor,
+            MAX_WRONG_CODES, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
             WRONG_CODES_WINDOW,
         },
+        tables::COLUMNS,
     },
     user::User,
 };
@@ -104,15 +105,16 @@ impl SecondFactorStore for SqlStore {
         Ok(expires_at)
     }
 
-    async fn user_of_link(&self, digest: &str) -> Result<Option<User>, StoreError> {
+    async fn password_link(&self, digest: &str) -> Result<Timed<Option<StoredLink>>, StoreError> {
         let select = self
-            .select()
-            .push(" WHERE NOT disabled AND id = (SELECT user_id");
-        let select = select
-            .push(" FROM password_link WHERE digest = ")
+            .database
+            .statement("SELECT ")
+            .push(COLUMNS)
+            .push(r#", expires_at FROM "user" JOIN password_link ON user_id = id WHERE digest = "#)
             .push_bind(digest);
-        let select = select.push(" AND expires_at > ").push_now().push(")");
-        Ok(self.database.read(select).await?.pop())
+        let Timed { at, mut value } = self.database.read_timed::<StoredLink>(select).await?;
+        let link = value.pop();
+        Ok(Timed { at, value: link })
     }
 
     async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError> {

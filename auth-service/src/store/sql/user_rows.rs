@@ -1,6 +1,9 @@
 //! Users and their credentials from the rows of [`COLUMNS`](crate::store::tables::COLUMNS).
 
-use crate::user::{Credentials, User};
+use crate::{
+    store::StoredLink,
+    user::{Credentials, User},
+};
 use sqlx::{FromRow, Row};
 
 type UserRow = (i64, String, String, i64, bool, i64, bool, Option<i64>);
@@ -53,6 +56,23 @@ where
         Ok(Self {
             user: User::from_row(row)?,
             password_hash: hash.into(),
+        })
+    }
+}
+
+/// The columns of a user, and when the link ends.
+type LinkRow = (i64, String, String, i64, bool, i64, bool, Option<i64>, i64);
+
+impl<'r, R: Row> FromRow<'r, R> for StoredLink
+where
+    User: FromRow<'r, R>,
+    LinkRow: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (.., expires_at) = LinkRow::from_row(row)?;
+        Ok(Self {
+            user: User::from_row(row)?,
+            expires_at: stored_seconds(expires_at)?,
         })
     }
 }

@@ -25,11 +25,12 @@ async fn redeem(store: &dyn UserStore, id: i64, digest: &str) -> Result<User, Wr
 }
 
 async fn user_of(store: &dyn UserStore, digest: &str) -> Option<i64> {
-    store
-        .user_of_link(digest)
-        .await
-        .expect("read")
-        .map(|user| user.id)
+    let found = store.password_link(digest).await.expect("read");
+    let link = found.value?;
+    match link.refusal(found.at) {
+        None => Some(link.user.id),
+        Some(_) => None,
+    }
 }
 
 pub(super) async fn a_link_is_good_once_and_until_another_or_a_password(store: &dyn UserStore) {

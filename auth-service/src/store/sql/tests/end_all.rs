@@ -157,7 +157,8 @@ async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &O
     assert_eq!((ended, live_api_keys), (expected, 1));
     assert!(opened.has_token("key").await);
     assert!(!opened.has_token("session").await && !opened.has_token("other").await);
-    assert!(store.user_of_link("link").await.expect("read").is_none());
+    let link = store.password_link("link").await.expect("read").value;
+    assert_eq!(link, None);
     for old in &before {
         let user = opened.user(old.id).await;
         assert!(user.tokens_not_before > old.tokens_not_before, "{user:?}");

@@ -5,7 +5,9 @@ use crate::{
     audit::Write,
     store::{
         StoreError, WriteError,
-        second_factor::{MAX_WRONG_CODES, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor},
+        second_factor::{
+            MAX_WRONG_CODES, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
+        },
     },
     user::User,
 };
@@ -22,9 +24,20 @@ pub(super) struct Factors {
 
 impl Users {
     pub(super) fn user_of_link(&self, digest: &str) -> Option<User> {
-        let is_good = |(_, (own, end)): &(&i64, &(String, u64))| own == digest && *end > self.now;
-        let (id, _) = self.factors.links.iter().find(is_good)?;
-        Some(self.by_id.get(id)?.user.clone()).filter(|user| !user.disabled)
+        let link = self.link(digest)?;
+        match link.refusal(self.now) {
+            None => Some(link.user),
+            Some(_) => None,
+        }
+    }
+
+    fn link(&self, digest: &str) -> Option<StoredLink> {
+        let has_digest = |(_, (own, _)): &(&i64, &(String, u64))| own == digest;
+        let (id, (_, expires_at)) = self.factors.links.iter().find(has_digest)?;
+        Some(StoredLink {
+            user: self.by_id.get(id)?.user.clone(),
+            expires_at: *expires_at,
+        })
     }
 
     fn unchanged(&mut self, seen: &User) -> Result<&mut User, WriteError> {
@@ -52,8 +65,12 @@ impl SecondFactorStore for MemoryStore {
         Ok(expires_at)
     }
 
-    async fn user_of_link(&self, digest: &str) -> Result<Option<User>, StoreError> {
-        Ok(self.users()?.user_of_link(digest))
+    async fn password_link(&self, digest: &str) -> Result<Timed<Option<StoredLink>>, StoreError> {
+        let users = self.users()?;
+        Ok(Timed {
+            at: users.now,
+            value: users.link(digest),
+        })
     }
 
     async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError> {
