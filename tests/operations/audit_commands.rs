@@ -387,6 +387,12 @@ async fn an_erasure_removes_the_name_from_keys_that_the_user_made_for_others(set
 async fn a_row_that_was_tampered_with_keeps_the_name_and_the_erasure_says_so(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
+    // It is recorded behind.
+    e2e::eventually("the login", async || {
+        let logins = list(&app, &["--event", "login_ok"]).await;
+        (!logins.is_empty()).then_some(())
+    })
+    .await;
     run(&app, &["delete", "ann"]).await;
     verified(&app.database, None).await;
     let tamper = "UPDATE audit SET commitments = 'x' WHERE event = 'user_deleted'";
