@@ -13,6 +13,7 @@ mod windows;
 
 use moka::sync::Cache;
 use parking_lot::Mutex;
+use rolegate_http_server::clients::{Network, NetworkShare, networks};
 use rolegate_proto::RefusalScope;
 use sha2::{Digest, Sha256};
 use std::{
@@ -24,7 +25,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use windows::{Count, Key, NameDigest, Windows, networks};
+use windows::{Count, Key, NameDigest, Windows};
 
 pub(crate) use windows::LimitExceeded;
 
@@ -133,7 +134,7 @@ impl RateLimiter {
     /// What an attempt counts for, with the limits.
     fn counts(&self, name: NameDigest, client: IpAddr, limit: u32) -> Vec<Count> {
         let mut counts = Vec::with_capacity(7);
-        for (network, factor) in networks(client) {
+        for NetworkShare { network, factor } in networks(client) {
             let limit = limit.saturating_mul(factor);
             counts.push(Count {
                 key: (network, Some(name)),
@@ -148,7 +149,10 @@ impl RateLimiter {
             });
         }
         if self.limits_names && !self.known.contains_key(&(name, client)) {
-            let everywhere = (Ipv6Addr::UNSPECIFIED.into(), 0);
+            let everywhere = Network {
+                address: Ipv6Addr::UNSPECIFIED.into(),
+                prefix: 0,
+            };
             let limit = limit.saturating_mul(SHARED_FACTOR);
             let key = (everywhere, Some(name));
             counts.push(Count {

@@ -34,6 +34,43 @@ pub fn network(address: Ipv6Addr, prefix: u32) -> Ipv6Addr {
     Ipv6Addr::from_bits(address.to_bits() & mask)
 }
 
+/// A network of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Network {
+    /// The first of its addresses.
+    pub address: IpAddr,
+    /// The length of its prefix in bits.
+    pub prefix: u8,
+}
+
+/// A network of a client, and how much more than one client it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetworkShare {
+    /// The network itself.
+    pub network: Network,
+    /// The multiple of the limit of one client that all clients of the network share.
+    pub factor: u32,
+}
+
+/// The networks that count what a client does, the smallest first. A subscriber with an IPv6 /64 often has a
+/// /56 or a /48, so those allow little more than a /64 does.
+pub fn networks(client: IpAddr) -> impl DoubleEndedIterator<Item = NetworkShare> {
+    let prefixes: &[(u8, u32)] = match client {
+        IpAddr::V4(_) => &[(32, 1)],
+        IpAddr::V6(_) => &[(64, 1), (56, 2), (48, 4)],
+    };
+    prefixes.iter().map(move |&(prefix, factor)| {
+        let address = match client {
+            IpAddr::V4(_) => client,
+            IpAddr::V6(v6) => network(v6, prefix.into()).into(),
+        };
+        NetworkShare {
+            network: Network { address, prefix },
+            factor,
+        }
+    })
+}
+
 /// What a client holds, until dropped.
 pub type ClientSlot = OwnedSemaphorePermit;
 

@@ -1,10 +1,9 @@
 //! Counts in windows of one minute, for networks.
 
-use rolegate_http_server::clients::network;
+use rolegate_http_server::clients::Network;
 use rolegate_proto::RefusalScope;
 use std::{
     collections::HashMap,
-    net::IpAddr,
     time::{Duration, Instant},
 };
 
@@ -17,9 +16,6 @@ const PENDING_RETRY: Duration = Duration::from_secs(1);
 
 /// A username, so that long ones take no more memory.
 pub(super) type NameDigest = [u8; 16];
-
-/// An address and the length of its prefix.
-type Network = (IpAddr, u8);
 
 /// A network, alone or with a username.
 pub(super) type Key = (Network, Option<NameDigest>);
@@ -163,17 +159,4 @@ impl Window {
     fn is_open(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.opened) < WINDOW
     }
-}
-
-/// The networks that attempts of a client count for, with the multiple of the limit that each allows.
-/// A subscriber with an IPv6 /64 often has a /56 or a /48, so those allow little more than a /64 does.
-pub(super) fn networks(client: IpAddr) -> impl Iterator<Item = (Network, u32)> {
-    let prefixes: &[(u8, u32)] = match client {
-        IpAddr::V4(_) => &[(32, 1)],
-        IpAddr::V6(_) => &[(64, 1), (56, 2), (48, 4)],
-    };
-    prefixes.iter().map(move |&(prefix, factor)| match client {
-        IpAddr::V4(_) => ((client, prefix), factor),
-        IpAddr::V6(v6) => ((network(v6, prefix.into()).into(), prefix), factor),
-    })
 }
