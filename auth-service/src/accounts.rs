@@ -6,6 +6,7 @@
 //!   `rate_limit`.
 //! - `users`, `user_changes`, `passwords`, `password_links`, `second_factor`, `opaque_tokens`, `sessions`: reads
 //!   and changes, by topic; `write`: the one way to make a change.
+//! - `sign_ins`: puts sign-ins and refusals into the record.
 //! - `record`: what happened, as admins and users read it; `watch`: the changes of users, as services
 //!   follow them.
 //! - `seed`: the first admin; `initial_password`: the file with its generated password.
@@ -25,6 +26,7 @@ mod second_factor;
 mod seed;
 mod service;
 mod sessions;
+mod sign_ins;
 #[cfg(test)]
 mod tests;
 mod user_changes;

@@ -3,12 +3,17 @@
 //! context. The row of a change is written in its transaction, those of sign-ins and refusals behind.
 //!
 //! Neither contains secrets or unknown usernames, because users type passwords into the wrong field.
-//! `sign_ins`, `cross_site`: what strangers can cause, with its bounds.
+//!
+//! - `sign_ins`, `cross_site`: the events that strangers can cause.
+//! - `sign_in_rows`, `row_quota`: which of these get a row.
 
 mod cross_site;
+mod row_quota;
+mod sign_in_rows;
 mod sign_ins;
 
 pub(crate) use cross_site::cross_site_denied;
+pub(crate) use sign_in_rows::{SignInRows, UnrecordedRefusal};
 pub(crate) use sign_ins::{
     access_denied, api_key_refused, api_key_used, login_failed, login_ok, password_link_refused,
 };
@@ -115,6 +120,8 @@ pub(crate) struct Details {
     pub(crate) reason: Option<&'static str>,
     /// Rows of which something was erased.
     pub(crate) rows: Option<usize>,
+    /// Refusals without rows.
+    pub(crate) count: Option<u64>,
     pub(crate) ended: Option<Ended>,
     /// When a deleted user was made, in Unix seconds; 0 if it was not kept. Other services tell by it the user from
     /// another who is imported with the same id. Only in the record.
@@ -350,13 +357,14 @@ impl Details {
             method,
             reason,
             rows,
+            count,
             ended,
             user_created_at,
         } = self;
         let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
         let mut details = json!({
             "key_id": key_id, "session_id": session_id, "session": session, "role": role, "from": from,
-            "to": to, "by": by, "method": method, "reason": reason, "rows": rows,
+            "to": to, "by": by, "method": method, "reason": reason, "rows": rows, "count": count,
             "after_revision": ended.map(|it| it.after_revision), "sessions": ended.map(|it| it.sessions),
             "links": ended.map(|it| it.links), "second_factors": ended.map(|it| it.second_factors),
             "api_keys": ended.map(|it| it.api_keys), "user_created_at": user_created_at,
@@ -397,6 +405,7 @@ impl Entry {
             method,
             reason,
             rows,
+            count,
             ended,
             user_created_at: _,
         } = &self.details;
@@ -419,6 +428,7 @@ impl Entry {
             method,
             reason,
             rows,
+            count,
             after_revision = ended.map(|it| it.after_revision),
             sessions = ended.map(|it| it.sessions),
             links = ended.map(|it| it.links),

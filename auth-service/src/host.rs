@@ -112,6 +112,7 @@ impl AuthService {
             let trusted = config.trusted_gateways;
             accounts.keep_record(config.audit_retention_days);
             let end_of_watches = accounts.end_of_watches();
+            let refused = accounts.clone();
             let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in, config.watchers);
             let grpc =
                 |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
@@ -123,6 +124,7 @@ impl AuthService {
             let mut server =
                 GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
             server.end_of_streams = end_of_watches;
+            server.before_close = Box::new(move || refused.note_unrecorded_refusals());
             Ok(Self {
                 server,
                 keys: config.keys,

@@ -37,6 +37,7 @@ const EVENTS = {
   login_failed: "Password refused",
   api_key_refused: "API key refused",
   password_link_refused: "Password link refused",
+  refusals_not_recorded: "Refusals without an entry",
   audit_erased: "Name erased",
   all_ended: "Everybody signed out",
   restored: "Restored from a backup",

@@ -240,7 +240,7 @@ impl Accounts {
             Some(stored) if is_good(&stored) => stored,
             refused => {
                 if is_key {
-                    self.note(audit::api_key_refused(refused.as_ref()));
+                    self.note_api_key_refused(refused.as_ref());
                 }
                 return Err(Reason::TokenInvalid.into());
             }

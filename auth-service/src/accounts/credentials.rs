@@ -4,7 +4,6 @@ use super::{
     error::AccountError, rate_limit::LimitExceeded, service::Accounts, username::check_username,
 };
 use crate::{
-    audit::{self, Entry},
     call_origin::CallOrigin,
     metrics,
     password::{PresentedPassword, Verification},
@@ -93,13 +92,6 @@ impl Accounts {
         Err(self.refusal(exceeded, presented, stored.as_ref()))
     }
 
-    /// Puts an event into the record, behind what the caller waits for.
-    pub(super) fn note(&self, entry: Option<Entry>) {
-        if let Some(entry) = entry {
-            self.store.note_event(entry);
-        }
-    }
-
     /// Counts a refused check, and records the first one of its window: a flood of refusals must not fill
     /// the log.
     fn refusal(
@@ -111,11 +103,9 @@ impl Accounts {
         metrics::limit_exceeded("login");
         if exceeded.first_in_window {
             let user = stored.map(|stored| &stored.user);
-            self.note(audit::login_failed(
-                user,
-                presented.method,
-                "too_many_attempts",
-            ));
+            self.note_login_failed(user, presented.method, "too_many_attempts");
+        } else {
+            self.count_refusal();
         }
         exceeded.into()
     }
@@ -153,12 +143,12 @@ impl Accounts {
         match user {
             // Signing in is not done before the second step, which records it.
             Some(user) if verified.is_match && user.second_factor && !presented.confirms => {}
-            Some(user) if verified.is_match => self.note(audit::login_ok(user, method)),
+            Some(user) if verified.is_match => self.note_login_ok(user, method),
             Some(User { disabled: true, .. }) => {
-                self.note(audit::login_failed(user, method, "disabled"));
+                self.note_login_failed(user, method, "disabled");
             }
-            Some(_) => self.note(audit::login_failed(user, method, "wrong_password")),
-            None => self.note(audit::login_failed(user, method, "unknown_user")),
+            Some(_) => self.note_login_failed(user, method, "wrong_password"),
+            None => self.note_login_failed(user, method, "unknown_user"),
         }
         Ok(verified)
     }

@@ -2,7 +2,7 @@
 
 use super::{error::AccountError, service::Accounts};
 use crate::{
-    audit::{self, By, Change, Write},
+    audit::{By, Change, Write},
     call_origin::CallOrigin,
     metrics,
     opaque_token::{self, link_digest},
@@ -55,7 +55,9 @@ impl Accounts {
                 metrics::limit_exceeded("password_link");
                 // The others of the window are only counted: a flood of refusals must not fill the log.
                 if exceeded.first_in_window {
-                    self.note(audit::password_link_refused(None, "too_many_attempts"));
+                    self.note_link_refused(None, "too_many_attempts");
+                } else {
+                    self.count_refusal();
                 }
             })?;
         let Some(digest) = link_digest(token) else {
@@ -87,7 +89,7 @@ impl Accounts {
 
     /// Records the refusal. The client does not learn the reason.
     fn refuse_link(&self, user: Option<&User>, reason: &'static str) -> AccountError {
-        self.note(audit::password_link_refused(user, reason));
+        self.note_link_refused(user, reason);
         Reason::LinkInvalid.into()
     }
 }

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     actor::Actor,
-    audit::{self, By, Change, Write},
+    audit::{By, Change, Write},
     call_origin::CallOrigin,
     metrics,
     second_factor::{Code, Enrolment, FactorKeys, Mode, step_of},
@@ -155,7 +155,7 @@ impl Accounts {
         }
         let method = presented.method;
         let Some(otp) = presented.otp else {
-            self.note(audit::login_failed(Some(user), method, "otp_required"));
+            self.note_login_failed(Some(user), method, "otp_required");
             return Err(Reason::OtpRequired.into());
         };
         let is_taken = self
@@ -166,7 +166,7 @@ impl Accounts {
             return Err(self.wrong_code(user, method, Reason::OtpInvalid));
         }
         presented.has_stepped = true;
-        self.note(audit::login_ok(user, method));
+        self.note_login_ok(user, method);
         Ok(())
     }
 
@@ -220,12 +220,12 @@ impl Accounts {
     /// Records that a code was not checked, if the error is that there were too many wrong ones before.
     fn note_unchecked_code(&self, user: &User, method: &'static str, error: &AccountError) {
         if error.reason() == Reason::TooManyAttempts {
-            self.note(audit::login_failed(Some(user), method, "too_many_codes"));
+            self.note_login_failed(Some(user), method, "too_many_codes");
         }
     }
 
     fn wrong_code(&self, user: &User, method: &'static str, reason: Reason) -> AccountError {
-        self.note(audit::login_failed(Some(user), method, "wrong_otp"));
+        self.note_login_failed(Some(user), method, "wrong_otp");
         reason.into()
     }
 

@@ -4,6 +4,7 @@ use super::{
     initial_password::InitialPassword, rate_limit::RateLimiter, users::Searches, watch::Watches,
 };
 use crate::{
+    audit::SignInRows,
     password::{CredentialCache, Hasher, PasswordRules},
     roles::Roles,
     second_factor::SecondFactorPolicy,
@@ -55,6 +56,7 @@ pub(crate) struct Accounts {
     pub(super) registrations: Arc<RateLimiter>,
     /// Of bad password links.
     pub(super) links: Arc<RateLimiter>,
+    pub(super) sign_in_rows: Arc<SignInRows>,
     pub(super) searches: Searches,
     pub(super) watches: Arc<Watches>,
 }
@@ -85,6 +87,7 @@ impl Accounts {
             logins,
             registrations,
             links,
+            sign_in_rows: Arc::new(SignInRows::new()),
             searches: Searches::default(),
             watches,
         })

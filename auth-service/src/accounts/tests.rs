@@ -159,6 +159,7 @@ mod roles;
 mod second_factor;
 mod seed;
 mod sessions;
+mod sign_ins;
 mod users;
 mod watch;
 

@@ -53,6 +53,8 @@ pub struct GrpcServer {
     pub(crate) store: Arc<dyn Store>,
     /// Stops when the server does: for streams that would not end by themselves.
     pub end_of_streams: Shutdown,
+    /// Called after the last call, before the store is closed: for what is still to be written.
+    pub before_close: Box<dyn Fn() + Send + Sync>,
 }
 
 impl GrpcServer {
@@ -98,6 +100,7 @@ impl GrpcServer {
                 trusted,
                 store,
                 end_of_streams,
+                before_close: Box::new(|| {}),
             };
             server.set_serving(false).await;
             server
@@ -147,6 +150,7 @@ impl GrpcServer {
             };
             let monitor = self.monitor_store(readiness, shutdown, &last);
             let (tcp, memory, (), ()) = tokio::join!(over_tcp, over_memory, monitor, end_streams);
+            (self.before_close)();
             self.store.close().await;
             tcp.and(memory)
         })

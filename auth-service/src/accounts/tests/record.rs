@@ -28,7 +28,7 @@ impl App {
     }
 }
 
-/// As a request from this address, which no other test has: rows of sign-ins are bounded for each.
+/// As a request from this address.
 async fn from<F: Future>(host: u8, work: F) -> F::Output {
     let request_id = HeaderValue::from_static("r1");
     RequestContext {

@@ -1,0 +1,84 @@
+//! Puts sign-ins and refusals into the record, behind what the caller waits for.
+
+use super::service::Accounts;
+use crate::{
+    audit::{self, Entry, SignInRows, UnrecordedRefusal},
+    opaque_token::TokenBearer,
+    store::UserStore,
+    user::User,
+};
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep_until};
+
+/// How long refusals without a row are counted before the number is noted.
+const COUNTING_TIME: Duration = Duration::from_mins(1);
+
+impl Accounts {
+    /// Records a right password. `method` is what it was checked for.
+    pub(super) fn note_login_ok(&self, user: &User, method: &'static str) {
+        let entry = audit::login_ok(user, method);
+        if self.sign_in_rows.admit_sign_in(&entry) {
+            self.store.note_event(entry);
+        }
+    }
+
+    /// Records a password or a code that was wrong or not checked; `None` for an unknown user.
+    pub(super) fn note_login_failed(
+        &self,
+        user: Option<&User>,
+        method: &'static str,
+        reason: &'static str,
+    ) {
+        self.note_refusal(audit::login_failed(user, method, reason));
+    }
+
+    /// Records the refusal of a key; `None` for an unknown one.
+    pub(super) fn note_api_key_refused(&self, key: Option<&TokenBearer>) {
+        self.note_refusal(audit::api_key_refused(key));
+    }
+
+    /// Records the refusal of a password link; `None` if the user is unknown.
+    pub(super) fn note_link_refused(&self, user: Option<&User>, reason: &'static str) {
+        self.note_refusal(audit::password_link_refused(user, reason));
+    }
+
+    fn note_refusal(&self, entry: Entry) {
+        match self.sign_in_rows.admit_refusal(&entry) {
+            Ok(()) => self.store.note_event(entry),
+            Err(unrecorded) => self.note_number_later(unrecorded),
+        }
+    }
+
+    /// Counts a refusal that gets no row, as one of a flood.
+    pub(super) fn count_refusal(&self) {
+        self.note_number_later(self.sign_in_rows.count_refusal());
+    }
+
+    /// Notes the number of refusals without a row a minute after the first, even if no other follows.
+    fn note_number_later(&self, refusal: UnrecordedRefusal) {
+        if refusal == UnrecordedRefusal::Further {
+            return;
+        }
+        let store = Arc::downgrade(&self.store);
+        let rows = Arc::clone(&self.sign_in_rows);
+        let end = Instant::now() + COUNTING_TIME;
+        tokio::spawn(async move {
+            sleep_until(end).await;
+            if let Some(store) = store.upgrade() {
+                note_number(&rows, &*store);
+            }
+        });
+    }
+
+    /// Notes the number of refusals without a row at once, before the store is closed.
+    pub(crate) fn note_unrecorded_refusals(&self) {
+        note_number(&self.sign_in_rows, &*self.store);
+    }
+}
+
+fn note_number(rows: &SignInRows, store: &dyn UserStore) {
+    if let Some(entry) = rows.take_unrecorded() {
+        entry.log();
+        store.note_event(entry);
+    }
+}

@@ -1,0 +1,101 @@
+//! The rows of sign-ins and refusals: which of them are written, and how many refusals are not.
+
+use super::{
+    Details, Entry,
+    row_quota::{RowLimits, RowQuota},
+};
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::time::Instant;
+
+const REFUSAL_LIMITS: RowLimits = RowLimits {
+    all: 60,
+    reserved: 20,
+    per_client: 10,
+    per_user: 10,
+};
+/// Many users may sign in from the network of one office at the same time.
+const SIGN_IN_LIMITS: RowLimits = RowLimits {
+    all: 3000,
+    reserved: 1000,
+    per_client: 500,
+    per_user: 60,
+};
+
+/// Decides about the rows of a replica. A flood of one kind does not hide the others.
+#[derive(Debug)]
+pub(crate) struct SignInRows {
+    sign_ins: RowQuota,
+    refusals_of_users: RowQuota,
+    /// Refusals of unknown usernames and keys.
+    refusals_of_nobody: RowQuota,
+    /// Refusals without a row, until their number is noted.
+    unrecorded: AtomicU64,
+}
+
+/// A refusal that got no row and was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the number has to be noted a minute after the first"]
+pub(crate) enum UnrecordedRefusal {
+    /// The first since the number was noted.
+    First,
+    Further,
+}
+
+impl SignInRows {
+    pub(crate) fn new() -> Self {
+        Self {
+            sign_ins: RowQuota::new(SIGN_IN_LIMITS),
+            refusals_of_users: RowQuota::new(REFUSAL_LIMITS),
+            refusals_of_nobody: RowQuota::new(REFUSAL_LIMITS),
+            unrecorded: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether this sign-in gets a row.
+    pub(crate) fn admit_sign_in(&self, entry: &Entry) -> bool {
+        self.sign_ins.admit(entry, Instant::now())
+    }
+
+    /// Whether this refusal gets a row; otherwise it is counted.
+    pub(crate) fn admit_refusal(&self, entry: &Entry) -> Result<(), UnrecordedRefusal> {
+        let quota = if entry.user_id.is_some() {
+            &self.refusals_of_users
+        } else {
+            &self.refusals_of_nobody
+        };
+        if quota.admit(entry, Instant::now()) {
+            Ok(())
+        } else {
+            Err(self.count_refusal())
+        }
+    }
+
+    /// Counts a refusal that gets no row.
+    pub(crate) fn count_refusal(&self) -> UnrecordedRefusal {
+        if self.unrecorded.fetch_add(1, Ordering::Relaxed) == 0 {
+            UnrecordedRefusal::First
+        } else {
+            UnrecordedRefusal::Further
+        }
+    }
+
+    /// The row with the number of refusals that got none since the last such row; `None` if there are none.
+    pub(crate) fn take_unrecorded(&self) -> Option<Entry> {
+        let count = self.unrecorded.swap(0, Ordering::Relaxed);
+        if count == 0 {
+            return None;
+        }
+        let details = Details {
+            count: Some(count),
+            ..Details::default()
+        };
+        Some(Entry {
+            event: "refusals_not_recorded",
+            details,
+            ..Entry::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
