@@ -132,7 +132,13 @@ pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
     }
     LazyLock::force(&HASHING_WAIT);
     LazyLock::force(&HASHING_RUN);
-    for limit in ["login", "registration", "password_link", "one_time_code"] {
+    for limit in [
+        "login",
+        "registration",
+        "password_link",
+        "one_time_code",
+        "additions",
+    ] {
         LIMITS.with_label_values(&[limit]);
     }
     before_scrape("hashing", move || {

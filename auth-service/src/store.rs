@@ -5,12 +5,13 @@
 //!
 //! - `open`: the store of a URL; `sql`: its statements; `list_query`: the longest of them;
 //!   `tables`: its schema.
-//! - `TokenStore`: the part about API keys and sessions.
+//! - `TokenStore`: the part about API keys and sessions; `additions`: how many are made in a minute.
 //! - `transfer`: all users at once, for the commands that import and export them; `sealed_record`: the
 //!   record likewise, at one moment; `record_pages`: in pages; `erasure`: of names in it; `end_all`: the end of every session and token.
 //! - `BatchedReads`: concurrent reads of single users or tokens share statements.
 //! - `SecondFactorStore`, `AuditStore`: those about links and codes, and about the record; `seal`: its digests.
 
+pub(crate) mod additions;
 mod audit;
 mod batched_reads;
 mod end_all;
@@ -53,6 +54,7 @@ use async_trait::async_trait;
 use rolegate_proto::Role;
 use rolegate_sql_store::Timed;
 use secrecy::{ExposeSecret as _, SecretString};
+use std::time::Duration;
 
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "users";
@@ -83,6 +85,12 @@ pub enum WriteError {
     /// insert locks the user, so concurrent inserts do not exceed it.
     #[error("the user has too many API keys")]
     ApiKeyLimit,
+    /// Too much was added to the user within a minute: see [`additions`].
+    #[error("too much was added to the user")]
+    TooManyAdditions {
+        /// When there is room again.
+        retry_after: Duration,
+    },
     /// The second factor of the user is not on.
     #[error("the second factor is not on")]
     SecondFactorOff,

@@ -126,6 +126,13 @@ impl From<WriteError> for AccountError {
                 let rule = "An admin creates their own API keys.";
                 return Self::Invalid(Reason::ApiKeyInvalid, rule.into());
             }
+            WriteError::TooManyAdditions { retry_after } => {
+                return Self::Later {
+                    reason: Reason::TooManyAttempts,
+                    retry_after,
+                    scope: None,
+                };
+            }
             WriteError::SecondFactorOff => return Self::second_factor("Second factor is not on."),
             WriteError::Store(error) => return Self::Store(error),
         })

@@ -150,6 +150,7 @@ macro_rules! assert_err {
 }
 
 // After the macro, which they use.
+mod additions;
 mod api_keys;
 mod domain_sessions;
 mod recall;

@@ -4,6 +4,7 @@ use super::{authorize::Requirement, error::AccountError, service::Accounts};
 use crate::{
     actor::Actor,
     audit::{By, Change, Write},
+    metrics,
     store::{WriteError, Writer},
 };
 use rolegate_proto::Reason;
@@ -31,10 +32,10 @@ impl Write {
         W: Future<Output = Result<T, WriteError>> + Send + 'static,
     {
         let work = async move {
-            let written = write(self.clone()).await.inspect_err(|error| {
-                if matches!(error, WriteError::Store(error) if error.is_outcome_unknown()) {
-                    self.record_unknown();
-                }
+            let written = write(self.clone()).await.inspect_err(|error| match error {
+                WriteError::Store(error) if error.is_outcome_unknown() => self.record_unknown(),
+                WriteError::TooManyAdditions { .. } => metrics::limit_exceeded("additions"),
+                _ => {}
             })?;
             record(&self, &written);
             Ok(written)

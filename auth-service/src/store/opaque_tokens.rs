@@ -34,7 +34,8 @@ pub(crate) trait TokenStore: Store {
     /// after the logout that was to end it, or with an old password. A user has at most
     /// [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys, and
     /// [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions: a new one ends the one that has
-    /// been idle longest.
+    /// been idle longest. Of writers other than the operator, at most
+    /// [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) in a minute.
     async fn insert_token(
         &self,
         token: NewToken,

@@ -80,7 +80,8 @@ pub(crate) trait SecondFactorStore: Store {
     async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError>;
 
     /// Begins a second factor: a secret and digests of recovery codes, in place of those before, if the tokens of
-    /// `user` are those that were seen and it is not on.
+    /// `user` are those that were seen and it is not on. At most
+    /// [`MAX_ADDITIONS`](super::additions::MAX_ADDITIONS) in a minute.
     async fn begin_second_factor(
         &self,
         user: &User,

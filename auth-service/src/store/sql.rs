@@ -1,5 +1,6 @@
 //! Users in an SQL database.
 
+mod additions;
 mod audit;
 mod locked_writes;
 mod opaque_tokens;

@@ -1,5 +1,6 @@
 //! What every store of users does, on each engine and in memory.
 
+mod additions;
 mod admins;
 mod api_keys;
 mod audit;
@@ -12,6 +13,12 @@ mod second_factor;
 mod sessions;
 
 pub(crate) use memory::MemoryStore;
+
+use additions::{
+    additions_of_a_user_are_limited_together_and_ends_are_not,
+    exactly_the_limit_is_added_when_much_is_added_at_once,
+    refused_additions_leave_nothing_and_those_of_the_operator_are_not_refused,
+};
 
 use admins::{
     disabled_admin_may_not_write_and_is_no_admin_who_is_left,
@@ -134,6 +141,9 @@ postgres_cluster::conformance_tests! {
         changes_of_users_follow_a_revision_and_a_snapshot,
         what_was_noted_is_recorded_and_rows_are_found_by_user_actor_and_event,
         concurrent_sealing_gives_each_row_one_revision,
+        additions_of_a_user_are_limited_together_and_ends_are_not,
+        exactly_the_limit_is_added_when_much_is_added_at_once,
+        refused_additions_leave_nothing_and_those_of_the_operator_are_not_refused,
         closed_store_is_unavailable,
     ]
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const NOW: u64 = super::NOW;
 
-fn policy(mode: Mode) -> Policy {
+pub(super) fn policy(mode: Mode) -> Policy {
     let keys = FactorKeys::new(&["k".repeat(32).into()]).expect("a key");
     let second_factor = SecondFactorPolicy {
         mode,

@@ -3,7 +3,7 @@
 //! The table is named after API keys, which came first. A session has `session_user_id` in place of
 //! `user_id`, so that replicas of the version before do not take it for a key.
 
-use super::{SqlStore, count_to_store, seconds_to_store, stored_seconds};
+use super::{SqlStore, additions::has_room, count_to_store, seconds_to_store, stored_seconds};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
@@ -100,6 +100,12 @@ impl TokenStore for SqlStore {
         // The session by which an owner acts.
         let session = writer.session();
         let insert = insert.bind(session);
+        let is_limited = !matches!(writer, Writer::Operator);
+        let insert = if is_limited {
+            has_room(insert.push(" AND "), id)
+        } else {
+            insert
+        };
         let insert = Self::returning_tokens(insert);
         let mut then = Vec::new();
         if kind == TokenKind::Session {
@@ -126,19 +132,20 @@ impl TokenStore for SqlStore {
         {
             return Ok(inserted);
         }
-        let Some(session) = session else {
-            return Err(WriteError::ApiKeyLimit);
-        };
-        let session = self
-            .database
-            .statement("SELECT id FROM api_key WHERE id = $1")
-            .bind(session);
-        let has_ended = self.database.read::<(i64,)>(session).await?.is_empty();
-        Err(if has_ended {
-            WriteError::UserNotFound
-        } else {
-            WriteError::ApiKeyLimit
-        })
+        if let Some(session) = session {
+            let session = self
+                .database
+                .statement("SELECT id FROM api_key WHERE id = $1")
+                .bind(session);
+            let has_ended = self.database.read::<(i64,)>(session).await?.is_empty();
+            if has_ended {
+                return Err(WriteError::UserNotFound);
+            }
+        }
+        if is_limited {
+            self.additions(id).await?.check()?;
+        }
+        Err(WriteError::ApiKeyLimit)
     }
 
     async fn tokens_by_digest(

@@ -1,7 +1,9 @@
 //! Password links and second factors in an SQL database.
 
 use super::{
-    SqlStore, only, returning,
+    SqlStore,
+    additions::has_room,
+    only, returning,
     revocation::{GROW, revoking},
     seconds_to_store,
 };
@@ -164,13 +166,20 @@ impl SecondFactorStore for SqlStore {
             forget,
             codes.push_rows(&[("digest", "text")], &rows),
         ];
-        let touch = self.database.statement(TOUCH).push(UNCHANGED).bind(user.id);
-        let touch = returning(touch.bind(seconds_to_store(user.tokens_not_before)));
-        only(
-            self.database
-                .write_all(touch, self.record_users(write, then))
-                .await?,
-        )
+        let touch = self
+            .database
+            .statement(TOUCH)
+            .push(UNCHANGED)
+            .bind(user.id)
+            .bind(seconds_to_store(user.tokens_not_before))
+            .push(" AND ");
+        let touch = returning(has_room(touch, user.id));
+        let then = self.record_users(write, then);
+        if let Some(user) = self.write_locked(user.id, touch, then).await?.pop() {
+            return Ok(user);
+        }
+        self.additions(user.id).await?.check()?;
+        Err(WriteError::UserNotFound)
     }
 
     async fn turn_on_second_factor(

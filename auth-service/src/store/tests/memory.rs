@@ -5,7 +5,9 @@ mod opaque_tokens;
 mod second_factor;
 
 use super::super::{
-    NewUser, StoreError, Used, UserFilter, UserStore, WriteError, Writer, require_admin,
+    NewUser, StoreError, Used, UserFilter, UserStore, WriteError, Writer,
+    additions::{ADDITION_SECONDS, Additions},
+    require_admin,
 };
 use crate::{
     audit::{Entry, Write},
@@ -48,6 +50,8 @@ struct Users {
     /// What happened, and how much of it is sealed.
     record: Vec<Entry>,
     sealed: usize,
+    /// The users to whom something was added, and when.
+    additions: Vec<(i64, u64)>,
     factors: second_factor::Factors,
 }
 
@@ -118,6 +122,24 @@ impl User {
 }
 
 impl Users {
+    /// Whether something may be added to this user.
+    fn check_additions(&self, id: i64) -> Result<(), WriteError> {
+        let now = self.now;
+        let seconds = ADDITION_SECONDS.unsigned_abs();
+        let is_recent = |at: u64| at <= now && at.saturating_add(seconds) > now;
+        let recent = self
+            .additions
+            .iter()
+            .filter(|(user, at)| *user == id && is_recent(*at));
+        let recent: Vec<u64> = recent.map(|(_, at)| *at).collect();
+        let first = recent.iter().min();
+        let additions = Additions {
+            count: i64::try_from(recent.len()).expect("few"),
+            age_of_first: first.map(|at| i64::try_from(now - at).expect("small")),
+        };
+        additions.check()
+    }
+
     /// The user to change, if there is one and the actor may change it.
     fn find(
         &mut self,

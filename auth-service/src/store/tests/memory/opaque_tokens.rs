@@ -34,6 +34,9 @@ impl TokenStore for MemoryStore {
         }
         let rows: Vec<Credentials> = users.by_id.values().cloned().collect();
         writer.may_add_token(&rows, new.stored.user_id)?;
+        if !matches!(writer, Writer::Operator) {
+            users.check_additions(new.stored.user_id)?;
+        }
         let keys = users
             .tokens
             .values()
@@ -41,6 +44,8 @@ impl TokenStore for MemoryStore {
         if new.stored.kind() == TokenKind::ApiKey && keys.count() >= MAX_API_KEYS {
             return Err(WriteError::ApiKeyLimit);
         }
+        let now = users.now;
+        users.additions.push((new.stored.user_id, now));
         users.last_token_id += 1;
         let id = users.last_token_id;
         let token = OpaqueToken {

@@ -97,6 +97,9 @@ impl SecondFactorStore for MemoryStore {
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let user = users.unchanged(user)?.clone();
+        users.check_additions(user.id)?;
+        let now = users.now;
+        users.additions.push((user.id, now));
         let (factor, codes) = users.factors.by_user.entry(user.id).or_default();
         (factor.secret, factor.last_step) = (secret, 0);
         *codes = recovery_codes.into_iter().collect();

@@ -1,0 +1,61 @@
+//! Limits what is added to a user: each API key, session and second factor that is begun is a row of the record,
+//! and its end is another. Whoever made and ended them in a loop could fill the record.
+
+use super::WriteError;
+use std::time::Duration;
+
+/// Additions to a user in [`ADDITION_SECONDS`], of all kinds together and by all replicas, which count the rows of
+/// the record. With the end of each they are 280 rows.
+pub(crate) const MAX_ADDITIONS: i64 = 140;
+pub(crate) const ADDITION_SECONDS: i64 = 60;
+
+/// What was added to a user lately.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Additions {
+    pub(crate) count: i64,
+    /// How long ago the first of them was; `None` without any.
+    pub(crate) age_of_first: Option<i64>,
+}
+
+impl Additions {
+    /// Refuses another one if there is no room for it.
+    pub(crate) fn check(self) -> Result<(), WriteError> {
+        if self.count < MAX_ADDITIONS {
+            return Ok(());
+        }
+        let seconds = ADDITION_SECONDS - self.age_of_first.unwrap_or_default();
+        let seconds = seconds.clamp(1, ADDITION_SECONDS).unsigned_abs();
+        Err(WriteError::TooManyAdditions {
+            retry_after: Duration::from_secs(seconds),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Additions, MAX_ADDITIONS};
+    use crate::store::WriteError;
+    use std::time::Duration;
+
+    #[test]
+    fn an_addition_over_the_limit_waits_until_the_first_is_a_minute_old() {
+        let check = |count, age_of_first| {
+            let additions = Additions {
+                count,
+                age_of_first,
+            };
+            match additions.check() {
+                Ok(()) => None,
+                Err(WriteError::TooManyAdditions { retry_after }) => Some(retry_after),
+                Err(error) => panic!("{error}"),
+            }
+        };
+        let full = |age| check(MAX_ADDITIONS, Some(age)).expect("refused");
+        assert_eq!(check(0, None), None);
+        assert_eq!(check(MAX_ADDITIONS - 1, Some(59)), None);
+        assert_eq!(full(0), Duration::from_mins(1));
+        assert_eq!(full(45), Duration::from_secs(15));
+        assert_eq!(full(60), Duration::from_secs(1));
+        assert!(check(MAX_ADDITIONS + 50, Some(1)).is_some());
+    }
+}

@@ -1,0 +1,168 @@
+//! How much is added to a user in a minute.
+
+use super::{
+    insert,
+    sessions::{add, ids, new},
+};
+use crate::{
+    audit::{Change, Write},
+    opaque_token::{OpaqueToken, TokenKind},
+    store::{AuditFilter, TokenSelection, UserStore, WriteError, Writer, additions::MAX_ADDITIONS},
+    user::User,
+};
+use futures_util::future::join_all;
+use rolegate_proto::Role;
+use std::time::Duration;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// Adds a token as its user does.
+async fn add_own(
+    store: &dyn UserStore,
+    kind: TokenKind,
+    user: &User,
+    digest: &str,
+) -> Result<OpaqueToken, WriteError> {
+    let writer = Writer::Owner {
+        seen: user.tokens_not_before,
+        session: None,
+    };
+    let change = match kind {
+        TokenKind::ApiKey => Change::ApiKeyCreated,
+        TokenKind::Session => Change::SessionCreated,
+    };
+    let write = Write::by_operator(change, Some(user.id));
+    store
+        .insert_token(new(kind, user, digest), writer, write)
+        .await
+}
+
+async fn begin(store: &dyn UserStore, user: &User) -> Result<User, WriteError> {
+    let write = Write::by_operator(Change::SecondFactorBegun, Some(user.id));
+    store
+        .begin_second_factor(user, "0123456789ab.sealed".to_owned(), Vec::new(), write)
+        .await
+}
+
+async fn delete_all(store: &dyn UserStore, kind: TokenKind, user: &User) {
+    let write = Write::by_operator(Change::ApiKeyDeleted, Some(user.id));
+    let all = TokenSelection::AllBut(None);
+    store
+        .delete_tokens(kind, None, user.id, all, write)
+        .await
+        .expect("deleted");
+}
+
+fn assert_full<T>(outcome: Result<T, WriteError>) {
+    let Err(WriteError::TooManyAdditions { retry_after }) = outcome.map(drop) else {
+        panic!("it was not refused for the number of additions");
+    };
+    assert!(
+        !retry_after.is_zero() && retry_after <= MINUTE,
+        "{retry_after:?}"
+    );
+}
+
+pub(super) async fn additions_of_a_user_are_limited_together_and_ends_are_not(
+    store: &dyn UserStore,
+) {
+    let ann = insert(store, "ann", Role::USER).await;
+    let bob = insert(store, "bob", Role::USER).await;
+    for number in 0..MAX_ADDITIONS {
+        match number % 3 {
+            0 => drop(begin(store, &ann).await.expect("begun")),
+            1 => drop(
+                add_own(
+                    store,
+                    TokenKind::Session,
+                    &ann,
+                    &format!("session {number}"),
+                )
+                .await
+                .expect("made"),
+            ),
+            _ => {
+                add_own(store, TokenKind::ApiKey, &ann, &format!("key {number}"))
+                    .await
+                    .expect("made");
+                delete_all(store, TokenKind::ApiKey, &ann).await;
+            }
+        }
+        // Some of the rows are sealed, others are not.
+        if number == 100 {
+            store.seal().await.expect("sealed");
+        }
+    }
+    for _ in 0..2 {
+        assert_full(begin(store, &ann).await);
+        assert_full(add_own(store, TokenKind::Session, &ann, "session").await);
+        assert_full(add_own(store, TokenKind::ApiKey, &ann, "key").await);
+        store.seal().await.expect("sealed");
+    }
+    delete_all(store, TokenKind::Session, &ann).await;
+    assert_eq!(ids(store, TokenKind::Session, &ann).await, [0; 0]);
+    add_own(store, TokenKind::ApiKey, &bob, "of bob")
+        .await
+        .expect("another user");
+}
+
+pub(super) async fn exactly_the_limit_is_added_when_much_is_added_at_once(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::USER).await;
+    let digests: Vec<String> = (0..MAX_ADDITIONS + 40)
+        .map(|number| format!("session {number}"))
+        .collect();
+    let mut added = 0;
+    for rivals in digests.chunks(8) {
+        let outcomes = rivals
+            .iter()
+            .map(|digest| add_own(store, TokenKind::Session, &ann, digest));
+        for outcome in join_all(outcomes).await {
+            match outcome {
+                Ok(_) => added += 1,
+                refused => assert_full(refused),
+            }
+        }
+        store.seal().await.expect("sealed");
+    }
+    assert_eq!(added, MAX_ADDITIONS);
+    let filter = AuditFilter {
+        user_id: Some(ann.id),
+        actor_id: None,
+        event: "session_created".to_owned(),
+        before: None,
+        limit: 1000,
+    };
+    let rows = store.audit(&filter).await.expect("read");
+    assert_eq!(i64::try_from(rows.len()).expect("few"), MAX_ADDITIONS);
+}
+
+pub(super) async fn refused_additions_leave_nothing_and_those_of_the_operator_are_not_refused(
+    store: &dyn UserStore,
+) {
+    let ann = insert(store, "ann", Role::USER).await;
+    for number in 0..50 {
+        let digest = format!("key {number}");
+        add_own(store, TokenKind::ApiKey, &ann, &digest)
+            .await
+            .expect("made");
+    }
+    // Refusals for another reason do not count.
+    for _ in 0..MAX_ADDITIONS {
+        let refused = add_own(store, TokenKind::ApiKey, &ann, "another").await;
+        assert!(matches!(refused, Err(WriteError::ApiKeyLimit)));
+    }
+    for number in 50..MAX_ADDITIONS {
+        let digest = format!("session {number}");
+        add_own(store, TokenKind::Session, &ann, &digest)
+            .await
+            .expect("there is room");
+    }
+    assert_full(add_own(store, TokenKind::Session, &ann, "one more").await);
+    add(store, TokenKind::Session, &ann, "of the operator").await;
+    let gone = User {
+        tokens_not_before: ann.tokens_not_before + 1,
+        ..ann.clone()
+    };
+    let outdated = add_own(store, TokenKind::Session, &gone, "outdated").await;
+    assert!(matches!(outdated, Err(WriteError::UserNotFound)));
+}
