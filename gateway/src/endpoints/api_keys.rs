@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     extract::{credentials::PersonalToken, json_body::ItemBody, parameters::PathIds},
-    openapi::responses::{AccessTokenNeeded, ErrorBody},
+    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAdditions},
 };
 use axum::{Json, response::IntoResponse};
 use http::{StatusCode, header::LOCATION};
@@ -113,7 +113,8 @@ pub(crate) struct ApiKeyCreationRequest {
                                       exist or may not be used, the user has 50 API keys, or the \
                                       request body is malformed.",
             body = ErrorBody, example = "A user can have at most 50 API keys."),
-        AccessTokenNeeded
+        AccessTokenNeeded,
+        TooManyAdditions
     )
 )]
 pub(crate) async fn create_api_key(

@@ -3,7 +3,9 @@
 use super::{Answer, Message, message};
 use crate::{
     extract::{credentials::PersonalToken, json_body::JsonBody, parameters::PathIds},
-    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
+    openapi::responses::{
+        AccessTokenNeeded, ErrorBody, TooManyAttempts, TooManyAttemptsOrAdditions,
+    },
     state::GatewayState,
 };
 use axum::{Json, extract::State, response::IntoResponse};
@@ -52,7 +54,7 @@ pub(crate) struct EnrolmentResponse {
                                       service has none, or the request body is malformed.",
             body = ErrorBody, example = "Current password is incorrect."),
         AccessTokenNeeded,
-        TooManyAttempts
+        TooManyAttemptsOrAdditions
     )
 )]
 pub(crate) async fn enrol_second_factor(

@@ -4,7 +4,7 @@
 use super::{Answer, Message, message, rfc3339, schemas};
 use crate::{
     extract::{json_body::JsonBody, parameters::PathIds},
-    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
+    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttemptsOrAdditions},
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State, response::IntoResponse};
@@ -124,7 +124,7 @@ pub(crate) struct SessionCreationRequest {
                                       one-time code is missing or wrong.",
             headers(("WWW-Authenticate" = String, description = "`Bearer`")), body = ErrorBody,
             example = "Invalid username or password."),
-        TooManyAttempts
+        TooManyAttemptsOrAdditions
     )
 )]
 pub(crate) async fn create_session(

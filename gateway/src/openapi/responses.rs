@@ -49,6 +49,27 @@ pub(crate) fn reason_schema() -> ObjectBuilder {
 )]
 pub(crate) struct TooManyAttempts(ErrorBody);
 
+/// The response where something is added to a user without a check of a password.
+#[derive(IntoResponses)]
+#[response(
+    status = 429,
+    description = "The user has had 140 new API keys, sessions and second factors within a minute.",
+    headers(("Retry-After" = u64, description = "Seconds.")),
+    example = json!("Too many attempts, try again later.")
+)]
+pub(crate) struct TooManyAdditions(ErrorBody);
+
+/// The response where something is added to a user after a check of the password.
+#[derive(IntoResponses)]
+#[response(
+    status = 429,
+    description = "Too many recent failures from this client or for this username, or the user has had 140 new \
+                   API keys, sessions and second factors within a minute.",
+    headers(("Retry-After" = u64, description = "Seconds.")),
+    example = json!("Too many attempts, try again later.")
+)]
+pub(crate) struct TooManyAttemptsOrAdditions(ErrorBody);
+
 #[derive(IntoResponses)]
 #[response(
     status = 403,

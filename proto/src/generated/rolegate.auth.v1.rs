@@ -1147,7 +1147,8 @@ pub mod auth_service_client {
         /// Checks a username and a password and makes a session: a random token that is read with each request,
         /// so that it ends at once, and that lasts longer than an access token.
         ///
-        /// Errors: SESSION_INVALID first, then those of Login.
+        /// Errors: SESSION_INVALID first, then those of Login, then TOO_MANY_ATTEMPTS (140 API keys, sessions and second
+        /// factors were made for the user within a minute).
         pub async fn create_session(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateSessionRequest>,
@@ -1574,7 +1575,7 @@ pub mod auth_service_client {
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
         /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OVERLOADED,
-        /// CURRENT_PASSWORD_WRONG.
+        /// CURRENT_PASSWORD_WRONG, TOO_MANY_ATTEMPTS (as for CreateSession).
         pub async fn enrol_second_factor(
             &mut self,
             request: impl tonic::IntoRequest<super::EnrolSecondFactorRequest>,
@@ -1763,7 +1764,7 @@ pub mod auth_service_client {
         /// nowhere else: the service keeps its SHA-256.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// USER_NOT_FOUND, API_KEY_INVALID, ROLE_INVALID, API_KEY_LIMIT.
+        /// USER_NOT_FOUND, API_KEY_INVALID, ROLE_INVALID, TOO_MANY_ATTEMPTS (as for CreateSession), API_KEY_LIMIT.
         pub async fn create_api_key(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateApiKeyRequest>,
@@ -2093,7 +2094,8 @@ pub mod auth_service_server {
         /// Checks a username and a password and makes a session: a random token that is read with each request,
         /// so that it ends at once, and that lasts longer than an access token.
         ///
-        /// Errors: SESSION_INVALID first, then those of Login.
+        /// Errors: SESSION_INVALID first, then those of Login, then TOO_MANY_ATTEMPTS (140 API keys, sessions and second
+        /// factors were made for the user within a minute).
         async fn create_session(
             &self,
             request: tonic::Request<super::CreateSessionRequest>,
@@ -2262,7 +2264,7 @@ pub mod auth_service_server {
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
         /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OVERLOADED,
-        /// CURRENT_PASSWORD_WRONG.
+        /// CURRENT_PASSWORD_WRONG, TOO_MANY_ATTEMPTS (as for CreateSession).
         async fn enrol_second_factor(
             &self,
             request: tonic::Request<super::EnrolSecondFactorRequest>,
@@ -2336,7 +2338,7 @@ pub mod auth_service_server {
         /// nowhere else: the service keeps its SHA-256.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// USER_NOT_FOUND, API_KEY_INVALID, ROLE_INVALID, API_KEY_LIMIT.
+        /// USER_NOT_FOUND, API_KEY_INVALID, ROLE_INVALID, TOO_MANY_ATTEMPTS (as for CreateSession), API_KEY_LIMIT.
         async fn create_api_key(
             &self,
             request: tonic::Request<super::CreateApiKeyRequest>,

@@ -40,7 +40,7 @@ it decides nothing and must never be read as "no".
   SESSION_NOT_FOUND      NOT_FOUND           the user has no session with this id
   REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid; a bug of the caller
   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
-  TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts; google.rpc.RetryInfo says when
+  TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts or additions; google.rpc.RetryInfo says when
   OVERLOADED             RESOURCE_EXHAUSTED  not before the deadline; google.rpc.RetryInfo says when
   CLOCK_BEHIND           FAILED_PRECONDITION no token can be issued before the time of the user's last
                                              revocation; google.rpc.RetryInfo says how far it is ahead
