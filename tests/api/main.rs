@@ -1,6 +1,7 @@
 //! What clients of the API see: the same cases in every deployment.
 
 mod access;
+mod additions;
 mod api_keys;
 mod audit;
 mod audit_record;
@@ -19,6 +20,7 @@ mod forward_auth;
 mod grpc;
 mod guessing;
 mod health;
+mod hidden_refusals;
 mod host_header;
 mod http_api_doc;
 mod json_bodies;
