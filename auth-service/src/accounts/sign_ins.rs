@@ -29,22 +29,33 @@ impl Accounts {
         method: &'static str,
         reason: &'static str,
     ) {
-        self.note_refusal(audit::login_failed(user, method, reason));
+        let refusal = audit::login_failed(user, method, reason);
+        let admission = self.sign_in_rows.admit_refusal(&refusal);
+        self.note_refusal(refusal, admission);
     }
 
-    /// Records the refusal of a key; `None` for an unknown one.
+    /// Records the refusal of a key; `None` for an unknown one. What has a row has a line, even if a flood of others
+    /// has used up the lines of this minute.
     pub(super) fn note_api_key_refused(&self, key: Option<&TokenBearer>) {
-        self.note_refusal(audit::api_key_refused(key));
+        let refusal = audit::api_key_refused(key);
+        let is_line_due = audit::is_key_refusal_due(&refusal);
+        let admission = self.sign_in_rows.admit_refusal(&refusal);
+        if is_line_due || admission.is_ok() {
+            refusal.log();
+        }
+        self.note_refusal(refusal, admission);
     }
 
     /// Records the refusal of a password link; `None` if the user is unknown.
     pub(super) fn note_link_refused(&self, user: Option<&User>, reason: &'static str) {
-        self.note_refusal(audit::password_link_refused(user, reason));
+        let refusal = audit::password_link_refused(user, reason);
+        let admission = self.sign_in_rows.admit_refusal(&refusal);
+        self.note_refusal(refusal, admission);
     }
 
-    fn note_refusal(&self, entry: Entry) {
-        match self.sign_in_rows.admit_refusal(&entry) {
-            Ok(()) => self.store.note_event(entry),
+    fn note_refusal(&self, refusal: Entry, admission: Result<(), UnrecordedRefusal>) {
+        match admission {
+            Ok(()) => self.store.note_event(refusal),
             Err(unrecorded) => self.note_number_later(unrecorded),
         }
     }

@@ -59,7 +59,7 @@ pub(crate) fn api_key_used(key: &TokenBearer) {
     }
 }
 
-/// Logs the refusal of a key; `None` for an unknown one.
+/// The refusal of a key; `None` for an unknown one. It is for the caller to log.
 pub(crate) fn api_key_refused(key: Option<&TokenBearer>) -> Entry {
     let user = key.map(|key| &key.user);
     let reason = match user {
@@ -73,16 +73,16 @@ pub(crate) fn api_key_refused(key: Option<&TokenBearer>) -> Entry {
         reason: Some(reason),
         ..Details::default()
     };
-    let entry = Entry::now("api_key_refused", user, details);
-    let client = client_key(entry.client_address);
-    let is_due = match key_id {
+    Entry::now("api_key_refused", user, details)
+}
+
+/// Whether the line of this refusal of a key is due, which counts it as written.
+pub(crate) fn is_key_refusal_due(refusal: &Entry) -> bool {
+    let client = client_key(refusal.client_address);
+    match refusal.details.key_id {
         Some(key_id) => KEY_REFUSALS.is_due((key_id, client)),
         None => UNKNOWN_KEYS.is_due(client),
-    };
-    if is_due {
-        entry.log();
     }
-    entry
 }
 
 /// Logs the refusal of a password link, without its token.
