@@ -1,27 +1,41 @@
 //! Streams of the changes of users, for other services.
 
 use super::{error::AccountError, service::Accounts};
-use crate::store::{SEAL_INTERVAL, SealReference, Snapshot, UserChange};
+use crate::store::{SEAL_INTERVAL, Seal, SealReference, Snapshot, UserChange};
 use futures_util::TryStreamExt as _;
 use parking_lot::Mutex;
 use rolegate_program::shutdown::Shutdown;
 use rolegate_proto::Reason;
 use secrecy::{ExposeSecret as _, SecretString};
-use std::{collections::HashMap, convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 use tokio::{
-    sync::{Semaphore, mpsc, watch},
-    time::{Instant, timeout},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch},
+    time::{Instant, timeout, timeout_at},
 };
 
 /// Of one caller, and of all.
 const MAX_STREAMS_OF_CALLER: usize = 8;
 const MAX_STREAMS: usize = 256;
-/// Each keeps a state of the database.
+/// The number of snapshots at the same time. Each keeps a state of the database.
 const MAX_SNAPSHOTS: usize = 2;
 /// Items that wait for a slow caller.
 const MAX_WAITING: usize = 64;
-/// A caller who takes no item of a snapshot for as long loses it.
-const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(30);
+/// A snapshot ends after this time, and one more second for each of these users: a caller who takes them more slowly must
+/// not keep its place, nor the state of the database.
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
+const MIN_USERS_PER_SECOND: u64 = 1000;
+/// How often a stream checks that its caller may still watch.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// Streams that read the record at the same time. While the record is locked each waits with a connection, which changes
+/// need.
+const MAX_RECORD_READS: usize = 2;
 /// How often a caller learns how far the record is, once more after the last change.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -52,14 +66,46 @@ pub(crate) struct WatchStart {
     pub(crate) seal: Option<SealReference>,
 }
 
-pub(crate) type WatchItems = mpsc::Receiver<Result<WatchItem, AccountError>>;
+/// The items of a stream.
+pub(crate) struct WatchItems {
+    items: mpsc::Receiver<WatchItem>,
+    /// Why the stream ends; `None` once that is known.
+    error: Option<oneshot::Receiver<AccountError>>,
+}
+
+impl WatchItems {
+    /// The next item, or why there is none. An error overtakes the items that wait: a caller who may not watch any more
+    /// gets none of them. `None` if the replica stops.
+    pub(crate) fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<WatchItem, AccountError>>> {
+        if let Some(error) = &mut self.error
+            && let Poll::Ready(error) = Pin::new(error).poll(context)
+        {
+            self.error = None;
+            if let Ok(error) = error {
+                self.items.close();
+                while self.items.try_recv().is_ok() {}
+                return Poll::Ready(Some(Err(error)));
+            }
+        }
+        self.items.poll_recv(context).map(|item| item.map(Ok))
+    }
+
+    #[cfg(test)]
+    pub(super) async fn recv(&mut self) -> Option<Result<WatchItem, AccountError>> {
+        std::future::poll_fn(|context| self.poll_next(context)).await
+    }
+}
 
 /// The streams of this replica.
 pub(crate) struct Watches {
     /// The last change of a user that is sealed: a reason to look.
     pub(super) changed: watch::Sender<i64>,
     of_callers: Mutex<HashMap<String, usize>>,
-    snapshots: Semaphore,
+    snapshots: Arc<Semaphore>,
+    record_reads: Semaphore,
     /// Ends all streams when it stops.
     pub(crate) end: Shutdown,
 }
@@ -69,11 +115,11 @@ struct Place(Arc<Watches>, String);
 
 impl Watches {
     pub(super) fn new() -> Self {
-        let (of_callers, snapshots) = (Mutex::default(), Semaphore::new(MAX_SNAPSHOTS));
         Self {
             changed: watch::Sender::new(0),
-            of_callers,
-            snapshots,
+            of_callers: Mutex::default(),
+            snapshots: Arc::new(Semaphore::new(MAX_SNAPSHOTS)),
+            record_reads: Semaphore::new(MAX_RECORD_READS),
             end: Shutdown::new(),
         }
     }
@@ -124,6 +170,13 @@ impl Accounts {
             }
         };
         let place = self.watches.place(caller).ok_or_else(busy)?;
+        let snapshot_place = match start.revision {
+            Some(_) => None,
+            None => {
+                let snapshots = Arc::clone(&self.watches.snapshots);
+                Some(snapshots.try_acquire_owned().map_err(|_| busy())?)
+            }
+        };
         if let Some(seal) = &start.seal
             && !self.has_seal(seal).await?
         {
@@ -139,23 +192,28 @@ impl Accounts {
             }
         }
         let (items, receiver) = mpsc::channel(MAX_WAITING);
+        let (end_sender, error) = oneshot::channel();
         let (accounts, end) = (self.clone(), self.watches.end.stopping());
         tokio::spawn(async move {
             let _place = place;
-            let stream = WatchStream {
+            let mut stream = WatchStream {
                 accounts,
                 watcher,
                 items: items.clone(),
+                checked_at: Instant::now(),
             };
             tokio::select! {
                 () = end => {}
                 () = items.closed() => {}
-                error = stream.send_all(start) => {
-                    let _ = items.send(Err(error)).await;
+                error = stream.send_all(start, snapshot_place) => {
+                    let _ = end_sender.send(error);
                 }
             }
         });
-        Ok(receiver)
+        Ok(WatchItems {
+            items: receiver,
+            error: Some(error),
+        })
     }
 
     async fn has_seal(&self, seal: &SealReference) -> Result<bool, AccountError> {
@@ -178,17 +236,24 @@ impl Accounts {
 struct WatchStream {
     accounts: Accounts,
     watcher: Watcher,
-    items: mpsc::Sender<Result<WatchItem, AccountError>>,
+    items: mpsc::Sender<WatchItem>,
+    /// When the watcher was last found to be allowed to watch.
+    checked_at: Instant,
 }
 
 impl WatchStream {
     /// Sends until something fails.
-    async fn send_all(&self, start: WatchStart) -> AccountError {
+    async fn send_all(
+        &mut self,
+        start: WatchStart,
+        snapshot_place: Option<OwnedSemaphorePermit>,
+    ) -> AccountError {
         let sent = async {
             let (revision, seal) = match start.revision {
                 Some(revision) => (revision, start.seal),
                 None => self.send_snapshot().await?,
             };
+            drop(snapshot_place);
             self.send_changes(revision, seal).await
         };
         let Err(error) = sent.await;
@@ -196,12 +261,10 @@ impl WatchStream {
     }
 
     /// Sends all users of one moment, and the revision of the last change that they show. Returns that and its seal.
-    async fn send_snapshot(&self) -> Result<(i64, Option<SealReference>), AccountError> {
-        let Ok(_turn) = self.accounts.watches.snapshots.acquire().await else {
-            return Err(Reason::Internal.into());
-        };
-        let store = &self.accounts.store;
-        let mut snapshot = store.snapshot().await?;
+    async fn send_snapshot(&mut self) -> Result<(i64, Option<SealReference>), AccountError> {
+        let began = Instant::now();
+        let mut snapshot = self.accounts.store.snapshot().await?;
+        let mut count = 0_u64;
         while let Some(users) = snapshot.users.try_next().await? {
             for user in users {
                 let change = UserChange {
@@ -214,8 +277,12 @@ impl WatchStream {
                     disabled: user.disabled,
                     deleted: false,
                 };
-                let sent = timeout(SNAPSHOT_PATIENCE, self.send(WatchItem::Change(change))).await;
-                sent.map_err(|_| Reason::Overloaded)??;
+                count += 1;
+                let deadline =
+                    began + SNAPSHOT_TIMEOUT + Duration::from_secs(count / MIN_USERS_PER_SECOND);
+                timeout_at(deadline, self.send(WatchItem::Change(change)))
+                    .await
+                    .map_err(|_| Reason::Overloaded)??;
             }
         }
         let Snapshot { revision, seal, .. } = snapshot;
@@ -230,35 +297,28 @@ impl WatchStream {
     /// Sends the changes behind a revision, for as long as the watcher may watch and the record has the seals that were
     /// seen: another database may take the place of the one that this stream began with.
     async fn send_changes(
-        &self,
+        &mut self,
         mut revision: i64,
         mut seen: Option<SealReference>,
     ) -> Result<Infallible, AccountError> {
         let mut news = self.accounts.watches.changed.subscribe();
-        let (mut sent, mut progress_at) = (revision, Instant::now() + PROGRESS_INTERVAL);
+        let mut sent = revision;
+        let mut progress_at = Instant::now() + PROGRESS_INTERVAL;
         loop {
-            self.accounts.check_watcher(&self.watcher).await?;
+            self.check().await?;
             let is_progress_due = Instant::now() >= progress_at;
             if *news.borrow_and_update() > revision || is_progress_due {
-                // Known before the read of the changes, which finds every one up to it.
-                let [_, newest] = self.accounts.store.seals().await?;
-                let changes = self.accounts.store.changes_after(revision).await?;
-                // After both reads, so that all three are of one record.
-                if let Some(seen) = &seen
-                    && !self.accounts.has_seal(seen).await?
-                {
-                    return Err(Reason::SnapshotRequired.into());
-                }
-                seen = SealReference::of(&newest);
-                let last = changes.last().map(|last| last.revision);
-                for change in changes {
+                let batch = self.read_changes(revision, seen.as_ref()).await?;
+                seen = SealReference::of(&batch.newest);
+                let last = batch.changes.last().map(|last| last.revision);
+                for change in batch.changes {
                     self.send(WatchItem::Change(change)).await?;
                 }
                 if let Some(last) = last {
                     revision = last;
                     continue;
                 }
-                revision = revision.max(newest.revision);
+                revision = revision.max(batch.newest.revision);
             }
             if is_progress_due {
                 progress_at = Instant::now() + PROGRESS_INTERVAL;
@@ -275,17 +335,60 @@ impl WatchStream {
         }
     }
 
-    /// Waits for a slow caller only while the caller may watch.
-    async fn send(&self, item: WatchItem) -> Result<(), AccountError> {
+    /// Reads the changes behind a revision, if the record still has all of them and the seal that was seen last.
+    async fn read_changes(
+        &self,
+        revision: i64,
+        seen: Option<&SealReference>,
+    ) -> Result<ChangeBatch, AccountError> {
+        let Ok(_place) = self.accounts.watches.record_reads.acquire().await else {
+            return Err(Reason::Internal.into());
+        };
+        let store = &self.accounts.store;
+        // Known before the read of the changes, which finds every one up to it.
+        let [_, newest] = store.seals().await?;
+        let changes = store.changes_after(revision).await?;
+        // After both reads, so that all are of one record, and no change was removed before they were read.
+        let [oldest, _] = store.seals().await?;
+        if oldest.revision > revision {
+            return Err(Reason::SnapshotRequired.into());
+        }
+        if let Some(seen) = seen
+            && !self.accounts.has_seal(seen).await?
+        {
+            return Err(Reason::SnapshotRequired.into());
+        }
+        Ok(ChangeBatch { newest, changes })
+    }
+
+    /// Fails if the watcher may not watch any more.
+    async fn check(&mut self) -> Result<(), AccountError> {
+        self.accounts.check_watcher(&self.watcher).await?;
+        self.checked_at = Instant::now();
+        Ok(())
+    }
+
+    /// Waits for a slow caller, and sends to a fast one, only while the caller may watch.
+    async fn send(&mut self, item: WatchItem) -> Result<(), AccountError> {
         loop {
-            match timeout(2 * SEAL_INTERVAL, self.items.reserve()).await {
+            if self.checked_at.elapsed() >= CHECK_INTERVAL {
+                self.check().await?;
+            }
+            match timeout(CHECK_INTERVAL, self.items.reserve()).await {
                 Ok(Ok(permit)) => {
-                    permit.send(Ok(item));
+                    permit.send(item);
                     return Ok(());
                 }
                 Ok(Err(_gone)) => return Err(Reason::Internal.into()),
-                Err(_slow) => drop(self.accounts.check_watcher(&self.watcher).await?),
+                Err(_slow) => {}
             }
         }
     }
+}
+
+/// Changes that were read together.
+struct ChangeBatch {
+    /// The newest seal before the changes were read.
+    newest: Seal,
+    changes: Vec<UserChange>,
 }

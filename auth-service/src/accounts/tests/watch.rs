@@ -3,18 +3,15 @@
 use super::{App, POLICY};
 use crate::{
     accounts::{
-        AccountError,
         WatchItem::{self, Change, Progress},
-        WatchStart, Watcher,
+        WatchItems, WatchStart, Watcher,
     },
     audit::Write,
     store::{AuditStore as _, UserStore as _},
 };
 use rolegate_proto::{Reason, Role};
 use std::time::Duration;
-use tokio::{sync::mpsc::Receiver, time::timeout};
-
-type Items = Receiver<Result<WatchItem, AccountError>>;
+use tokio::time::timeout;
 
 impl App {
     fn admin(&self) -> Watcher {
@@ -42,12 +39,12 @@ fn behind(revision: Option<i64>) -> WatchStart {
     }
 }
 
-async fn next(items: &mut Items) -> WatchItem {
+async fn next(items: &mut WatchItems) -> WatchItem {
     let next = timeout(Duration::from_mins(1), items.recv()).await;
     next.expect("in time").expect("goes on").expect("allowed")
 }
 
-async fn change(items: &mut Items) -> (i64, String, Role, bool, bool) {
+async fn change(items: &mut WatchItems) -> (i64, String, Role, bool, bool) {
     let Change(change) = next(items).await else {
         panic!("a change")
     };
