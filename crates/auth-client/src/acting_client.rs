@@ -366,6 +366,7 @@ impl ActingClient {
         Ok(AuditPage {
             entries: response.entries,
             next: response.next_after,
+            incomplete: response.incomplete,
         })
     }
 

@@ -26,4 +26,6 @@ pub struct AuditPage {
     pub entries: Vec<AuditEntry>,
     /// The `after` of the next page; `None` on the last page.
     pub next: Option<i64>,
+    /// Whether the first page may lack entries that were written before it was asked for.
+    pub incomplete: bool,
 }

@@ -10,6 +10,7 @@ use rolegate_auth_client::{
 use rolegate_proto::time;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::ops::Not;
 use utoipa::{
     IntoParams, ToSchema,
     openapi::{
@@ -66,16 +67,21 @@ pub(crate) struct AuditResponse {
     /// The `after` of the next page, null on the last page.
     #[schema(required, example = 7)]
     next: Option<i64>,
+    /// Only there, and true, if the first page may lack entries that were written before it was asked for.
+    #[serde(skip_serializing_if = "Not::not")]
+    #[schema(required = false, example = true)]
+    incomplete: bool,
 }
 
 impl TryFrom<AuditPage> for AuditResponse {
     type Error = CallError;
 
-    fn try_from(AuditPage { entries, next }: AuditPage) -> Result<Self, CallError> {
-        let entries = entries.into_iter().map(TryInto::try_into);
+    fn try_from(page: AuditPage) -> Result<Self, CallError> {
+        let entries = page.entries.into_iter().map(TryInto::try_into);
         Ok(Self {
             entries: entries.collect::<Result<_, _>>()?,
-            next,
+            next: page.next,
+            incomplete: page.incomplete,
         })
     }
 }

@@ -797,6 +797,10 @@ pub struct ListAuditResponse {
     /// The `after` of the next page; unset on the last page.
     #[prost(int64, optional, tag = "2")]
     pub next_after: ::core::option::Option<i64>,
+    /// Set if the first page may lack entries that were written before it was asked for: after a large import, or
+    /// while the record cannot be written.
+    #[prost(bool, tag = "3")]
+    pub incomplete: bool,
 }
 /// What happened once.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -41,5 +41,6 @@ pub(super) fn list(request: &Request<ListAuditRequest>) -> Result<ListAuditRespo
     Ok(ListAuditResponse {
         entries: vec![role_changed, registered],
         next_after,
+        incomplete: false,
     })
 }
