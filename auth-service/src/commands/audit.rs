@@ -8,7 +8,7 @@ mod verify;
 use super::user::operator::Operator;
 use crate::{
     settings::ServiceSettings,
-    store::{AuditRow, FileClock, SealReference},
+    store::{FileClock, SealReference},
 };
 use clap::Subcommand;
 use list::ListArguments;
@@ -62,6 +62,6 @@ pub fn run(
 }
 
 /// At most the last that can be written, whatever somebody wrote into the table.
-fn time(row: &AuditRow) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(row.at.clamp(0, END_OF_9999).cast_unsigned())
+fn time(at: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(at.clamp(0, END_OF_9999).cast_unsigned())
 }

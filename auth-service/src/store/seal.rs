@@ -20,6 +20,10 @@ pub(crate) const REVISION_GAP: i64 = 1_000_000_000;
 /// [`Change::AllEnded`](crate::audit::Change::AllEnded).
 const GAP_EVENTS: [&str; 2] = ["restored", "all_ended"];
 
+/// The events of rows that say which rows are missing before the oldest seal: retention has removed them, or they were
+/// removed before such rows were written.
+pub(crate) const REMOVAL_EVENTS: [&str; 2] = ["audit_pruned", "audit_begins"];
+
 /// The end of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seal {
@@ -32,6 +36,11 @@ pub(crate) struct Seal {
 }
 
 impl Seal {
+    /// Whether it is the seal before the first row of a record from which nothing was removed.
+    pub(crate) fn is_first(&self) -> bool {
+        self.digest.is_empty()
+    }
+
     /// The seal of these rows, which follow this one.
     pub(crate) fn next(&self, rows: &[AuditRow]) -> Result<Self, Broken> {
         let mut chain = Sha256::new_with_prefix(&self.digest).chain_update(self.at.to_be_bytes());
@@ -72,7 +81,7 @@ impl fmt::Display for SealReference {
 impl SealReference {
     /// The reference of a seal; `None` for the first one of a record, which every record has.
     pub(crate) fn of(seal: &Seal) -> Option<Self> {
-        (!seal.digest.is_empty()).then(|| Self {
+        (!seal.is_first()).then(|| Self {
             revision: seal.revision,
             digest: seal.digest.clone(),
         })

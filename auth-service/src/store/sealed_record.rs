@@ -1,10 +1,14 @@
 //! The whole record at one moment, for the command that verifies it.
 
-use super::{AuditRow, Seal, Transfer, sql::AUDIT_COLUMNS};
+use super::{AuditRow, Seal, Transfer, seal::REMOVAL_EVENTS, sql::AUDIT_COLUMNS};
 use rolegate_sql_store::{LongTransaction, StoreError};
+use serde_json::Value;
 
 /// Seals whose rows are read at once.
 const PAGE: i64 = 20;
+
+const SEALED_AT: &str = "SELECT at FROM audit_seal WHERE revision = $1";
+const NEXT_AT: &str = "SELECT at FROM audit WHERE revision > $1 ORDER BY revision LIMIT 1";
 
 /// The record at one moment.
 pub(crate) struct SealedRecord(LongTransaction);
@@ -15,7 +19,86 @@ impl Transfer {
     }
 }
 
+/// What a row of the record says about rows that are not there any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecordedRemoval {
+    /// When it was written, in Unix seconds.
+    pub(crate) at: i64,
+    /// The last revision that is removed.
+    pub(crate) removed_through: i64,
+    /// What retention removed; `None` if the rows were removed before removals were recorded.
+    pub(crate) retention: Option<RetentionOfRemoval>,
+    /// When the seal of the last removed row was made, in Unix seconds; `None` if there is no such seal.
+    pub(crate) sealed_at: Option<i64>,
+    /// When the first row behind that seal was written, in Unix seconds.
+    pub(crate) next_at: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RetentionOfRemoval {
+    /// The removed rows are from before this time, in Unix seconds.
+    pub(crate) removed_before: i64,
+    /// The setting `AUDIT_RETENTION_DAYS`.
+    pub(crate) days: i64,
+}
+
 impl SealedRecord {
+    /// The removals that the record says of the rows up to this revision, the newest first.
+    pub(crate) async fn removals(
+        &mut self,
+        revision: i64,
+    ) -> Result<Vec<RecordedRemoval>, StoreError> {
+        let recorded = self
+            .0
+            .statement("SELECT at, details, revision FROM audit WHERE event")
+            .push_any(&REMOVAL_EVENTS)
+            .push(" UNION ALL SELECT at, details, id + 4611686018427387904 FROM audit_pending WHERE event")
+            .push_any(&REMOVAL_EVENTS)
+            .push(" ORDER BY 3 DESC");
+        let mut removals = Vec::new();
+        for (at, details, _) in self.0.fetch::<(i64, String, i64)>(recorded).await? {
+            let details: Value = serde_json::from_str(&details).unwrap_or_default();
+            let Some(removed_through) = details["removed_through"].as_i64() else {
+                continue;
+            };
+            if removed_through < revision {
+                continue;
+            }
+            let removed_before = details["removed_before"].as_i64();
+            let days = details["retention_days"].as_i64();
+            let retention =
+                removed_before
+                    .zip(days)
+                    .map(|(removed_before, days)| RetentionOfRemoval {
+                        removed_before,
+                        days,
+                    });
+            removals.push(RecordedRemoval {
+                at,
+                removed_through,
+                retention,
+                sealed_at: self.first_at(SEALED_AT, removed_through).await?,
+                next_at: self.first_at(NEXT_AT, removed_through).await?,
+            });
+        }
+        Ok(removals)
+    }
+
+    /// When the oldest row was written that is there, in Unix seconds.
+    pub(crate) async fn begins_at(&mut self) -> Result<Option<i64>, StoreError> {
+        self.first_at(NEXT_AT, -1).await
+    }
+
+    async fn first_at(
+        &mut self,
+        select: &'static str,
+        revision: i64,
+    ) -> Result<Option<i64>, StoreError> {
+        let select = self.0.statement(select).bind(revision);
+        let first = self.0.fetch::<(i64,)>(select).await?.pop();
+        Ok(first.map(|(at,)| at))
+    }
+
     /// The oldest seal, and the number of rows that no seal covers.
     pub(crate) async fn oldest_seal(&mut self) -> Result<(Seal, i64), StoreError> {
         let seal = "SELECT revision, at, digest FROM audit_seal ORDER BY revision LIMIT 1";

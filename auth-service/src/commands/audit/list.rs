@@ -64,7 +64,7 @@ fn line(row: &AuditRow) -> String {
     format!(
         "{:>8}  {}  {:<16}  user {user}  by {actor}  from {address}  {}",
         row.revision,
-        format_rfc3339_seconds(time(row)),
+        format_rfc3339_seconds(time(row.at)),
         word(&row.event),
         escaped(&row.details),
     )

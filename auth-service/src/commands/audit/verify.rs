@@ -1,13 +1,21 @@
 //! `audit verify`.
 
-use crate::store::{AuditRow, Seal, SealReference, SealedRecord};
+use super::time;
+use crate::store::{
+    AuditRow, DAY_SECONDS, RecordedRemoval, Seal, SealReference, SealedRecord, StoreError,
+};
+use humantime::format_rfc3339_seconds;
 use rolegate_program::program::{Failure, print};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, Write as _},
+    mem,
+};
 
 /// What was found so far.
 #[derive(Default)]
 struct Findings {
-    problems: usize,
+    problems: Vec<String>,
     rows: usize,
     /// Users whose names are erased, with the last such row, and those whose erasure is recorded.
     erased: BTreeMap<i64, i64>,
@@ -16,8 +24,7 @@ struct Findings {
 
 impl Findings {
     fn problem(&mut self, text: &str) {
-        self.problems += 1;
-        print(text);
+        self.problems.push(text.to_owned());
     }
 
     fn note(&mut self, row: &AuditRow) {
@@ -31,12 +38,32 @@ impl Findings {
     }
 }
 
+/// How far back a record reaches, and why not further.
+enum Beginning {
+    /// Nothing was removed.
+    Complete,
+    Removed(RecordedRemoval),
+    /// Rows are missing, and the record does not say why.
+    Unexplained,
+}
+
 pub(super) async fn run(
     mut record: SealedRecord,
     held: Option<SealReference>,
 ) -> Result<(), Failure> {
-    let (mut seal, uncovered) = record.oldest_seal().await?;
+    let (oldest, uncovered) = record.oldest_seal().await?;
+    let beginning = beginning(&mut record, &oldest).await?;
+    let begins_at = record.begins_at().await?;
+    let mut seal = oldest.clone();
     let mut findings = Findings::default();
+    if let Beginning::Unexplained = beginning {
+        findings.problem(&format!(
+            "the rows up to revision {}, of {} and before, are missing, and the record does not say that retention \
+             has removed them",
+            oldest.revision,
+            rfc3339(oldest.at)
+        ));
+    }
     if uncovered > 0 {
         findings.problem(&format!("{uncovered} rows are outside of all seals"));
     }
@@ -89,14 +116,84 @@ pub(super) async fn run(
             ));
         }
     }
+    // Whoever reads the output may be slow, and must not keep the state of the database.
+    drop(record);
+    let problems = mem::take(&mut findings.problems);
+    for problem in &problems {
+        print(problem);
+    }
+    // Scripts read the one line of a good record on stdout.
+    let description = describe(&beginning, &oldest, begins_at);
+    let _ = writeln!(io::stderr(), "{description}");
     print(&format!(
         "{} rows, sealed by {}:{}",
         findings.rows, seal.revision, seal.digest
     ));
-    match findings.problems {
+    match problems.len() {
         0 => Ok(()),
-        problems => Err(format!("the record was tampered with: {problems} problems").into()),
+        count => Err(format!("the record was tampered with: {count} problems").into()),
     }
+}
+
+/// Compares what is missing before the oldest seal with what the record says of it.
+async fn beginning(record: &mut SealedRecord, oldest: &Seal) -> Result<Beginning, StoreError> {
+    if oldest.is_first() {
+        return Ok(Beginning::Complete);
+    }
+    let removals = record.removals(oldest.revision).await?;
+    Ok(removals
+        .into_iter()
+        .find(is_plausible)
+        .map_or(Beginning::Unexplained, Beginning::Removed))
+}
+
+/// Whether the seals agree that the rows were as old as it is said: the last of them is from before that time, or a
+/// later row is older than its seal, which a clock that was ahead has dated.
+fn is_plausible(removal: &RecordedRemoval) -> bool {
+    let Some(sealed_at) = removal.sealed_at else {
+        return false;
+    };
+    let Some(retention) = removal.retention else {
+        return true;
+    };
+    let age = retention.days.saturating_mul(DAY_SECONDS);
+    if retention.days < 1 || retention.removed_before.saturating_add(age) > removal.at {
+        return false;
+    }
+    sealed_at < retention.removed_before
+        || removal.next_at.is_some_and(|next_at| next_at < sealed_at)
+}
+
+/// From when the record reaches, and why not from earlier.
+fn describe(beginning: &Beginning, oldest: &Seal, begins_at: Option<i64>) -> String {
+    let from = begins_at.map_or_else(
+        || "the record has no rows".to_owned(),
+        |at| format!("the record reaches back to {}", rfc3339(at)),
+    );
+    let revision = oldest.revision;
+    match beginning {
+        Beginning::Complete => format!("{from}; nothing was removed from it"),
+        Beginning::Unexplained => format!("{from}; what was before is missing"),
+        Beginning::Removed(removal) => {
+            let removed_at = rfc3339(removal.at);
+            match removal.retention {
+                Some(retention) => format!(
+                    "{from}; on {removed_at} a retention of {} days removed the rows up to revision {revision}, \
+                     which were from before {}",
+                    retention.days,
+                    rfc3339(retention.removed_before)
+                ),
+                None => format!(
+                    "{from}; the rows up to revision {revision} were removed before the upgrade on {removed_at}, when \
+                     removals began to be recorded"
+                ),
+            }
+        }
+    }
+}
+
+fn rfc3339(seconds: i64) -> String {
+    format_rfc3339_seconds(time(seconds)).to_string()
 }
 
 /// Whether the seal is the held one, or was.
