@@ -42,7 +42,7 @@ pub use initial_password::InitialPassword;
 pub(crate) use opaque_tokens::{ApiKeyRequest, check_key_expiry, check_name};
 pub(crate) use password_links::PasswordLink;
 pub(crate) use passwords::set_password;
-pub(crate) use record::AuditRequest;
+pub(crate) use record::{AuditPage, AuditRequest};
 pub use seed::AdminPassword;
 pub(crate) use seed::{ADMIN_USERNAME, SeedError};
 pub(crate) use service::{Accounts, Policy, SessionLimits};

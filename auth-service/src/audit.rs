@@ -124,6 +124,7 @@ pub(crate) struct Details {
     /// Refusals without rows.
     pub(crate) count: Option<u64>,
     pub(crate) ended: Option<Ended>,
+    pub(crate) removal: Option<Removal>,
     /// When a deleted user was made, in Unix seconds; 0 if it was not kept. Other services tell by it the user from
     /// another who is imported with the same id. Only in the record.
     pub(crate) user_created_at: Option<u64>,
@@ -140,6 +141,17 @@ pub(crate) struct Ended {
     /// Second factors that their users had begun to turn on.
     pub(crate) second_factors: i64,
     pub(crate) api_keys: i64,
+}
+
+/// What retention has removed from the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Removal {
+    /// The revision of the last row that is removed.
+    pub(crate) removed_through: i64,
+    /// The removed rows are from before this time, in Unix seconds.
+    pub(crate) removed_before: i64,
+    /// The setting `AUDIT_RETENTION_DAYS` of the process that removed them.
+    pub(crate) retention_days: u32,
 }
 
 impl Change {
@@ -360,6 +372,7 @@ impl Details {
             rows,
             count,
             ended,
+            removal,
             user_created_at,
         } = self;
         let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
@@ -369,6 +382,9 @@ impl Details {
             "after_revision": ended.map(|it| it.after_revision), "sessions": ended.map(|it| it.sessions),
             "links": ended.map(|it| it.links), "second_factors": ended.map(|it| it.second_factors),
             "api_keys": ended.map(|it| it.api_keys), "user_created_at": user_created_at,
+            "removed_through": removal.map(|it| it.removed_through),
+            "removed_before": removal.map(|it| it.removed_before),
+            "retention_days": removal.map(|it| it.retention_days),
         });
         if let Value::Object(fields) = &mut details {
             fields.retain(|_, value| !value.is_null());
@@ -408,6 +424,7 @@ impl Entry {
             rows,
             count,
             ended,
+            removal,
             user_created_at: _,
         } = &self.details;
         let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
@@ -435,6 +452,9 @@ impl Entry {
             links = ended.map(|it| it.links),
             second_factors = ended.map(|it| it.second_factors),
             api_keys = ended.map(|it| it.api_keys),
+            removed_through = removal.map(|it| it.removed_through),
+            removed_before = removal.map(|it| it.removed_before),
+            retention_days = removal.map(|it| it.retention_days),
         );
     }
 }

@@ -1,12 +1,14 @@
 //! The metrics of this service. Label values never come from clients.
 
+use parking_lot::Mutex;
 use rolegate_bcrypt_lanes::Stats;
 use rolegate_proto::Reason;
 use rolegate_telemetry::metrics::{
     Histogram, IntCounter, IntCounterVec, IntGauge, LATENCY_BUCKETS, advance_to, before_scrape,
     counter, counter_vec, gauge, histogram, set_count,
 };
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
+use tokio::time::Instant;
 
 type Metric<M> = LazyLock<M>;
 
@@ -88,6 +90,14 @@ static HASHING_PANICS: Metric<IntCounter> = Metric::new(|| {
     )
 });
 
+static OLDEST_UNSEALED: Metric<IntGauge> = Metric::new(|| {
+    let help = "Seconds that the oldest row of the record has waited to be sealed.";
+    gauge("rolegate_audit_oldest_unsealed_seconds", help)
+});
+
+/// When the oldest row that is not sealed was written.
+static UNSEALED_SINCE: Mutex<Option<Instant>> = Mutex::new(None);
+
 const OK: &str = "OK";
 
 /// Counts a password check; `refusal` is `None` for a success.
@@ -117,6 +127,23 @@ pub(crate) fn limit_exceeded(limit: &str) {
     LIMITS.with_label_values(&[limit]).inc();
 }
 
+/// Notes how long the oldest row that is not sealed has waited; `None` if none waits.
+pub(crate) fn oldest_unsealed(age: Option<Duration>) {
+    let now = Instant::now();
+    *UNSEALED_SINCE.lock() = age.map(|age| now.checked_sub(age).unwrap_or(now));
+}
+
+/// Notes that the age cannot be read: a row that waits goes on waiting, and one may wait from now on.
+pub(crate) fn oldest_unsealed_is_unknown() {
+    UNSEALED_SINCE.lock().get_or_insert_with(Instant::now);
+}
+
+/// How long the oldest row that is not sealed has waited, in seconds.
+pub(crate) fn oldest_unsealed_seconds() -> u64 {
+    let since = *UNSEALED_SINCE.lock();
+    since.map_or(0, |since| since.elapsed().as_secs())
+}
+
 /// Exports the metrics with fixed labels at zero, and collects those of the password engine at each
 /// scrape.
 pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
@@ -141,6 +168,10 @@ pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
     ] {
         LIMITS.with_label_values(&[limit]);
     }
+    LazyLock::force(&OLDEST_UNSEALED);
+    before_scrape("audit", || {
+        OLDEST_UNSEALED.set(i64::try_from(oldest_unsealed_seconds()).unwrap_or(i64::MAX));
+    });
     before_scrape("hashing", move || {
         let stats = stats();
         set_count(&HASHING_QUEUED, stats.queued);

@@ -19,7 +19,7 @@ mod erasure;
 mod list_query;
 mod opaque_tokens;
 mod record_pages;
-mod seal;
+pub(crate) mod seal;
 mod sealed_record;
 mod second_factor;
 #[cfg(simulation)]
@@ -29,7 +29,9 @@ mod sql;
 mod tables;
 mod transfer;
 
-pub(crate) use audit::{AuditFilter, AuditRow, AuditStore, SEAL_INTERVAL, Snapshot, UserChange};
+pub(crate) use audit::{
+    AuditFilter, AuditRow, AuditStore, DAY_SECONDS, SEAL_INTERVAL, Snapshot, UserChange,
+};
 pub(crate) use batched_reads::BatchedReads;
 pub use end_all::HighestNumbers;
 pub(crate) use end_all::{ApiKeys, EndOfAll};
@@ -38,7 +40,7 @@ pub(crate) use record_pages::{CheckedRow, MAX_PAGE_ROWS};
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub use seal::SealReference;
-pub(crate) use sealed_record::SealedRecord;
+pub(crate) use sealed_record::{RecordedRemoval, SealedRecord};
 pub(crate) use second_factor::{
     PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
 };

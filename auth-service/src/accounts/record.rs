@@ -2,6 +2,7 @@
 //! background.
 
 use super::{authorize::Requirement, error::AccountError, service::Accounts, users::end_page};
+use crate::metrics;
 use crate::store::{AuditFilter, AuditRow, SEAL_INTERVAL, StoreError, UserStore};
 use rolegate_proto::{Reason, Role, limits::page_size};
 use rolegate_telemetry::{audit_line, log_once::LogOnce, logs::error_chain};
@@ -11,17 +12,23 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::watch::Sender,
-    time::{Instant, sleep},
+    sync::{Semaphore, watch::Sender},
+    time::{Instant, sleep, timeout},
 };
 
-/// Between two removals of old rows, and between two lines with the last seal.
-const HOUR: Duration = Duration::from_hours(1);
-const DAY_SECONDS: i64 = 86_400;
-/// That a removal takes away at most: a clock that is ahead for a while does not cost the record.
-const MAX_REMOVED: i64 = 2 * DAY_SECONDS;
+/// The time between two lines with the last seal.
+const SEAL_LINE_INTERVAL: Duration = Duration::from_hours(1);
+/// The time between two looks for old rows.
+const REMOVAL_INTERVAL: Duration = Duration::from_mins(1);
+/// How long a reader waits for rows to be sealed that were committed before.
+const READER_SEAL_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a reader waits for one of the places below.
+const READER_TIMEOUT: Duration = Duration::from_secs(2);
+/// Pages that are read at the same time. While the record is locked each waits with a connection, which changes need.
+const MAX_PAGE_READS: usize = 2;
 
 static CANNOT_SEAL: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
+static CANNOT_REMOVE: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
 
 /// A page of the record, as it was asked for.
 #[derive(Clone, Debug, Default)]
@@ -35,14 +42,29 @@ pub(crate) struct AuditRequest {
     pub(crate) own: bool,
 }
 
+/// A page of the record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AuditPage {
+    pub(crate) rows: Vec<AuditRow>,
+    /// The `after` of the next page.
+    pub(crate) next_after: Option<i64>,
+    /// Whether the page has every row that was committed before it was asked for.
+    pub(crate) is_complete: bool,
+}
+
+/// The places for readers of pages.
+pub(super) fn page_reads() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(MAX_PAGE_READS))
+}
+
 impl Accounts {
-    /// A page of the record, the newest first, and the `after` of the next page. The actor must be an admin,
+    /// A page of the record, the newest first. The actor must be an admin,
     /// or asks only about themselves: then the addresses of others are not shown.
     pub(crate) async fn list_audit(
         &self,
         actor: &str,
         request: AuditRequest,
-    ) -> Result<(Vec<AuditRow>, Option<i64>), AccountError> {
+    ) -> Result<AuditPage, AccountError> {
         let admins = Requirement::Roles(vec![Role::ADMIN]);
         let required = if request.own {
             Requirement::AnyAuthenticated
@@ -65,13 +87,8 @@ impl Accounts {
         if own && user_id.is_some_and(|id| id != actor) {
             return Err(Reason::RoleInsufficient.into());
         }
-        // What was answered before this call is in the page, unless the database cannot write.
-        if let Err(error) = self.store.seal().await {
-            tracing::debug!(
-                error = error_chain(&error),
-                "cannot seal the record for a reader"
-            );
-        }
+        // Rows that are sealed from now on come before the page that was read last.
+        let is_complete = after.is_some() || self.seal_for_reader().await;
         let user_id = if own { Some(actor) } else { user_id };
         let filter = AuditFilter {
             user_id,
@@ -80,7 +97,7 @@ impl Accounts {
             before: after,
             limit: size + 1,
         };
-        let mut rows = self.store.audit(&filter).await?;
+        let mut rows = self.read_page(&filter).await?;
         let has_next = end_page(&mut rows, size);
         for row in rows
             .iter_mut()
@@ -88,8 +105,42 @@ impl Accounts {
         {
             row.client_address = None;
         }
-        let next = rows.last().filter(|_| has_next).map(|row| row.revision);
-        Ok((rows, next))
+        let next_after = rows.last().filter(|_| has_next).map(|row| row.revision);
+        Ok(AuditPage {
+            rows,
+            next_after,
+            is_complete,
+        })
+    }
+
+    /// Seals what was committed before this call; whether the record has all of it.
+    async fn seal_for_reader(&self) -> bool {
+        let sealed = timeout(READER_SEAL_TIMEOUT, async {
+            while self.store.seal().await? {}
+            Ok::<_, StoreError>(())
+        });
+        match sealed.await {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                let error = error_chain(&error);
+                tracing::debug!(error, "cannot seal the record for a reader");
+                false
+            }
+            Err(_too_slow) => false,
+        }
+    }
+
+    /// Reads rows while others do not take all connections for it.
+    async fn read_page(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, AccountError> {
+        let place = timeout(READER_TIMEOUT, self.page_reads.acquire());
+        let Ok(Ok(_place)) = place.await else {
+            return Err(AccountError::Later {
+                reason: Reason::Overloaded,
+                retry_after: READER_TIMEOUT,
+                scope: None,
+            });
+        };
+        Ok(self.store.audit(filter).await?)
     }
 
     /// Seals the record and removes rows after this number of days, as long as anybody uses the store.
@@ -100,47 +151,73 @@ impl Accounts {
 }
 
 async fn keep(store: Weak<dyn UserStore>, changed: Sender<i64>, days: u32) {
+    let mut next_line = Instant::now();
     let mut next_removal = Instant::now();
     let mut pause = SEAL_INTERVAL;
     loop {
         sleep(pause).await;
         let Some(store) = store.upgrade() else { return };
         let began = Instant::now();
-        let outcome = async {
-            let has_more = store.seal().await?;
-            // With a quorum, a look that finds nothing costs the standby nothing.
-            let newest = store.newest_change().await?;
-            changed.send_if_modified(|last| mem::replace(last, newest) != newest);
-            if began >= next_removal {
-                next_removal = began + HOUR;
-                let [_, newest] = store.seals().await?;
-                let (revision, digest) = (newest.revision, &*newest.digest);
-                audit_line!("audit_sealed", revision, digest);
-                let now = i64::try_from(store.users_by_id(&[]).await?.at).unwrap_or_default();
-                let oldest = store.oldest_at().await?.unwrap_or(now);
-                let before = now - i64::from(days) * DAY_SECONDS;
-                while store
-                    .prune(before.min(oldest.saturating_add(MAX_REMOVED)))
-                    .await?
-                {}
-            }
-            Ok::<_, StoreError>(has_more)
-        };
-        let outcome = outcome.await;
+        let sealed = seal_and_announce(&*store, &changed).await;
         // After an import the database has as much time for others.
-        pause = if matches!(outcome, Ok(true)) {
+        pause = if matches!(sealed, Ok(true)) {
             began.elapsed()
         } else {
             SEAL_INTERVAL
         };
-        if let Err(error) = outcome
-            && CANNOT_SEAL.is_due(())
-        {
-            let error = error_chain(&error);
-            tracing::warn!(
-                error,
-                "cannot seal the record; changes are recorded even so"
-            );
+        report_unsealed(&*store, &sealed).await;
+        if sealed.is_ok() && began >= next_line && log_seal(&*store).await.is_ok() {
+            next_line = began + SEAL_LINE_INTERVAL;
+        }
+        if sealed.is_ok() && began >= next_removal {
+            next_removal = began + REMOVAL_INTERVAL;
+            if let Err(error) = store.remove_old_rows(days).await
+                && CANNOT_REMOVE.is_due(())
+            {
+                let error = error_chain(&error);
+                tracing::warn!(error, "cannot remove old rows of the record");
+            }
         }
     }
+}
+
+/// Seals a batch and tells the streams of changes; whether there may be more rows.
+async fn seal_and_announce(
+    store: &dyn UserStore,
+    changed: &Sender<i64>,
+) -> Result<bool, StoreError> {
+    let has_more = store.seal().await?;
+    // With a quorum, a look that finds nothing costs the standby nothing.
+    let newest = store.newest_change().await?;
+    changed.send_if_modified(|last| mem::replace(last, newest) != newest);
+    Ok(has_more)
+}
+
+/// Shows operators how long the oldest row waits that is not sealed.
+async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError>) {
+    if matches!(sealed, Ok(false)) {
+        return metrics::oldest_unsealed(None);
+    }
+    match store.oldest_unsealed().await {
+        Ok(oldest) => metrics::oldest_unsealed(oldest),
+        Err(_) => metrics::oldest_unsealed_is_unknown(),
+    }
+    if let Err(error) = sealed
+        && CANNOT_SEAL.is_due(())
+    {
+        tracing::warn!(
+            error = error_chain(error),
+            oldest_unsealed_seconds = metrics::oldest_unsealed_seconds(),
+            "cannot seal the record; changes are recorded even so"
+        );
+    }
+}
+
+/// Writes the newest seal to the log, where nobody with access to the database can change it.
+async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
+    let [_, newest] = store.seals().await?;
+    let revision = newest.revision;
+    let digest = &*newest.digest;
+    audit_line!("audit_sealed", revision, digest);
+    Ok(())
 }

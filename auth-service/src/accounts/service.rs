@@ -1,7 +1,8 @@
 //! What the use cases share.
 
 use super::{
-    initial_password::InitialPassword, rate_limit::RateLimiter, users::Searches, watch::Watches,
+    initial_password::InitialPassword, rate_limit::RateLimiter, record::page_reads,
+    users::Searches, watch::Watches,
 };
 use crate::{
     audit::SignInRows,
@@ -12,6 +13,7 @@ use crate::{
     token::Tokens,
 };
 use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
 
 /// The settings of the operator.
 #[derive(Clone)]
@@ -59,6 +61,8 @@ pub(crate) struct Accounts {
     pub(super) sign_in_rows: Arc<SignInRows>,
     pub(super) searches: Searches,
     pub(super) watches: Arc<Watches>,
+    /// The places for readers of the record.
+    pub(super) page_reads: Arc<Semaphore>,
 }
 
 impl Accounts {
@@ -90,6 +94,7 @@ impl Accounts {
             sign_in_rows: Arc::new(SignInRows::new()),
             searches: Searches::default(),
             watches,
+            page_reads: page_reads(),
         })
     }
 }

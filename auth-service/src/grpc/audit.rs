@@ -5,7 +5,7 @@ use super::{
     message::{seconds, timestamp},
 };
 use crate::{
-    accounts::{AccountError, AuditRequest, WatchItem, WatchItems, WatchStart, Watcher},
+    accounts::{AccountError, AuditPage, AuditRequest, WatchItem, WatchItems, WatchStart, Watcher},
     store::AuditRow,
 };
 use futures_util::Stream;
@@ -57,11 +57,11 @@ impl From<AuditRow> for wire::AuditEntry {
     }
 }
 
-pub(super) fn page((rows, next_after): (Vec<AuditRow>, Option<i64>)) -> wire::ListAuditResponse {
-    let entries = rows.into_iter().map(Into::into).collect();
+pub(super) fn page(page: AuditPage) -> wire::ListAuditResponse {
     wire::ListAuditResponse {
-        entries,
-        next_after,
+        entries: page.rows.into_iter().map(Into::into).collect(),
+        next_after: page.next_after,
+        incomplete: !page.is_complete,
     }
 }
 
@@ -149,7 +149,7 @@ impl Stream for UserChanges {
         let Some(items) = &mut self.0 else {
             return Poll::Ready(None);
         };
-        let item = ready!(items.poll_recv(cx));
+        let item = ready!(items.poll_next(cx));
         Poll::Ready(Some(match item {
             Some(Ok(item)) => Ok(item.into()),
             ended => {

@@ -4,8 +4,7 @@
 use super::WriteError;
 use std::time::Duration;
 
-/// Additions to a user in [`ADDITION_SECONDS`], of all kinds together and by all replicas, which count the rows of
-/// the record. With the end of each they are 280 rows.
+/// Additions to a user in [`ADDITION_SECONDS`], of all kinds together and by all replicas. With the end of each they are 280 rows.
 pub(crate) const MAX_ADDITIONS: i64 = 140;
 pub(crate) const ADDITION_SECONDS: i64 = 60;
 

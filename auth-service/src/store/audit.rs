@@ -12,10 +12,14 @@ use std::time::Duration;
 /// How often a service looks for rows to seal. Other services learn of a change within twice this time.
 pub(crate) const SEAL_INTERVAL: Duration = Duration::from_millis(250);
 
+/// A day in Unix seconds.
+pub(crate) const DAY_SECONDS: i64 = 86_400;
+
 /// A row of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct AuditRow {
-    /// In the order of the commits, without gaps except before a row of the events `restored` and `all_ended`.
+    /// In the order in which rows are sealed, which for the rows of one user is that of the commits. Without gaps except
+    /// before a row of the events `restored` and `all_ended`.
     pub(crate) revision: i64,
     /// In the order of the inserts, with gaps.
     pub(crate) id: i64,
@@ -83,7 +87,7 @@ pub(crate) trait AuditStore: Store {
     fn note_event(&self, entry: Entry);
 
     /// Writes what was noted, and moves a batch of the rows that are committed behind the last seal.
-    /// Whether there are more.
+    /// Whether there may be more; if not, the record has every row that was committed before the call.
     async fn seal(&self) -> Result<bool, StoreError>;
 
     /// The last change of a user that is sealed, perhaps in a primary that was superseded: a reason to look, no
@@ -109,10 +113,10 @@ pub(crate) trait AuditStore: Store {
     /// All users at one moment, which the store keeps until the value is dropped.
     async fn snapshot(&self) -> Result<Snapshot, StoreError>;
 
-    /// When the oldest row was written, in Unix seconds.
-    async fn oldest_at(&self) -> Result<Option<i64>, StoreError>;
+    /// How long the oldest row that is not sealed has waited; `None` if none waits.
+    async fn oldest_unsealed(&self) -> Result<Option<Duration>, StoreError>;
 
-    /// Removes a part of the rows from before this time, in Unix seconds; the last of their seals stays.
-    /// Whether there are more.
-    async fn prune(&self, before: i64) -> Result<bool, StoreError>;
+    /// Removes rows that are older than this many days, at most two days of them an hour, and records what was removed. Also forgets
+    /// what no longer counts for the limit of additions.
+    async fn remove_old_rows(&self, days: u32) -> Result<(), StoreError>;
 }

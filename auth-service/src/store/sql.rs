@@ -22,7 +22,7 @@ use crate::{
 };
 use async_trait::async_trait;
 pub(super) use audit::{AUDIT_COLUMNS, insert_pending, push_filter, sealing};
-use audit::{PendingEvents, record_written};
+use audit::{record_written, sealing::Sealer};
 use revocation::{GROW, LOWER};
 pub(super) use revocation::{REVOKE, revoking};
 use rolegate_program::program::Failure;
@@ -77,8 +77,7 @@ struct SqlStore {
     database: Database,
     /// The last uses of tokens and of passwords, by [`Used`].
     token_usage: [Arc<TokenUsage>; 2],
-    /// Sign-ins and refusals that are not in the record yet.
-    pending_events: PendingEvents,
+    sealer: Sealer,
 }
 
 fn returning(write: Statement) -> Statement {
@@ -93,9 +92,9 @@ impl SqlStore {
     fn of(database: Database) -> Arc<dyn UserStore> {
         let usage = [Used::Token, Used::Password].map(|used| TokenUsage::start(used, &database));
         Arc::new(Self {
-            database,
+            sealer: Sealer::new(database.clone()),
             token_usage: usage,
-            pending_events: PendingEvents::default(),
+            database,
         })
     }
 
@@ -121,7 +120,7 @@ impl Store for SqlStore {
         for usage in &self.token_usage {
             usage.write(&self.database).await;
         }
-        if let Err(error) = self.write_pending_events().await {
+        if let Err(error) = self.sealer.write_pending_events().await {
             tracing::warn!(
                 error = error_chain(&error),
                 "cannot record the last sign-ins"

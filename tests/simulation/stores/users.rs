@@ -23,6 +23,7 @@ use std::{
     cell::{Cell, RefCell},
     ops::Range,
     sync::Arc,
+    time::Duration,
 };
 
 /// When the simulation begins, in Unix seconds.
@@ -145,8 +146,8 @@ disturbed!(AuditStore {
     read audit(filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
     read changes_after(revision: i64) -> Result<Vec<UserChange>, StoreError>;
     read snapshot() -> Result<Snapshot, StoreError>;
-    read oldest_at() -> Result<Option<i64>, StoreError>;
-    write prune(before: i64) -> Result<bool, StoreError>;
+    read oldest_unsealed() -> Result<Option<Duration>, StoreError>;
+    write remove_old_rows(days: u32) -> Result<(), StoreError>;
 }
     fn note_event(&self, entry: Entry) {
         self.database().note_event(entry);

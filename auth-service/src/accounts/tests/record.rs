@@ -17,7 +17,9 @@ impl App {
         token: &str,
         request: AuditRequest,
     ) -> Result<(Vec<AuditRow>, Option<i64>), AccountError> {
-        self.accounts.list_audit(token, request).await
+        let page = self.accounts.list_audit(token, request).await?;
+        assert!(page.is_complete, "the store seals at once");
+        Ok((page.rows, page.next_after))
     }
 
     async fn all(&self) -> Vec<AuditRow> {

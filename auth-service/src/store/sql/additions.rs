@@ -1,5 +1,5 @@
-//! Counts what was added to a user in an SQL database, by the rows of the record: so all replicas count together,
-//! and a restart forgets nothing.
+//! Counts what was added to a user in an SQL database, so that all replicas count together and a restart forgets
+//! nothing.
 
 use super::SqlStore;
 use crate::store::{
@@ -9,35 +9,17 @@ use crate::store::{
 use rolegate_sql_store::Statement;
 use sqlx::{FromRow, Row};
 
-/// Rows of a user that are read at most. Fewer of them are no additions in a minute.
-const MAX_ROWS: i64 = 500;
-
-/// Their events.
-const ADDITIONS: &str = " event IN ('api_key_created', 'session_created', 'second_factor_begun')";
-
-/// Continues a statement by the rows of what was added to a user lately, as `addition (at, now)`. One in the future
-/// is by a clock that was ahead.
+/// Continues a statement by the rows of what was added to a user lately, as `recent (at, now)`. One in the future is by a
+/// clock that was ahead.
 fn from_additions(statement: Statement, user_id: i64) -> Statement {
     statement
-        .push(
-            " FROM (SELECT at, now FROM (
-                SELECT at FROM (
-                    SELECT event, at FROM audit WHERE user_id = ",
-        )
-        .push_bind(user_id)
-        .push(" ORDER BY revision DESC LIMIT ")
-        .push_bind(MAX_ROWS)
-        .push(") AS sealed WHERE")
-        .push(ADDITIONS)
-        .push(" UNION ALL SELECT at FROM audit_pending WHERE user_id = ")
-        .push_bind(user_id)
-        .push(" AND")
-        .push(ADDITIONS)
-        .push(") AS added, (SELECT ")
+        .push(" FROM (SELECT at, now FROM addition, (SELECT ")
         .push_now()
-        .push(" AS now) AS clock WHERE at <= now AND at > now - ")
+        .push(" AS now) AS clock WHERE user_id = ")
+        .push_bind(user_id)
+        .push(" AND at <= now AND at > now - ")
         .push_bind(ADDITION_SECONDS)
-        .push(") AS addition")
+        .push(") AS recent")
 }
 
 /// Continues a statement by the condition that there is room for another addition to this user. It holds only
@@ -49,6 +31,36 @@ pub(super) fn has_room(statement: Statement, user_id: i64) -> Statement {
 }
 
 impl SqlStore {
+    /// Counts an addition to this user, in its transaction.
+    pub(super) fn count_addition(&self, user_id: i64) -> Statement {
+        self.database
+            .statement("INSERT INTO addition (user_id, at) SELECT $1, ")
+            .push_now()
+            .bind(user_id)
+    }
+
+    /// Forgets additions that do not count any more. Those in the future go too: the clock that made them was ahead.
+    pub(super) async fn forget_additions(&self) -> Result<(), StoreError> {
+        let old = self
+            .database
+            .statement("SELECT at FROM addition WHERE at <= ")
+            .push_now()
+            .push(" - 60 OR at > ")
+            .push_now()
+            .push(" + 60 LIMIT 1");
+        if self.database.peek::<(i64,)>(old).await?.is_empty() {
+            return Ok(());
+        }
+        let forget = self
+            .database
+            .statement("DELETE FROM addition WHERE at <= ")
+            .push_now()
+            .push(" - 60 OR at > ")
+            .push_now()
+            .push(" + 60 RETURNING at");
+        self.database.write::<(i64,)>(forget).await.map(drop)
+    }
+
     /// What was added to this user lately, to say why a write with [`has_room`] wrote nothing.
     pub(super) async fn additions(&self, user_id: i64) -> Result<Additions, StoreError> {
         let select = "SELECT count(*), max(now) - min(at)";

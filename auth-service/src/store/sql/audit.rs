@@ -1,5 +1,6 @@
 //! The record of what happened in an SQL database. `sealing`: the way of rows into it and out of it.
 
+mod retention;
 pub(in crate::store) mod sealing;
 
 use super::{SqlStore, count_to_store};
@@ -16,11 +17,11 @@ use async_trait::async_trait;
 use futures_util::stream::{StreamExt as _, try_unfold};
 use parking_lot::Mutex;
 use rolegate_proto::Role;
-use rolegate_sql_store::{Statement, Then};
-use sealing::BATCH;
+use rolegate_sql_store::{Statement, Then, Timed};
+use sealing::MAX_BATCH;
 use serde_json::{Value, json};
 use sqlx::{Error, FromRow, Row};
-use std::slice;
+use std::{collections::VecDeque, slice, time::Duration};
 
 /// The number of events that are kept while nothing can be written.
 const MAX_PENDING_EVENTS: usize = 10_000;
@@ -50,7 +51,7 @@ pub(in crate::store) const AUDIT_COLUMNS: &str =
 const DISABLED: &str = " disabled";
 
 /// Events that no transaction records, until they are written.
-pub(super) type PendingEvents = Mutex<Vec<Entry>>;
+type PendingEvents = Mutex<VecDeque<Entry>>;
 
 impl Entry {
     fn to_row(&self) -> Value {
@@ -152,19 +153,11 @@ impl SqlStore {
 #[async_trait]
 impl AuditStore for SqlStore {
     fn note_event(&self, entry: Entry) {
-        let mut events = self.pending_events.lock();
-        if events.len() < MAX_PENDING_EVENTS {
-            events.push(entry);
-        }
+        self.sealer.add_event(entry);
     }
 
     async fn seal(&self) -> Result<bool, StoreError> {
-        self.write_pending_events().await?;
-        let pending = self
-            .database
-            .statement("SELECT id FROM audit_pending LIMIT 1");
-        let has_some = !self.database.peek::<(i64,)>(pending).await?.is_empty();
-        Ok(has_some && self.seal_batch(None).await? == BATCH)
+        self.sealer.seal().await
     }
 
     async fn newest_change(&self) -> Result<i64, StoreError> {
@@ -230,7 +223,7 @@ impl AuditStore for SqlStore {
             let is_sealed = match pending.len() {
                 0 => true,
                 // Behind the last seal come exactly the changes that the users show, or another replica was faster.
-                1..=BATCH => self.seal_batch(Some((last, &pending))).await? > 0,
+                1..=MAX_BATCH => self.sealer.seal_exactly(last, &pending).await? > 0,
                 _ => false,
             };
             if is_sealed {
@@ -250,20 +243,20 @@ impl AuditStore for SqlStore {
         })
     }
 
-    async fn oldest_at(&self) -> Result<Option<i64>, StoreError> {
+    async fn oldest_unsealed(&self) -> Result<Option<Duration>, StoreError> {
         let oldest = self
             .database
-            .statement("SELECT at FROM audit ORDER BY revision LIMIT 1");
-        Ok(self
-            .database
-            .read::<(i64,)>(oldest)
-            .await?
-            .pop()
-            .map(|(at,)| at))
+            .statement("SELECT at FROM audit_pending ORDER BY id LIMIT 1");
+        let Timed { at: now, value } = self.database.read_timed::<(i64,)>(oldest).await?;
+        let oldest = value
+            .first()
+            .map(|(at,)| u64::try_from(*at).unwrap_or_default());
+        Ok(oldest.map(|at| Duration::from_secs(now.saturating_sub(at))))
     }
 
-    async fn prune(&self, before: i64) -> Result<bool, StoreError> {
-        self.remove_oldest(before).await
+    async fn remove_old_rows(&self, days: u32) -> Result<(), StoreError> {
+        self.forget_additions().await?;
+        self.remove_rows_older_than(days).await
     }
 }
 

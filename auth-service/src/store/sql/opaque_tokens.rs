@@ -107,7 +107,7 @@ impl TokenStore for SqlStore {
             insert
         };
         let insert = Self::returning_tokens(insert);
-        let mut then = Vec::new();
+        let mut then = vec![self.count_addition(id)];
         if kind == TokenKind::Session {
             let make_room = self.database.statement(MAKE_ROOM).bind(id).bind(created_at);
             let others = i64::from(i32::MAX);

@@ -165,6 +165,7 @@ impl SecondFactorStore for SqlStore {
             insert,
             forget,
             codes.push_rows(&[("digest", "text")], &rows),
+            self.count_addition(user.id),
         ];
         let touch = self
             .database

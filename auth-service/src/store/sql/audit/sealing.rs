@@ -1,21 +1,48 @@
-//! The way of rows from their transactions into the sealed record, and out of it.
+//! Moves committed rows into the sealed record.
 
-use super::{AUDIT_COLUMNS, MAX_PENDING_EVENTS, PENDING, SqlStore, count_to_store, insert_pending};
+use super::{
+    AUDIT_COLUMNS, MAX_PENDING_EVENTS, PENDING, PendingEvents, count_to_store, insert_pending,
+};
 use crate::store::{AuditRow, Seal, StoreError};
-use rolegate_sql_store::{Statement, Then};
+use rolegate_batcher::{Batcher, Limits};
+use rolegate_sql_store::{Database, Statement, Then};
 use sqlx::Error;
-use std::mem;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::time::Instant;
 
-/// Rows that one transaction seals.
-pub(super) const BATCH: usize = 1000;
-/// Seals whose rows one statement removes.
-const PRUNED: i64 = 20;
+/// The number of rows that one transaction seals if the database is fast.
+pub(super) const MAX_BATCH: usize = 1000;
+/// A batch that took longer than this is not followed by a larger one.
+const FAST_BATCH: Duration = Duration::from_secs(1);
+
+/// One sealing at a time in a process. Callers wait for their turn without a connection, and those who wait together
+/// share the next sealing, which begins after they have asked.
+const ONE_AT_A_TIME: Limits = Limits {
+    max_batch_size: usize::MAX,
+    max_in_flight: 1,
+    stall_timeout: Duration::from_secs(1),
+    max_in_flight_stalled: 1,
+};
 
 /// The rows that are taken, with the last seal in place of commitments.
 const TAKEN: &str =
     " RETURNING CAST(0 AS bigint), id, at, event, user_id, username, actor_id, actor, actor_key,
     actor_session, client_address, request_id, details, state,
     (SELECT revision || ' ' || at || ' ' || digest FROM audit_seal ORDER BY revision DESC LIMIT 1)";
+
+/// Takes the first rows that are not of an import, the rows of the imports of the same users, and then the first rows of
+/// all: what people do meanwhile does not wait for the many rows of an import, and the rows of each user keep their order.
+const TAKE_NEXT: &str = "DELETE FROM audit_pending WHERE id IN (
+        SELECT id FROM (SELECT id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS urgent
+        UNION SELECT id FROM audit_pending WHERE event = 'user_imported' AND user_id IN (SELECT user_id FROM
+            (SELECT user_id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS changed)
+        UNION SELECT id FROM (SELECT id FROM audit_pending ORDER BY id LIMIT $2) AS oldest)";
 
 /// The columns of a sealed row that the record adds.
 const SEALED: [(&str, &str); 4] = [
@@ -25,78 +52,149 @@ const SEALED: [(&str, &str); 4] = [
     ("commitments", "text"),
 ];
 
-impl SqlStore {
-    /// Writes the pending events. Those that cannot be written stay pending.
-    pub(in crate::store::sql) async fn write_pending_events(&self) -> Result<(), StoreError> {
-        let events = mem::take(&mut *self.pending_events.lock());
-        if events.is_empty() {
-            return Ok(());
-        }
-        let insert = insert_pending(self.database.statement(""), &events);
-        let written = self.database.write::<(i64,)>(insert).await.map(drop);
-        if written
-            .as_ref()
-            .is_err_and(|error| !error.is_outcome_unknown())
-        {
-            let mut kept = self.pending_events.lock();
-            let newer = mem::replace(&mut *kept, events);
-            kept.extend(newer);
-            kept.truncate(MAX_PENDING_EVENTS);
-        }
-        written
+/// Seals the record of one process.
+pub(in crate::store::sql) struct Sealer {
+    work: Arc<SealingWork>,
+    sealings: Batcher<(), Result<bool, StoreError>>,
+}
+
+/// What a sealing works on.
+struct SealingWork {
+    database: Database,
+    /// Sign-ins and refusals that are not in the record yet.
+    pending_events: PendingEvents,
+    /// The number of rows of the next batch. It is halved while batches do not end in time, so that a slow database
+    /// seals something.
+    batch_size: AtomicUsize,
+}
+
+impl Sealer {
+    pub(in crate::store::sql) fn new(database: Database) -> Self {
+        let work = Arc::new(SealingWork {
+            database,
+            pending_events: PendingEvents::default(),
+            batch_size: AtomicUsize::new(MAX_BATCH),
+        });
+        let shared = Arc::clone(&work);
+        let sealings = Batcher::new(ONE_AT_A_TIME, move |callers: Vec<()>| {
+            let work = Arc::clone(&shared);
+            async move { vec![work.seal().await; callers.len()] }
+        });
+        Self { work, sealings }
     }
 
-    /// Moves committed rows behind the last seal: the first, or all of these behind this revision, if it is
-    /// still the last. Their number.
-    pub(super) async fn seal_batch(
-        &self,
-        exactly: Option<(i64, &[i64])>,
-    ) -> Result<usize, StoreError> {
+    /// Writes pending events and seals a batch; whether there may be more.
+    pub(in crate::store::sql) async fn seal(&self) -> Result<bool, StoreError> {
+        self.sealings.submit(()).await?
+    }
+
+    /// Keeps an event for the next sealing, up to a bound.
+    pub(super) fn add_event(&self, entry: crate::audit::Entry) {
+        let mut events = self.work.pending_events.lock();
+        if events.len() < MAX_PENDING_EVENTS {
+            events.push_back(entry);
+        }
+    }
+
+    /// Writes all pending events.
+    pub(in crate::store::sql) async fn write_pending_events(&self) -> Result<(), StoreError> {
+        while self.work.write_pending_events(MAX_BATCH).await? {}
+        Ok(())
+    }
+
+    /// Seals exactly these rows, if the last seal is still that of this revision; their number.
+    pub(super) async fn seal_exactly(&self, last: i64, ids: &[i64]) -> Result<usize, StoreError> {
+        let take = self
+            .work
+            .database
+            .statement("DELETE FROM audit_pending WHERE (SELECT max(revision) FROM audit_seal) = ")
+            .push_bind(last)
+            .push(" AND id")
+            .push_any(ids);
+        self.work.seal_taken(take).await
+    }
+}
+
+impl SealingWork {
+    async fn seal(&self) -> Result<bool, StoreError> {
+        let size = self.batch_size.load(Ordering::Relaxed);
+        let began = Instant::now();
+        let sealed = self.seal_batch(size).await;
+        let next = match &sealed {
+            Ok(_) if began.elapsed() < FAST_BATCH => size.saturating_mul(2).min(MAX_BATCH),
+            Ok(_) => size,
+            Err(_) => (size / 2).max(1),
+        };
+        self.batch_size.store(next, Ordering::Relaxed);
+        sealed
+    }
+
+    async fn seal_batch(&self, size: usize) -> Result<bool, StoreError> {
+        let has_more_events = self.write_pending_events(size).await?;
+        let pending = self
+            .database
+            .statement("SELECT id FROM audit_pending LIMIT 1");
+        if self.database.peek::<(i64,)>(pending).await?.is_empty() {
+            return Ok(has_more_events);
+        }
+        // A batch of one is the oldest row of all.
+        let urgent = if size == 1 { 0 } else { size };
+        let oldest = (size / 2).max(1);
+        let take = self
+            .database
+            .statement(TAKE_NEXT)
+            .bind(count_to_store(urgent))
+            .bind(count_to_store(oldest));
+        let count = self.seal_taken(take).await?;
+        Ok(has_more_events || count >= oldest)
+    }
+
+    /// Writes the first pending events; whether there are more. Those that cannot be written stay pending.
+    async fn write_pending_events(&self, count: usize) -> Result<bool, StoreError> {
+        let events: Vec<_> = {
+            let mut pending = self.pending_events.lock();
+            let count = count.min(pending.len());
+            pending.drain(..count).collect()
+        };
+        if events.is_empty() {
+            return Ok(false);
+        }
+        let insert = insert_pending(self.database.statement(""), &events);
+        let written = self.database.write::<(i64,)>(insert).await;
+        let mut pending = self.pending_events.lock();
+        if let Err(error) = written {
+            if !error.is_outcome_unknown() {
+                for event in events.into_iter().rev() {
+                    pending.push_front(event);
+                }
+                pending.truncate(MAX_PENDING_EVENTS);
+            }
+            return Err(error);
+        }
+        Ok(!pending.is_empty())
+    }
+
+    /// Moves the rows that this statement takes behind the last seal; their number.
+    async fn seal_taken(&self, take: Statement) -> Result<usize, StoreError> {
         // One replica at a time; the key of a revision would stop a second one too.
         let lock = self
             .database
             .statement("SELECT revision FROM audit_seal ORDER BY revision LIMIT 1");
         let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
-        let take = self.database.statement("DELETE FROM audit_pending WHERE ");
-        let take = if let Some((last, ids)) = exactly {
-            let take = take
-                .push("(SELECT max(revision) FROM audit_seal) = ")
-                .push_bind(last);
-            take.push(" AND id").push_any(ids)
-        } else {
-            let take = take.push("id IN (SELECT id FROM audit_pending ORDER BY id LIMIT ");
-            take.push_bind(count_to_store(BATCH)).push(")")
-        };
-        let take = take.push(TAKEN);
-        let [rows, seal] = [(); 2].map(|()| self.database.statement("INSERT INTO "));
+        let insert_rows = self.database.statement("INSERT INTO ");
+        let insert_digest = self.database.statement("INSERT INTO ");
         let then = Then::of_rows(move |taken: &[AuditRow]| match sealed(taken) {
-            Some((sealed, next)) => {
-                Ok(vec![insert_sealed(rows, &sealed), insert_seal(seal, &next)])
-            }
+            Some((sealed, next)) => Ok(vec![
+                insert_sealed(insert_rows, &sealed),
+                insert_seal(insert_digest, &next),
+            ]),
             None => Err(Error::Protocol("the record cannot be sealed".to_owned())),
         });
-        Ok(self.database.write_if(lock, check, take, then).await?.len())
-    }
-
-    /// Removes the rows of the oldest seals from before this time; whether there may be more.
-    pub(super) async fn remove_oldest(&self, before: i64) -> Result<bool, StoreError> {
-        let last = self.database.statement(
-            "SELECT coalesce(max(revision), -1), count(*) FROM (
-                SELECT revision FROM audit_seal WHERE at < $1 ORDER BY revision LIMIT $2) AS old",
-        );
-        let last = last.bind(before).bind(PRUNED);
-        let Some((last, count)) = self.database.read::<(i64, i64)>(last).await?.pop() else {
-            return Ok(false);
-        };
-        let rows = self
+        let taken = self
             .database
-            .statement("DELETE FROM audit WHERE revision <= $1 RETURNING revision");
-        let seals = self
-            .database
-            .statement("DELETE FROM audit_seal WHERE revision < $1");
-        let seals = Then::of_rows(move |_: &[(i64,)]| Ok(vec![seals.bind(last)]));
-        self.database.write_all(rows.bind(last), seals).await?;
-        Ok(count == PRUNED)
+            .write_if(lock, check, take.push(TAKEN), then)
+            .await?;
+        Ok(taken.len())
     }
 }
 
@@ -113,7 +211,7 @@ fn sealed(taken: &[AuditRow]) -> Option<(Vec<AuditRow>, Seal)> {
     sealed_behind(&last, taken, last.revision + 1)
 }
 
-/// The same behind a seal, where the first row gets the revision `first`.
+/// The rows and their seal behind a given seal, where the first row gets the revision `first`.
 pub(in crate::store) fn sealed_behind(
     last: &Seal,
     taken: &[AuditRow],

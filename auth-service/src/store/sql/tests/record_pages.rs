@@ -23,6 +23,18 @@ impl Opened {
         executed.expect("executed");
     }
 
+    /// Removes the rows up to this revision, which ends a batch, as retention does.
+    async fn remove_through(&self, revision: i64) {
+        let database = self.transfer.database();
+        for delete in [
+            "DELETE FROM audit WHERE revision <= $1 RETURNING revision",
+            "DELETE FROM audit_seal WHERE revision < $1 RETURNING revision",
+        ] {
+            let delete = database.statement(delete).bind(revision);
+            database.write::<(i64,)>(delete).await.expect("removed");
+        }
+    }
+
     /// Records and seals as many events.
     async fn record_events(&self, count: usize) {
         let entry = Entry {
@@ -62,14 +74,10 @@ async fn rows_that_retention_removes_between_two_pages_are_named(opened: &Opened
     let first = pages.next().await.expect("read").expect("a page");
     assert_eq!(first.rows.len(), 1000);
     // Those that were read already.
-    let expire_first = "UPDATE audit_seal SET at = 0 WHERE revision <= 1000 RETURNING revision";
-    opened.execute(expire_first).await;
-    while opened.store.prune(1).await.expect("removed") {}
-    let expire_third = "UPDATE audit_seal SET at = 0 WHERE revision <= 3000 RETURNING revision";
+    opened.remove_through(1000).await;
     let second = pages.next().await.expect("read").expect("a page");
     assert_eq!(second.removed, None, "they were read");
-    opened.execute(expire_third).await;
-    while opened.store.prune(1).await.expect("removed") {}
+    opened.remove_through(3000).await;
     let third = pages.next().await.expect("read").expect("a page");
     let removed = third.removed.expect("named");
     assert_eq!([removed.first, removed.last], [2001, 3000]);
@@ -79,10 +87,7 @@ async fn rows_that_retention_removes_between_two_pages_are_named(opened: &Opened
 
     let mut pages = opened.transfer.record_pages().await.expect("begun");
     opened.record_events(1).await;
-    opened
-        .execute("UPDATE audit_seal SET at = 0 WHERE revision <= 3501 RETURNING revision")
-        .await;
-    while opened.store.prune(1).await.expect("removed") {}
+    opened.remove_through(3501).await;
     let nothing = pages.next().await.expect("read").expect("a page");
     let removed = nothing.removed.expect("named");
     assert_eq!([removed.first, removed.last], [3001, 3500]);

@@ -8,6 +8,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream::iter};
+use std::time::Duration;
 
 /// The revision of the row at this index.
 fn revision(index: usize) -> i64 {
@@ -129,11 +130,11 @@ impl AuditStore for MemoryStore {
         })
     }
 
-    async fn oldest_at(&self) -> Result<Option<i64>, StoreError> {
-        self.users().map(|users| users.record.first().map(|_| 0))
+    async fn oldest_unsealed(&self) -> Result<Option<Duration>, StoreError> {
+        self.users().map(|_| None)
     }
 
-    async fn prune(&self, _: i64) -> Result<bool, StoreError> {
-        self.users().map(|_| false)
+    async fn remove_old_rows(&self, _days: u32) -> Result<(), StoreError> {
+        self.users().map(drop)
     }
 }
