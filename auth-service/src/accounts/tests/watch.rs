@@ -7,7 +7,7 @@ use crate::{
         WatchItems, WatchStart, Watcher,
     },
     audit::Write,
-    store::{AuditStore as _, UserStore as _},
+    store::{AuditStore as _, NewUser, UserStore as _},
 };
 use rolegate_proto::{Reason, Role};
 use std::time::Duration;
@@ -210,4 +210,100 @@ async fn a_caller_has_eight_streams_and_they_end_with_the_replica() {
             .is_some()
         {}
     }
+}
+
+impl App {
+    /// Makes users whose names are numbers.
+    async fn insert_users(&self, count: usize) {
+        for number in 0..count {
+            let new = NewUser {
+                username: format!("user {number}"),
+                password_hash: "hash".into(),
+                role: Role::USER,
+                link: None,
+            };
+            let inserted = self.store.insert(None, new, Write::any()).await;
+            inserted.expect("inserted");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_slow_reader_learns_that_retention_has_removed_changes_ahead_of_it() {
+    let app = App::kept().await;
+    let from = app.newest().await;
+    app.insert_users(1200).await;
+    let newest = app.newest().await;
+    let watched = app.accounts.watch_users(app.admin(), behind(Some(from)));
+    let mut items = watched.await.expect("an admin");
+    change(&mut items).await;
+    app.store.remove_through(newest - 100);
+    let mut seen = 1;
+    let error = loop {
+        match items.recv().await.expect("it ends with an error") {
+            Ok(_) => seen += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.reason(), Reason::SnapshotRequired);
+    assert!(seen <= 500, "only those that were read before: {seen}");
+}
+
+#[tokio::test]
+async fn a_demoted_admin_gets_no_item_that_waits() {
+    let app = App::kept().await;
+    app.insert_users(300).await;
+    let ann = app.register("ann").await.expect("registered");
+    let promoted = app.store.set_role(None, ann.id, Role::ADMIN, Write::any());
+    promoted.await.expect("set");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let watcher = Watcher::Bearer(token.into());
+    let watched = app.accounts.watch_users(watcher, behind(None));
+    let mut items = watched.await.expect("an admin");
+    change(&mut items).await;
+    let demoted = app.store.set_role(None, ann.id, Role::USER, Write::any());
+    demoted.await.expect("set");
+    let mut seen = 1;
+    let error = loop {
+        // A reader that is slow enough to have its items wait, and fast enough to take one before each check.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        match items.recv().await.expect("it ends with an error") {
+            Ok(_) => seen += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.reason(), Reason::RoleInsufficient);
+    assert!(seen < 64, "the items that waited are not sent: {seen}");
+}
+
+#[tokio::test]
+async fn a_full_house_of_snapshots_is_refused_at_once_and_a_slow_one_ends() {
+    let app = App::kept().await;
+    app.insert_users(300).await;
+    let service = |name: &str| Watcher::Service(name.to_owned());
+    let watch = async |name: &str| app.accounts.watch_users(service(name), behind(None)).await;
+    let mut slow = watch("slow").await.expect("a place");
+    let slower = watch("slower").await.expect("a place");
+    assert_err!(watch("posts").await, Overloaded);
+    let from = Some(app.newest().await);
+    let changes = app.accounts.watch_users(service("posts"), behind(from));
+    changes.await.expect("changes need no snapshot");
+    tokio::time::pause();
+    let error = loop {
+        // The clock moves on while nobody takes anything.
+        tokio::time::sleep(Duration::from_secs(40)).await;
+        if let Err(error) = slow.recv().await.expect("it ends with an error") {
+            break error;
+        }
+    };
+    assert_eq!(error.reason(), Reason::Overloaded);
+    tokio::time::resume();
+    drop(slower);
+    let again = async {
+        while watch("posts").await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let again = timeout(Duration::from_mins(1), again).await;
+    again.expect("the place is free again");
 }

@@ -2,6 +2,8 @@ mod end_all;
 mod erasure;
 mod listing;
 mod record_pages;
+mod retention;
+mod sealing;
 
 use super::{FileClock, NewUser, TABLES, UserFilter, open, open_beside};
 use crate::{

@@ -50,6 +50,8 @@ struct Users {
     /// What happened, and how much of it is sealed.
     record: Vec<Entry>,
     sealed: usize,
+    /// The revision up to which retention has removed rows.
+    removed: i64,
     /// The users to whom something was added, and when.
     additions: Vec<(i64, u64)>,
     factors: second_factor::Factors,
@@ -59,6 +61,11 @@ impl MemoryStore {
     /// From now on every call fails with [`StoreError::TimedOut`], or succeeds again.
     pub(crate) fn set_down(&self, is_down: bool) {
         self.0.lock().expect("not poisoned").is_down = is_down;
+    }
+
+    /// Removes the rows up to this revision, as retention does.
+    pub(crate) fn remove_through(&self, revision: i64) {
+        self.0.lock().expect("not poisoned").removed = revision;
     }
 
     /// From now on uses of tokens are not noted, and idle sessions cannot be deleted, or again.

@@ -24,7 +24,7 @@ impl Opened {
     }
 
     /// Removes the rows up to this revision, which ends a batch, as retention does.
-    async fn remove_through(&self, revision: i64) {
+    pub(super) async fn remove_through(&self, revision: i64) {
         let database = self.transfer.database();
         for delete in [
             "DELETE FROM audit WHERE revision <= $1 RETURNING revision",

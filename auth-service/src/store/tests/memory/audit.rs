@@ -10,6 +10,9 @@ use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream::iter};
 use std::time::Duration;
 
+/// Changes that one call returns, as a statement does.
+const MAX_CHANGES: usize = 500;
+
 /// The revision of the row at this index.
 fn revision(index: usize) -> i64 {
     i64::try_from(index + 1).expect("few rows")
@@ -70,8 +73,9 @@ impl AuditStore for MemoryStore {
     }
 
     async fn seals(&self) -> Result<[Seal; 2], StoreError> {
-        let newest = i64::try_from(self.users()?.sealed).expect("few rows");
-        Ok([seal(0), seal(newest)])
+        let users = self.users()?;
+        let newest = i64::try_from(users.sealed).expect("few rows");
+        Ok([seal(users.removed), seal(newest)])
     }
 
     async fn seal_at(&self, revision: i64) -> Result<Option<Seal>, StoreError> {
@@ -115,7 +119,11 @@ impl AuditStore for MemoryStore {
                     created_at: it.details.user_created_at,
                 })
             });
-        Ok(changes.filter(|change| change.revision > after).collect())
+        let first = after.max(users.removed);
+        Ok(changes
+            .filter(|change| change.revision > first)
+            .take(MAX_CHANGES)
+            .collect())
     }
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
