@@ -7,6 +7,9 @@ use crate::{
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use rolegate_sql_store::{DatabaseUrl, check_database};
 
+/// A running service seals a row within a second.
+const MAX_UNSEALED_SECONDS: i64 = 60;
+
 /// Checks TLS, the secrets, and the modes of their files. `keys`: `None` if the first start generates
 /// them.
 pub fn check_settings(
@@ -95,6 +98,24 @@ pub async fn check_users(
                  who cannot log in; correct the clock, or run user revoke-tokens"
             ),
         );
+    }
+    if let Some(waiting) = found.waiting.filter(|it| it.age > MAX_UNSEALED_SECONDS) {
+        let text = format!(
+            "the oldest row of the record that is not sealed has waited for {} seconds",
+            waiting.age
+        );
+        // Rows of several times wait although a service is running: a stopped one leaves those of a moment.
+        if waiting.span > MAX_UNSEALED_SECONDS {
+            doctor.fail(
+                "record",
+                format!("{text}, and newer ones were written; see the warnings of auth-service"),
+            );
+        } else {
+            doctor.note(
+                "record",
+                format!("{text}; the next start of auth-service seals it"),
+            );
+        }
     }
     if let Err(error) = service.extra_roles.check(found.uses) {
         doctor.fail("roles", error);

@@ -22,6 +22,17 @@ pub struct Probe {
     pub count: &'static str,
     /// Returns names, each with two numbers.
     pub uses: &'static str,
+    /// Returns an age and a span in seconds, or no row; `$1` is the time of the database in Unix seconds.
+    pub waiting: &'static str,
+}
+
+/// Rows that wait for a service to handle them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// How long the oldest has waited, in seconds.
+    pub age: i64,
+    /// The time between the oldest and the newest, in seconds.
+    pub span: i64,
 }
 
 /// The state of a database.
@@ -40,6 +51,8 @@ pub struct Inspection {
     pub count: Option<i64>,
     /// The rows of the last one; none in an older schema.
     pub uses: Vec<(String, i64, i64)>,
+    /// The row of the query about what waits; `None` also in an older schema.
+    pub waiting: Option<Waiting>,
 }
 
 impl DatabaseUrl {
@@ -80,6 +93,7 @@ impl DatabaseUrl {
                     let schema = Schema::Missing { can_create: true };
                     let (clock, takes_writes, answer, count) = (None, true, None, None);
                     let uses = Vec::new();
+                    let waiting = None;
                     return Ok(Inspection {
                         schema,
                         clock,
@@ -87,6 +101,7 @@ impl DatabaseUrl {
                         answer,
                         count,
                         uses,
+                        waiting,
                     });
                 }
                 let mut connection = sqlite::connect_read_only(file).await?;
@@ -130,6 +145,7 @@ async fn inspect(
         answer,
         count,
         uses,
+        waiting: None,
     };
     let Some(probe) = probe.filter(|_| found.schema.has_tables()) else {
         return Ok(found);
@@ -147,6 +163,13 @@ async fn inspect(
     if let Some(clock) = clock {
         let count = connection.statement(probe.count).bind(clock as i64);
         found.count = Some(count.fetch_one::<(i64,)>(connection).await?.0);
+        let waiting = connection.statement(probe.waiting).bind(clock as i64);
+        let waiting = waiting
+            .fetch(connection)
+            .await?
+            .decode::<(i64, i64)>()?
+            .pop();
+        found.waiting = waiting.map(|(age, span)| Waiting { age, span });
     }
     Ok(found)
 }

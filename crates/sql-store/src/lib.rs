@@ -41,7 +41,7 @@ mod write;
 pub use batched_reads::{BatchedReads, ReadByKeys, RowsByKey};
 pub use database::{Database, Engine, Then};
 pub use error::StoreError;
-pub use inspection::{Inspection, Probe, check_database};
+pub use inspection::{Inspection, Probe, Waiting, check_database};
 pub use long_transaction::LongTransaction;
 pub use metrics::register_metrics;
 pub use reads::{Reads, Timed};

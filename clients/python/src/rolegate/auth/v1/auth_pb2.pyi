@@ -2286,8 +2286,13 @@ class ListAuditResponse(_message.Message):
 
     ENTRIES_FIELD_NUMBER: _builtins.int
     NEXT_AFTER_FIELD_NUMBER: _builtins.int
+    INCOMPLETE_FIELD_NUMBER: _builtins.int
     next_after: _builtins.int
     """The `after` of the next page; unset on the last page."""
+    incomplete: _builtins.bool
+    """Set if the first page may lack entries that were written before it was asked for: after a large import, or
+    while the record cannot be written.
+    """
     @_builtins.property
     def entries(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuditEntry]:
         """By descending revision."""
@@ -2297,10 +2302,11 @@ class ListAuditResponse(_message.Message):
         *,
         entries: _abc.Iterable[Global___AuditEntry] | None = ...,
         next_after: _builtins.int | None = ...,
+        incomplete: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "entries", b"entries", "next_after", b"next_after"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "entries", b"entries", "incomplete", b"incomplete", "next_after", b"next_after"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__next_after: _TypeAlias = _typing.Literal["next_after"]  # noqa: Y015
     _WhichOneofArgType__next_after: _TypeAlias = _typing.Literal["_next_after", b"_next_after"]  # noqa: Y015
@@ -2327,7 +2333,7 @@ class AuditEntry(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     DETAILS_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
-    """Ascending in the order of the commits, without gaps but before the events `restored` and `all_ended`."""
+    """Ascending in the order of the commits, without gaps except before the events `restored` and `all_ended`."""
     event: _builtins.str
     """Such as "role_changed"."""
     user_id: _builtins.int

@@ -815,12 +815,19 @@ export interface ListAuditResponse {
   /** By descending revision. */
   entries: AuditEntry[];
   /** The `after` of the next page; unset on the last page. */
-  nextAfter?: bigint | undefined;
+  nextAfter?:
+    | bigint
+    | undefined;
+  /**
+   * Set if the first page may lack entries that were written before it was asked for: after a large import, or
+   * while the record cannot be written.
+   */
+  incomplete: boolean;
 }
 
 /** What happened once. */
 export interface AuditEntry {
-  /** Ascending in the order of the commits, without gaps but before the events `restored` and `all_ended`. */
+  /** Ascending in the order of the commits, without gaps except before the events `restored` and `all_ended`. */
   revision: bigint;
   /** By the clock of the database, to the second. */
   time?:
@@ -5318,7 +5325,7 @@ export const ListAuditRequest: MessageFns<ListAuditRequest> = {
 };
 
 function createBaseListAuditResponse(): ListAuditResponse {
-  return { entries: [], nextAfter: undefined };
+  return { entries: [], nextAfter: undefined, incomplete: false };
 }
 
 export const ListAuditResponse: MessageFns<ListAuditResponse> = {
@@ -5331,6 +5338,9 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
         throw new globalThis.Error("value provided for field message.nextAfter of type int64 too large");
       }
       writer.uint32(16).int64(message.nextAfter);
+    }
+    if (message.incomplete !== false) {
+      writer.uint32(24).bool(message.incomplete);
     }
     return writer;
   },
@@ -5362,6 +5372,14 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
             }
 
             message.nextAfter = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.incomplete = reader.bool();
             continue;
           }
         }
