@@ -17,6 +17,7 @@ mod grpc_tls;
 mod import_beside_load;
 mod key_rotation;
 mod kill;
+mod locked_record;
 mod login_flood;
 mod lost_standby;
 mod memory;

@@ -221,6 +221,12 @@ async fn verify_prints_the_seal_and_compares_a_held_one(setup: TestSetup) {
     ] {
         assert_eq!(verified(&app.database, Some(good)).await, late);
     }
+    let exit = audit(&app.database, &["verify"]).await;
+    assert!(
+        exit.stderr.starts_with("the record reaches back to 20")
+            && exit.stderr.ends_with("Z; nothing was removed from it\n"),
+        "{exit:?}"
+    );
     let (_, of_early) = early.split_once(':').expect("a seal");
     for (held, problem) in [
         (format!("{revision}:{of_early}"), "is not the held one"),

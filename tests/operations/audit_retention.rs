@@ -14,7 +14,7 @@ use serde_json::json;
 use tonic::{Code, Streaming};
 
 for_both_stores!(
-    what_is_too_old_leaves_the_record_two_days_at_a_start,
+    what_is_too_old_leaves_the_record_two_days_an_hour,
     a_clock_that_is_ahead_does_not_cost_the_record,
 );
 
@@ -94,6 +94,12 @@ async fn restart_on(app: &mut TestApp, record: &StoredRecord) {
     app.start_auth(None).await;
 }
 
+/// As if an hour had passed since the last removal.
+async fn pass_an_hour(app: &TestApp) {
+    let passed = "UPDATE audit_retention SET moved_at = moved_at - 3600".to_owned();
+    Tables::of(&app.database).await.execute(passed).await;
+}
+
 async fn begins_behind(app: &TestApp, revision: i64) {
     eventually("the removal", async || {
         let entries = export(&app.database).await;
@@ -102,7 +108,7 @@ async fn begins_behind(app: &TestApp, revision: i64) {
     .await;
 }
 
-async fn what_is_too_old_leaves_the_record_two_days_at_a_start(store: Store) {
+async fn what_is_too_old_leaves_the_record_two_days_an_hour(store: Store) {
     let mut app = start(store).await;
     app.kill_auth().await;
     let mut record = Tables::of(&app.database).await.read().await;
@@ -131,8 +137,14 @@ async fn what_is_too_old_leaves_the_record_two_days_at_a_start(store: Store) {
     );
     assert!(exit.stdout.contains(&problem), "{exit:?}");
 
-    // Each start removes at most two days.
+    // A start within the hour removes nothing, one after it two days more.
     app.kill_auth().await;
+    app.start_auth(None).await;
+    app.try_register("gina", "a password").await.expect(200);
+    verified(&app.database, Some(&held)).await;
+    begins_behind(&app, second).await;
+    app.kill_auth().await;
+    pass_an_hour(&app).await;
     app.start_auth(None).await;
     begins_behind(&app, third).await;
     verified(&app.database, Some(&held)).await;
@@ -146,12 +158,14 @@ async fn what_is_too_old_leaves_the_record_two_days_at_a_start(store: Store) {
     let from = held
         .split_once(':')
         .and_then(|(revision, _)| revision.parse().ok());
-    let new = names(watch(&app, from).await.expect("there"), 1).await;
-    assert_eq!(new, ["frank"]);
-    let everybody = names(watch(&app, None).await.expect("allowed"), 7).await;
+    let new = names(watch(&app, from).await.expect("there"), 2).await;
+    assert_eq!(new, ["gina", "frank"]);
+    let everybody = names(watch(&app, None).await.expect("allowed"), 8).await;
     assert_eq!(
         everybody,
-        ["admin", "ann", "bob", "carl", "dora", "eve", "frank"]
+        [
+            "admin", "ann", "bob", "carl", "dora", "eve", "gina", "frank"
+        ]
     );
 }
 
@@ -165,6 +179,13 @@ async fn a_clock_that_is_ahead_does_not_cost_the_record(store: Store) {
     restart_on(&mut app, &record).await;
     let first = number(&record.seals[1], "revision");
     begins_behind(&app, first).await;
+    for _ in 0..3 {
+        app.kill_auth().await;
+        app.start_auth(None).await;
+        verified(&app.database, None).await;
+    }
+    let second = app.start_second_auth().await;
+    second.wait_for_readiness(200).await;
     verified(&app.database, None).await;
     let entries = export(&app.database).await;
     assert_eq!(

@@ -16,6 +16,8 @@ for_both_stores!(
     any_change_of_the_tables_is_found,
     a_chain_that_was_computed_anew_is_found_with_a_held_seal,
     an_erasure_by_hand_is_found,
+    rows_of_today_that_are_missing_at_the_beginning_are_found,
+    a_removal_that_the_seals_contradict_is_found,
 );
 
 /// Each alone, with a run of the command. `AUDIT_CHANGES` is another number.
@@ -145,20 +147,57 @@ async fn a_chain_that_was_computed_anew_is_found_with_a_held_seal(store: Store) 
         assert_ne!(other, held, "{what}");
         expect_found(&audit(&database, &["verify", "--seal", &held]).await, &what);
     }
-    // The oldest rows, as if they were too old.
+}
+
+/// The record without the rows up to the seal with this index, as retention would leave it.
+fn without_oldest(record: &StoredRecord, seal: usize) -> StoredRecord {
     let mut shortened = record.clone();
-    shortened.seals.remove(0);
+    shortened.seals.drain(..seal);
     let begin = number(&shortened.seals[0], "revision");
     shortened.rows.retain(|row| number(row, "revision") > begin);
-    tables.write(&shortened).await;
-    assert_eq!(verified(&database, Some(&held)).await, held);
-    let older = format!("0:{}", "0".repeat(64));
-    let exit = audit(&database, &["verify", "--seal", &older]).await;
-    expect_found(&exit, "a seal that is not there any more");
-    assert!(
-        exit.stdout
-            .contains(&format!("the record begins behind revision {begin}\n"))
-    );
+    shortened
+}
+
+async fn rows_of_today_that_are_missing_at_the_beginning_are_found(store: Store) {
+    let (database, mut tables, record, held) = recorded(store, false).await;
+    for seal in [1, record.seals.len() / 2, record.seals.len() - 1] {
+        let shortened = without_oldest(&record, seal);
+        tables.write(&shortened).await;
+        let begin = number(&shortened.seals[0], "revision");
+        for arguments in [&["verify"][..], &["verify", "--seal", &held]] {
+            let exit = audit(&database, arguments).await;
+            expect_found(&exit, &format!("without {seal} batches"));
+            let problem = format!("the rows up to revision {begin}, of ");
+            assert!(exit.stdout.starts_with(&problem), "{exit:?}");
+        }
+        let older = format!("0:{}", "0".repeat(64));
+        let exit = audit(&database, &["verify", "--seal", &older]).await;
+        expect_found(&exit, "a seal that is not there any more");
+        let problem = format!("the record begins behind revision {begin}\n");
+        assert!(exit.stdout.contains(&problem), "{exit:?}");
+    }
+}
+
+async fn a_removal_that_the_seals_contradict_is_found(store: Store) {
+    let (database, mut tables, record, held) = recorded(store, false).await;
+    let shortened = without_oldest(&record, record.seals.len() / 2);
+    let begin = number(&shortened.seals[0], "revision");
+    let now = number(&shortened.seals[0], "at");
+    let day = 86_400;
+    for (before, days) in [
+        // The seal of the last missing row is from today.
+        (now - 90 * day, 90),
+        // A time that this retention does not remove yet.
+        (now + day, 90),
+        (now + day, 0),
+    ] {
+        tables.write(&shortened).await;
+        tables.add_removal(begin, before, days).await;
+        for arguments in [&["verify"][..], &["verify", "--seal", &held]] {
+            let exit = audit(&database, arguments).await;
+            expect_found(&exit, &format!("before {before}, {days} days"));
+        }
+    }
 }
 
 async fn an_erasure_by_hand_is_found(store: Store) {

@@ -99,6 +99,28 @@ impl Tables {
         .expect("written");
     }
 
+    /// Runs a statement, as anybody with access to the database can.
+    pub(crate) async fn execute(&mut self, sql: String) {
+        let script = sqlx::raw_sql(AssertSqlSafe(sql));
+        match self {
+            Self::Postgres(connection) => script.execute(connection).await.map(drop),
+            Self::Sqlite(connection) => script.execute(connection).await.map(drop),
+        }
+        .expect("executed");
+    }
+
+    /// Adds a row that says that retention has removed the rows up to this revision.
+    pub(crate) async fn add_removal(&mut self, through: i64, before: i64, days: i64) {
+        let now = e2e::token::now();
+        let details = json!({
+            "removed_through": through, "removed_before": before, "retention_days": days,
+        });
+        self.execute(format!(
+            "INSERT INTO audit_pending (at, event, details) VALUES ({now}, 'audit_pruned', '{details}')"
+        ))
+        .await;
+    }
+
     async fn rows(&mut self, table: &str, columns: &[&str]) -> Vec<Row> {
         let pairs: Vec<_> = columns.iter().map(|it| format!("'{it}', {it}")).collect();
         let object = match self {

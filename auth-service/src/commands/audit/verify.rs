@@ -122,9 +122,13 @@ pub(super) async fn run(
     for problem in &problems {
         print(problem);
     }
-    // Scripts read the one line of a good record on stdout.
     let description = describe(&beginning, &oldest, begins_at);
-    let _ = writeln!(io::stderr(), "{description}");
+    if problems.is_empty() {
+        // Scripts read the one line of a good record on stdout.
+        let _ = writeln!(io::stderr(), "{description}");
+    } else {
+        print(&description);
+    }
     print(&format!(
         "{} rows, sealed by {}:{}",
         findings.rows, seal.revision, seal.digest
