@@ -63,8 +63,8 @@ async fn readers_of_a_locked_record_stop_nobody_and_operators_learn_that_nothing
     assert!(exit.stdout.contains("FAILED record"), "{exit:?}");
     lock.unlock().await;
     eventually("the record", async || {
-        let entries = admin.get("/audit?event=role_changed").await.expect(200);
-        let page = entries.json();
+        let response = admin.get("/audit?event=role_changed").await;
+        let page = response.expect(200).json();
         let is_complete = page.get("incomplete").is_none();
         (is_complete && page["entries"].as_array().expect("entries").len() == 12).then_some(())
     })
