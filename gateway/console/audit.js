@@ -39,6 +39,8 @@ const EVENTS = {
   password_link_refused: "Password link refused",
   refusals_not_recorded: "Refusals without an entry",
   audit_erased: "Name erased",
+  audit_pruned: "Old entries removed",
+  audit_begins: "Record begins",
   all_ended: "Everybody signed out",
   restored: "Restored from a backup",
 };

@@ -170,13 +170,11 @@ impl Accounts {
             }
         };
         let place = self.watches.place(caller).ok_or_else(busy)?;
-        let snapshot_place = match start.revision {
-            Some(_) => None,
-            None => {
-                let snapshots = Arc::clone(&self.watches.snapshots);
-                Some(snapshots.try_acquire_owned().map_err(|_| busy())?)
-            }
-        };
+        let mut snapshot_place = None;
+        if start.revision.is_none() {
+            let snapshots = Arc::clone(&self.watches.snapshots);
+            snapshot_place = Some(snapshots.try_acquire_owned().map_err(|_| busy())?);
+        }
         if let Some(seal) = &start.seal
             && !self.has_seal(seal).await?
         {

@@ -258,8 +258,8 @@ async fn a_demoted_admin_gets_no_item_that_waits() {
     promoted.await.expect("set");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let watcher = Watcher::Bearer(token.into());
-    let watched = app.accounts.watch_users(watcher, behind(None));
-    let mut items = watched.await.expect("an admin");
+    let stream = app.accounts.watch_users(watcher, behind(None));
+    let mut items = stream.await.expect("an admin");
     change(&mut items).await;
     let demoted = app.store.set_role(None, ann.id, Role::USER, Write::any());
     demoted.await.expect("set");
