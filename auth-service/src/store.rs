@@ -87,7 +87,7 @@ pub enum WriteError {
     /// insert locks the user, so concurrent inserts do not exceed it.
     #[error("the user has too many API keys")]
     ApiKeyLimit,
-    /// Too much was added to the user within a minute: see [`additions`].
+    /// Too much was added to the user within a minute: see `additions`.
     #[error("too much was added to the user")]
     TooManyAdditions {
         /// When there is room again.
