@@ -16,6 +16,7 @@ use tonic::{Code, Streaming};
 for_both_stores!(
     what_is_too_old_leaves_the_record_two_days_an_hour,
     a_clock_that_is_ahead_does_not_cost_the_record,
+    an_upgrade_marks_where_a_shortened_record_begins_and_later_removals_are_found,
 );
 
 const DAY: i64 = 86_400;
@@ -193,4 +194,46 @@ async fn a_clock_that_is_ahead_does_not_cost_the_record(store: Store) {
         json!(first + 1),
         "not more than two days of them"
     );
+}
+
+/// Removes the rows of the oldest batches, as anybody with access to the database can.
+async fn remove_batches(app: &TestApp, count: usize) -> i64 {
+    let mut tables = Tables::of(&app.database).await;
+    let record = tables.read().await;
+    let revision = number(&record.seals[count], "revision");
+    tables
+        .execute(format!(
+            "DELETE FROM audit WHERE revision <= {revision};
+            DELETE FROM audit_seal WHERE revision < {revision};"
+        ))
+        .await;
+    revision
+}
+
+/// As if the release before had kept the database.
+async fn undo_migration(app: &TestApp) {
+    let undo =
+        "DROP TABLE audit_retention; DROP TABLE addition; DROP INDEX audit_pending_urgent_idx;
+        DROP INDEX audit_pending_imported_idx; DELETE FROM _sqlx_migrations WHERE version = 11;";
+    let mut tables = Tables::of(&app.database).await;
+    tables.execute(undo.to_owned()).await;
+}
+
+async fn an_upgrade_marks_where_a_shortened_record_begins_and_later_removals_are_found(
+    store: Store,
+) {
+    let mut app = start(store).await;
+    app.kill_auth().await;
+    remove_batches(&app, 1).await;
+    undo_migration(&app).await;
+    app.start_auth(None).await;
+    verified(&app.database, None).await;
+    let exit = audit(&app.database, &["verify"]).await;
+    let mark = "were removed before the upgrade on 20";
+    assert!(exit.stderr.contains(mark), "{exit:?}");
+    let revision = remove_batches(&app, 1).await;
+    let exit = audit(&app.database, &["verify"]).await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    let problem = format!("the rows up to revision {revision}, of ");
+    assert!(exit.stdout.starts_with(&problem), "{exit:?}");
 }
