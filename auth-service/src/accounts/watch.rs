@@ -90,7 +90,17 @@ impl WatchItems {
                 return Poll::Ready(Some(Err(error)));
             }
         }
-        self.items.poll_recv(context).map(|item| item.map(Ok))
+        match self.items.poll_recv(context) {
+            // The error may have been sent since it was asked for.
+            Poll::Ready(None) => {
+                let error = self
+                    .error
+                    .take()
+                    .and_then(|mut error| error.try_recv().ok());
+                Poll::Ready(error.map(Err))
+            }
+            item => item.map(|item| item.map(Ok)),
+        }
     }
 
     #[cfg(test)]

@@ -42,6 +42,8 @@ const TAKE_NEXT: &str = "DELETE FROM audit_pending WHERE id IN (
         SELECT id FROM (SELECT id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS urgent
         UNION SELECT id FROM audit_pending WHERE event = 'user_imported' AND user_id IN (SELECT user_id FROM
             (SELECT user_id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS changed)
+            AND id < (SELECT max(id) FROM
+                (SELECT id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS last)
         UNION SELECT id FROM (SELECT id FROM audit_pending ORDER BY id LIMIT $2) AS oldest)";
 
 /// The columns of a sealed row that the record adds.

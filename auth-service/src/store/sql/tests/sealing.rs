@@ -7,6 +7,7 @@ postgres_cluster::conformance_tests! {
     open: open,
     cases: [
         changes_are_sealed_before_the_many_rows_of_an_import,
+        a_user_who_is_deleted_and_imported_again_keeps_the_order_in_a_backlog,
         batches_become_smaller_until_one_ends,
         sealings_at_the_same_time_are_shared_and_complete,
     ]
@@ -73,6 +74,19 @@ async fn changes_are_sealed_before_the_many_rows_of_an_import(opened: &Opened) {
     opened.seal().await;
     assert_eq!(opened.count_pending().await, 0);
     assert_eq!(opened.sealed_events(1000).await, ["user_imported"]);
+}
+
+async fn a_user_who_is_deleted_and_imported_again_keeps_the_order_in_a_backlog(opened: &Opened) {
+    opened.commit_rows(&[entry("role_changed", 7)]).await;
+    opened.commit_rows(&vec![entry("login_ok", 3); 1500]).await;
+    opened
+        .commit_rows(&[entry("user_deleted", 7), entry("user_imported", 7)])
+        .await;
+    opened.seal().await;
+    assert_eq!(
+        opened.sealed_events(7).await,
+        ["role_changed", "user_deleted", "user_imported"]
+    );
 }
 
 async fn batches_become_smaller_until_one_ends(opened: &Opened) {
