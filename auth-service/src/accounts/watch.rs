@@ -270,8 +270,11 @@ impl WatchStream {
 
     /// Sends all users of one moment, and the revision of the last change that they show. Returns that and its seal.
     async fn send_snapshot(&mut self) -> Result<(i64, Option<SealReference>), AccountError> {
-        let began = Instant::now();
         let mut snapshot = self.accounts.store.snapshot().await?;
+        let began = Instant::now();
+        let deadline = |count: u64| {
+            began + SNAPSHOT_TIMEOUT + Duration::from_secs(count / MIN_USERS_PER_SECOND)
+        };
         let mut count = 0_u64;
         while let Some(users) = snapshot.users.try_next().await? {
             for user in users {
@@ -286,9 +289,7 @@ impl WatchStream {
                     deleted: false,
                 };
                 count += 1;
-                let deadline =
-                    began + SNAPSHOT_TIMEOUT + Duration::from_secs(count / MIN_USERS_PER_SECOND);
-                timeout_at(deadline, self.send(WatchItem::Change(change)))
+                timeout_at(deadline(count), self.send(WatchItem::Change(change)))
                     .await
                     .map_err(|_| Reason::Overloaded)??;
             }
@@ -298,7 +299,9 @@ impl WatchStream {
             revision,
             seal: seal.clone(),
         };
-        self.send(progress).await?;
+        timeout_at(deadline(count), self.send(progress))
+            .await
+            .map_err(|_| Reason::Overloaded)??;
         Ok((revision, seal))
     }
 
