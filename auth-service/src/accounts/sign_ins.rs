@@ -29,9 +29,7 @@ impl Accounts {
         method: &'static str,
         reason: &'static str,
     ) {
-        let refusal = audit::login_failed(user, method, reason);
-        let admission = self.sign_in_rows.admit_refusal(&refusal);
-        self.note_refusal(refusal, admission);
+        self.note_refusal(audit::login_failed(user, method, reason));
     }
 
     /// Records the refusal of a key; `None` for an unknown one. What has a row has a line, even if a flood of others
@@ -43,17 +41,21 @@ impl Accounts {
         if is_line_due || admission.is_ok() {
             refusal.log();
         }
-        self.note_refusal(refusal, admission);
+        self.note_admitted(refusal, admission);
     }
 
     /// Records the refusal of a password link; `None` if the user is unknown.
     pub(super) fn note_link_refused(&self, user: Option<&User>, reason: &'static str) {
-        let refusal = audit::password_link_refused(user, reason);
-        let admission = self.sign_in_rows.admit_refusal(&refusal);
-        self.note_refusal(refusal, admission);
+        self.note_refusal(audit::password_link_refused(user, reason));
     }
 
-    fn note_refusal(&self, refusal: Entry, admission: Result<(), UnrecordedRefusal>) {
+    /// Records a refusal, or counts it if it gets no row.
+    fn note_refusal(&self, refusal: Entry) {
+        let admission = self.sign_in_rows.admit_refusal(&refusal);
+        self.note_admitted(refusal, admission);
+    }
+
+    fn note_admitted(&self, refusal: Entry, admission: Result<(), UnrecordedRefusal>) {
         match admission {
             Ok(()) => self.store.note_event(refusal),
             Err(unrecorded) => self.note_number_later(unrecorded),
