@@ -256,9 +256,10 @@ impl SqlStore {
         }
         let select = self
             .database
-            .statement("SELECT details FROM audit WHERE event")
+            .statement("SELECT details FROM (SELECT details FROM audit WHERE event")
             .push_any(&REMOVAL_EVENTS)
-            .push(" UNION ALL SELECT details FROM audit_pending WHERE event")
+            // Each removal reaches further than the one before.
+            .push(" ORDER BY revision DESC LIMIT 1) AS newest UNION ALL SELECT details FROM audit_pending WHERE event")
             .push_any(&REMOVAL_EVENTS);
         let recorded = self.database.read::<(String,)>(select).await?;
         let is_recorded = recorded.iter().any(|(details,)| {
