@@ -16,7 +16,7 @@ pub(crate) use cross_site::cross_site_denied;
 pub(crate) use sign_in_rows::{SignInRows, UnrecordedRefusal};
 pub(crate) use sign_ins::{
     access_denied, api_key_refused, api_key_used, is_key_refusal_due, login_failed, login_ok,
-    password_link_refused,
+    password_link_refused, refusals_not_recorded,
 };
 
 use crate::{

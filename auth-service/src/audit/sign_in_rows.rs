@@ -1,8 +1,9 @@
 //! The rows of sign-ins and refusals: which of them are written, and how many refusals are not.
 
 use super::{
-    Details, Entry,
+    Entry,
     row_quota::{RowLimits, RowQuota},
+    sign_ins::refusals_not_recorded,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::time::Instant;
@@ -81,19 +82,10 @@ impl SignInRows {
 
     /// The row with the number of refusals that got none since the last such row; `None` if there are none.
     pub(crate) fn take_unrecorded(&self) -> Option<Entry> {
-        let count = self.unrecorded.swap(0, Ordering::Relaxed);
-        if count == 0 {
-            return None;
+        match self.unrecorded.swap(0, Ordering::Relaxed) {
+            0 => None,
+            count => Some(refusals_not_recorded(count)),
         }
-        let details = Details {
-            count: Some(count),
-            ..Details::default()
-        };
-        Some(Entry {
-            event: "refusals_not_recorded",
-            details,
-            ..Entry::default()
-        })
     }
 }
 

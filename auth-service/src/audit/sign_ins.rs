@@ -96,6 +96,29 @@ pub(crate) fn password_link_refused(user: Option<&User>, reason: &'static str) -
     entry
 }
 
+/// The number of refusals that are not rows of the record. It is for the caller to log.
+pub(crate) fn refusals_not_recorded(count: u64) -> Entry {
+    let details = Details {
+        count: Some(count),
+        ..Details::default()
+    };
+    Entry {
+        event: "refusals_not_recorded",
+        details,
+        ..Entry::default()
+    }
+}
+
+impl Entry {
+    /// The number of refusals that an event of this file stands for; 0 for a sign-in.
+    pub(crate) fn refusals(&self) -> u64 {
+        match self.event {
+            "login_ok" => 0,
+            _ => self.details.count.unwrap_or(1),
+        }
+    }
+}
+
 /// Records in the log that a proxy was told to refuse a request of this user, and why. `route` is host and path,
 /// without the query.
 pub(crate) fn access_denied(

@@ -1,4 +1,5 @@
-use super::{Details, Entry, SignInRows, UnrecordedRefusal};
+use super::{Entry, SignInRows, UnrecordedRefusal};
+use crate::audit::Details;
 use std::net::IpAddr;
 
 fn event(event: &'static str, user_id: Option<i64>, number: u32) -> Entry {

@@ -1,5 +1,6 @@
 //! The record of what happened in an SQL database. `sealing`: the way of rows into it and out of it.
 
+mod pending_events;
 mod retention;
 pub(in crate::store) mod sealing;
 
@@ -15,16 +16,13 @@ use crate::{
 };
 use async_trait::async_trait;
 use futures_util::stream::{StreamExt as _, try_unfold};
-use parking_lot::Mutex;
 use rolegate_proto::Role;
 use rolegate_sql_store::{Statement, Then, Timed};
 use sealing::MAX_BATCH;
 use serde_json::{Value, json};
 use sqlx::{Error, FromRow, Row};
-use std::{collections::VecDeque, slice, time::Duration};
+use std::{slice, time::Duration};
 
-/// The number of events that are kept while nothing can be written.
-const MAX_PENDING_EVENTS: usize = 10_000;
 /// Changes that one statement reads.
 const CHANGES: i64 = 500;
 
@@ -49,9 +47,6 @@ pub(in crate::store) const AUDIT_COLUMNS: &str =
 
 /// Behind the role, in the state of a user who is disabled.
 const DISABLED: &str = " disabled";
-
-/// Events that no transaction records, until they are written.
-type PendingEvents = Mutex<VecDeque<Entry>>;
 
 impl Entry {
     fn to_row(&self) -> Value {

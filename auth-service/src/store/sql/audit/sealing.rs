@@ -1,7 +1,7 @@
 //! Moves committed rows into the sealed record.
 
 use super::{
-    AUDIT_COLUMNS, MAX_PENDING_EVENTS, PENDING, PendingEvents, count_to_store, insert_pending,
+    AUDIT_COLUMNS, PENDING, count_to_store, insert_pending, pending_events::PendingEvents,
 };
 use crate::store::{AuditRow, Seal, StoreError};
 use rolegate_batcher::{Batcher, Limits};
@@ -92,10 +92,7 @@ impl Sealer {
 
     /// Keeps an event for the next sealing, up to a bound.
     pub(super) fn add_event(&self, entry: crate::audit::Entry) {
-        let mut events = self.work.pending_events.lock();
-        if events.len() < MAX_PENDING_EVENTS {
-            events.push_back(entry);
-        }
+        self.work.pending_events.add(entry);
     }
 
     /// Writes all pending events.
@@ -153,27 +150,20 @@ impl SealingWork {
 
     /// Writes the first pending events; whether there are more. Those that cannot be written stay pending.
     async fn write_pending_events(&self, count: usize) -> Result<bool, StoreError> {
-        let events: Vec<_> = {
-            let mut pending = self.pending_events.lock();
-            let count = count.min(pending.len());
-            pending.drain(..count).collect()
-        };
+        let events = self.pending_events.take(count);
         if events.is_empty() {
             return Ok(false);
         }
         let insert = insert_pending(self.database.statement(""), &events);
-        let written = self.database.write::<(i64,)>(insert).await;
-        let mut pending = self.pending_events.lock();
-        if let Err(error) = written {
-            if !error.is_outcome_unknown() {
-                for event in events.into_iter().rev() {
-                    pending.push_front(event);
-                }
-                pending.truncate(MAX_PENDING_EVENTS);
+        if let Err(error) = self.database.write::<(i64,)>(insert).await {
+            if error.is_outcome_unknown() {
+                self.pending_events.give_up(&events);
+            } else {
+                self.pending_events.put_back(events);
             }
             return Err(error);
         }
-        Ok(!pending.is_empty())
+        Ok(!self.pending_events.is_empty())
     }
 
     /// Moves the rows that this statement takes behind the last seal; their number.

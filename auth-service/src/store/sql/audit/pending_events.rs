@@ -1,0 +1,78 @@
+//! Keeps the events that no transaction records, until they are written. Refusals that cannot be kept or written are
+//! counted, so that their number reaches the record.
+
+use crate::audit::{Entry, refusals_not_recorded};
+use parking_lot::Mutex;
+use std::{collections::VecDeque, mem};
+
+/// The number of events that are kept while nothing can be written.
+const MAX_EVENTS: usize = 10_000;
+/// Sign-ins leave the rest of the room to refusals.
+const MAX_EVENTS_BEFORE_SIGN_IN: usize = MAX_EVENTS - 2500;
+
+/// The events of one process that are not in the database yet, the oldest first.
+#[derive(Default)]
+pub(super) struct PendingEvents(Mutex<Queue>);
+
+#[derive(Default)]
+struct Queue {
+    events: VecDeque<Entry>,
+    /// The number of refusals that were neither kept nor certainly written.
+    lost_refusals: u64,
+}
+
+impl PendingEvents {
+    /// Keeps an event if there is room for it. The number of refusals without a row always finds room: there is at most
+    /// one such event a minute.
+    pub(super) fn add(&self, event: Entry) {
+        let mut queue = self.0.lock();
+        let room = match event.refusals() {
+            0 => MAX_EVENTS_BEFORE_SIGN_IN,
+            _ if event.details.count.is_some() => usize::MAX,
+            _ => MAX_EVENTS,
+        };
+        if queue.events.len() < room {
+            queue.events.push_back(event);
+        } else {
+            queue.lost_refusals += event.refusals();
+        }
+    }
+
+    /// Takes the oldest events, behind the number of the refusals that were lost.
+    pub(super) fn take(&self, count: usize) -> Vec<Entry> {
+        let mut queue = self.0.lock();
+        let lost = mem::take(&mut queue.lost_refusals);
+        let count = count.min(queue.events.len());
+        let mut taken = Vec::with_capacity(count + 1);
+        if lost > 0 {
+            let number = refusals_not_recorded(lost);
+            number.log();
+            taken.push(number);
+        }
+        taken.extend(queue.events.drain(..count));
+        taken
+    }
+
+    /// Puts back events that were taken and not written.
+    pub(super) fn put_back(&self, events: Vec<Entry>) {
+        let mut queue = self.0.lock();
+        for event in events.into_iter().rev() {
+            queue.events.push_front(event);
+        }
+    }
+
+    /// Gives up events that may have been written: a second row of one would be false. Their refusals are counted as not
+    /// recorded, so the number is never too small.
+    pub(super) fn give_up(&self, events: &[Entry]) {
+        let refusals: u64 = events.iter().map(Entry::refusals).sum();
+        self.0.lock().lost_refusals += refusals;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        let queue = self.0.lock();
+        queue.events.is_empty() && queue.lost_refusals == 0
+    }
+}
+
+#[cfg(test)]
+mod tests;
