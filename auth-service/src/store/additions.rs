@@ -1,5 +1,6 @@
 //! Limits what is added to a user: each API key, session and second factor that is begun is a row of the record,
-//! and its end is another. Whoever made and ended them in a loop could fill the record.
+//! and its end is another. Whoever made and ended them in a loop could fill the record. Turning a second factor on and
+//! using a recovery code leave a row too, so they count as additions, but are never refused.
 
 use super::WriteError;
 use std::time::Duration;
@@ -12,7 +13,7 @@ pub(crate) const ADDITION_SECONDS: i64 = 60;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Additions {
     pub(crate) count: i64,
-    /// How long ago the first of them was; `None` without any.
+    /// How long ago the first was of those that count now, in seconds; `None` without any.
     pub(crate) age_of_first: Option<i64>,
 }
 
@@ -22,7 +23,7 @@ impl Additions {
         if self.count < MAX_ADDITIONS {
             return Ok(());
         }
-        let seconds = ADDITION_SECONDS - self.age_of_first.unwrap_or_default();
+        let seconds = ADDITION_SECONDS - self.age_of_first.unwrap_or(ADDITION_SECONDS);
         let seconds = seconds.clamp(1, ADDITION_SECONDS).unsigned_abs();
         Err(WriteError::TooManyAdditions {
             retry_after: Duration::from_secs(seconds),
@@ -56,5 +57,7 @@ mod tests {
         assert_eq!(full(45), Duration::from_secs(15));
         assert_eq!(full(60), Duration::from_secs(1));
         assert!(check(MAX_ADDITIONS + 50, Some(1)).is_some());
+        let passed = check(MAX_ADDITIONS, None);
+        assert_eq!(passed, Some(Duration::from_secs(1)));
     }
 }

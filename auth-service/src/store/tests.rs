@@ -18,6 +18,7 @@ use additions::{
     additions_of_a_user_are_limited_together_and_ends_are_not,
     exactly_the_limit_is_added_when_much_is_added_at_once,
     refused_additions_leave_nothing_and_those_of_the_operator_are_not_refused,
+    whoever_turns_a_second_factor_on_and_off_in_a_loop_does_not_fill_the_record,
 };
 
 use admins::{
@@ -144,6 +145,7 @@ postgres_cluster::conformance_tests! {
         additions_of_a_user_are_limited_together_and_ends_are_not,
         exactly_the_limit_is_added_when_much_is_added_at_once,
         refused_additions_leave_nothing_and_those_of_the_operator_are_not_refused,
+        whoever_turns_a_second_factor_on_and_off_in_a_loop_does_not_fill_the_record,
         closed_store_is_unavailable,
     ]
 }

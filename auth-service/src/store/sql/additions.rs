@@ -6,26 +6,31 @@ use crate::store::{
     StoreError,
     additions::{ADDITION_SECONDS, Additions, MAX_ADDITIONS},
 };
-use rolegate_sql_store::Statement;
+use rolegate_sql_store::{Database, Statement};
 use sqlx::{FromRow, Row};
 
-/// Continues a statement by the rows of what was added to a user lately, as `recent (at, now)`. One in the future is by a
-/// clock that was ahead.
-fn from_additions(statement: Statement, user_id: i64) -> Statement {
+/// How long an addition still explains that a write found no room, although it does not count any more: the limit may
+/// pass between the write and the reading of the reason.
+const EXPLANATION_SECONDS: i64 = 2 * ADDITION_SECONDS;
+
+/// Continues a statement by the rows of what was added to a user in the last `seconds`, as `recent (at, now)`. One in the
+/// future is by a clock that was ahead.
+fn from_additions(statement: Statement, user_id: i64, seconds: i64) -> Statement {
     statement
         .push(" FROM (SELECT at, now FROM addition, (SELECT ")
         .push_now()
         .push(" AS now) AS clock WHERE user_id = ")
         .push_bind(user_id)
         .push(" AND at <= now AND at > now - ")
-        .push_bind(ADDITION_SECONDS)
+        .push_bind(seconds)
         .push(") AS recent")
 }
 
 /// Continues a statement by the condition that there is room for another addition to this user. It holds only
 /// behind a lock of the user.
 pub(super) fn has_room(statement: Statement, user_id: i64) -> Statement {
-    from_additions(statement.push("(SELECT count(*)"), user_id)
+    let count = statement.push("(SELECT count(*)");
+    from_additions(count, user_id, ADDITION_SECONDS)
         .push(") < ")
         .push_bind(MAX_ADDITIONS)
 }
@@ -39,38 +44,48 @@ impl SqlStore {
             .bind(user_id)
     }
 
-    /// Forgets additions that do not count any more. Those in the future go too: the clock that made them was ahead.
+    /// Forgets additions that neither count nor explain anything any more. Those in the future go too: the clock that made
+    /// them was ahead.
     pub(super) async fn forget_additions(&self) -> Result<(), StoreError> {
-        let old = self
-            .database
-            .statement("SELECT at FROM addition WHERE at <= ")
-            .push_now()
-            .push(" - 60 OR at > ")
-            .push_now()
-            .push(" + 60 LIMIT 1");
+        let old = self.database.statement("SELECT at FROM addition WHERE ");
+        let old = is_forgotten(old).push(" LIMIT 1");
         if self.database.peek::<(i64,)>(old).await?.is_empty() {
             return Ok(());
         }
-        let forget = self
-            .database
-            .statement("DELETE FROM addition WHERE at <= ")
-            .push_now()
-            .push(" - 60 OR at > ")
-            .push_now()
-            .push(" + 60 RETURNING at");
+        let forget = self.database.statement("DELETE FROM addition WHERE ");
+        let forget = is_forgotten(forget).push(" RETURNING at");
         self.database.write::<(i64,)>(forget).await.map(drop)
     }
+}
 
-    /// What was added to this user lately, to say why a write with [`has_room`] wrote nothing.
-    pub(super) async fn additions(&self, user_id: i64) -> Result<Additions, StoreError> {
-        let select = "SELECT count(*), max(now) - min(at)";
-        let select = from_additions(self.database.statement(select), user_id);
-        let additions = self.database.read::<Additions>(select).await?.pop();
-        Ok(additions.unwrap_or(Additions {
-            count: 0,
-            age_of_first: None,
-        }))
-    }
+/// What was added to a user lately, to say why a write with [`has_room`] wrote nothing.
+pub(super) async fn recent_additions(
+    database: &Database,
+    user_id: i64,
+) -> Result<Additions, StoreError> {
+    let select = database
+        .statement("SELECT count(*), max(now) - min(CASE WHEN at > now - ")
+        .push_bind(ADDITION_SECONDS)
+        .push(" THEN at END)");
+    let select = from_additions(select, user_id, EXPLANATION_SECONDS);
+    let additions = database.read::<Additions>(select).await?.pop();
+    Ok(additions.unwrap_or(Additions {
+        count: 0,
+        age_of_first: None,
+    }))
+}
+
+/// Continues a statement by the condition that an addition may be forgotten.
+fn is_forgotten(statement: Statement) -> Statement {
+    statement
+        .push("at <= ")
+        .push_now()
+        .push(" - ")
+        .push_bind(EXPLANATION_SECONDS)
+        .push(" OR at > ")
+        .push_now()
+        .push(" + ")
+        .push_bind(ADDITION_SECONDS)
 }
 
 /// Their number, and the age of the first.

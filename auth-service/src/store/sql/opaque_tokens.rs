@@ -3,7 +3,11 @@
 //! The table is named after API keys, which came first. A session has `session_user_id` in place of
 //! `user_id`, so that replicas of the version before do not take it for a key.
 
-use super::{SqlStore, additions::has_room, count_to_store, seconds_to_store, stored_seconds};
+use super::{
+    SqlStore,
+    additions::{has_room, recent_additions},
+    count_to_store, seconds_to_store, stored_seconds,
+};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
@@ -143,7 +147,7 @@ impl TokenStore for SqlStore {
             }
         }
         if is_limited {
-            self.additions(id).await?.check()?;
+            recent_additions(&self.database, id).await?.check()?;
         }
         Err(WriteError::ApiKeyLimit)
     }

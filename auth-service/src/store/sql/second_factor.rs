@@ -2,7 +2,7 @@
 
 use super::{
     SqlStore,
-    additions::has_room,
+    additions::{has_room, recent_additions},
     only, returning,
     revocation::{GROW, revoking},
     seconds_to_store,
@@ -179,7 +179,7 @@ impl SecondFactorStore for SqlStore {
         if let Some(user) = self.write_locked(user.id, touch, then).await?.pop() {
             return Ok(user);
         }
-        self.additions(user.id).await?.check()?;
+        recent_additions(&self.database, user.id).await?.check()?;
         Err(WriteError::UserNotFound)
     }
 
@@ -198,7 +198,8 @@ impl SecondFactorStore for SqlStore {
             .push(" AND EXISTS (SELECT 1 FROM second_factor AS f WHERE user_id = $1 AND secret = ");
         let update = returning(update.push_bind(secret).push(")"));
         let mark = "UPDATE second_factor SET last_step = $2 WHERE user_id = $1";
-        let mut then = vec![self.database.statement(mark).bind(user.id).bind(step)];
+        let mark = self.database.statement(mark).bind(user.id).bind(step);
+        let mut then = vec![mark, self.count_addition(user.id)];
         then.extend(self.end_sessions(user.id, None));
         // A secret that is replaced meanwhile is another.
         only(
@@ -267,8 +268,9 @@ impl SecondFactorStore for SqlStore {
         let delete = delete.push(" FROM second_factor, (SELECT ").push_now();
         let delete = delete.push(" AS now) AS clock WHERE second_factor.user_id = $1 AND ");
         let delete = accepting(delete).push(") RETURNING user_id");
+        let then = vec![self.count_addition(user.id)];
         let user = user.clone();
-        let record = self.record(move |_: &(i64,)| write.of_user(&user), Vec::new());
+        let record = self.record(move |_: &(i64,)| write.of_user(&user), then);
         Ok(!self.database.write_all(delete, record).await?.is_empty())
     }
 

@@ -1,3 +1,4 @@
+mod additions;
 mod end_all;
 mod erasure;
 mod listing;

@@ -166,3 +166,56 @@ pub(super) async fn refused_additions_leave_nothing_and_those_of_the_operator_ar
     let outdated = add_own(store, TokenKind::Session, &gone, "outdated").await;
     assert!(matches!(outdated, Err(WriteError::UserNotFound)));
 }
+
+/// Everything that leaves a row for a second factor, from the beginning to the end.
+async fn go_round(store: &dyn UserStore, user: &User, digest: &str) -> Result<User, WriteError> {
+    let secret = "0123456789ab.sealed".to_owned();
+    let write = |change| Write::by_operator(change, Some(user.id));
+    let codes = vec![digest.to_owned()];
+    let begun = write(Change::SecondFactorBegun);
+    let user = store
+        .begin_second_factor(user, secret.clone(), codes, begun)
+        .await?;
+    let enabled = write(Change::SecondFactorEnabled);
+    let user = store
+        .turn_on_second_factor(&user, secret, 1, enabled)
+        .await
+        .expect("what was begun can be turned on");
+    let used = write(Change::RecoveryCodeUsed);
+    let is_used = store
+        .use_recovery_code(&user, digest.to_owned(), used)
+        .await
+        .expect("used");
+    assert!(
+        is_used,
+        "a recovery code is never refused for the number of additions"
+    );
+    let disabled = write(Change::SecondFactorDisabled);
+    store.turn_off_second_factor(None, user.id, disabled).await
+}
+
+pub(super) async fn whoever_turns_a_second_factor_on_and_off_in_a_loop_does_not_fill_the_record(
+    store: &dyn UserStore,
+) {
+    let mut ann = insert(store, "ann", Role::USER).await;
+    for number in 0..MAX_ADDITIONS {
+        match go_round(store, &ann, &format!("code {number}")).await {
+            Ok(user) => ann = user,
+            refused => {
+                assert_full(refused);
+                break;
+            }
+        }
+    }
+    store.seal().await.expect("sealed");
+    let filter = AuditFilter {
+        user_id: Some(ann.id),
+        actor_id: None,
+        event: String::new(),
+        before: None,
+        limit: 1000,
+    };
+    let rows = store.audit(&filter).await.expect("read").len();
+    assert!((100..=300).contains(&rows), "{rows} rows");
+    assert_full(add_own(store, TokenKind::ApiKey, &ann, "key").await);
+}

@@ -128,6 +128,7 @@ impl SecondFactorStore for MemoryStore {
         row.revoke(now, None);
         let user = row.clone();
         users.end_sessions(user.id, None);
+        users.additions.push((user.id, now));
         users.record.push(write.of_user(&user));
         Ok(user)
     }
@@ -183,6 +184,7 @@ impl SecondFactorStore for MemoryStore {
         let factor = factor.filter(|(factor, _)| factor.refused_for(now).is_none());
         let is_used = factor.is_some_and(|(_, codes)| codes.remove(&digest));
         if is_used {
+            users.additions.push((user.id, now));
             users.record.push(write.of_user(user));
         }
         Ok(is_used)

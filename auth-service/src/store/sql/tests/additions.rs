@@ -1,0 +1,49 @@
+//! Why an addition was refused, on each engine.
+
+use super::end_all::{Opened, open};
+use crate::store::{WriteError, additions::MAX_ADDITIONS, sql::additions::recent_additions};
+
+postgres_cluster::conformance_tests! {
+    open: open,
+    cases: [a_limit_that_passes_while_the_reason_is_read_is_still_the_reason]
+}
+
+async fn a_limit_that_passes_while_the_reason_is_read_is_still_the_reason(opened: &Opened) {
+    let ann = opened.insert("ann").await;
+    let database = opened.transfer.database();
+    for _ in 0..MAX_ADDITIONS {
+        let add = database.statement("INSERT INTO addition (user_id, at) SELECT $1, ");
+        let add = add.push_now().push(" RETURNING at").bind(ann.id);
+        database.write::<(i64,)>(add).await.expect("added");
+    }
+    let reason = async || {
+        let additions = recent_additions(database, ann.id).await;
+        additions.expect("read").check()
+    };
+    assert_waits(&reason().await, 59);
+    opened
+        .execute("UPDATE addition SET at = at - 61 RETURNING at")
+        .await;
+    assert_waits(&reason().await, 1);
+    opened.store.remove_old_rows(90).await.expect("cleaned");
+    assert_waits(&reason().await, 1);
+    opened
+        .execute("UPDATE addition SET at = at - 60 RETURNING at")
+        .await;
+    assert!(reason().await.is_ok(), "it explains nothing any more");
+    opened.store.remove_old_rows(90).await.expect("cleaned");
+    let rows = database.statement("SELECT at FROM addition");
+    let rows = database.read::<(i64,)>(rows).await.expect("read");
+    assert_eq!(rows, [], "what explains nothing is forgotten");
+}
+
+/// An addition has to wait at least so many seconds, and at most two more.
+fn assert_waits(reason: &Result<(), WriteError>, seconds: u64) {
+    let Err(WriteError::TooManyAdditions { retry_after }) = reason else {
+        panic!("it was not refused");
+    };
+    assert!(
+        (seconds..=seconds + 2).contains(&retry_after.as_secs()),
+        "{retry_after:?}"
+    );
+}
