@@ -18,7 +18,7 @@ use drain_body::drain_unread;
 use futures_util::FutureExt as _;
 use http::{
     HeaderValue,
-    header::{AUTHORIZATION, CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS},
+    header::{AUTHORIZATION, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS},
 };
 use metrics::{RequestMetrics, finish_span, start_span};
 use request_source::{RequestSource, X_REQUEST_ID};
@@ -26,9 +26,13 @@ use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_http_server::{host_header, memory_budget::MemoryBudget};
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::http::HttpReason;
+use rolegate_sign_in::origin::Origin;
 use rolegate_telemetry::request_context::RequestContext;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tracing::Instrument as _;
+
+/// For a year, browsers reach the host by HTTPS only. Other hosts below it are left to whoever runs them.
+const HTTPS_FOR_A_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 #[derive(Clone)]
 struct MiddlewareState {
@@ -113,6 +117,7 @@ async fn handle(
         use_console_cookie(request.headers_mut());
     }
     let authorization = request.headers().get(AUTHORIZATION).cloned();
+    let is_https = Origin::is_https_request(request.headers());
     let respond = async {
         let response = match host_header::refusal(&request) {
             Some(refusal) => refusal,
@@ -133,6 +138,9 @@ async fn handle(
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(X_REQUEST_ID, request_id);
+    if is_https {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HTTPS_FOR_A_YEAR);
+    }
     // Responses hold tokens and user data, so caching is opt-in for each endpoint.
     headers
         .entry(CACHE_CONTROL)
@@ -182,6 +190,48 @@ mod tests {
         assert_eq!(response.header("x-content-type-options"), "nosniff");
         assert_eq!(response.header("cache-control"), "no-store");
         assert_eq!(response.header("x-request-id").len(), 32);
+    }
+
+    #[tokio::test]
+    async fn browsers_are_kept_on_https_where_they_came_by_it() {
+        let settings = Settings::from_args(&[]).expect("good");
+        let inner = Router::new().route("/", get(async || ()));
+        let router = apply(
+            "basic",
+            inner,
+            &settings.public,
+            &MemoryBudgets::new(&settings.public),
+        );
+        let sent = async |path: &str, host: &str, schemes: &[&str]| {
+            let mut request = bare("GET", path);
+            let headers = request.headers_mut();
+            headers.insert("host", host.parse().expect("a value"));
+            for scheme in schemes {
+                headers.append("x-forwarded-proto", scheme.parse().expect("a value"));
+            }
+            let response = send(&router, request).await;
+            response.header("strict-transport-security").to_owned()
+        };
+        for (path, host) in [
+            ("/", "app.example.org"),
+            ("/", "192.0.2.1:8443"),
+            ("/unknown", "app.example.org"),
+        ] {
+            let header = sent(path, host, &["https"]).await;
+            assert_eq!(header, "max-age=31536000", "{path} {host}");
+        }
+        // Whoever develops at this machine reaches other ports of it without encryption.
+        for (host, schemes) in [
+            ("app.example.org", &[][..]),
+            ("app.example.org", &["http"]),
+            ("app.example.org", &["https", "http"]),
+            ("app.example.org", &["https, http"]),
+            ("localhost:8443", &["https"]),
+            ("app.localhost", &["https"]),
+            ("[::1]", &["https"]),
+        ] {
+            assert_eq!(sent("/", host, schemes).await, "", "{host} {schemes:?}");
+        }
     }
 
     #[tokio::test]

@@ -4,6 +4,8 @@ use http::{HeaderMap, HeaderName, header};
 use std::str::FromStr;
 use url::{Host, Url};
 
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
 /// An origin as browsers serialize it, such as `https://app.example.org` or `http://localhost:3000`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(Url);
@@ -22,7 +24,7 @@ impl Origin {
     /// That of the request: `Host`, and the scheme in `X-Forwarded-Proto`. That header may be forged, but not
     /// by a page of another origin.
     pub fn of_request(headers: &HeaderMap) -> Option<Self> {
-        let scheme = only(headers, HeaderName::from_static("x-forwarded-proto")).unwrap_or("http");
+        let scheme = only(headers, X_FORWARDED_PROTO).unwrap_or("http");
         Self::new(scheme, only(headers, header::HOST)?)
     }
 
@@ -39,6 +41,12 @@ impl Origin {
     /// Whether passwords cannot be read on the way: encrypted, or on this host.
     pub fn is_safe(&self) -> bool {
         is_safe(&self.0)
+    }
+
+    /// Whether the request came over HTTPS to a host that other machines can reach, as far as its headers say.
+    pub fn is_https_request(headers: &HeaderMap) -> bool {
+        only(headers, X_FORWARDED_PROTO) == Some("https")
+            && Self::of_request(headers).is_some_and(|own| !is_loopback(&own.0))
     }
 
     /// Whether it is this host itself over plain HTTP, which needs no encryption.
