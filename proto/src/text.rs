@@ -19,6 +19,32 @@ pub fn is_invisible(character: char) -> bool {
         ) || is_default_ignorable_mark_or_letter(character))
 }
 
+/// Whether a name has a character that shows nothing, by which it can look like another name. Allowed are the space
+/// of ASCII, and between two emoji the joiner that makes another emoji of them.
+#[must_use]
+pub fn has_blank(name: &str) -> bool {
+    const NON_JOINER: char = '\u{200c}';
+    name.chars()
+        .any(|character| character == NON_JOINER || is_blank(character))
+        || has_invisible(name, is_emoji)
+}
+
+/// Whether a visible character has no ink: spaces (Zs) beyond ASCII, and the characters of scripts and notations whose
+/// glyph is empty although Unicode counts them as letters, marks or symbols.
+fn is_blank(character: char) -> bool {
+    !character.is_ascii()
+        && (character.general_category() == GeneralCategory::SpaceSeparator
+            || matches!(
+                character,
+                '\u{2800}' // a cell of Braille without dots
+                    | '\u{1107f}' // the number joiner of Brahmi
+                    | '\u{13441}'
+                    ..='\u{13442}' // blanks between hieroglyphs
+                    | '\u{16fe4}' // the filler of the Khitan small script
+                    | '\u{1d159}' // a note without a head
+            ))
+}
+
 /// Whether a text has an invisible character. Allowed are, because they change what is shown, joiners
 /// between two characters for which `joins` is true, and the selector of the emoji style after an emoji
 /// whose default style is text.

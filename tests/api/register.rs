@@ -120,6 +120,8 @@ async fn invalid_username_is_rejected_with_the_rule(setup: TestSetup) {
         "ad\u{ad}min",
         "\u{202e}nimda",
         "a\u{fe0f}",
+        "admin\u{2800}",
+        "ada\u{a0}lovelace",
     ];
     let (separator, unassigned) = ("a\u{2028}b", "a\u{378}");
     let invisible = [&invisible[..], &[separator, unassigned]].concat();

@@ -9,7 +9,7 @@ use crate::{
     store::{TokenSelection, WriteError, Writer},
     user::User,
 };
-use rolegate_proto::{Reason, Role, has_invisible, is_emoji, limits::API_KEY_PREFIX};
+use rolegate_proto::{Reason, Role, has_blank, limits::API_KEY_PREFIX};
 use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::sync::Arc;
@@ -184,7 +184,7 @@ pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError
         "not contain control characters"
     } else if name.trim() != name {
         "not begin or end with white space"
-    } else if has_invisible(name, is_emoji) {
+    } else if has_blank(name) {
         "not contain invisible or unassigned characters"
     } else {
         return Ok(());

@@ -1,4 +1,9 @@
-use super::{has_invisible, is_emoji, is_invisible};
+use super::{has_blank, has_invisible, is_emoji, is_invisible};
+use regex_syntax::{
+    Parser,
+    hir::{Class, HirKind},
+};
+use std::collections::HashSet;
 
 #[test]
 fn format_characters_separators_ignorable_and_unassigned_code_points_are_invisible() {
@@ -63,4 +68,44 @@ fn joiners_and_variation_selectors_are_allowed_where_they_change_what_is_shown()
         assert!(has_invisible(lonely, is_emoji), "{lonely:?}");
     }
     assert!(!has_invisible("می\u{200c}خواهم", char::is_alphabetic));
+}
+
+/// The characters of a class in the syntax of regular expressions, by another crate's tables of Unicode.
+fn class(pattern: &str) -> HashSet<char> {
+    let class = Parser::new().parse(pattern).expect("a pattern");
+    let HirKind::Class(Class::Unicode(class)) = class.into_kind() else {
+        panic!("{pattern} is no class");
+    };
+    let ranges = class.ranges().iter();
+    ranges
+        .flat_map(|range| range.start()..=range.end())
+        .collect()
+}
+
+#[test]
+fn of_all_code_points_names_have_those_that_show_something_and_the_space_of_ascii() {
+    let without_ink = class(concat!(
+        r"[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}[\p{Zs}--\x20]",
+        r"\u{2800}\u{1107F}\u{13441}\u{13442}\u{16FE4}\u{1D159}]",
+    ));
+    // Each crate has the tables of one version of Unicode: what one does not know yet may be assigned in the other.
+    let unassigned = class(r"\p{Cn}");
+    let control = class(r"\p{Cc}");
+    let mut refused = 0;
+    for character in '\0'..=char::MAX {
+        let is_refused = has_blank(&format!("a{character}b"));
+        refused += u32::from(is_refused);
+        if without_ink.contains(&character) {
+            assert!(is_refused, "{character:?} shows nothing");
+        } else if !unassigned.contains(&character) && !control.contains(&character) {
+            assert!(!is_refused, "{character:?} shows something");
+        }
+    }
+    assert!(
+        refused > 100_000,
+        "nor do unassigned code points: {refused}"
+    );
+    for noncharacter in ['\u{fdd0}', '\u{fffe}', '\u{10ffff}'] {
+        assert!(has_blank(&noncharacter.to_string()), "{noncharacter:?}");
+    }
 }
