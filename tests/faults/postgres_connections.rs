@@ -1,8 +1,10 @@
-//! The PostgreSQL pool when callers are cancelled, and when all connections are in use.
+//! The PostgreSQL pool when callers are cancelled, when all connections are in use, and when the database has settings
+//! of its own for its sessions.
 
-use e2e::{Store, TestDatabase};
+use e2e::{ADMIN_PASSWORD, Api, Process, Store, TestDatabase, TestSetup, TestUser};
 use futures_util::{future::join_all, poll};
 use rolegate_sql_store::{DatabaseUrl, Engine, StoreError, Tables, postgres::Pool};
+use serde_json::json;
 use sqlx::{Connection as _, PgConnection};
 use std::{future::pending, pin::pin};
 use tokio::sync::oneshot;
@@ -129,4 +131,67 @@ async fn failed_statement_keeps_its_connection_and_a_cancelled_one_does_not() {
     }
     assert_ne!(backend(&connections).await.expect("a number"), first);
     connections.close().await;
+}
+
+/// What somebody may have set for another application of the same database.
+const SETTINGS_OF_THE_DATABASE: &str = "DO $$
+    DECLARE setting text;
+    BEGIN
+        FOREACH setting IN ARRAY ARRAY['default_transaction_isolation = serializable', 'lock_timeout = 1',
+            'statement_timeout = 1', 'idle_session_timeout = 50', 'idle_in_transaction_session_timeout = 1',
+            'session_replication_role = replica', 'datestyle = ''SQL, DMY''', 'timezone = ''Asia/Tokyo''',
+            'intervalstyle = sql_standard', 'bytea_output = escape', 'extra_float_digits = -15',
+            'client_encoding = latin1', 'lc_messages = ''C''', 'transform_null_equals = on',
+            'array_nulls = off', 'xmloption = document'] LOOP
+            EXECUTE format('ALTER DATABASE %I SET ', current_database()) || setting;
+        END LOOP;
+    END $$";
+
+#[tokio::test]
+async fn settings_of_the_database_for_its_sessions_fail_no_change() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    let mut owner = PgConnection::connect(&database.url())
+        .await
+        .expect("connected");
+    let set = sqlx::raw_sql(SETTINGS_OF_THE_DATABASE).execute(&mut owner);
+    set.await.expect("set");
+    let setup = TestSetup::all_in_one(Store::Postgres);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let settings = setup.auth_settings(&database.url());
+    let process = Process::start(setup.auth_program(), &settings, folder.path());
+    let process = process.ready().await;
+    let api = Api::at(&process.address("bearer"));
+    let admin = TestUser::log_in(&api, "admin", ADMIN_PASSWORD).await;
+    let admin = api.with_token(&admin.token);
+    let mut users = Vec::new();
+    for number in 0..8 {
+        users.push(TestUser::register(&api, &format!("żofia {number}")).await);
+    }
+    let mut changes = Vec::new();
+    for number in 0..144 {
+        let role = if number % 3 == 0 { "author" } else { "user" };
+        let path = format!("/users/{}/role", users[number % users.len()].id);
+        let admin = &admin;
+        changes.push(async move { admin.put(&path, &json!({ "role": role })).await });
+    }
+    for response in join_all(changes).await {
+        response.expect(200);
+    }
+    // What belongs to a user goes with the user, by the keys of the tables.
+    let ann = users.remove(0);
+    ann.session(&api).await;
+    admin
+        .delete(&format!("/users/{}", ann.id))
+        .await
+        .expect(200);
+    let sessions: i64 = sqlx::query_scalar("SELECT count(*) FROM api_key")
+        .fetch_one(&mut owner)
+        .await
+        .expect("counted");
+    assert_eq!(sessions, 0);
+    let log = process.stderr();
+    assert!(
+        !log.contains("rolled back") && !log.contains("ERROR"),
+        "{log}"
+    );
 }

@@ -4,6 +4,7 @@ mod connector;
 mod pool;
 mod primary;
 mod servers;
+mod session_settings;
 mod writes;
 
 pub use pool::Pool;
@@ -34,7 +35,10 @@ pub(crate) async fn connect(
     servers: &[PgConnectOptions],
     reads: Reads,
 ) -> Result<PgConnection, OpenFailure> {
-    let connector = Connector::new(servers.to_vec(), reads);
+    let connector = Connector::new(
+        with_timeouts(servers, [("statement_timeout", STATEMENT_TIMEOUT)]),
+        reads,
+    );
     let connect = async || match connector.try_connect().await {
         Err(error) if is_standby(&error) => connector.connect_to_any().await,
         outcome => outcome,
@@ -51,21 +55,15 @@ pub(crate) async fn open(
     migration_timeout: &mut Duration,
 ) -> Result<Pool, OpenFailure> {
     let name = format!("rolegate {}", tables.owner);
-    let connector_with = |settings: [(&str, Duration); 2]| {
-        let settings = settings.map(|(name, limit)| (name, format!("{}ms", limit.as_millis())));
-        let with = |server: &PgConnectOptions| {
-            server
-                .clone()
-                .application_name(&name)
-                .options(settings.clone())
-        };
-        Connector::new(servers.iter().map(with).collect(), reads)
-    };
+    let servers: Vec<_> = servers
+        .iter()
+        .map(|server| server.clone().application_name(&name))
+        .collect();
     let limits = [
         ("lock_timeout", LOCK_TIMEOUT),
         ("statement_timeout", *migration_timeout),
     ];
-    let to_migrate = connector_with(limits);
+    let to_migrate = Connector::new(with_timeouts(&servers, limits), reads);
     let (one, other) = (
         to_migrate.try_connect().await?,
         to_migrate.try_connect().await?,
@@ -101,9 +99,19 @@ pub(crate) async fn open(
     // The server cancels a statement whose caller has timed out, and ends a transaction that waits
     // for its next statement.
     let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
-    let store = DatabaseTarget::Postgres(servers.to_vec()).to_string();
-    let connector = connector_with(timeouts.map(|name| (name, STATEMENT_TIMEOUT)));
-    Ok(Pool::new(store, connector)?)
+    let with_timeouts = with_timeouts(&servers, timeouts.map(|name| (name, STATEMENT_TIMEOUT)));
+    let store = DatabaseTarget::Postgres(servers).to_string();
+    Ok(Pool::new(store, Connector::new(with_timeouts, reads))?)
+}
+
+/// The same servers, whose sessions begin with these settings.
+fn with_timeouts<const N: usize>(
+    servers: &[PgConnectOptions],
+    timeouts: [(&str, Duration); N],
+) -> Vec<PgConnectOptions> {
+    let settings = timeouts.map(|(name, limit)| (name, format!("{}ms", limit.as_millis())));
+    let with = |server: &PgConnectOptions| server.clone().options(settings.clone());
+    servers.iter().map(with).collect()
 }
 
 /// Whether time ran out: the deadline of [`within`], or that of the server for a statement.

@@ -6,7 +6,7 @@
 //! those that are being opened: a primary that was frozen may return and not know its successor. Its
 //! timeline shows that: a server with a lower one than was seen counts as a standby.
 
-use super::{connector::Connector, primary::is_standby};
+use super::{connector::Connector, primary::is_standby, session_settings};
 use crate::{
     retry::{Backoff, within},
     sql_error::is_tls_mismatch,
@@ -103,6 +103,7 @@ impl Connector {
             let connecting = async {
                 let mut connection: PgConnection = server.connect().await?;
                 let timeline = self.timeline.require_primary(&mut connection).await?;
+                session_settings::require(&mut connection).await?;
                 Ok((connection, timeline))
             };
             match within("cannot connect: ", CONNECT_TIMEOUT, connecting).await {
