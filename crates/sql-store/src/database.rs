@@ -18,15 +18,16 @@ pub struct Database {
     ping: Arc<str>,
 }
 
-/// The statements that follow a write in its transaction, if it has rows.
+/// The statements that follow a write in its transaction, if it has rows. They are made anew if the transaction runs
+/// again.
 pub struct Then<R>(Made<R>);
 
-type Made<R> = Box<dyn FnOnce(&[R]) -> sqlx::Result<Vec<Statement>> + Send>;
+type Made<R> = Box<dyn Fn(&[R]) -> sqlx::Result<Vec<Statement>> + Send + Sync>;
 
 impl<R> Then<R> {
     /// Those that `statements` makes of the rows of the write; an error rolls back.
     pub fn of_rows(
-        statements: impl FnOnce(&[R]) -> sqlx::Result<Vec<Statement>> + Send + 'static,
+        statements: impl Fn(&[R]) -> sqlx::Result<Vec<Statement>> + Send + Sync + 'static,
     ) -> Self {
         Self(Box::new(statements))
     }
@@ -39,11 +40,14 @@ impl<R> Then<R> {
 }
 
 /// The same, of rows that are not decoded yet.
-type ThenOfRows = Box<dyn FnOnce(&Rows) -> sqlx::Result<Vec<Statement>> + Send>;
+type ThenOfRows = Arc<dyn Fn(&Rows) -> sqlx::Result<Vec<Statement>> + Send + Sync>;
+
+/// What decides about the rows that a transaction has locked.
+type Accept<E> = Arc<dyn Fn(Rows) -> sqlx::Result<Result<(), E>> + Send + Sync>;
 
 impl<R: TableRow> Then<R> {
     fn of_undecoded(self) -> ThenOfRows {
-        Box::new(move |rows| self.0(&rows.decode()?))
+        Arc::new(move |rows| self.0(&rows.decode()?))
     }
 }
 
@@ -124,7 +128,7 @@ impl Database {
                 write_alone(pool, statement).await
             }
             _ => {
-                self.write_rows(statement, Box::new(|_| Ok(Vec::new())))
+                self.write_rows(statement, Arc::new(|_| Ok(Vec::new())))
                     .await
             }
         };
@@ -145,7 +149,9 @@ impl Database {
 
     async fn write_rows(&self, write: Statement, then: ThenOfRows) -> Result<Rows, StoreError> {
         let written = self.transaction(move |mut connection| {
-            Box::pin(async move { fetch_all(write, then, &mut connection).await })
+            let write = write.clone();
+            let then = Arc::clone(&then);
+            Box::pin(async move { fetch_all(write, &*then, &mut connection).await })
         });
         written.await
     }
@@ -154,12 +160,12 @@ impl Database {
     pub async fn write_if<L: TableRow, R: TableRow, E: From<StoreError> + Send + 'static>(
         &self,
         lock: Statement,
-        check: impl FnOnce(&[L]) -> Result<(), E> + Send + 'static,
+        check: impl Fn(&[L]) -> Result<(), E> + Send + Sync + 'static,
         write: Statement,
         then: Then<R>,
     ) -> Result<Vec<R>, E> {
         let accept =
-            Box::new(move |locked: Rows| -> sqlx::Result<_> { Ok(check(&locked.decode()?)) });
+            Arc::new(move |locked: Rows| -> sqlx::Result<_> { Ok(check(&locked.decode()?)) });
         let written = self
             .write_rows_if(lock, accept, write, then.of_undecoded())
             .await?;
@@ -169,14 +175,18 @@ impl Database {
     async fn write_rows_if<E: From<StoreError> + Send + 'static>(
         &self,
         lock: Statement,
-        accept: Box<dyn FnOnce(Rows) -> sqlx::Result<Result<(), E>> + Send>,
+        accept: Accept<E>,
         write: Statement,
         then: ThenOfRows,
     ) -> Result<Rows, E> {
         let written = self.transaction(move |mut connection| {
+            let lock = lock.clone();
+            let accept = Arc::clone(&accept);
+            let write = write.clone();
+            let then = Arc::clone(&then);
             Box::pin(async move {
                 Ok(match accept(lock.lock(&mut connection).await?)? {
-                    Ok(()) => Ok(fetch_all(write, then, &mut connection).await?),
+                    Ok(()) => Ok(fetch_all(write, &*then, &mut connection).await?),
                     Err(refused) => Err(refused),
                 })
             })
@@ -184,17 +194,19 @@ impl Database {
         written.await?
     }
 
-    /// Runs statements as one transaction. An error rolls back.
+    /// Runs statements as one transaction. An error rolls back. If PostgreSQL has rolled back because of another
+    /// transaction, they run again.
     async fn transaction<T: Send + 'static>(
         &self,
-        statements: impl for<'c> FnOnce(Connection<'c>) -> QueryFuture<'c, T> + Send + 'static,
+        statements: impl for<'c> Fn(Connection<'c>) -> QueryFuture<'c, T> + Send + Sync + 'static,
     ) -> Result<T, StoreError> {
         // The futures below each hold it.
-        let statements = Box::new(statements);
+        let statements = Arc::new(statements);
         match &self.engine {
             Engine::Postgres(pool) => {
                 let begin = pool.reads().begin();
-                let write = pool.write(move |connection, commit| {
+                let write = pool.write_again(move |connection, commit| {
+                    let statements = Arc::clone(&statements);
                     Box::pin(async move {
                         let mut transaction = connection.begin_with(begin).await?;
                         let value = statements(Connection::Postgres(&mut transaction)).await?;
@@ -207,7 +219,7 @@ impl Database {
             }
             Engine::Sqlite(pools) => {
                 pools
-                    .write(|writer| statements(Connection::Sqlite(writer)))
+                    .write(move |writer| statements(Connection::Sqlite(writer)))
                     .await
             }
         }
@@ -232,7 +244,8 @@ async fn read_from_primary(pool: &Pool, statement: Statement) -> Result<Timed<Ro
 }
 
 async fn write_alone(pool: &Pool, statement: Statement) -> Result<Rows, StoreError> {
-    let write = pool.write(|connection, commit| {
+    let write = pool.write_again(move |connection, commit| {
+        let statement = statement.clone();
         Box::pin(async move {
             // The server commits a lone statement with its execution.
             commit.send()?;
@@ -245,7 +258,7 @@ async fn write_alone(pool: &Pool, statement: Statement) -> Result<Rows, StoreErr
 /// The rows of the first statement. The others run if there are any.
 async fn fetch_all(
     write: Statement,
-    then: ThenOfRows,
+    then: &(dyn Fn(&Rows) -> sqlx::Result<Vec<Statement>> + Send + Sync),
     connection: &mut Connection<'_>,
 ) -> sqlx::Result<Rows> {
     let rows = write.fetch(connection).await?;

@@ -59,9 +59,10 @@ pub(crate) fn cause(error: &Error) -> &Error {
 /// Whether the same statement may succeed later.
 pub(crate) fn is_transient(error: &Error) -> bool {
     // Connection, authorization, resources, operator intervention (57014 is the statement timeout),
-    // system error; a standby; a missing database; a deadlock; a lock that another session holds for too long.
+    // system error; a standby; a missing database; a lock that another session holds for too long.
     let of_postgres = |code: &str| {
-        matches!(code, "25006" | "3D000" | "40P01" | "55P03")
+        matches!(code, "25006" | "3D000" | "55P03")
+            || is_rollback(code)
             || ["08", "28", "53", "57", "58"]
                 .iter()
                 .any(|class| code.starts_with(class))
@@ -80,6 +81,16 @@ pub(crate) fn is_transient(error: &Error) -> bool {
                 || sqlite_code(error).is_some_and(of_sqlite)
         }
     }
+}
+
+/// Whether the server has rolled the transaction back because of another one, so that it may run again at once.
+pub(crate) fn is_rolled_back(error: &Error) -> bool {
+    postgres_code(error).is_some_and(is_rollback)
+}
+
+/// A failure to serialize, and a deadlock.
+fn is_rollback(code: &str) -> bool {
+    matches!(code, "40001" | "40P01")
 }
 
 /// What is wrong if the error is that of a pooler; follows the name of the database.

@@ -8,12 +8,11 @@ use serde::Serialize;
 use sqlx::{
     Arguments as _, AssertSqlSafe, Encode, FromRow, PgConnection, Postgres, Sqlite,
     SqliteConnection, Type,
-    error::BoxDynError,
     postgres::{PgArguments, PgRow},
     query_with,
     sqlite::{SqliteArguments, SqliteRow},
 };
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 
 /// A value that both engines encode.
 pub trait Value<'v>:
@@ -76,14 +75,17 @@ impl Connection<'_> {
 /// A statement and its values. The text consists of literals, so no value can become SQL. Placeholders
 /// are `$1`, `$2`…, in SQLite too.
 #[must_use = "a statement does nothing until it is run"]
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Statement {
     sql: String,
     values: Values,
-    encoded: Result<(), BoxDynError>,
+    encoded: Result<(), EncodeError>,
 }
 
-#[derive(Debug)]
+/// Why a value cannot be bound. Shared, so that a statement can run again.
+type EncodeError = Arc<dyn std::error::Error + Send + Sync>;
+
+#[derive(Clone, Debug)]
 enum Values {
     Postgres(PgArguments),
     Sqlite(SqliteArguments),
@@ -125,7 +127,7 @@ impl Statement {
             Values::Postgres(values) => values.add(value),
             Values::Sqlite(values) => values.add(value),
         };
-        self.encoded = self.encoded.and(added);
+        self.encoded = self.encoded.and(added.map_err(EncodeError::from));
         self
     }
 
@@ -154,7 +156,7 @@ impl Statement {
         let _ = write!(self.sql, " = ANY(${number})");
         let added = arguments.add(values);
         Self {
-            encoded: self.encoded.and(added),
+            encoded: self.encoded.and(added.map_err(EncodeError::from)),
             ..self
         }
     }
@@ -204,7 +206,7 @@ impl Statement {
         match serde_json::to_string(values) {
             Ok(json) => self.bind(json),
             Err(error) => Self {
-                encoded: Err(error.into()),
+                encoded: Err(Arc::new(error)),
                 ..self
             },
         }
@@ -223,7 +225,8 @@ impl Statement {
 
     /// The text and the values, for PostgreSQL.
     pub(crate) fn into_postgres(self) -> sqlx::Result<(String, PgArguments)> {
-        self.encoded.map_err(sqlx::Error::Encode)?;
+        self.encoded
+            .map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         match self.values {
             Values::Postgres(values) => Ok((self.sql, values)),
             Values::Sqlite(_) => Err(other_engine()),
@@ -265,7 +268,8 @@ impl Statement {
                 .replace(UPTIME, &format!("${}", self.next_placeholder()));
             self = self.bind(uptime());
         }
-        self.encoded.map_err(sqlx::Error::Encode)?;
+        self.encoded
+            .map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         let sql = AssertSqlSafe(self.sql);
         // All rows are read, because SQLite commits a write only then: see `sqlite`.
         Ok(match (connection, self.values) {

@@ -46,6 +46,16 @@ impl Commit {
         Ok(())
     }
 
+    /// Notes that the server has rolled the write back. Returns whether it may run again: the caller still waits.
+    pub(crate) fn roll_back(&self) -> bool {
+        let mut stage = self.0.lock();
+        if matches!(*stage, Stage::Done) {
+            return false;
+        }
+        *stage = Stage::NotSent;
+        true
+    }
+
     /// When the commit was sent. If it was not, it never will be.
     fn withdraw(&self) -> Option<Instant> {
         let mut stage = self.0.lock();

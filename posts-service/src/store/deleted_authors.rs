@@ -212,7 +212,7 @@ pub(crate) async fn advance(
         };
         take(database, fate, revision_is_stored)
     });
-    let then = Then::of_rows(|_: &[(i64,)]| Ok(last.into_iter().collect()));
+    let then = Then::of_rows(move |_: &[(i64,)]| Ok(last.clone().into_iter().collect()));
     let is_stored = !database.write_all(update, then).await?.is_empty();
     Ok(is_stored || position(database).await?.generation == step.generation)
 }

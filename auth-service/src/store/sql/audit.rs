@@ -133,14 +133,15 @@ impl SqlStore {
 
     pub(super) fn record<R: 'static>(
         &self,
-        entry: impl Fn(&R) -> Entry + Send + 'static,
-        mut then: Vec<Statement>,
+        entry: impl Fn(&R) -> Entry + Send + Sync + 'static,
+        then: Vec<Statement>,
     ) -> Then<R> {
         let insert = self.database.statement("");
         Then::of_rows(move |rows: &[R]| {
-            let entries: Vec<Entry> = rows.iter().map(entry).collect();
-            then.push(insert_pending(insert, &entries));
-            Ok(then)
+            let entries: Vec<Entry> = rows.iter().map(&entry).collect();
+            let mut statements = then.clone();
+            statements.push(insert_pending(insert.clone(), &entries));
+            Ok(statements)
         })
     }
 }

@@ -4,6 +4,8 @@
 use super::{pool::Pool, primary::Obstacle};
 use crate::{
     QueryFuture, STATEMENT_TIMEOUT, StoreError,
+    retry::Backoff,
+    sql_error::is_rolled_back,
     write::{self, Commit},
 };
 use sqlx::PgConnection;
@@ -30,6 +32,10 @@ const SEARCH_INTERVAL: Duration = Duration::from_millis(500);
 /// Whether this server process is busy for so long that it may wait for a commit.
 const MAY_WAIT: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1
     AND state = 'active' AND query_start < clock_timestamp() - interval '1 second')";
+
+/// The delays before a transaction that the server rolled back runs again.
+const MIN_ROLLBACK_DELAY: Duration = Duration::from_millis(5);
+const MAX_ROLLBACK_DELAY: Duration = Duration::from_millis(200);
 
 const NOT_CONNECTED: i32 = 0;
 
@@ -72,6 +78,31 @@ impl Pool {
             Box::pin(write),
         )
         .await
+    }
+
+    /// Does the same, and runs it again while the server rolls it back because of another transaction. Nothing of it
+    /// was done then.
+    pub(crate) async fn write_again<T: Send + 'static>(
+        &self,
+        statement: impl for<'c> Fn(&'c mut PgConnection, Commit) -> QueryFuture<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StoreError> {
+        let write = self.write(move |connection, commit| {
+            Box::pin(async move {
+                let mut backoff = Backoff::between(MIN_ROLLBACK_DELAY, MAX_ROLLBACK_DELAY);
+                loop {
+                    let outcome = statement(&mut *connection, commit.clone()).await;
+                    let is_rolled_back = outcome.as_ref().is_err_and(is_rolled_back);
+                    if !is_rolled_back || !commit.roll_back() {
+                        return outcome;
+                    }
+                    backoff.wait().await;
+                }
+            })
+        });
+        write.await
     }
 
     /// Waits for a place; refused at once while a commit is overdue.
@@ -125,3 +156,6 @@ async fn until_lost(pool: Pool, pid: Arc<AtomicI32>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

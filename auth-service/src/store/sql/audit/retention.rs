@@ -297,7 +297,7 @@ impl SqlStore {
         let seals = self
             .database
             .statement("DELETE FROM audit_seal WHERE revision < $1");
-        let then = Then::of_rows(move |_: &[(i64,)]| Ok(vec![seals.bind(last)]));
+        let then = Then::of_rows(move |_: &[(i64,)]| Ok(vec![seals.clone().bind(last)]));
         self.database.write_all(rows, then).await?;
         Ok(count == REMOVED_SEALS)
     }

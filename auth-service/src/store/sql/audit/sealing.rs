@@ -177,8 +177,8 @@ impl SealingWork {
         let insert_digest = self.database.statement("INSERT INTO ");
         let then = Then::of_rows(move |taken: &[AuditRow]| match sealed(taken) {
             Some((sealed, next)) => Ok(vec![
-                insert_sealed(insert_rows, &sealed),
-                insert_seal(insert_digest, &next),
+                insert_sealed(insert_rows.clone(), &sealed),
+                insert_seal(insert_digest.clone(), &next),
             ]),
             None => Err(Error::Protocol("the record cannot be sealed".to_owned())),
         });
