@@ -180,7 +180,13 @@ impl fmt::Display for DatabaseTarget {
         match self {
             Self::Postgres(servers) => {
                 let address = |server: &PgConnectOptions| {
-                    format!("{}:{}", server.get_host(), server.get_port())
+                    let host = server.get_host();
+                    let port = server.get_port();
+                    if host.contains(':') {
+                        format!("[{host}]:{port}")
+                    } else {
+                        format!("{host}:{port}")
+                    }
                 };
                 let addresses = servers.iter().map(address).collect::<Vec<_>>().join(",");
                 let database = servers.first().and_then(PgConnectOptions::get_database);
@@ -214,6 +220,8 @@ mod tests {
         assert!(!format!("{url:?}").contains("hunter2"));
         let url = parse("postgres://rolegate:hunter2@a:1,b/users").expect("valid");
         assert_eq!(format!("{url:?}"), "PostgreSQL at a:1,b:5432/users");
+        let url = parse("postgres://rolegate:hunter2@[::1]/users").expect("valid");
+        assert_eq!(format!("{url:?}"), "PostgreSQL at [::1]:5432/users");
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! `postgres://` URLs. sqlx parses them; this module rejects what sqlx silently ignores.
+//! `postgres://` URLs. Their parts are those of libpq; what sqlx would ignore or read otherwise is refused.
+
+mod uri;
 
 use rolegate_grpc_tls::{explain, read_file};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use std::{borrow::Cow, path::Path, str::FromStr};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use uri::{Server, Uri, parse_port};
 use url::Url;
 
 /// Far more than a certificate chain.
@@ -12,6 +15,8 @@ const MAX_FILE_KIB: u64 = 1024;
 /// The parameters that sqlx reads, as libpq names them, and [`TARGET`].
 const PARAMETERS: &str = "sslmode, sslrootcert, sslcert, sslkey, application_name, options, host, hostaddr, \
     port, dbname, user, password, target_session_attrs";
+
+const SSL_MODE: &str = "sslmode must be one of disable, prefer, require, verify-ca and verify-full";
 
 const TARGET: &str = "target_session_attrs";
 
@@ -28,9 +33,12 @@ pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
     if has_unencoded_password(url) {
         return Err(UNENCODED.into());
     }
-    let urls = one_url_each(url)?;
-    urls.iter()
-        .map(|url| parse_one(url, urls.len() > 1))
+    let mut uri = Uri::parse(url).ok_or(INVALID)?;
+    check_parameters(&mut uri)?;
+    check_files(&uri.parameters)?;
+    let servers = uri.servers.iter();
+    servers
+        .map(|server| connect_options(&uri, server))
         .collect()
 }
 
@@ -51,73 +59,96 @@ fn has_unencoded_password(url: &str) -> bool {
     rest.contains('#') || path.contains('@') || query.split('&').any(is_odd)
 }
 
-/// The URL for each host, in order. libpq knows several hosts; the `url` crate and sqlx know only one.
-fn one_url_each(url: &str) -> Result<Vec<String>, Problem> {
-    let (scheme, rest) = url.split_once("://").ok_or(INVALID)?;
-    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    let (user, hosts) = authority
-        .rsplit_once('@')
-        .map_or(("", authority), |(user, hosts)| {
-            // With the separator.
-            (&authority[..=user.len()], hosts)
-        });
-    if !hosts.contains(',') {
-        return Ok(vec![url.to_owned()]);
-    }
-    // An `@` in the path means that the authority ended within a password.
-    let path = rest.split(['?', '#']).next().unwrap_or_default();
-    if path.contains('@') || hosts.split(',').any(str::is_empty) {
-        return Err(INVALID.into());
-    }
-    Ok(hosts
-        .split(',')
-        .map(|host| format!("{scheme}://{user}{host}{rest}"))
-        .collect())
-}
-
-fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Problem> {
-    let mut parsed = Url::parse(url).map_err(|_| INVALID)?;
-    let is_known = |name: &str| {
-        let is_option = name.starts_with("options[") && name.ends_with(']');
-        is_option || PARAMETERS.split(", ").any(|known| known == name)
-    };
-    for (name, value) in parsed.query_pairs() {
-        let is_host = matches!(&*name, "host" | "hostaddr" | "port");
-        if name == "sslmode" && PgSslMode::from_str(&value).is_err() {
-            let problem =
-                "sslmode must be one of disable, prefer, require, verify-ca and verify-full";
-            return Err(problem.into());
-        } else if name == TARGET && !matches!(&*value, "read-write" | "primary") {
+/// Refuses parameters that would be ignored or read otherwise, and applies those that libpq reads and sqlx does not.
+fn check_parameters(uri: &mut Uri) -> Result<(), Problem> {
+    let has_several = uri.servers.len() > 1;
+    let has_unencoded_query = uri.parameters.iter().any(|(_, value)| value.contains('@'));
+    for (name, value) in &mut uri.parameters {
+        if name == "ssl" && value == "true" {
+            // As JDBC writes it; libpq reads it likewise.
+            "sslmode".clone_into(name);
+            "require".clone_into(value);
+        }
+        match &**name {
+            "sslmode" if !is_known_mode(value) => return Err(SSL_MODE.into()),
             // A standby may be outdated.
-            let problem = "must be read-write or primary, because only the primary is used";
-            return Err(format!("{TARGET} {problem}").into());
-        } else if is_host && (is_one_of_several || value.contains(',')) {
-            let several =
-                "several are written as postgres://user:password@host1:5432,host2:5432/database";
-            return Err(format!("host, hostaddr and port name one server; {several}").into());
-        } else if !is_known(&name) {
-            if parsed.query().is_some_and(|query| query.contains('@')) {
-                return Err(UNENCODED.into());
+            TARGET if !matches!(&**value, "read-write" | "primary") => {
+                let problem = "must be read-write or primary, because only the primary is used";
+                return Err(format!("{TARGET} {problem}").into());
             }
-            // sqlx would ignore it, and a misspelt `sslmode` would mean plain text. Not printed: it may
-            // be part of a password with a question mark.
-            let known = "has an unknown parameter; known are";
-            return Err(format!("{known} {PARAMETERS}, and options[NAME]").into());
+            "host" | "hostaddr" | "port" if has_several || value.contains(',') => {
+                let several = "several are written as postgres://user:password@host1:5432,host2:5432/database";
+                let one = "host, hostaddr and port name one server";
+                return Err(format!("{one}; {several}").into());
+            }
+            "port" if parse_port(value).is_none() => return Err(INVALID.into()),
+            name if is_known(name) => {}
+            // The end of a password with a question mark looks like a parameter, and must not be printed as one.
+            _ if has_unencoded_query => return Err(UNENCODED.into()),
+            // sqlx would ignore it, and a misspelt `sslmode` would mean plain text.
+            name => return Err(unknown_parameter(name)),
         }
     }
+    if uri.parameters.iter().any(|(name, _)| name == "hostaddr") && names_host(uri) {
+        // sqlx would check the certificate for the address, or not use it.
+        return Err("hostaddr beside a host is not supported; name one of the two".into());
+    }
     // sqlx does not know it, and would warn.
-    let known: Vec<_> = parsed
-        .query_pairs()
-        .into_owned()
-        .filter(|(name, _)| name != TARGET)
-        .collect();
-    parsed.query_pairs_mut().clear().extend_pairs(known);
-    let options = PgConnectOptions::from_str(parsed.as_str()).map_err(|_| INVALID)?;
-    let has = |name: &str| parsed.query_pairs().any(|(parameter, _)| parameter == name);
-    match (options.get_ssl_mode(), has("sslrootcert")) {
-        (PgSslMode::VerifyFull, _) | (PgSslMode::VerifyCa, true) => {}
+    uri.parameters.retain(|(name, _)| name != TARGET);
+    check_tls(&mut uri.parameters)
+}
+
+fn is_known_mode(mode: &str) -> bool {
+    // sqlx reads `allow` as `disable`.
+    mode != "allow" && PgSslMode::from_str(mode).is_ok()
+}
+
+fn is_known(name: &str) -> bool {
+    let is_option = name.starts_with("options[") && name.ends_with(']');
+    is_option || PARAMETERS.split(", ").any(|known| known == name)
+}
+
+fn names_host(uri: &Uri) -> bool {
+    let has_host = uri.servers.iter().any(|server| server.host.is_some());
+    has_host || uri.parameters.iter().any(|(name, _)| name == "host")
+}
+
+/// What to write instead of a parameter that libpq or a provider knows. The name of another one may be a part of a
+/// password, so it is not printed.
+fn unknown_parameter(name: &str) -> Problem {
+    let instead = match name {
+        "connect_timeout" => "each server has five seconds for a connection; remove it",
+        "channel_binding" => {
+            "use sslmode=verify-full, which protects against the same attacks, and remove it"
+        }
+        "ssl" => "use sslmode=require, or better sslmode=verify-full",
+        "pgbouncer" | "pool_mode" => {
+            "poolers in transaction mode are not supported; use the address of the server itself"
+        }
+        "schema" | "currentSchema" => "use options=-c%20search_path%3DNAME",
+        _ => {
+            return format!("has an unknown parameter; known are {PARAMETERS}, and options[NAME]")
+                .into();
+        }
+    };
+    format!("has the parameter {name}, which is not supported; {instead}").into()
+}
+
+/// Refuses parameters of TLS that protect less than they appear to.
+fn check_tls(parameters: &mut Vec<(String, String)>) -> Result<(), Problem> {
+    let last = |name: &str| {
+        let mut values = parameters.iter().rev();
+        values
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| &**value)
+    };
+    let mode = last("sslmode").map(PgSslMode::from_str);
+    let uses_system_authorities = last("sslrootcert") == Some("system");
+    match (mode, last("sslrootcert").is_some()) {
+        (Some(Ok(PgSslMode::VerifyFull)), _) => {}
+        (Some(Ok(PgSslMode::VerifyCa)), true) if !uses_system_authorities => {}
         // Without host name verification, any certificate of a public CA would be accepted.
-        (PgSslMode::VerifyCa, false) => {
+        (Some(Ok(PgSslMode::VerifyCa)), _) => {
             let advice = "for public CAs use sslmode=verify-full";
             return Err(format!("sslmode=verify-ca requires sslrootcert; {advice}").into());
         }
@@ -127,24 +158,55 @@ fn parse_one(url: &str, is_one_of_several: bool) -> Result<PgConnectOptions, Pro
         }
         (_, false) => {}
     }
-    if has("sslcert") != has("sslkey") {
+    if last("sslcert").is_some() != last("sslkey").is_some() {
         return Err("sslcert and sslkey must be set together".into());
     }
-    for (name, value) in parsed.query_pairs() {
-        let is_valid: fn(&[u8]) -> bool = match &*name {
+    if uses_system_authorities {
+        // Those that sqlx uses without a file.
+        parameters.retain(|(name, _)| name != "sslrootcert");
+    }
+    Ok(())
+}
+
+/// Refuses files that cannot be used. sqlx reads them at each connect, where a missing file looks like an unavailable
+/// server.
+fn check_files(parameters: &[(String, String)]) -> Result<(), Problem> {
+    for (name, value) in parameters {
+        let is_valid: fn(&[u8]) -> bool = match &**name {
             "sslrootcert" | "sslcert" => has_certificates,
             "sslkey" => |pem| PrivateKeyDer::from_pem_slice(pem).is_ok(),
             _ => continue,
         };
-        // sqlx reads the files at each connect, where a missing file looks like an unavailable server.
-        let problem = match read_file(Path::new(&*value), MAX_FILE_KIB) {
+        let problem = match read_file(Path::new(value), MAX_FILE_KIB) {
             Ok(pem) if is_valid(&pem) => continue,
             Ok(_) => "contains no valid PEM of its kind".to_owned(),
             Err(error) => explain(&error),
         };
         return Err(format!("{name}: {value} {problem}").into());
     }
-    Ok(options)
+    Ok(())
+}
+
+/// The options of sqlx for one server. All parts are parameters, which sqlx takes as they are.
+fn connect_options(uri: &Uri, server: &Server) -> Result<PgConnectOptions, Problem> {
+    let port = server.port.map(|port| port.to_string());
+    let parts = [
+        ("host", &server.host),
+        ("port", &port),
+        ("user", &uri.user),
+        ("password", &uri.password),
+        ("dbname", &uri.database),
+    ];
+    let mut url = Url::parse("postgres:///").map_err(|_| INVALID)?;
+    let mut query = url.query_pairs_mut();
+    for (name, value) in parts {
+        if let Some(value) = value {
+            query.append_pair(name, value);
+        }
+    }
+    query.extend_pairs(&uri.parameters);
+    drop(query);
+    PgConnectOptions::from_str(url.as_str()).map_err(|_| INVALID.into())
 }
 
 fn has_certificates(pem: &[u8]) -> bool {

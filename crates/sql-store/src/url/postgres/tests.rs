@@ -1,4 +1,6 @@
-use super::{INVALID, PgSslMode, UNENCODED, one_url_each, parse};
+use super::{INVALID, PgSslMode, UNENCODED, parse};
+use sqlx::{Connection as _, PgConnection};
+use std::process::Command;
 
 const SSL_MODE: &str = "sslmode must be one of disable, prefer, require, verify-ca and verify-full";
 const UNKNOWN: &str = "has an unknown parameter; known are sslmode, sslrootcert, sslcert, sslkey, \
@@ -29,8 +31,7 @@ fn url_that_looks_safer_than_it_is_is_rejected() {
         ("sslmod=require", UNKNOWN),
         ("ssl-mode=require", UNKNOWN),
         ("sslcrl=/hunter2", UNKNOWN),
-        ("channel_binding=require", UNKNOWN),
-        ("hunter2", UNKNOWN),
+        ("hunter2", INVALID),
         ("options[statement_timeout=5", UNKNOWN),
         ("sslmode=verify-ca", ANY_AUTHORITY),
         ("sslrootcert=ca.pem", UNUSED_AUTHORITY),
@@ -123,26 +124,135 @@ fn valid_parameters_are_accepted() {
 
 #[test]
 fn each_host_has_its_own_port_and_shares_the_rest() {
-    let urls = one_url_each("postgres://u:p,w@a:1,b,[::1]:3/db?sslmode=require");
-    let expected =
-        ["a:1", "b", "[::1]:3"].map(|host| format!("postgres://u:p,w@{host}/db?sslmode=require"));
-    assert_eq!(urls.as_deref(), Ok(&expected[..]));
-    assert_eq!(one_url_each("postgres://a,b").map(|urls| urls.len()), Ok(2));
-    assert_eq!(
-        one_url_each("postgres://a,b/db?options=c@d").map(|urls| urls.len()),
-        Ok(2)
-    );
-    let one = "postgres://u:p,w@a/db?options=a,b";
-    assert_eq!(one_url_each(one), Ok(vec![one.to_owned()]));
+    let servers = parse("postgres://u:p,w@a:1,b,[::1]:3/db?sslmode=require").expect("valid");
+    let addresses: Vec<_> = servers
+        .iter()
+        .map(|server| (server.get_host(), server.get_port()))
+        .collect();
+    assert_eq!(addresses, [("a", 1), ("b", 5432), ("::1", 3)]);
+    for server in &servers {
+        assert_eq!(server.get_username(), "u");
+        assert_eq!(server.get_database(), Some("db"));
+    }
 }
 
 #[test]
-fn empty_host_and_unescaped_password_are_rejected() {
+fn unescaped_password_beside_several_hosts_is_rejected() {
+    let url = "postgres://u:1,2/hunter2@b/db";
+    assert_eq!(parse(url).err().as_deref(), Some(UNENCODED));
+}
+
+#[test]
+fn urls_of_providers_are_accepted_or_refused_with_the_form_that_is() {
     for url in [
-        "postgres://a,,b/db",
-        "postgres://u@,b/db",
-        "postgres://u:1,2/hunter2@b/db",
+        "postgres://u:p@ec2-1-2-3-4.compute-1.amazonaws.com:5432/d1",
+        "postgresql://u:p@db-do-user-1-0.b.db.ondigitalocean.com:25060/defaultdb?sslmode=require",
+        "postgresql://u:p@db.abcdefgh.supabase.co:5432/postgres",
+        "postgresql://u%40server:p@server.postgres.database.azure.com:5432/postgres?sslmode=require",
+        "postgresql://u:p@/r?host=/cloudsql/project:region:instance",
+        "postgresql://u:p@db/r?ssl=true",
+        "postgresql://u:p@db/r?sslmode=verify-full&sslrootcert=system",
+        "postgres:///r?host=/run/postgresql&user=u",
     ] {
-        assert_eq!(one_url_each(url), Err(INVALID.into()), "{url}");
+        assert!(parse(url).is_ok(), "{url}");
     }
+    for (parameters, named) in [
+        (
+            "sslmode=require&channel_binding=require",
+            "sslmode=verify-full",
+        ),
+        ("connect_timeout=10", "five seconds"),
+        ("pgbouncer=true", "the server itself"),
+        ("ssl=no-verify", "sslmode=require"),
+        ("schema=app", "search_path"),
+        ("sslmode=allow", "sslmode must be one of"),
+        ("sslmode=require&sslrootcert=system", "no effect"),
+        (
+            "sslmode=verify-ca&sslrootcert=system",
+            "requires sslrootcert",
+        ),
+        ("hostaddr=192.0.2.1", "beside a host"),
+        ("port=0", "valid PostgreSQL URL"),
+    ] {
+        let error = rejection(parameters);
+        assert!(error.contains(named), "{parameters}: {error}");
+    }
+    let socket = parse("postgresql://u:p@/r?host=/cloudsql/project:region:instance");
+    let socket = socket.expect("valid").remove(0);
+    assert_eq!(
+        socket
+            .get_socket()
+            .map(|path| path.display().to_string())
+            .as_deref(),
+        Some("/cloudsql/project:region:instance")
+    );
+}
+
+/// Who is connected, where, and through what, by SQL. The name of psql is its default.
+const WHERE: &str = "SELECT concat_ws(' ', current_user, current_database(), inet_server_port(), \
+    nullif(current_setting('application_name'), 'psql'), current_setting('search_path'))";
+
+#[tokio::test]
+async fn each_form_leads_where_psql_is_led_by_it() {
+    let database = postgres_cluster::Database::create().await;
+    let server = database.url();
+    let mut owner = PgConnection::connect(server.as_str()).await.expect("there");
+    let sql = r#"CREATE ROLE "a:b@c/d" LOGIN SUPERUSER PASSWORD 'p+/%'"#;
+    sqlx::raw_sql(sql)
+        .execute(&mut owner)
+        .await
+        .expect("created");
+    let select = "SELECT current_setting('unix_socket_directories')";
+    let folder: String = sqlx::query_scalar(select)
+        .fetch_one(&mut owner)
+        .await
+        .expect("a folder");
+    let port = server.port().expect("a port").to_string();
+    let name = server.path().trim_start_matches('/').to_owned();
+    let encoded_folder = folder.replace('/', "%2F");
+    let fill = |form: &str| {
+        form.replace("{port}", &port)
+            .replace("{name}", &name)
+            .replace("{folder}", &folder)
+            .replace("{encoded}", &encoded_folder)
+    };
+    let psql = postgres_cluster::programs::folder()
+        .expect("PostgreSQL")
+        .join("psql");
+    for form in [
+        "postgres://postgres@127.0.0.1:{port}/{name}",
+        "postgresql://postgres:any@localhost:{port}/{name}?sslmode=prefer",
+        "postgres://a%3Ab%40c%2Fd:p%2B%2F%25@127.0.0.1:{port}/{name}",
+        "postgres://postgres@/{name}?host=127.0.0.1&port={port}",
+        "postgres://postgres@:{port}/{name}?host={folder}",
+        "postgres:///{name}?host={folder}&port={port}&user=postgres",
+        "postgres://postgres@{encoded}:{port}/{name}",
+        "postgres://?host={folder}&port={port}&user=postgres&dbname={name}",
+        "postgres://127.0.0.1:{port}/nowhere?dbname={name}&user=postgres",
+        "postgres://nobody@127.0.0.1:1/{name}?user=postgres&port={port}",
+        "postgres://postgres@/{name}?hostaddr=127.0.0.1&port={port}",
+        "postgres://postgres@127.0.0.1:1,127.0.0.1:{port}/{name}",
+        "postgres://postgres@127.0.0.1:{port}/{name}?application_name=a+b%20c",
+        "postgres://postgres@127.0.0.1:{port}/{name}?options=-c%20search_path%3Dx",
+        "postgres://postgres@127.0.0.1:{port}/{name}?target_session_attrs=read-write",
+    ] {
+        let url = fill(form);
+        let by_psql = Command::new(&psql)
+            .args(["-X", "-A", "-t", "-c", WHERE, &url])
+            .env_remove("PGAPPNAME")
+            .output()
+            .expect("psql runs");
+        let error = String::from_utf8_lossy(&by_psql.stderr);
+        let by_psql = String::from_utf8_lossy(&by_psql.stdout).trim().to_owned();
+        let mut answers = Vec::new();
+        for options in parse(&url).expect(form) {
+            if let Ok(mut connection) = PgConnection::connect_with(&options).await {
+                let answer = sqlx::query_scalar::<_, String>(WHERE);
+                let answer = answer.fetch_one(&mut connection).await.expect(form);
+                answers.push(answer.replace("  ", " "));
+            }
+        }
+        assert_eq!(answers, [by_psql], "{form}: {error}");
+    }
+    drop(owner);
 }

@@ -1,0 +1,190 @@
+//! The parts of a connection URI, split as libpq does: <https://www.postgresql.org/docs/current/libpq-connect.html>.
+//!
+//! sqlx parses URLs by the rules of the web, which know one host, keep the brackets of an IPv6 address, refuse a user
+//! without a host, and read `+` as a blank.
+
+use percent_encoding::percent_decode_str;
+use std::net::Ipv6Addr;
+
+/// A URI that libpq accepts. Parts that are missing or empty have the defaults of libpq.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Uri {
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+    /// At least one, in order.
+    pub(super) servers: Vec<Server>,
+    pub(super) database: Option<String>,
+    /// Names and values, in order.
+    pub(super) parameters: Vec<(String, String)>,
+}
+
+/// The address of a server: a name, an IP address, or the folder of a Unix socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Server {
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
+}
+
+impl Uri {
+    /// Splits a URI; `None` if libpq would not accept it.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let rest = text
+            .strip_prefix("postgres://")
+            .or_else(|| text.strip_prefix("postgresql://"))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user_info, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
+        let servers = hosts.split(',').map(Server::parse);
+        let parameters = query.split('&').filter(|parameter| !parameter.is_empty());
+        Some(Self {
+            user: decode_part(user)?,
+            password: decode_part(password)?,
+            servers: servers.collect::<Option<_>>()?,
+            database: decode_part(database)?,
+            parameters: parameters.map(parse_parameter).collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl Server {
+    fn parse(text: &str) -> Option<Self> {
+        let (host, port) = if let Some(bracketed) = text.strip_prefix('[') {
+            let (address, port) = bracketed.split_once(']')?;
+            (Some(parse_ipv6(address)?), port)
+        } else {
+            let host = text.split(':').next()?;
+            (decode_part(host)?, &text[host.len()..])
+        };
+        let port = match port {
+            "" | ":" => None,
+            port => Some(parse_port(port.strip_prefix(':')?)?),
+        };
+        Some(Self { host, port })
+    }
+}
+
+/// An address, which may name its zone, as in `fe80::1%eth0`.
+fn parse_ipv6(text: &str) -> Option<String> {
+    let address = decode(text)?;
+    address.split('%').next()?.parse::<Ipv6Addr>().ok()?;
+    Some(address)
+}
+
+/// A port, which begins with a digit and is not 0.
+pub(super) fn parse_port(text: &str) -> Option<u16> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|port| is_number && *port != 0)
+}
+
+/// A name and its value. libpq wants a further `=` encoded; here it is a part of the value.
+fn parse_parameter(text: &str) -> Option<(String, String)> {
+    let (name, value) = text.split_once('=')?;
+    Some((decode(name)?, decode(value)?))
+}
+
+/// A decoded part; `Some(None)` if it is empty.
+#[expect(clippy::option_option, reason = "an empty part is not a wrong one")]
+fn decode_part(text: &str) -> Option<Option<String>> {
+    let decoded = decode(text)?;
+    Some(Some(decoded).filter(|part| !part.is_empty()))
+}
+
+/// Decodes `%XX`; `None` for other uses of `%`, for NUL and for what is not UTF-8.
+fn decode(text: &str) -> Option<String> {
+    let mut escapes = text.split('%').skip(1);
+    let is_hex = |escape: &str| {
+        let digits = escape.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !escapes.all(is_hex) {
+        return None;
+    }
+    let decoded = percent_decode_str(text).decode_utf8().ok()?;
+    Some(decoded.into_owned()).filter(|decoded| !decoded.contains('\0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Server, Uri};
+
+    fn server(host: &str, port: Option<u16>) -> Server {
+        let host = Some(host.to_owned()).filter(|host| !host.is_empty());
+        Server { host, port }
+    }
+
+    fn servers(text: &str) -> Vec<Server> {
+        Uri::parse(text).expect(text).servers
+    }
+
+    #[test]
+    fn hosts_are_names_addresses_and_folders_with_ports_of_their_own() {
+        for (text, host, port) in [
+            ("postgres://", "", None),
+            ("postgres:///r", "", None),
+            ("postgres://u@/r", "", None),
+            ("postgres://:5433/r", "", Some(5433)),
+            ("postgres://db:/r", "db", None),
+            (
+                "postgresql://u:p@db.example:6543/r",
+                "db.example",
+                Some(6543),
+            ),
+            ("postgres://u@[::1]:5432/r", "::1", Some(5432)),
+            ("postgres://[2001:db8::7]", "2001:db8::7", None),
+            ("postgres://[fe80::1%25eth0]:1/r", "fe80::1%eth0", Some(1)),
+            (
+                "postgres://u@%2Frun%2Fpostgresql/r",
+                "/run/postgresql",
+                None,
+            ),
+            ("postgres://u@%2Frun%2Fpg:5433/r", "/run/pg", Some(5433)),
+        ] {
+            assert_eq!(servers(text), [server(host, port)], "{text}");
+        }
+        assert_eq!(
+            servers("postgres://u:p,w@a:1,b,[::1]:3/r"),
+            [
+                server("a", Some(1)),
+                server("b", None),
+                server("::1", Some(3))
+            ]
+        );
+    }
+
+    #[test]
+    fn parts_are_decoded_as_libpq_does() {
+        let uri = Uri::parse("postgres://a%40b:p%2F+:%20@db/r%3Fx?options=-c%20a%3Db+c&user=x@y")
+            .expect("valid");
+        assert_eq!(uri.user.as_deref(), Some("a@b"));
+        assert_eq!(uri.password.as_deref(), Some("p/+: "));
+        assert_eq!(uri.database.as_deref(), Some("r?x"));
+        let parameters = [("options", "-c a=b+c"), ("user", "x@y")];
+        let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(uri.parameters, parameters);
+        let uri = Uri::parse("postgres://u:@db/?").expect("valid");
+        assert_eq!((uri.password, uri.database), (None, None));
+    }
+
+    #[test]
+    fn what_libpq_refuses_is_refused() {
+        for text in [
+            "postgres:/db/r",
+            "Postgres://db/r",
+            "postgres://[::1/r",
+            "postgres://[::1]x/r",
+            "postgres://[nowhere]/r",
+            "postgres://db:many/r",
+            "postgres://db:0/r",
+            "postgres://db:65536/r",
+            "postgres://db:+1/r",
+            "postgres://db/r?sslmode",
+            "postgres://u:50%@db/r",
+            "postgres://u:%zz@db/r",
+            "postgres://u:%00@db/r",
+            "postgres://u:%ff@db/r",
+        ] {
+            assert_eq!(Uri::parse(text), None, "{text}");
+        }
+    }
+}
