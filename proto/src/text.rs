@@ -29,6 +29,15 @@ pub fn has_blank(name: &str) -> bool {
         || has_invisible(name, is_emoji)
 }
 
+/// Whether a character shows nothing, or moves what follows: white space, a control character, or one that is invisible.
+#[must_use]
+pub fn shows_nothing(character: char) -> bool {
+    character.is_whitespace()
+        || character.is_control()
+        || is_blank(character)
+        || is_invisible(character)
+}
+
 /// Whether a visible character has no ink: spaces (Zs) beyond ASCII, and the characters of scripts and notations whose
 /// glyph is empty although Unicode counts them as letters, marks or symbols.
 fn is_blank(character: char) -> bool {

@@ -84,6 +84,20 @@ async fn expect_each_refused_with(
     }
 }
 
+/// The settings in the help of a program.
+async fn settings_of(program: Program, folder: &Path) -> Vec<String> {
+    let help = Process::run(program, &["--help"], &Settings::new(), folder, "").await;
+    let settings: Vec<_> = help
+        .stdout
+        .split("[env: ")
+        .skip(1)
+        .filter_map(|rest| rest.split(['=', ']']).next())
+        .map(ToOwned::to_owned)
+        .collect();
+    assert!(settings.len() > 5, "{help:?}");
+    settings
+}
+
 /// A setting without a case in one of these files fails.
 #[tokio::test]
 async fn every_setting_has_a_case() {
@@ -98,18 +112,10 @@ async fn every_setting_has_a_case() {
     .concat();
     let folder = tempfile::tempdir().expect("a folder");
     for program in [AuthService, PostsService, Gateway, Rolegate] {
-        let help = Process::run(program, &["--help"], &Settings::new(), folder.path(), "").await;
-        let settings: Vec<_> = help
-            .stdout
-            .split("[env: ")
-            .skip(1)
-            .filter_map(|rest| rest.split(['=', ']']).next())
-            .collect();
-        assert!(settings.len() > 5, "{help:?}");
-        for setting in settings {
+        for setting in settings_of(program, folder.path()).await {
             // Every secret is tested as a value and as a file.
-            let value = setting.strip_suffix("_FILE").unwrap_or(setting);
-            let has_case = [setting, value]
+            let value = setting.strip_suffix("_FILE").unwrap_or(&setting);
+            let has_case = [&*setting, value]
                 .iter()
                 .any(|it| cases.contains(&format!("\"{it}\"")));
             assert!(has_case, "{setting} of {program:?} has no case");

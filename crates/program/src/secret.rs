@@ -2,6 +2,7 @@
 
 use crate::settings::SettingError;
 use rolegate_grpc_tls::explain;
+use rolegate_proto::shows_nothing;
 use secrecy::{ExposeSecret, SecretString};
 use std::{
     fs,
@@ -80,14 +81,21 @@ impl SecretSource {
         }
     }
 
-    /// Reads the secret, without one trailing newline of a file.
+    /// Reads the secret, without the line end of a file. Its ends must show: see [`SecretEndError`].
     pub fn read(&self) -> Result<SecretString, SettingError> {
         match &self.location {
-            SecretLocation::Value(value) => Ok(value.clone()),
-            SecretLocation::File(path) => read_file(path).map_err(|error| {
-                let problem = format!("{} {}", path.display(), explain(&error));
-                SettingError::new(self.variable.as_str(), problem)
-            }),
+            SecretLocation::Value(value) => {
+                check_ends(value.expose_secret())
+                    .map_err(|error| self.invalid(&error.to_string()))?;
+                Ok(value.clone())
+            }
+            SecretLocation::File(path) => {
+                let text = read_text(path).map_err(|error| {
+                    let problem = format!("{} {}", path.display(), explain(&error));
+                    SettingError::new(self.variable.as_str(), problem)
+                })?;
+                without_line_end(&text).map_err(|error| self.invalid(&error.to_string()))
+            }
         }
     }
 
@@ -114,12 +122,47 @@ pub fn read(
         .transpose()
 }
 
-/// Reads a secret file, without one trailing newline.
+/// Reads a secret file, without its line end.
 pub fn read_file(path: &Path) -> io::Result<SecretString> {
+    let text = read_text(path)?;
+    without_line_end(&text).map_err(|error| io::Error::other(format!("it {error}")))
+}
+
+fn read_text(path: &Path) -> io::Result<Zeroizing<String>> {
     let text = String::from_utf8(rolegate_grpc_tls::read_file(path, MAX_FILE_KIB)?);
     let invalid = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8");
-    let text = Zeroizing::new(text.map_err(invalid)?);
-    Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
+    text.map(Zeroizing::new).map_err(invalid)
+}
+
+/// A secret begins or ends with a character that shows nothing. An editor or a program for another system has added it,
+/// and nobody could type it.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error(
+    "must not begin or end with white space, a byte order mark or another character that shows nothing"
+)]
+pub struct SecretEndError;
+
+/// The secret in the content of a file or a pipe, which ends with at most one line end of any system.
+pub fn without_line_end(content: &str) -> Result<SecretString, SecretEndError> {
+    let line = content.strip_suffix('\n').unwrap_or(content);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    check_ends(line)?;
+    Ok(SecretString::from(line))
+}
+
+fn check_ends(secret: &str) -> Result<(), SecretEndError> {
+    const EMOJI_STYLE: char = '\u{fe0f}';
+    let mut rest = secret.chars();
+    let first = rest.clone().next();
+    let mut last = rest.next_back();
+    if last == Some(EMOJI_STYLE) {
+        // It shows by the emoji before it.
+        last = rest.next_back();
+    }
+    if first.into_iter().chain(last).any(shows_nothing) {
+        return Err(SecretEndError);
+    }
+    Ok(())
 }
 
 /// Reads the secret in this file, or creates the file (mode 0600) with a secret from `make`. Returns the
@@ -160,6 +203,7 @@ fn write_beside(path: &Path, secret: &SecretString) -> io::Result<NamedTempFile>
 #[cfg(test)]
 mod tests {
     use super::read;
+    use crate::settings::SettingError;
     use secrecy::{ExposeSecret, SecretString};
     use std::{io::Write, path::Path};
 
@@ -169,18 +213,38 @@ mod tests {
         file
     }
 
+    fn read_one(value: Option<&str>, path: Option<&Path>) -> Result<String, SettingError> {
+        let secret = read("SAMPLE", value.map(SecretString::from), path)?;
+        Ok(secret.expect("set").expose_secret().to_owned())
+    }
+
     #[test]
-    fn one_trailing_newline_of_a_file_is_stripped() {
-        for (content, secret) in [
-            ("s3cret\n", "s3cret"),
-            ("s3cret\n\n", "s3cret\n"),
-            (" s ", " s "),
+    fn one_line_end_of_any_system_of_a_file_is_removed() {
+        for end in ["", "\n", "\r\n", "\r"] {
+            for secret in ["s3cret", "two words", "p❤\u{fe0f}", "", "e\u{301}"] {
+                let file = file(format!("{secret}{end}").as_bytes());
+                assert_eq!(read_one(None, Some(file.path())).expect("valid"), secret);
+            }
+        }
+    }
+
+    #[test]
+    fn ends_that_show_nothing_are_refused_by_the_name_of_the_setting_and_never_printed() {
+        for hidden in [
+            " ", "\t", "\n", "\r", "\r\n", "\u{feff}", "\u{a0}", "\u{3000}", "\u{200b}",
+            "\u{200e}", "\u{2028}", "\u{85}", "\0", "\u{3164}", "\u{2800}", "\u{ad}",
         ] {
-            let file = file(content.as_bytes());
-            let read = read("SAMPLE", None, Some(file.path()))
-                .expect("readable")
-                .expect("set");
-            assert_eq!(read.expose_secret(), secret);
+            for secret in [format!("{hidden}hunter2"), format!("hunter2{hidden}")] {
+                let file = file(format!("{secret}\r\n").as_bytes());
+                let in_file = read_one(None, Some(file.path())).expect_err(&secret);
+                let in_environment = read_one(Some(&secret), None).expect_err(&secret);
+                for (error, name) in [(in_file, "SAMPLE_FILE: "), (in_environment, "SAMPLE: ")] {
+                    let error = error.to_string();
+                    assert!(error.starts_with(name), "{error}");
+                    assert!(error.contains("must not begin or end with"), "{error}");
+                    assert!(!error.contains("hunter2"), "{error}");
+                }
+            }
         }
     }
 

@@ -1,6 +1,9 @@
 //! Secrets, secret files and `DATA_DIR`.
 
-use super::{AuthService, Program, QUIET, Rolegate, expect_each_refused, expect_rejected, good};
+use super::{
+    AuthService, Gateway, PostsService, Program, QUIET, Rolegate, expect_each_refused,
+    expect_rejected, good, settings_of,
+};
 use e2e::{ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TestDatabase};
 use std::{
     fs::{self, Permissions},
@@ -152,7 +155,7 @@ async fn invalid_key_file_is_rejected_by_the_name_of_its_setting() {
 }
 
 #[tokio::test]
-async fn trailing_newline_of_a_secret_file_is_ignored() {
+async fn line_end_of_a_secret_file_is_ignored() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let folder = tempfile::tempdir().expect("a folder");
     let mut settings = good(Program::AuthService, &database);
@@ -164,7 +167,7 @@ async fn trailing_newline_of_a_secret_file_is_ignored() {
     ] {
         let value = settings.remove(variable).expect("it was set");
         let path = folder.path().join(variable);
-        std::fs::write(&path, value + "\n").expect("written");
+        std::fs::write(&path, value + "\r\n").expect("written");
         settings.insert(format!("{variable}_FILE"), path.display().to_string());
     }
     let process = Process::start(Program::FastHashAuthService, &settings, folder.path())
@@ -225,6 +228,42 @@ async fn file_without_a_secret_is_rejected() {
             }
         }
     }
+}
+
+/// Every secret of every program, in the environment and in a file.
+#[tokio::test]
+async fn secret_that_begins_or_ends_with_what_shows_nothing_is_rejected() {
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("secret");
+    let mut count = 0;
+    for program in [AuthService, PostsService, Gateway, Rolegate] {
+        let names = settings_of(program, folder.path()).await;
+        let secrets = names
+            .iter()
+            .filter(|name| names.contains(&format!("{name}_FILE")));
+        for secret in secrets {
+            let value = "hunter2".repeat(8);
+            for odd in [
+                format!("{value} "),
+                format!("\u{feff}{value}"),
+                format!("{value}\u{200b}"),
+            ] {
+                let name = format!("{secret}_FILE");
+                fs::write(&path, format!("{odd}\r\n")).expect("written");
+                let in_file = (name.clone(), path.display().to_string());
+                for (name, value) in [(secret.clone(), odd), in_file] {
+                    let mut settings = good(program, &database);
+                    settings.remove(secret);
+                    settings.insert(name.clone(), value);
+                    let line = expect_rejected(program, &settings, folder.path(), &name).await;
+                    assert!(line.contains("must not begin or end with"), "{line}");
+                }
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 20, "{count} cases");
 }
 
 #[tokio::test]

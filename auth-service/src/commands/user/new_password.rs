@@ -30,7 +30,7 @@ pub(super) async fn hash(
         .await?)
 }
 
-/// Reads the new password without its final newline.
+/// Reads the new password without its line end.
 async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
     if file.is_some() {
         let given = secret::read("NEW_PASSWORD", None, file)?;
@@ -71,7 +71,7 @@ async fn all(mut input: impl AsyncRead + Unpin) -> io::Result<SecretString> {
     if text.len() as u64 > MAX_INPUT_BYTES {
         return Err(io::Error::other("it has more than 4 KiB"));
     }
-    Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
+    secret::without_line_end(&text).map_err(|error| io::Error::other(format!("it {error}")))
 }
 
 /// Reads up to the Enter key of a terminal.
@@ -114,8 +114,15 @@ mod tests {
     use secrecy::ExposeSecret;
 
     #[tokio::test]
-    async fn one_final_newline_is_stripped() {
-        for (piped, password) in [("a b", "a b"), ("a b\n", "a b"), ("a\nb\n\n", "a\nb\n")] {
+    async fn one_line_end_is_removed_and_ends_that_show_nothing_are_refused() {
+        for piped in ["a b\n\n", " a b", "a b \n", "a b\t\r\n", "\u{feff}a b\n"] {
+            let error = all(piped.as_bytes()).await.expect_err(piped).to_string();
+            assert!(
+                error.starts_with("it must not begin or end with"),
+                "{error}"
+            );
+        }
+        for (piped, password) in [("a b", "a b"), ("a b\n", "a b"), ("a\nb\r\n", "a\nb")] {
             let read = all(piped.as_bytes()).await.expect("read");
             assert_eq!(read.expose_secret(), password);
         }

@@ -26,7 +26,8 @@ pub(super) struct Server {
 }
 
 impl Uri {
-    /// Splits a URI; `None` if libpq would not accept it.
+    /// Splits a URI; `None` if libpq would not accept it. Of several hosts none may be missing: a comma too many would
+    /// name the server of this machine.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let rest = text
             .strip_prefix("postgres://")
@@ -35,12 +36,15 @@ impl Uri {
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (user_info, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
-        let servers = hosts.split(',').map(Server::parse);
+        let servers: Vec<_> = hosts.split(',').map(Server::parse).collect::<Option<_>>()?;
+        if servers.len() > 1 && servers.iter().any(|server| server.host.is_none()) {
+            return None;
+        }
         let parameters = query.split('&').filter(|parameter| !parameter.is_empty());
         Some(Self {
             user: decode_part(user)?,
             password: decode_part(password)?,
-            servers: servers.collect::<Option<_>>()?,
+            servers,
             database: decode_part(database)?,
             parameters: parameters.map(parse_parameter).collect::<Option<_>>()?,
         })
@@ -174,6 +178,8 @@ mod tests {
             "postgres://[::1/r",
             "postgres://[::1]x/r",
             "postgres://[nowhere]/r",
+            "postgres://a,,b/r",
+            "postgres://u@db,/r",
             "postgres://db:many/r",
             "postgres://db:0/r",
             "postgres://db:65536/r",
