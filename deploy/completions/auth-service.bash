@@ -1060,7 +1060,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__init__subcmd__secrets)
-            opts="-h --postgres --database-secrets --accepted-secrets --database-directory --rotate --help"
+            opts="-h --postgres --database-secrets --accepted-secrets --database-directory --rotate --now --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -97,6 +97,7 @@ back\t'Sign with the previous secret again'
 drop\t'Accept nothing but the secret that signs'
 replace\t'Sign with a new secret and accept nothing else, at once: for a secret that leaked'"
 complete -c auth-service -n "__fish_auth_service_using_subcommand init-secrets" -l accepted-secrets -d 'Also create signing-secrets-accepted, which lists the secrets of valid tokens'
+complete -c auth-service -n "__fish_auth_service_using_subcommand init-secrets" -l now -d 'With --rotate drop: end valid access tokens of the dropped secret'
 complete -c auth-service -n "__fish_auth_service_using_subcommand init-secrets" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help" -s h -l help -d 'Print help'
 complete -c auth-service -n "__fish_auth_service_using_subcommand user; and not __fish_seen_subcommand_from create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help" -f -a "create" -d 'Create a user, also while registration is closed'

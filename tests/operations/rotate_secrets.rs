@@ -1,7 +1,13 @@
 //! `auth-service init-secrets --rotate`, and what protects a database from new secrets.
 
 use e2e::{Api, Exit, Process, Program, Store, TestDatabase, TestUser, eventually};
-use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 async fn init(folder: &Path, further: &[&str]) -> Exit {
     let folder = folder.display().to_string();
@@ -32,6 +38,13 @@ async fn rotate(folder: &Path, step: &str) {
 fn lines(folder: &Path, name: &str) -> Vec<String> {
     let text = fs::read_to_string(folder.join(name)).expect(name);
     text.lines().map(str::to_owned).collect()
+}
+
+/// As if the file had been written so many seconds ago.
+fn age_file(path: &Path, seconds: u64) {
+    let file = fs::File::options().write(true).open(path).expect("there");
+    let then = SystemTime::now() - Duration::from_secs(seconds);
+    file.set_modified(then).expect("set");
 }
 
 const SIGNING: &str = "signing-secret";
@@ -68,6 +81,20 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
     rotate(folder, "back").await;
     assert_eq!(lines(folder, SIGNING), old);
     rotate(folder, "sign").await;
+    // Tokens of the old secret are valid: the time of the file is that of the last step, also after a copy.
+    for age in [0, 29 * 60, 31 * 60] {
+        age_file(&folder.join(SIGNING), age);
+        let dropped = init(folder, &["--rotate", "drop"]).await;
+        let is_early = age < 30 * 60;
+        assert_eq!(
+            dropped.code,
+            Some(if is_early { 64 } else { 0 }),
+            "{age}: {dropped:?}"
+        );
+        assert_eq!(lines(folder, ACCEPTED).len(), if is_early { 2 } else { 1 });
+        let is_explained = dropped.stderr.contains("or end them with --now");
+        assert_eq!(is_explained, is_early, "{dropped:?}");
+    }
     for _ in 0..2 {
         rotate(folder, "drop").await;
         assert_eq!(lines(folder, SIGNING), both[1..]);
@@ -107,12 +134,22 @@ async fn rotation_step_that_is_too_early_or_unknown_is_rejected() {
     )
     .await;
     assert_eq!(init(folder, &["--accepted-secrets"]).await.code, Some(0));
-    expect(&["--rotate", "sign"], "next-signing-secret: does not exist").await;
     expect(
-        &["--rotate", "back"],
-        "previous-signing-secret: does not exist",
+        &["--rotate", "sign"],
+        "next-signing-secret: does not exist; use --rotate accept, and reload, first",
     )
     .await;
+    expect(
+        &["--rotate", "back"],
+        "previous-signing-secret: does not exist; use --rotate sign, and reload, first",
+    )
+    .await;
+    expect(
+        &["--rotate", "sign", "--now"],
+        "--now: is only for --rotate drop",
+    )
+    .await;
+    expect(&["--now"], "--rotate").await;
     expect(
         &["--rotate", "sideways"],
         "--rotate: must be one of: accept, sign, back, drop, replace",
@@ -129,6 +166,9 @@ async fn rotation_step_that_is_too_early_or_unknown_is_rejected() {
         "--rotate: cannot be used with --postgres",
     )
     .await;
+    // Nothing else has signed, so that no token ends.
+    rotate(folder, "accept").await;
+    rotate(folder, "drop").await;
     // Signed with before it was accepted.
     rotate(folder, "accept").await;
     let before = lines(folder, SIGNING);
@@ -193,7 +233,8 @@ async fn tokens_of_both_secrets_are_valid_during_a_rotation() {
         old.get("/profile").await.expect(200);
     }
     let new = log_in().await;
-    rotate(folder, "drop").await;
+    let dropped = init(folder, &["--rotate", "drop", "--now"]).await;
+    assert_eq!(dropped.code, Some(0), "{dropped:?}");
     auth.reload();
     eventually("the old token is refused", async || {
         (old.get("/profile").await.status == 401).then_some(())

@@ -39,6 +39,10 @@ pub struct InitSecrets {
     /// to every auth-service afterwards
     #[arg(long, value_name = "STEP", conflicts_with_all = ["postgres", "database_secrets", "database_directory"])]
     rotate: Option<Rotation>,
+
+    /// With --rotate drop: end valid access tokens of the dropped secret
+    #[arg(long, requires = "rotate")]
+    now: bool,
 }
 
 const DATABASE_PASSWORD: &str = "database-password";
@@ -53,7 +57,7 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
         .transpose()?;
     let folder = SecretFolder::open("DIRECTORY", &arguments.directory)?;
     if let Some(step) = arguments.rotate {
-        return Ok(rotation::run(&folder, step)?);
+        return Ok(rotation::run(&folder, step, arguments.now)?);
     }
     let copies = arguments.database_secrets.as_deref();
     let copies = copies

@@ -2,9 +2,13 @@
 //! are three, and what to do between them.
 
 use super::secret_folder::SecretFolder;
-use crate::{secret_generation, token::Keyring};
+use crate::{
+    secret_generation,
+    token::{Keyring, TOKEN_TTL_SECONDS},
+};
 use rolegate_program::settings::SettingError;
 use secrecy::{ExposeSecret, SecretString};
+use std::time::Duration;
 
 const SIGNING: &str = "signing-secret";
 /// What auth-services accept: the file of `SIGNING_SECRETS_ACCEPTED`.
@@ -37,8 +41,15 @@ pub(super) fn create_accepted(
     Ok(())
 }
 
-/// Executes `step` on secrets that exist.
-pub(super) fn run(folder: &SecretFolder, step: Rotation) -> Result<(), SettingError> {
+/// Executes `step` on secrets that exist. `ends_tokens`: whether a drop may end valid access tokens.
+pub(super) fn run(
+    folder: &SecretFolder,
+    step: Rotation,
+    ends_tokens: bool,
+) -> Result<(), SettingError> {
+    if ends_tokens && !matches!(step, Rotation::Drop) {
+        return Err(SettingError::new("--now", "is only for --rotate drop"));
+    }
     let signing = folder.read(SIGNING)?;
     let accepted = folder.read(ACCEPTED)?;
     if signing.expose_secret().contains([',', '\n']) {
@@ -59,7 +70,7 @@ pub(super) fn run(folder: &SecretFolder, step: Rotation) -> Result<(), SettingEr
             folder.replace(ACCEPTED, &both.into())
         }
         Rotation::Sign => {
-            let next = folder.read(NEXT)?;
+            let next = folder.read_after(NEXT, "accept")?;
             require_accepted(folder, &accepted, &next, NEXT)?;
             // Already done: the previous secret must not be overwritten.
             if signing.expose_secret() != next.expose_secret() {
@@ -69,11 +80,14 @@ pub(super) fn run(folder: &SecretFolder, step: Rotation) -> Result<(), SettingEr
             Ok(())
         }
         Rotation::Back => {
-            let previous = folder.read(PREVIOUS)?;
+            let previous = folder.read_after(PREVIOUS, "sign")?;
             require_accepted(folder, &accepted, &previous, PREVIOUS)?;
             folder.replace(SIGNING, &previous)
         }
         Rotation::Drop => {
+            if !ends_tokens {
+                require_expired(folder)?;
+            }
             folder.replace(ACCEPTED, &signing)?;
             folder.remove(NEXT)?;
             folder.remove(PREVIOUS)
@@ -87,6 +101,22 @@ pub(super) fn run(folder: &SecretFolder, step: Rotation) -> Result<(), SettingEr
             folder.remove(PREVIOUS)
         }
     }
+}
+
+/// Refuses a drop while access tokens of the secret that would be dropped can be valid. Without a previous secret, no
+/// other secret has signed.
+fn require_expired(folder: &SecretFolder) -> Result<(), SettingError> {
+    let lifetime = Duration::from_secs(TOKEN_TTL_SECONDS);
+    let age = folder.age(SIGNING)?;
+    if !folder.has(PREVIOUS) || age >= lifetime {
+        return Ok(());
+    }
+    let left = (lifetime - age).as_secs().div_ceil(60);
+    let problem = format!(
+        "was written less than 30 minutes ago, and access tokens of the secret before it are valid as long; drop that \
+         in {left} minutes, or end them with --now"
+    );
+    Err(folder.invalid(SIGNING, problem))
 }
 
 fn require_accepted(

@@ -8,7 +8,7 @@ use rolegate_program::{
     settings::SettingError,
 };
 use secrecy::{ExposeSecret, SecretString};
-use std::{fmt::Display, fs, io, os::unix::fs::MetadataExt, path::Path};
+use std::{fmt::Display, fs, io, os::unix::fs::MetadataExt, path::Path, time::Duration};
 
 pub(super) struct SecretFolder<'a>(&'a Path);
 
@@ -54,6 +54,27 @@ impl<'a> SecretFolder<'a> {
         })?;
         self.require_private(name)?;
         Ok(secret)
+    }
+
+    /// Reads the secret `name`, which the step `before` of a rotation creates.
+    pub(super) fn read_after(
+        &self,
+        name: &str,
+        before: &str,
+    ) -> Result<SecretString, SettingError> {
+        if self.has(name) {
+            return self.read(name);
+        }
+        let problem = format!("does not exist; use --rotate {before}, and reload, first");
+        Err(self.invalid(name, problem))
+    }
+
+    /// The time since the secret `name` was written; zero if that is in the future.
+    pub(super) fn age(&self, name: &str) -> Result<Duration, SettingError> {
+        let written = fs::metadata(self.0.join(name)).and_then(|metadata| metadata.modified());
+        let written =
+            written.map_err(|error| self.invalid(name, format!("cannot be inspected: {error}")))?;
+        Ok(written.elapsed().unwrap_or_default())
     }
 
     /// Replaces the secret `name`, or creates it, in one step.
