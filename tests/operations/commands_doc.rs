@@ -7,7 +7,7 @@ use std::{
 };
 
 /// A command with its groups, such as `user create`.
-type Commands = BTreeSet<String>;
+pub(crate) type Commands = BTreeSet<String>;
 
 #[tokio::test]
 async fn reference_lists_exactly_the_commands_in_help() {
@@ -48,7 +48,7 @@ fn documented(block: &str, program: &str) -> Commands {
 }
 
 /// Those that `--help` lists, with the commands of groups.
-async fn commands(program: Program) -> Commands {
+pub(crate) async fn commands(program: Program) -> Commands {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut commands, mut groups) = (Commands::new(), vec![String::new()]);
     while let Some(group) = groups.pop() {

@@ -30,6 +30,7 @@ mod rotate_secrets;
 mod secret_files_doc;
 mod stored_record;
 mod systemd_unit;
+mod unwritten_output;
 mod user_commands;
 mod user_history;
 mod user_import;

@@ -13,6 +13,7 @@ use crate::{
 use rolegate_telemetry::{
     Telemetry, TelemetrySettings, logs::error_chain, metrics, traces::StartError,
 };
+use secrecy::{ExposeSecret as _, SecretString};
 use std::{
     error::Error,
     future::Future,
@@ -20,6 +21,7 @@ use std::{
     net::SocketAddr,
     pin::{Pin, pin},
     process::ExitCode,
+    sync::OnceLock,
     time::Duration,
 };
 use tokio::runtime::Builder;
@@ -34,12 +36,40 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 #[error("{0}")]
 pub struct Incomplete(pub String);
 
-/// Prints text for the user on stdout. A closed stdout is not an error.
+/// Why text of a command could not be printed, if that happened.
+static UNPRINTED: OnceLock<io::Error> = OnceLock::new();
+
+/// Prints text for the user on stdout. A command whose text could not be written fails in the end. A reader that has
+/// seen enough, such as `head`, is no failure.
 pub fn print(text: &str) {
+    if let Err(error) = try_print(text)
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        UNPRINTED.get_or_init(|| error);
+    }
+}
+
+/// Prints a secret that nobody can see again. `made` begins the error if it could not be written, and `remedy` ends it.
+pub fn print_secret(secret: &SecretString, made: &str, remedy: &str) -> Result<(), Failure> {
+    try_print(secret.expose_secret())
+        .map_err(|error| format!("{made}, but could not be shown: {error}; {remedy}").into())
+}
+
+fn try_print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes());
-    let _ = stdout.write_all(if text.ends_with('\n') { b"" } else { b"\n" });
-    let _ = stdout.flush();
+    stdout.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()
+}
+
+/// Fails if something could not be printed.
+fn check_printed() -> Result<(), Failure> {
+    match UNPRINTED.get() {
+        Some(error) => Err(format!("the output could not be written: {error}").into()),
+        None => Ok(()),
+    }
 }
 
 /// Settings that every program has.
@@ -119,6 +149,7 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
         // The user asked for help or the version.
         Err(help) => {
             print(&help.render().to_string());
+            check_printed()?;
             return Ok(ExitCode::SUCCESS);
         }
     };
@@ -184,7 +215,7 @@ async fn execute<P: Program>(
         Command::Own(command) => Box::pin(settings.execute(command)),
     };
     tokio::select! {
-        outcome = work => outcome,
+        outcome = work => outcome.and_then(|()| check_printed()),
         () = shutdown.lame_duck() => Err("cancelled by a signal".into()),
     }
 }

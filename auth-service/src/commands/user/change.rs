@@ -13,13 +13,12 @@ use crate::{
     store::{NewUser, WriteError, Writer},
 };
 use rolegate_program::{
-    program::{Failure, print},
+    program::{Failure, print, print_secret},
     settings::SettingError,
 };
 use rolegate_proto::Role;
 use rolegate_sign_in::password_link::password_link_url;
 use rolegate_sql_store::DatabaseTarget;
-use secrecy::ExposeSecret as _;
 use std::{path::PathBuf, sync::Arc};
 
 impl Operator {
@@ -110,7 +109,11 @@ impl Operator {
             WriteError::UserNotFound => not_found(username),
             error => error.into(),
         })?;
-        print(password_link_url(sign_in_url, &token).expose_secret());
+        print_secret(
+            &password_link_url(sign_in_url, &token),
+            &format!("the link of the user {username:?} is created"),
+            "nobody knows it: create another with user password-link, which ends it",
+        )?;
         prompt(&format!(
             "It is good once, until {}.\n",
             keys::time(Some(expires_at))

@@ -11,11 +11,10 @@ use crate::{
 use clap::Args;
 use humantime::format_rfc3339_seconds;
 use rolegate_program::{
-    program::{Failure, print},
+    program::{Failure, print, print_secret},
     settings::SettingError,
 };
 use rolegate_proto::{Role, limits::API_KEY_PREFIX};
-use secrecy::ExposeSecret as _;
 use std::{
     sync::Arc,
     time::{Duration, UNIX_EPOCH},
@@ -71,15 +70,21 @@ impl Operator {
         let inserted = write.run(insert, move |write, key| {
             write.of_token(key, Some(&user.username)).log();
         });
-        inserted.await.map_err(|error| match error {
+        let inserted = inserted.await.map_err(|error| match error {
             WriteError::UserNotFound if is_disabled => {
                 format!("the user {username:?} is disabled").into()
             }
             WriteError::UserNotFound => not_found(&username),
-            error => error.into(),
+            error => Failure::from(error),
         })?;
-        print(key.expose_secret());
-        Ok(())
+        let id = inserted.id;
+        print_secret(
+            &key,
+            &format!("API key {id} of the user {username:?} is created"),
+            &format!(
+                "nobody knows it: create another, and delete this one with user delete-key USERNAME {id}"
+            ),
+        )
     }
 
     /// Prints the API keys of a user by ascending id, a line for each.

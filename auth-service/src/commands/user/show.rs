@@ -48,8 +48,9 @@ impl Operator {
         self.store.close().await;
         audit_line!("users_exported", count, by = "operator");
         users.rewind()?;
-        io::copy(&mut users, &mut io::stdout())?;
-        Ok(())
+        let mut stdout = io::stdout().lock();
+        io::copy(&mut users, &mut stdout)?;
+        Ok(stdout.flush()?)
     }
 
     /// The name is quoted, and what is invisible in it is escaped. `keys` have a role that the user has not.
