@@ -37,7 +37,7 @@ impl DataDir {
     /// Creates the folder with mode 0700 if it does not exist. It and the files of rolegate in it must be
     /// private; others are not ours to judge, such as a log or a copy.
     pub(crate) fn open(path: &Path) -> Result<Self, SettingError> {
-        private_folder::open(path, &OWN_FILES).map_err(invalid)?;
+        private_folder::open("DATA_DIR", path, &OWN_FILES)?;
         Ok(Self(path.to_owned()))
     }
 
@@ -103,7 +103,7 @@ impl DataDir {
     fn generated(&self, name: &str) -> Result<PathBuf, SettingError> {
         let path = self.0.join(name);
         secret::read_or_create(&path, secret_generation::signing_secret).map_err(|error| {
-            invalid(format!("cannot read or create {}: {error}", path.display()))
+            invalid(format!("cannot read or create {}: {error}", path.display())).because_of(&error)
         })?;
         Ok(path)
     }

@@ -25,12 +25,23 @@ async fn expect_rejected(
     folder: &Path,
     variable: &str,
 ) -> String {
+    expect_end(program, settings, folder, variable, 64).await
+}
+
+/// The end of a start whose line names the variable.
+async fn expect_end(
+    program: Program,
+    settings: &Settings,
+    folder: &Path,
+    variable: &str,
+    code: i32,
+) -> String {
     let exit = Process::start(program, settings, folder)
         .ready_or_ended()
         .await;
     let exit = exit.unwrap_or_else(|| panic!("{program:?} started with {settings:?}"));
     let what = format!("{} with {settings:?} said\n{}", program.name(), exit.stderr);
-    assert_eq!(exit.code, Some(64), "{what}");
+    assert_eq!(exit.code, Some(code), "{what}");
     assert_eq!(exit.stdout, "", "nothing listens: {what}");
     assert_eq!(exit.stderr.lines().count(), 1, "one line: {what}");
     assert!(

@@ -52,6 +52,7 @@ impl BindAddress {
                 let address = address.map(|own| SocketAddr::new(own.ip(), port));
                 address.ok_or_else(|| {
                     SettingError::new(variable, format!("this host has no address in {network}"))
+                        .that_may_pass()
                 })
             }
         }

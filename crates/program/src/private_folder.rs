@@ -1,16 +1,20 @@
 //! Folders that hold secrets: only their owner may replace the files, and only the owner may read them.
 
+use crate::settings::SettingError;
 use std::{
     fs::{self, DirBuilder},
     os::unix::fs::{DirBuilderExt, MetadataExt},
     path::Path,
 };
 
-/// Creates the folder with mode 0700 if it does not exist, and checks it as [`check`] does.
-pub fn open(folder: &Path, files: &[&str]) -> Result<(), String> {
+/// Creates the folder that `setting` names, with mode 0700, if it does not exist, and checks it as [`check`] does.
+pub fn open(setting: &str, folder: &Path, files: &[&str]) -> Result<(), SettingError> {
     let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    created.map_err(|error| format!("cannot create the folder {}: {error}", folder.display()))?;
-    check(folder, files)
+    created.map_err(|error| {
+        let problem = format!("cannot create the folder {}: {error}", folder.display());
+        SettingError::new(setting, problem).because_of(&error)
+    })?;
+    check(folder, files).map_err(|problem| SettingError::new(setting, problem))
 }
 
 /// The folder must belong to the user of this process, and others must not be able to write to it. Those

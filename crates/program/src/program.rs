@@ -15,6 +15,7 @@ use rolegate_telemetry::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{
+    env,
     error::Error,
     future::Future,
     io::{self, Write as _},
@@ -26,9 +27,12 @@ use std::{
 };
 use tokio::runtime::Builder;
 
+/// Far more than any machine has cores.
+const MAX_WORKER_THREADS: u16 = 4096;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Why a program failed. A [`SettingError`] exits with 64, [`Incomplete`] with 2, any other error with 1.
+/// Why a program failed. A [`SettingError`] exits with 64, unless it may pass by itself; [`Incomplete`] with 2; any other
+/// error with 1.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// Only a part of what was asked for is done.
@@ -132,7 +136,8 @@ pub fn run<P: Program>(adjust: impl FnOnce(&mut P)) -> ExitCode {
 #[must_use]
 pub fn exit(failure: &Failure) -> ExitCode {
     let _ = writeln!(io::stderr(), "{}", error_chain(&**failure));
-    if failure.is::<SettingError>() {
+    let setting = failure.downcast_ref::<SettingError>();
+    if setting.is_some_and(|error| !error.may_pass()) {
         // `EX_USAGE` of sysexits.h.
         ExitCode::from(64)
     } else if failure.is::<Incomplete>() {
@@ -154,6 +159,7 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
         }
     };
     adjust(&mut settings);
+    check_worker_threads()?;
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     let telemetry = {
         let _context = runtime.enter();
@@ -182,6 +188,20 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
     outcome.map_or(Ok(ExitCode::from(130)), |outcome| {
         outcome.map(|()| ExitCode::SUCCESS)
     })
+}
+
+/// tokio panics at a value that it cannot read.
+fn check_worker_threads() -> Result<(), SettingError> {
+    const VARIABLE: &str = "TOKIO_WORKER_THREADS";
+    match env::var_os(VARIABLE) {
+        None => Ok(()),
+        Some(value) => {
+            let number = value.to_str().unwrap_or_default();
+            number_between(number, 1_u16, MAX_WORKER_THREADS)
+                .map(drop)
+                .map_err(|problem| SettingError::new(VARIABLE, problem))
+        }
+    }
 }
 
 /// Begins `shutdown` with the first signal, and resolves on the second, which may come within the

@@ -92,7 +92,7 @@ impl SecretSource {
             SecretLocation::File(path) => {
                 let text = read_text(path).map_err(|error| {
                     let problem = format!("{} {}", path.display(), explain(&error));
-                    SettingError::new(self.variable.as_str(), problem)
+                    SettingError::new(self.variable.as_str(), problem).because_of(&error)
                 })?;
                 without_line_end(&text).map_err(|error| self.invalid(&error.to_string()))
             }

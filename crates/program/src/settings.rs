@@ -6,7 +6,8 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use rolegate_grpc_tls::FileError;
-use std::{fmt::Display, net::SocketAddr, str::FromStr};
+use rustix::io::Errno;
+use std::{fmt::Display, io, net::SocketAddr, str::FromStr};
 
 /// An invalid setting, as one line: the variable, the problem and what is valid. Never contains the
 /// value of a secret.
@@ -15,6 +16,7 @@ use std::{fmt::Display, net::SocketAddr, str::FromStr};
 pub struct SettingError {
     variable: String,
     problem: String,
+    may_pass: bool,
 }
 
 impl SettingError {
@@ -23,7 +25,53 @@ impl SettingError {
         Self {
             variable: variable.into(),
             problem: problem.to_string(),
+            may_pass: false,
         }
+    }
+
+    /// The same error of a setting that is right perhaps: the state of the machine may change by itself.
+    #[must_use]
+    pub fn that_may_pass(self) -> Self {
+        Self {
+            may_pass: true,
+            ..self
+        }
+    }
+
+    /// The same error, which may pass if its cause may: a port that another connection holds, an address that a network
+    /// does not have yet, a disk that is full or does not answer, or no free descriptors.
+    #[must_use]
+    pub fn because_of(self, cause: &io::Error) -> Self {
+        use io::ErrorKind::{
+            AddrInUse, AddrNotAvailable, Interrupted, OutOfMemory, QuotaExceeded,
+            ReadOnlyFilesystem, ResourceBusy, StaleNetworkFileHandle, StorageFull, TimedOut,
+        };
+        let is_of_the_machine = matches!(
+            cause.kind(),
+            AddrInUse
+                | AddrNotAvailable
+                | Interrupted
+                | OutOfMemory
+                | QuotaExceeded
+                | ReadOnlyFilesystem
+                | ResourceBusy
+                | StaleNetworkFileHandle
+                | StorageFull
+                | TimedOut
+        );
+        let code = cause.raw_os_error().map(Errno::from_raw_os_error);
+        let is_short = matches!(code, Some(Errno::MFILE | Errno::NFILE | Errno::IO));
+        if is_of_the_machine || is_short {
+            self.that_may_pass()
+        } else {
+            self
+        }
+    }
+
+    /// Whether the same setting may be good at a later start.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        self.may_pass
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) struct SecretFolder<'a>(&'a Path);
 impl<'a> SecretFolder<'a> {
     /// Opens the folder that `argument` names; created with mode 0700 if it does not exist.
     pub(super) fn open(argument: &str, path: &'a Path) -> Result<Self, SettingError> {
-        private_folder::open(path, &[]).map_err(|problem| SettingError::new(argument, problem))?;
+        private_folder::open(argument, path, &[])?;
         Ok(Self(path))
     }
 

@@ -4,7 +4,7 @@ mod uri;
 
 use rolegate_grpc_tls::{explain, read_file};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
-use std::{borrow::Cow, path::Path, str::FromStr};
+use std::{borrow::Cow, env, path::Path, str::FromStr};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use uri::{Server, Uri, parse_port};
 use url::Url;
@@ -33,6 +33,7 @@ pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
     if has_unencoded_password(url) {
         return Err(UNENCODED.into());
     }
+    check_environment()?;
     let mut uri = Uri::parse(url).ok_or(INVALID)?;
     check_parameters(&mut uri)?;
     check_files(&uri.parameters)?;
@@ -57,6 +58,19 @@ fn has_unencoded_password(url: &str) -> bool {
             .contains(['@', '/'])
     };
     rest.contains('#') || path.contains('@') || query.split('&').any(is_odd)
+}
+
+/// Refuses defaults of the environment that sqlx would ignore, unlike libpq.
+fn check_environment() -> Result<(), Problem> {
+    let is_wrong =
+        |name, is_valid: fn(&str) -> bool| env::var(name).is_ok_and(|value| !is_valid(&value));
+    if is_wrong("PGPORT", |port| parse_port(port).is_some()) {
+        return Err("is completed by PGPORT, which must be a port from 1 to 65535".into());
+    }
+    if is_wrong("PGSSLMODE", is_known_mode) {
+        return Err(format!("is completed by PGSSLMODE, but {SSL_MODE}").into());
+    }
+    Ok(())
 }
 
 /// Refuses parameters that would be ignored or read otherwise, and applies those that libpq reads and sqlx does not.
@@ -142,7 +156,10 @@ fn check_tls(parameters: &mut Vec<(String, String)>) -> Result<(), Problem> {
             .find(|(known, _)| known == name)
             .map(|(_, value)| &**value)
     };
-    let mode = last("sslmode").map(PgSslMode::from_str);
+    let default_mode = env::var("PGSSLMODE").ok();
+    let mode = last("sslmode")
+        .or(default_mode.as_deref())
+        .map(PgSslMode::from_str);
     let uses_system_authorities = last("sslrootcert") == Some("system");
     match (mode, last("sslrootcert").is_some()) {
         (Some(Ok(PgSslMode::VerifyFull)), _) => {}
