@@ -2,9 +2,10 @@
 //!
 //! A clock that is ahead must not cost the record, so the time before which rows may be removed is kept in the database
 //! and moves at most two days an hour, whichever process moves it. A clock that was ahead for a moment must not keep the
-//! rows around it for ever either, so the end of the removed rows is where the fewest rows are on the wrong side.
+//! rows around it for ever either, so the end of the removed rows is where the fewest rows are on the wrong side. Rows
+//! whose time cannot be believed, however many, are not looked at: they leave with the rows around them.
 
-use super::{SqlStore, count_to_store, insert_pending};
+use super::{SqlStore, insert_pending};
 use crate::{
     audit::{Details, Entry, Removal},
     store::{AuditStore as _, DAY_SECONDS, Seal, StoreError, seal::REMOVAL_EVENTS},
@@ -18,41 +19,45 @@ const HOUR_SECONDS: i64 = 3600;
 const MAX_MOVE: i64 = 2 * DAY_SECONDS;
 /// Rows from before 2020 are by a clock that was not set.
 const YEAR_2020: i64 = 1_577_836_800;
-/// The oldest rows, among which is one whose time can be believed.
-const OLDEST_ROWS: usize = 20;
-/// Rows that are looked at together.
-const PAGE: usize = 20_000;
+/// The oldest rows with a time to believe, which are looked at together.
+const PAGE: i64 = 20_000;
 /// Seals whose rows one statement removes.
 const REMOVED_SEALS: i64 = 20;
 
-/// The row of the table `audit_retention`.
+const AGED_ROWS: &str =
+    "SELECT revision, at FROM audit WHERE at BETWEEN $1 AND $2 ORDER BY revision LIMIT $3";
+
+/// The row of the table `audit_retention`. Its column `base_revision` is not used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Progress {
-    /// The revision behind which the record began when the time was moved.
-    base_revision: i64,
     /// Rows from before this time may be removed, in Unix seconds.
     removed_before: i64,
     /// When that time was moved, in Unix seconds.
     moved_at: i64,
 }
 
-/// What a row of the record says about its age.
-#[derive(Clone, Debug)]
+/// A row of the record whose time can be believed.
+#[derive(Clone, Copy, Debug)]
 struct AgedRow {
     revision: i64,
     /// Unix seconds.
     at: i64,
-    event: String,
+}
+
+/// What a row of the record says about rows that were removed.
+#[derive(Clone, Copy, Debug)]
+struct RecordedRemoval {
+    /// `None` if the row cannot be read: it must not stop retention.
+    removed_through: Option<i64>,
 }
 
 impl<'r, R: Row> FromRow<'r, R> for Progress
 where
-    (i64, i64, i64): FromRow<'r, R>,
+    (i64, i64): FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (base_revision, removed_before, moved_at) = FromRow::from_row(row)?;
+        let (removed_before, moved_at) = FromRow::from_row(row)?;
         Ok(Self {
-            base_revision,
             removed_before,
             moved_at,
         })
@@ -61,65 +66,63 @@ where
 
 impl<'r, R: Row> FromRow<'r, R> for AgedRow
 where
-    (i64, i64, String): FromRow<'r, R>,
+    (i64, i64): FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (revision, at, event) = FromRow::from_row(row)?;
+        let (revision, at) = FromRow::from_row(row)?;
+        Ok(Self { revision, at })
+    }
+}
+
+impl<'r, R: Row> FromRow<'r, R> for RecordedRemoval
+where
+    (String,): FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let details = <(String,)>::from_row(row).ok();
+        let details: Value = details
+            .and_then(|(details,)| serde_json::from_str(&details).ok())
+            .unwrap_or_default();
         Ok(Self {
-            revision,
-            at,
-            event,
+            removed_through: details["removed_through"].as_i64(),
         })
     }
 }
 
 impl Progress {
-    /// Moves the time on, at most once an hour; `None` if it stays.
-    fn next(self, base_revision: i64, oldest_at: i64, limit: i64, now: i64) -> Option<Self> {
-        if self.moved_at > now {
-            // The clock was ahead. Whatever it allowed then, the next move is in an hour.
-            return Some(Self {
-                moved_at: now,
-                removed_before: self.removed_before.min(limit),
-                ..self
-            });
+    /// Whether the time has moved within the last hour.
+    fn has_moved_lately(self, now: i64) -> bool {
+        (self.moved_at..self.moved_at.saturating_add(HOUR_SECONDS)).contains(&now)
+    }
+
+    /// Begins an hour without a move, after a clock that was ahead.
+    fn restart(self, limit: i64, now: i64) -> Self {
+        Self {
+            removed_before: self.removed_before.min(limit),
+            moved_at: now,
         }
-        if now - self.moved_at < HOUR_SECONDS || oldest_at >= limit {
+    }
+
+    /// Moves the time on; `None` if nothing is old enough. It never goes back: a row that a clock was behind for, and that
+    /// stays with the rows around it, would hold back all later ones.
+    fn next(self, oldest_at: i64, limit: i64, now: i64) -> Option<Self> {
+        if oldest_at >= limit {
             return None;
         }
-        let is_stuck = self.base_revision == base_revision && self.moved_at > 0;
-        let from = if is_stuck {
-            self.removed_before.max(oldest_at)
-        } else {
-            oldest_at
-        };
+        let from = self.removed_before.max(oldest_at);
         Some(Self {
-            base_revision,
             removed_before: limit.min(from.saturating_add(MAX_MOVE)),
             moved_at: now,
         })
     }
 }
 
-/// The time of the oldest row, among the first that have a time to believe.
-fn oldest_at(rows: &[AgedRow], now: i64) -> Option<i64> {
-    rows.iter()
-        .take(OLDEST_ROWS)
-        .map(|row| row.at)
-        .filter(|at| (YEAR_2020..=now).contains(at))
-        .min()
-}
-
-/// How many of the first rows are removed: the number that leaves the fewest rows on the wrong side. Rows from the
-/// future, or from before 2020, say nothing about their age.
-fn removable(rows: &[AgedRow], before: i64, now: i64) -> usize {
+/// How many of the first rows are removed: the number that leaves the fewest rows on the wrong side.
+fn removable(rows: &[AgedRow], before: i64) -> usize {
     let mut balance = 0_i64;
     let mut lowest = 0;
     let mut removable = 0;
     for (index, row) in rows.iter().enumerate() {
-        if row.at > now || row.at < YEAR_2020 {
-            continue;
-        }
         balance += if row.at < before { -1 } else { 1 };
         if balance < lowest {
             lowest = balance;
@@ -129,43 +132,86 @@ fn removable(rows: &[AgedRow], before: i64, now: i64) -> usize {
     removable
 }
 
-/// The last seal up to which the first rows can be removed, so that `audit verify` finds their age: the seal is from
-/// before that time, or a later row is older than the seal, which a clock that was ahead has dated.
-fn last_removable<'s>(seals: &'s [Seal], rows: &[AgedRow], before: i64) -> Option<&'s Seal> {
-    seals.iter().rev().find(|seal| {
-        let next = rows.iter().find(|row| row.revision > seal.revision);
-        seal.at < before || next.is_some_and(|next| next.at < seal.at)
-    })
-}
-
 impl SqlStore {
     /// Removes rows that are older than this many days.
     pub(super) async fn remove_rows_older_than(&self, days: u32) -> Result<(), StoreError> {
         let [base, _] = self.seals().await?;
-        let oldest = self.aged_rows(OLDEST_ROWS).await?;
-        let now = i64::try_from(oldest.at).unwrap_or(i64::MAX);
+        let Timed {
+            at,
+            value: progress,
+        } = self.progress().await?;
+        let now = i64::try_from(at).unwrap_or(i64::MAX);
         let limit = now - i64::from(days) * DAY_SECONDS;
         self.record_unrecorded_removal(&base, limit, days).await?;
-        let Some(oldest_at) = oldest_at(&oldest.value, now) else {
-            return Ok(());
-        };
-        let progress = self.progress().await?;
-        let before = match progress.next(base.revision, oldest_at, limit, now) {
-            Some(next) if self.move_on(progress, next).await? => next.removed_before,
-            // Another process was first; the next look is in a minute.
-            Some(_) => return Ok(()),
-            None => progress.removed_before.min(limit),
+        if progress.moved_at > now {
+            let restarted = progress.restart(limit, now);
+            return self.move_on(progress, restarted).await.map(drop);
+        }
+        let before = if progress.has_moved_lately(now) {
+            let before = progress.removed_before.min(limit);
+            // Nothing more is removed in this hour, except what an interrupted removal has left.
+            if !self.has_batch_from_before(before).await? {
+                return Ok(());
+            }
+            before
+        } else {
+            let oldest_at = self.oldest_at(now).await?;
+            let Some(next) = oldest_at.and_then(|oldest_at| progress.next(oldest_at, limit, now))
+            else {
+                return Ok(());
+            };
+            if !self.move_on(progress, next).await? {
+                // Another process was first; the next look is in a minute.
+                return Ok(());
+            }
+            next.removed_before
         };
         while self.remove_page(before, now, days).await? {}
         Ok(())
     }
 
-    async fn progress(&self) -> Result<Progress, StoreError> {
+    /// Whether all rows of the first batch are from before this time. Later seals are never older.
+    async fn has_batch_from_before(&self, before: i64) -> Result<bool, StoreError> {
+        let first = self
+            .database
+            .statement("SELECT at FROM audit_seal ORDER BY revision LIMIT 1 OFFSET 1");
+        let first = self.database.read::<(i64,)>(first).await?.pop();
+        Ok(first.is_some_and(|(at,)| at < before))
+    }
+
+    /// The time of the oldest row. The database looks for it, and returns no page.
+    async fn oldest_at(&self, now: i64) -> Result<Option<i64>, StoreError> {
+        let oldest = self
+            .database
+            .statement("SELECT min(at) FROM (")
+            .push(AGED_ROWS)
+            .push(") AS oldest")
+            .bind(YEAR_2020)
+            .bind(now)
+            .bind(PAGE);
+        let oldest = self.database.read::<(Option<i64>,)>(oldest).await?.pop();
+        Ok(oldest.and_then(|(at,)| at))
+    }
+
+    /// The oldest rows whose time can be believed.
+    async fn aged_rows(&self, now: i64) -> Result<Vec<AgedRow>, StoreError> {
         let select = self
             .database
-            .statement("SELECT base_revision, removed_before, moved_at FROM audit_retention");
-        let progress = self.database.read(select).await?.pop();
-        progress.ok_or_else(|| StoreError::Failed(sqlx::Error::RowNotFound.into()))
+            .statement(AGED_ROWS)
+            .bind(YEAR_2020)
+            .bind(now)
+            .bind(PAGE);
+        self.database.read(select).await
+    }
+
+    async fn progress(&self) -> Result<Timed<Progress>, StoreError> {
+        let select = self
+            .database
+            .statement("SELECT removed_before, moved_at FROM audit_retention");
+        let Timed { at, mut value } = self.database.read_timed(select).await?;
+        let missing = || StoreError::Failed(sqlx::Error::RowNotFound.into());
+        let value = value.pop().ok_or_else(missing)?;
+        Ok(Timed { at, value })
     }
 
     /// Stores the progress, if it is still what it was.
@@ -173,10 +219,9 @@ impl SqlStore {
         let update = self
             .database
             .statement(
-                "UPDATE audit_retention SET base_revision = $1, removed_before = $2, moved_at = $3
-                    WHERE moved_at = $4 AND removed_before = $5 RETURNING moved_at",
+                "UPDATE audit_retention SET removed_before = $1, moved_at = $2
+                    WHERE moved_at = $3 AND removed_before = $4 RETURNING moved_at",
             )
-            .bind(to.base_revision)
             .bind(to.removed_before)
             .bind(to.moved_at)
             .bind(from.moved_at)
@@ -184,49 +229,59 @@ impl SqlStore {
         Ok(!self.database.write::<(i64,)>(update).await?.is_empty())
     }
 
-    async fn aged_rows(&self, count: usize) -> Result<Timed<Vec<AgedRow>>, StoreError> {
-        let select = self
-            .database
-            .statement("SELECT revision, at, event FROM audit ORDER BY revision LIMIT $1")
-            .bind(count_to_store(count));
-        self.database.read_timed(select).await
-    }
-
     /// Removes the rows of some seals; whether there may be more.
     async fn remove_page(&self, before: i64, now: i64, days: u32) -> Result<bool, StoreError> {
-        let rows = self.aged_rows(PAGE).await?.value;
-        let removable = &rows[..removable(&rows, before, now)];
+        let rows = self.aged_rows(now).await?;
+        let removable = &rows[..removable(&rows, before)];
         let Some(end) = removable.last() else {
             return Ok(false);
         };
-        let select = self
-            .database
-            .statement(
-                "SELECT revision, at, digest FROM audit_seal WHERE revision >= $1 AND revision <= $2
-                    ORDER BY revision",
-            )
-            .bind(removable[0].revision)
-            .bind(end.revision);
-        let seals: Vec<Seal> = self.database.read(select).await?;
-        let Some(last) = last_removable(&seals, &rows, before) else {
+        let Some(last) = self.last_removable(end.revision, before).await? else {
             return Ok(false);
         };
-        let says_only_that_rows_were_removed = removable
-            .iter()
-            .take_while(|row| row.revision <= last.revision)
-            .all(|row| REMOVAL_EVENTS.contains(&&*row.event));
-        if says_only_that_rows_were_removed {
+        if !self.has_other_rows_than_removals(last).await? {
             // Their removal would need such a row again.
             return Ok(false);
         }
         let removal = Removal {
-            removed_through: last.revision,
+            removed_through: last,
             removed_before: before,
             retention_days: days,
         };
         self.record_removal(removal).await?;
-        while self.remove_seals(last.revision).await? {}
-        Ok(rows.len() == PAGE && end.revision == rows[PAGE - 1].revision)
+        while self.remove_seals(last).await? {}
+        let is_full = i64::try_from(rows.len()).is_ok_and(|count| count >= PAGE);
+        Ok(is_full && removable.len() == rows.len())
+    }
+
+    /// The last seal up to this revision whose rows can be removed so that `audit verify` finds their age: the seal is
+    /// from before that time, or the next row is older than the seal, which a clock that was ahead has dated.
+    async fn last_removable(&self, end: i64, before: i64) -> Result<Option<i64>, StoreError> {
+        let last = self
+            .database
+            .statement(
+                "SELECT seal.revision FROM audit_seal AS seal
+                WHERE seal.revision > (SELECT min(revision) FROM audit_seal) AND seal.revision <= $1
+                    AND (seal.at < $2 OR seal.at > (SELECT later.at FROM audit AS later
+                        WHERE later.revision > seal.revision ORDER BY later.revision LIMIT 1))
+                ORDER BY seal.revision DESC LIMIT 1",
+            )
+            .bind(end)
+            .bind(before);
+        let last = self.database.read::<(i64,)>(last).await?.pop();
+        Ok(last.map(|(revision,)| revision))
+    }
+
+    /// Whether any row up to this revision says something else than that rows were removed.
+    async fn has_other_rows_than_removals(&self, through: i64) -> Result<bool, StoreError> {
+        let other = self
+            .database
+            .statement("SELECT revision FROM audit WHERE revision <= ")
+            .push_bind(through)
+            .push(" AND NOT (event")
+            .push_any(&REMOVAL_EVENTS)
+            .push(") LIMIT 1");
+        Ok(!self.database.read::<(i64,)>(other).await?.is_empty())
     }
 
     async fn record_removal(&self, removal: Removal) -> Result<(), StoreError> {
@@ -261,11 +316,10 @@ impl SqlStore {
             // Each removal reaches further than the one before.
             .push(" ORDER BY revision DESC LIMIT 1) AS newest UNION ALL SELECT details FROM audit_pending WHERE event")
             .push_any(&REMOVAL_EVENTS);
-        let recorded = self.database.read::<(String,)>(select).await?;
-        let is_recorded = recorded.iter().any(|(details,)| {
-            let details: Value = serde_json::from_str(details).unwrap_or_default();
-            details["removed_through"].as_i64() >= Some(base.revision)
-        });
+        let recorded: Vec<RecordedRemoval> = self.database.read(select).await?;
+        let is_recorded = recorded
+            .iter()
+            .any(|recorded| recorded.removed_through >= Some(base.revision));
         if is_recorded {
             return Ok(());
         }

@@ -10,6 +10,10 @@ postgres_cluster::conformance_tests! {
         two_days_leave_in_an_hour_however_often_it_is_tried_and_the_record_says_so,
         a_batch_that_spans_more_than_two_days_leaves_in_the_end,
         a_row_from_the_future_does_not_keep_the_others,
+        many_rows_from_the_future_or_from_before_2020_do_not_keep_the_others,
+        many_rows_of_a_clock_that_was_ahead_for_a_moment_do_not_keep_the_others,
+        an_interrupted_removal_goes_on_within_the_hour,
+        a_clock_that_was_ahead_removes_nothing_when_it_comes_back,
         rows_that_an_older_release_removed_are_said_to_be_removed_if_they_were_old,
     ]
 }
@@ -99,6 +103,88 @@ async fn a_row_from_the_future_does_not_keep_the_others(opened: &Opened) {
     let (logins, removals) = opened.left().await;
     assert_eq!(logins, 1, "that of 80 days");
     assert_eq!(removals.len(), 1);
+}
+
+/// More rows than are looked at together.
+const MANY: usize = 20_100;
+
+impl Opened {
+    /// Seals many rows that were written so many days ago.
+    async fn seal_many_aged(&self, days_ago: i64) {
+        self.seal().await;
+        let entry = Entry {
+            event: "login_failed",
+            ..Entry::default()
+        };
+        let database = self.transfer.database();
+        let insert = insert_pending(database.statement(""), &vec![entry; MANY]);
+        database.write::<(i64,)>(insert).await.expect("inserted");
+        let age = database
+            .statement("UPDATE audit_pending SET at = at - $1 RETURNING id")
+            .bind(days_ago * 86_400);
+        database.write::<(i64,)>(age).await.expect("aged");
+        self.seal().await;
+    }
+}
+
+async fn many_rows_from_the_future_or_from_before_2020_do_not_keep_the_others(opened: &Opened) {
+    opened.seal_many_aged(-3650).await;
+    opened.seal_aged(&[200]).await;
+    opened.seal_aged(&[199]).await;
+    opened.seal_many_aged(20_000).await;
+    for days in [199, 80, 79] {
+        opened.seal_aged(&[days]).await;
+    }
+    opened.remove_old().await;
+    let (logins, removals) = opened.left().await;
+    assert_eq!(logins, 2, "those of 80 and 79 days");
+    assert_eq!(removals.len(), 1);
+    let rows = opened.record().await;
+    assert_eq!(rows.len(), 3, "the others left with those around them");
+}
+
+async fn many_rows_of_a_clock_that_was_ahead_for_a_moment_do_not_keep_the_others(opened: &Opened) {
+    opened.seal_aged(&[60; 25]).await;
+    for _ in 0..26 {
+        opened.seal_aged(&[200]).await;
+    }
+    opened.seal_aged(&[80]).await;
+    opened.remove_old().await;
+    let (logins, removals) = opened.left().await;
+    assert_eq!(logins, 1, "that of 80 days");
+    assert_eq!(removals.len(), 1);
+}
+
+async fn an_interrupted_removal_goes_on_within_the_hour(opened: &Opened) {
+    for days in [200, 195, 80] {
+        opened.seal_aged(&[days]).await;
+    }
+    for _ in 0..2 {
+        opened.remove_old().await;
+        assert_eq!(opened.left().await.0, 2, "two days an hour");
+    }
+    // As if the process that moved the time had ended before it removed anything.
+    opened
+        .execute(
+            "UPDATE audit_retention SET removed_before = removed_before + 345600 RETURNING moved_at",
+        )
+        .await;
+    opened.remove_old().await;
+    assert_eq!(opened.left().await.0, 1);
+}
+
+async fn a_clock_that_was_ahead_removes_nothing_when_it_comes_back(opened: &Opened) {
+    opened.seal_aged(&[200]).await;
+    opened
+        .execute("UPDATE audit_retention SET moved_at = 4000000000 RETURNING moved_at")
+        .await;
+    for _ in 0..2 {
+        opened.remove_old().await;
+        assert_eq!(opened.left().await.0, 1);
+    }
+    opened.pass_an_hour().await;
+    opened.remove_old().await;
+    assert_eq!(opened.left().await.0, 0);
 }
 
 async fn rows_that_an_older_release_removed_are_said_to_be_removed_if_they_were_old(
