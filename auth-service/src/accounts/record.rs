@@ -18,8 +18,8 @@ use tokio::{
 
 /// The time between two lines with the last seal.
 const SEAL_LINE_INTERVAL: Duration = Duration::from_hours(1);
-/// The time between two looks for old rows.
-const REMOVAL_INTERVAL: Duration = Duration::from_mins(1);
+/// The time between two looks for what is old.
+const CLEANING_INTERVAL: Duration = Duration::from_mins(1);
 /// How long a reader waits for rows to be sealed that were committed before.
 const READER_SEAL_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a reader waits for one of the places below.
@@ -29,6 +29,7 @@ const MAX_PAGE_READS: usize = 2;
 
 static CANNOT_SEAL: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
 static CANNOT_REMOVE: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
+static CANNOT_FORGET: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
 
 /// A page of the record, as it was asked for.
 #[derive(Clone, Debug, Default)]
@@ -152,7 +153,7 @@ impl Accounts {
 
 async fn keep(store: Weak<dyn UserStore>, changed: Sender<i64>, days: u32) {
     let mut next_line = Instant::now();
-    let mut next_removal = Instant::now();
+    let mut next_cleaning = Instant::now();
     let mut pause = SEAL_INTERVAL;
     loop {
         sleep(pause).await;
@@ -169,15 +170,26 @@ async fn keep(store: Weak<dyn UserStore>, changed: Sender<i64>, days: u32) {
         if sealed.is_ok() && began >= next_line && log_seal(&*store).await.is_ok() {
             next_line = began + SEAL_LINE_INTERVAL;
         }
-        if sealed.is_ok() && began >= next_removal {
-            next_removal = began + REMOVAL_INTERVAL;
-            if let Err(error) = store.remove_old_rows(days).await
-                && CANNOT_REMOVE.is_due(())
-            {
-                let error = error_chain(&error);
-                tracing::warn!(error, "cannot remove old rows of the record");
-            }
+        if began >= next_cleaning {
+            next_cleaning = began + CLEANING_INTERVAL;
+            clean(&*store, days).await;
         }
+    }
+}
+
+/// Forgets and removes what is old. Neither waits for the other to succeed, nor for a record that cannot be sealed.
+async fn clean(store: &dyn UserStore, days: u32) {
+    if let Err(error) = store.forget_additions().await
+        && CANNOT_FORGET.is_due(())
+    {
+        let error = error_chain(&error);
+        tracing::warn!(error, "cannot forget additions that do not count any more");
+    }
+    if let Err(error) = store.remove_old_rows(days).await
+        && CANNOT_REMOVE.is_due(())
+    {
+        let error = error_chain(&error);
+        tracing::warn!(error, "cannot remove old rows of the record");
     }
 }
 

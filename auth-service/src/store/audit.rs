@@ -116,7 +116,9 @@ pub(crate) trait AuditStore: Store {
     /// How long the oldest row that is not sealed has waited; `None` if none waits.
     async fn oldest_unsealed(&self) -> Result<Option<Duration>, StoreError>;
 
-    /// Removes rows that are older than this many days, at most two days of them an hour, and records what was removed. Also forgets
-    /// what no longer counts for the limit of additions.
+    /// Removes rows that are older than this many days, at most two days of them an hour, and records what was removed.
     async fn remove_old_rows(&self, days: u32) -> Result<(), StoreError>;
+
+    /// Forgets what no longer counts for the limit of additions.
+    async fn forget_additions(&self) -> Result<(), StoreError>;
 }

@@ -148,6 +148,7 @@ disturbed!(AuditStore {
     read snapshot() -> Result<Snapshot, StoreError>;
     read oldest_unsealed() -> Result<Option<Duration>, StoreError>;
     write remove_old_rows(days: u32) -> Result<(), StoreError>;
+    write forget_additions() -> Result<(), StoreError>;
 }
     fn note_event(&self, entry: Entry) {
         self.database().note_event(entry);

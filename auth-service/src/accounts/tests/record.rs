@@ -10,6 +10,7 @@ use http::HeaderValue;
 use rolegate_proto::Role;
 use rolegate_telemetry::request_context::RequestContext;
 use secrecy::ExposeSecret as _;
+use std::time::Duration;
 
 impl App {
     async fn record(
@@ -230,5 +231,23 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
     let shown = format!("{rows:?}");
     for token in [replaced, link, of_disabled] {
         assert!(!shown.contains(&token.expose_secret()[4..]), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_old_goes_while_another_part_of_the_record_fails() {
+    for failing in ["seal", "forget_additions", "remove_old_rows"] {
+        let app = App::new(POLICY).await;
+        app.store.add_to(1);
+        app.store.set_time(NOW + 3600);
+        app.store.set_failing(failing);
+        tokio::time::pause();
+        app.accounts.keep_record(90);
+        tokio::time::sleep(Duration::from_mins(3)).await;
+        tokio::time::resume();
+        let is_forgotten = app.store.additions_kept() == 0;
+        assert_eq!(is_forgotten, failing != "forget_additions", "{failing}");
+        let is_removed = app.store.removals() > 1;
+        assert_eq!(is_removed, failing != "remove_old_rows", "{failing}");
     }
 }

@@ -46,7 +46,7 @@ impl SqlStore {
 
     /// Forgets additions that neither count nor explain anything any more. Those in the future go too: the clock that made
     /// them was ahead.
-    pub(super) async fn forget_additions(&self) -> Result<(), StoreError> {
+    pub(super) async fn forget_old_additions(&self) -> Result<(), StoreError> {
         let old = self.database.statement("SELECT at FROM addition WHERE ");
         let old = is_forgotten(old).push(" LIMIT 1");
         if self.database.peek::<(i64,)>(old).await?.is_empty() {

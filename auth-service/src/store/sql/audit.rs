@@ -251,8 +251,11 @@ impl AuditStore for SqlStore {
     }
 
     async fn remove_old_rows(&self, days: u32) -> Result<(), StoreError> {
-        self.forget_additions().await?;
         self.remove_rows_older_than(days).await
+    }
+
+    async fn forget_additions(&self) -> Result<(), StoreError> {
+        self.forget_old_additions().await
     }
 }
 

@@ -41,6 +41,10 @@ struct Users {
     last_token_id: i64,
     is_down: bool,
     is_read_only: bool,
+    /// The name of the call that fails.
+    failing: Option<&'static str>,
+    /// How often old rows were removed.
+    removals: usize,
     /// Uses that could not be written, and the time of the first.
     noted: BTreeMap<(Used, i64), u64>,
     unwritten_since: Option<u64>,
@@ -66,6 +70,28 @@ impl MemoryStore {
     /// Removes the rows up to this revision, as retention does.
     pub(crate) fn remove_through(&self, revision: i64) {
         self.0.lock().expect("not poisoned").removed = revision;
+    }
+
+    /// From now on this call of the record fails.
+    pub(crate) fn set_failing(&self, call: &'static str) {
+        self.0.lock().expect("not poisoned").failing = Some(call);
+    }
+
+    /// How often old rows were removed.
+    pub(crate) fn removals(&self) -> usize {
+        self.0.lock().expect("not poisoned").removals
+    }
+
+    /// Adds something to a user now.
+    pub(crate) fn add_to(&self, user_id: i64) {
+        let mut users = self.0.lock().expect("not poisoned");
+        let now = users.now;
+        users.additions.push((user_id, now));
+    }
+
+    /// How many additions are kept, whether or not they count.
+    pub(crate) fn additions_kept(&self) -> usize {
+        self.0.lock().expect("not poisoned").additions.len()
     }
 
     /// From now on uses of tokens are not noted, and idle sessions cannot be deleted, or again.
@@ -104,6 +130,18 @@ impl MemoryStore {
     fn users(&self) -> Result<MutexGuard<'_, Users>, StoreError> {
         let users = self.0.lock().expect("not poisoned");
         if users.is_down {
+            Err(StoreError::TimedOut)
+        } else {
+            Ok(users)
+        }
+    }
+
+    fn users_unless_failing(
+        &self,
+        call: &'static str,
+    ) -> Result<MutexGuard<'_, Users>, StoreError> {
+        let users = self.users()?;
+        if users.failing == Some(call) {
             Err(StoreError::TimedOut)
         } else {
             Ok(users)

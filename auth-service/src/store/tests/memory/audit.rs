@@ -1,4 +1,4 @@
-use super::MemoryStore;
+use super::{ADDITION_SECONDS, MemoryStore};
 use crate::{
     audit::Entry,
     store::{
@@ -62,7 +62,7 @@ impl AuditStore for MemoryStore {
     }
 
     async fn seal(&self) -> Result<bool, StoreError> {
-        let mut users = self.users()?;
+        let mut users = self.users_unless_failing("seal")?;
         users.sealed = users.record.len();
         Ok(false)
     }
@@ -143,6 +143,15 @@ impl AuditStore for MemoryStore {
     }
 
     async fn remove_old_rows(&self, _days: u32) -> Result<(), StoreError> {
-        self.users().map(drop)
+        self.users_unless_failing("remove_old_rows")?.removals += 1;
+        Ok(())
+    }
+
+    async fn forget_additions(&self) -> Result<(), StoreError> {
+        let mut users = self.users_unless_failing("forget_additions")?;
+        let now = users.now;
+        let seconds = ADDITION_SECONDS.unsigned_abs();
+        users.additions.retain(|(_, at)| at + seconds > now);
+        Ok(())
     }
 }
