@@ -75,6 +75,15 @@ impl AccountError {
         Self::Internal(Box::new(cause))
     }
 
+    /// There is no room for the call, which may be repeated after this time.
+    pub(super) fn overloaded(retry_after: Duration) -> Self {
+        Self::Later {
+            reason: Reason::Overloaded,
+            retry_after,
+            scope: None,
+        }
+    }
+
     /// The request breaks the contract.
     pub(crate) fn request(rule: &'static str) -> Self {
         Self::Invalid(Reason::RequestInvalid, rule.into())

@@ -135,11 +135,7 @@ impl Accounts {
     async fn read_page(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, AccountError> {
         let place = timeout(READER_TIMEOUT, self.page_reads.acquire());
         let Ok(Ok(_place)) = place.await else {
-            return Err(AccountError::Later {
-                reason: Reason::Overloaded,
-                retry_after: READER_TIMEOUT,
-                scope: None,
-            });
+            return Err(AccountError::overloaded(READER_TIMEOUT));
         };
         Ok(self.store.audit(filter).await?)
     }

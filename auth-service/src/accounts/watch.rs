@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::{
     collections::HashMap,
     convert::Infallible,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -31,11 +31,15 @@ const MAX_WAITING: usize = 64;
 /// not keep its place, nor the state of the database.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(30);
 const MIN_USERS_PER_SECOND: u64 = 1000;
+/// When a caller without a place asks again.
+const BUSY_RETRY: Duration = Duration::from_secs(10);
 /// How often a stream checks that its caller may still watch.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// Streams that read the record at the same time. While the record is locked each waits with a connection, which changes
 /// need.
 const MAX_RECORD_READS: usize = 2;
+/// How long the start of a stream waits for one of these places.
+const START_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often a caller learns how far the record is, once more after the last change.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -115,7 +119,7 @@ pub(crate) struct Watches {
     pub(super) changed: watch::Sender<i64>,
     of_callers: Mutex<HashMap<String, usize>>,
     snapshots: Arc<Semaphore>,
-    record_reads: Semaphore,
+    pub(super) record_reads: Semaphore,
     /// Ends all streams when it stops.
     pub(crate) end: Shutdown,
 }
@@ -171,44 +175,27 @@ impl Accounts {
         mut start: WatchStart,
     ) -> Result<WatchItems, AccountError> {
         let caller = self.check_watcher(&watcher).await?;
-        let busy = || {
-            let (reason, retry_after) = (Reason::Overloaded, Duration::from_secs(10));
-            AccountError::Later {
-                reason,
-                retry_after,
-                scope: None,
-            }
-        };
+        let busy = || AccountError::overloaded(BUSY_RETRY);
         let place = self.watches.place(caller).ok_or_else(busy)?;
         let mut snapshot_place = None;
         if start.revision.is_none() {
             let snapshots = Arc::clone(&self.watches.snapshots);
             snapshot_place = Some(snapshots.try_acquire_owned().map_err(|_| busy())?);
         }
-        if let Some(seal) = &start.seal
-            && !self.has_seal(seal).await?
-        {
-            return Err(Reason::HistoryUnknown.into());
-        }
-        if let Some(revision) = start.revision {
-            if !self.store.has_revision(revision).await? {
-                return Err(Reason::SnapshotRequired.into());
-            }
-            if start.seal.is_none() {
-                let [_, newest] = self.store.seals().await?;
-                start.seal = SealReference::of(&newest);
-            }
-        }
+        self.complete_start(&mut start).await?;
         let (items, receiver) = mpsc::channel(MAX_WAITING);
         let (end_sender, error) = oneshot::channel();
         let (accounts, end) = (self.clone(), self.watches.end.stopping());
         tokio::spawn(async move {
             let _place = place;
             let mut stream = WatchStream {
-                accounts,
-                watcher,
+                accounts: accounts.clone(),
+                access: WatchAccess {
+                    accounts,
+                    watcher,
+                    checked_at: Instant::now(),
+                },
                 items: items.clone(),
-                checked_at: Instant::now(),
             };
             tokio::select! {
                 () = end => {}
@@ -224,9 +211,62 @@ impl Accounts {
         })
     }
 
+    /// Checks that the record has what follows the start, which gets the newest seal if it has none.
+    async fn complete_start(&self, start: &mut WatchStart) -> Result<(), AccountError> {
+        if start.revision.is_none() && start.seal.is_none() {
+            return Ok(());
+        }
+        let place = timeout(START_TIMEOUT, self.watches.record_reads.acquire());
+        let Ok(Ok(_place)) = place.await else {
+            return Err(AccountError::overloaded(BUSY_RETRY));
+        };
+        if let Some(seal) = &start.seal
+            && !self.has_seal(seal).await?
+        {
+            return Err(Reason::HistoryUnknown.into());
+        }
+        let Some(revision) = start.revision else {
+            return Ok(());
+        };
+        if !self.store.has_revision(revision).await? {
+            return Err(Reason::SnapshotRequired.into());
+        }
+        if start.seal.is_none() {
+            let [_, newest] = self.store.seals().await?;
+            start.seal = SealReference::of(&newest);
+        }
+        Ok(())
+    }
+
     async fn has_seal(&self, seal: &SealReference) -> Result<bool, AccountError> {
         let found = self.store.seal_at(seal.revision).await?;
         Ok(found.is_some_and(|found| seal.is_of(&found)))
+    }
+
+    /// Reads the changes behind a revision, if the record still has all of them and the seal that was seen last.
+    async fn read_changes(
+        &self,
+        revision: i64,
+        seen: Option<&SealReference>,
+    ) -> Result<ChangeBatch, AccountError> {
+        let Ok(_place) = self.watches.record_reads.acquire().await else {
+            return Err(Reason::Internal.into());
+        };
+        let store = &self.store;
+        // Known before the read of the changes, which finds every one up to it.
+        let [_, newest] = store.seals().await?;
+        let changes = store.changes_after(revision).await?;
+        // After both reads, so that all are of one record, and no change was removed before they were read.
+        let [oldest, _] = store.seals().await?;
+        if oldest.revision > revision {
+            return Err(Reason::SnapshotRequired.into());
+        }
+        if let Some(seen) = seen
+            && !self.has_seal(seen).await?
+        {
+            return Err(Reason::SnapshotRequired.into());
+        }
+        Ok(ChangeBatch { newest, changes })
     }
 
     /// The name under which the watcher's streams count, while the watcher may watch.
@@ -241,12 +281,40 @@ impl Accounts {
     }
 }
 
-struct WatchStream {
+/// The right of a caller to watch, which is checked again and again.
+struct WatchAccess {
     accounts: Accounts,
     watcher: Watcher,
-    items: mpsc::Sender<WatchItem>,
     /// When the watcher was last found to be allowed to watch.
     checked_at: Instant,
+}
+
+impl WatchAccess {
+    /// Fails if the watcher may not watch any more.
+    async fn check(&mut self) -> Result<(), AccountError> {
+        self.accounts.check_watcher(&self.watcher).await?;
+        self.checked_at = Instant::now();
+        Ok(())
+    }
+
+    /// Waits for something, however long it takes, only while the watcher may watch.
+    async fn check_during<F: Future>(&mut self, work: F) -> Result<F::Output, AccountError> {
+        let mut work = pin!(work);
+        loop {
+            if self.checked_at.elapsed() >= CHECK_INTERVAL {
+                self.check().await?;
+            }
+            if let Ok(output) = timeout(CHECK_INTERVAL, &mut work).await {
+                return Ok(output);
+            }
+        }
+    }
+}
+
+struct WatchStream {
+    accounts: Accounts,
+    access: WatchAccess,
+    items: mpsc::Sender<WatchItem>,
 }
 
 impl WatchStream {
@@ -270,13 +338,18 @@ impl WatchStream {
 
     /// Sends all users of one moment, and the revision of the last change that they show. Returns that and its seal.
     async fn send_snapshot(&mut self) -> Result<(i64, Option<SealReference>), AccountError> {
-        let mut snapshot = self.accounts.store.snapshot().await?;
+        let snapshot = self.accounts.store.snapshot();
+        let mut snapshot = self.access.check_during(snapshot).await??;
         let began = Instant::now();
         let deadline = |count: u64| {
             began + SNAPSHOT_TIMEOUT + Duration::from_secs(count / MIN_USERS_PER_SECOND)
         };
         let mut count = 0_u64;
-        while let Some(users) = snapshot.users.try_next().await? {
+        while let Some(users) = self
+            .access
+            .check_during(snapshot.users.try_next())
+            .await??
+        {
             for user in users {
                 let change = UserChange {
                     revision: 0,
@@ -316,10 +389,11 @@ impl WatchStream {
         let mut sent = revision;
         let mut progress_at = Instant::now() + PROGRESS_INTERVAL;
         loop {
-            self.check().await?;
+            self.access.check().await?;
             let is_progress_due = Instant::now() >= progress_at;
             if *news.borrow_and_update() > revision || is_progress_due {
-                let batch = self.read_changes(revision, seen.as_ref()).await?;
+                let batch = self.accounts.read_changes(revision, seen.as_ref());
+                let batch = self.access.check_during(batch).await??;
                 seen = SealReference::of(&batch.newest);
                 let last = batch.changes.last().map(|last| last.revision);
                 for change in batch.changes {
@@ -346,53 +420,14 @@ impl WatchStream {
         }
     }
 
-    /// Reads the changes behind a revision, if the record still has all of them and the seal that was seen last.
-    async fn read_changes(
-        &self,
-        revision: i64,
-        seen: Option<&SealReference>,
-    ) -> Result<ChangeBatch, AccountError> {
-        let Ok(_place) = self.accounts.watches.record_reads.acquire().await else {
-            return Err(Reason::Internal.into());
-        };
-        let store = &self.accounts.store;
-        // Known before the read of the changes, which finds every one up to it.
-        let [_, newest] = store.seals().await?;
-        let changes = store.changes_after(revision).await?;
-        // After both reads, so that all are of one record, and no change was removed before they were read.
-        let [oldest, _] = store.seals().await?;
-        if oldest.revision > revision {
-            return Err(Reason::SnapshotRequired.into());
-        }
-        if let Some(seen) = seen
-            && !self.accounts.has_seal(seen).await?
-        {
-            return Err(Reason::SnapshotRequired.into());
-        }
-        Ok(ChangeBatch { newest, changes })
-    }
-
-    /// Fails if the watcher may not watch any more.
-    async fn check(&mut self) -> Result<(), AccountError> {
-        self.accounts.check_watcher(&self.watcher).await?;
-        self.checked_at = Instant::now();
-        Ok(())
-    }
-
     /// Waits for a slow caller, and sends to a fast one, only while the caller may watch.
     async fn send(&mut self, item: WatchItem) -> Result<(), AccountError> {
-        loop {
-            if self.checked_at.elapsed() >= CHECK_INTERVAL {
-                self.check().await?;
+        match self.access.check_during(self.items.reserve()).await? {
+            Ok(permit) => {
+                permit.send(item);
+                Ok(())
             }
-            match timeout(CHECK_INTERVAL, self.items.reserve()).await {
-                Ok(Ok(permit)) => {
-                    permit.send(item);
-                    return Ok(());
-                }
-                Ok(Err(_gone)) => return Err(Reason::Internal.into()),
-                Err(_slow) => {}
-            }
+            Err(_gone) => Err(Reason::Internal.into()),
         }
     }
 }

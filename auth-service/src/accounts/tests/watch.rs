@@ -8,6 +8,7 @@ use crate::{
     },
     audit::Write,
     store::{AuditStore as _, NewUser, UserStore as _},
+    user::User,
 };
 use rolegate_proto::{Reason, Role};
 use std::time::Duration;
@@ -306,4 +307,80 @@ async fn a_full_house_of_snapshots_is_refused_at_once_and_a_slow_one_ends() {
     };
     let again = timeout(Duration::from_mins(1), again).await;
     again.expect("the place is free again");
+}
+
+impl App {
+    /// A second admin, with an access token.
+    async fn second_admin(&self) -> (User, String) {
+        let ann = self.register("ann").await.expect("registered");
+        let promoted = self.store.set_role(None, ann.id, Role::ADMIN, Write::any());
+        promoted.await.expect("set");
+        let token = self.login("ann", "sesame").await.expect("logged in");
+        (ann, token)
+    }
+
+    async fn demote(&self, user: &User) {
+        let demoted = self.store.set_role(None, user.id, Role::USER, Write::any());
+        demoted.await.expect("set");
+    }
+}
+
+/// The error of a stream that has no item to send.
+async fn end_within_a_second(items: &mut WatchItems) -> Reason {
+    let next = timeout(Duration::from_secs(1), items.recv()).await;
+    let error = next.expect("in time").expect("an error");
+    error.expect_err("no item").reason()
+}
+
+#[tokio::test]
+async fn a_demoted_admin_is_cut_while_the_stream_waits_for_its_turn_to_read() {
+    let app = App::kept().await;
+    let (ann, token) = app.second_admin().await;
+    let from = app.newest().await;
+    let watcher = Watcher::Bearer(token.into());
+    let stream = app.accounts.watch_users(watcher, behind(Some(from)));
+    let mut items = stream.await.expect("an admin");
+    // As if other streams read a record that is locked.
+    let reads = app.accounts.watches.record_reads.acquire_many(2);
+    let _reads = reads.await.expect("open");
+    tokio::time::pause();
+    app.insert_users(1).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    app.demote(&ann).await;
+    assert_eq!(
+        end_within_a_second(&mut items).await,
+        Reason::RoleInsufficient
+    );
+}
+
+#[tokio::test]
+async fn a_demoted_admin_is_cut_before_a_slow_snapshot_begins() {
+    let app = App::kept().await;
+    let (ann, token) = app.second_admin().await;
+    app.store.stall_snapshots();
+    let watcher = Watcher::Bearer(token.into());
+    let stream = app.accounts.watch_users(watcher, behind(None));
+    let mut items = stream.await.expect("an admin");
+    tokio::time::pause();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    app.demote(&ann).await;
+    assert_eq!(
+        end_within_a_second(&mut items).await,
+        Reason::RoleInsufficient
+    );
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_read_the_record_in_time_does_not_begin() {
+    let app = App::new(POLICY).await;
+    let from = Some(app.newest().await);
+    let reads = app.accounts.watches.record_reads.acquire_many(2);
+    let reads = reads.await.expect("open");
+    tokio::time::pause();
+    let refused = app.accounts.watch_users(app.admin(), behind(from)).await;
+    assert_err!(refused, Overloaded);
+    tokio::time::resume();
+    drop(reads);
+    let watched = app.accounts.watch_users(app.admin(), behind(from)).await;
+    watched.expect("there is room");
 }

@@ -45,6 +45,8 @@ struct Users {
     failing: Option<&'static str>,
     /// How often old rows were removed.
     removals: usize,
+    /// Whether snapshots never begin.
+    stalls_snapshots: bool,
     /// Uses that could not be written, and the time of the first.
     noted: BTreeMap<(Used, i64), u64>,
     unwritten_since: Option<u64>,
@@ -75,6 +77,11 @@ impl MemoryStore {
     /// From now on this call of the record fails.
     pub(crate) fn set_failing(&self, call: &'static str) {
         self.0.lock().expect("not poisoned").failing = Some(call);
+    }
+
+    /// From now on snapshots never begin, as while the record is locked.
+    pub(crate) fn stall_snapshots(&self) {
+        self.0.lock().expect("not poisoned").stalls_snapshots = true;
     }
 
     /// How often old rows were removed.
