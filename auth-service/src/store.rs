@@ -30,13 +30,14 @@ mod tables;
 mod transfer;
 
 pub(crate) use audit::{
-    AuditFilter, AuditRow, AuditStore, DAY_SECONDS, SEAL_INTERVAL, Snapshot, UserChange,
+    AuditFilter, AuditRow, AuditStore, CheckedChange, DAY_SECONDS, SEAL_INTERVAL, Snapshot,
+    UserChange,
 };
 pub(crate) use batched_reads::BatchedReads;
 pub use end_all::HighestNumbers;
 pub(crate) use end_all::{ApiKeys, EndOfAll};
 pub(crate) use opaque_tokens::{TokenSelection, TokenStore, Used};
-pub(crate) use record_pages::{CheckedRow, MAX_PAGE_ROWS};
+pub(crate) use record_pages::{CheckedRow, END_OF_9999, MAX_PAGE_ROWS, UnreadableColumn};
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub use seal::SealReference;

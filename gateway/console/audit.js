@@ -41,6 +41,7 @@ const EVENTS = {
   audit_erased: "Name erased",
   audit_pruned: "Old entries removed",
   audit_begins: "Record begins",
+  audit_unreadable: "Unreadable entry",
   all_ended: "Everybody signed out",
   restored: "Restored from a backup",
 };

@@ -1,14 +1,16 @@
 //! `audit list` and `audit export` of a record that somebody changed, or that nobody takes.
 
-use crate::{audit_commands::audit, user_commands::user};
+use crate::{audit_commands::audit, audit_retention::watch, user_commands::user};
 use e2e::{
     Exit, Program, Store, TestApp, TestSetup, eventually, for_both_stores, for_two_deployments,
+    grpc::expect_error,
 };
 use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader, Read as _},
     process::{Command as Shell, Stdio},
 };
+use tonic::Code;
 
 for_two_deployments!(an_export_that_nobody_takes_holds_no_transaction);
 for_both_stores!(
@@ -129,6 +131,35 @@ async fn a_row_that_cannot_be_read_is_named_and_the_others_are_printed(store: St
     expect_named(&listed, &[2, 4]);
     assert!(listed.stdout.contains("no JSON\n"), "{listed:?}");
     assert!(listed.stdout.lines().count() >= lines - 2, "{listed:?}");
+
+    expect_page_with_unreadable_rows(&app, lines).await;
+    let mut changes = watch(&app, Some(1)).await.expect("begun");
+    let ended = changes.message().await.map(tonic::Response::new);
+    let status = expect_error(ended, Code::OutOfRange, "SNAPSHOT_REQUIRED");
+    assert_eq!(
+        status.message(),
+        "the change of revision 2 cannot be read",
+        "nothing is skipped"
+    );
+}
+
+/// The page of the API has all rows, and the three that cannot be read say so.
+async fn expect_page_with_unreadable_rows(app: &TestApp, lines: usize) {
+    let admin = app.bearer.with_token(&app.admin().await.token);
+    let page = admin.get("/audit?limit=200").await.expect(200).json();
+    let entries = page["entries"].as_array().expect("entries");
+    assert!(entries.len() >= lines, "{page}");
+    for (revision, column) in [(2, "event"), (3, "details"), (4, "at")] {
+        let entry = entries.iter().find(|entry| entry["revision"] == revision);
+        let entry = entry.expect("it is named");
+        assert_eq!(entry["event"], "audit_unreadable", "{entry}");
+        assert_eq!(entry["details"], json!({ "column": column }), "{entry}");
+        assert_eq!(entry["username"], Value::Null, "{entry}");
+        let has_time = entry["time"] != "1970-01-01T00:00:00.000Z";
+        assert_eq!(has_time, column != "at", "{entry}");
+    }
+    let ann = entries.iter().find(|entry| entry["revision"] == 5);
+    assert_eq!(ann.expect("an entry")["event"], "user_created");
 }
 
 async fn texts_of_a_tampered_row_forge_no_line_of_the_list(store: Store) {

@@ -18,6 +18,9 @@ pub(crate) enum AccountError {
     Invalid(Reason, Cow<'static, str>),
     #[error("{0}")]
     PasswordInvalid(#[from] PasswordError),
+    /// A stream cannot go on behind this change, because the row of it was damaged.
+    #[error("the change of revision {revision} cannot be read")]
+    UnreadableChange { revision: i64 },
     /// Refused for now.
     #[error("{}", text(*.reason))]
     Later {
@@ -100,6 +103,7 @@ impl AccountError {
                 *reason
             }
             Self::PasswordInvalid(_) => Reason::PasswordInvalid,
+            Self::UnreadableChange { .. } => Reason::SnapshotRequired,
             Self::Store(error) => error.reason(),
             Self::Internal(_) => Reason::Internal,
         }

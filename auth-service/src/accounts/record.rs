@@ -3,9 +3,13 @@
 
 use super::{authorize::Requirement, error::AccountError, service::Accounts, users::end_page};
 use crate::metrics;
-use crate::store::{AuditFilter, AuditRow, SEAL_INTERVAL, StoreError, UserStore};
+use crate::store::{
+    AuditFilter, AuditRow, CheckedRow, END_OF_9999, SEAL_INTERVAL, StoreError, UnreadableColumn,
+    UserStore,
+};
 use rolegate_proto::{Reason, Role, limits::page_size};
 use rolegate_telemetry::{audit_line, log_once::LogOnce, logs::error_chain};
+use serde_json::json;
 use std::{
     mem,
     sync::{Arc, Weak},
@@ -31,6 +35,12 @@ static CANNOT_SEAL: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
 static CANNOT_REMOVE: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
 static CANNOT_FORGET: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
 
+/// Rows that cannot be read, by their revisions. Many of them must not fill the log.
+static UNREADABLE: LogOnce<i64> = LogOnce::at_most(10, Duration::from_hours(1));
+
+/// The event of an entry in place of a row that cannot be read.
+const UNREADABLE_EVENT: &str = "audit_unreadable";
+
 /// A page of the record, as it was asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AuditRequest {
@@ -51,6 +61,38 @@ pub(crate) struct AuditPage {
     pub(crate) next_after: Option<i64>,
     /// Whether the page has every row that was committed before it was asked for.
     pub(crate) is_complete: bool,
+}
+
+/// The row for clients. One that cannot be read is an entry that says so: it must not hide the others of its page, and a
+/// page without it would look complete.
+fn presentable(checked: CheckedRow) -> AuditRow {
+    let revision = checked.revision;
+    let at = checked.at.filter(|at| (0..=END_OF_9999).contains(at));
+    match checked.into_presentable() {
+        Ok(row) => row,
+        Err(problem) => {
+            warn_unreadable(revision, &problem);
+            AuditRow {
+                revision,
+                at: at.unwrap_or_default(),
+                event: UNREADABLE_EVENT.to_owned(),
+                details: json!({ "column": problem.column }).to_string(),
+                ..AuditRow::default()
+            }
+        }
+    }
+}
+
+/// Names a row that cannot be read in the log.
+pub(super) fn warn_unreadable(revision: i64, problem: &UnreadableColumn) {
+    if UNREADABLE.is_due(revision) {
+        let problem = problem.to_string();
+        tracing::warn!(
+            revision,
+            problem,
+            "a row of the record cannot be read; run audit verify"
+        );
+    }
 }
 
 /// The places for readers of pages.
@@ -100,6 +142,7 @@ impl Accounts {
         };
         let mut rows = self.read_page(&filter).await?;
         let has_next = end_page(&mut rows, size);
+        let mut rows: Vec<AuditRow> = rows.into_iter().map(presentable).collect();
         for row in rows
             .iter_mut()
             .filter(|row| own && row.actor_id != Some(actor))
@@ -132,7 +175,7 @@ impl Accounts {
     }
 
     /// Reads rows while others do not take all connections for it.
-    async fn read_page(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, AccountError> {
+    async fn read_page(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, AccountError> {
         let place = timeout(READER_TIMEOUT, self.page_reads.acquire());
         let Ok(Ok(_place)) = place.await else {
             return Err(AccountError::overloaded(READER_TIMEOUT));

@@ -1,7 +1,7 @@
 //! Streams of the changes of users, for other services.
 
-use super::{error::AccountError, service::Accounts};
-use crate::store::{SEAL_INTERVAL, Seal, SealReference, Snapshot, UserChange};
+use super::{error::AccountError, record::warn_unreadable, service::Accounts};
+use crate::store::{CheckedChange, SEAL_INTERVAL, Seal, SealReference, Snapshot, UserChange};
 use futures_util::TryStreamExt as _;
 use parking_lot::Mutex;
 use rolegate_program::shutdown::Shutdown;
@@ -72,7 +72,8 @@ pub(crate) struct WatchStart {
 
 /// The items of a stream.
 pub(crate) struct WatchItems {
-    items: mpsc::Receiver<WatchItem>,
+    /// Behind the items there may be an error that does not overtake them.
+    items: mpsc::Receiver<Result<WatchItem, AccountError>>,
     /// Why the stream ends; `None` once that is known.
     error: Option<oneshot::Receiver<AccountError>>,
 }
@@ -103,7 +104,12 @@ impl WatchItems {
                     .and_then(|mut error| error.try_recv().ok());
                 Poll::Ready(error.map(Err))
             }
-            item => item.map(|item| item.map(Ok)),
+            item => {
+                if let Poll::Ready(Some(Err(_))) = item {
+                    self.items.close();
+                }
+                item
+            }
         }
     }
 
@@ -314,7 +320,7 @@ impl WatchAccess {
 struct WatchStream {
     accounts: Accounts,
     access: WatchAccess,
-    items: mpsc::Sender<WatchItem>,
+    items: mpsc::Sender<Result<WatchItem, AccountError>>,
 }
 
 impl WatchStream {
@@ -396,8 +402,16 @@ impl WatchStream {
                 let batch = self.access.check_during(batch).await??;
                 seen = SealReference::of(&batch.newest);
                 let last = batch.changes.last().map(|last| last.revision);
-                for change in batch.changes {
-                    self.send(WatchItem::Change(change)).await?;
+                for CheckedChange { revision, content } in batch.changes {
+                    match content {
+                        Ok(change) => self.send(WatchItem::Change(change)).await?,
+                        Err(problem) => {
+                            warn_unreadable(revision, &problem);
+                            return self
+                                .end_behind_items(AccountError::UnreadableChange { revision })
+                                .await;
+                        }
+                    }
                 }
                 if let Some(last) = last {
                     revision = last;
@@ -422,6 +436,13 @@ impl WatchStream {
 
     /// Waits for a slow caller, and sends to a fast one, only while the caller may watch.
     async fn send(&mut self, item: WatchItem) -> Result<(), AccountError> {
+        self.send_result(Ok(item)).await
+    }
+
+    async fn send_result(
+        &mut self,
+        item: Result<WatchItem, AccountError>,
+    ) -> Result<(), AccountError> {
         match self.access.check_during(self.items.reserve()).await? {
             Ok(permit) => {
                 permit.send(item);
@@ -430,11 +451,18 @@ impl WatchStream {
             Err(_gone) => Err(Reason::Internal.into()),
         }
     }
+
+    /// Ends with an error behind the items that wait, which the caller takes for as long as it may watch.
+    async fn end_behind_items(&mut self, error: AccountError) -> Result<Infallible, AccountError> {
+        self.send_result(Err(error)).await?;
+        self.access.check_during(self.items.closed()).await?;
+        Err(Reason::Internal.into())
+    }
 }
 
 /// Changes that were read together.
 struct ChangeBatch {
     /// The newest seal before the changes were read.
     newest: Seal,
-    changes: Vec<UserChange>,
+    changes: Vec<CheckedChange>,
 }

@@ -8,9 +8,10 @@ mod verify;
 use super::user::operator::Operator;
 use crate::{
     settings::ServiceSettings,
-    store::{FileClock, SealReference},
+    store::{END_OF_9999, FileClock, SealReference},
 };
 use clap::Subcommand;
+use humantime::format_rfc3339_seconds;
 use list::ListArguments;
 use rolegate_program::{program::Failure, settings::SettingError};
 use rolegate_sql_store::DatabaseUrl;
@@ -18,8 +19,6 @@ use std::{
     pin::Pin,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-
-const END_OF_9999: i64 = 253_402_300_799;
 
 /// A command on the record.
 #[derive(Debug, Subcommand)]
@@ -50,7 +49,7 @@ pub fn run(
         // A database that cannot be written has what is sealed.
         while operator.store.seal().await.is_ok_and(|has_more| has_more) {}
         let outcome = match command {
-            AuditCommand::List(arguments) => list::run(&operator.transfer, arguments).await,
+            AuditCommand::List(arguments) => list::run(&*operator.store, arguments).await,
             AuditCommand::Export => export::run(&operator.transfer).await,
             AuditCommand::Verify { seal } => {
                 verify::run(operator.transfer.record().await?, seal).await
@@ -64,4 +63,9 @@ pub fn run(
 /// At most the last that can be written, whatever somebody wrote into the table.
 fn time(at: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(at.clamp(0, END_OF_9999).cast_unsigned())
+}
+
+/// To the second, as operators read it.
+fn rfc3339(at: i64) -> String {
+    format_rfc3339_seconds(time(at)).to_string()
 }

@@ -1,6 +1,6 @@
 //! The part of the store about the record of what happened.
 
-use super::{Seal, SealReference, StoreError};
+use super::{CheckedRow, Seal, SealReference, StoreError, record_pages::UnreadableColumn};
 use crate::{audit::Entry, user::User};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -69,6 +69,13 @@ pub(crate) struct UserChange {
     pub(crate) created_at: Option<u64>,
 }
 
+/// A change in the record, or why it cannot be read. The changes before it can be taken even so.
+#[derive(Debug)]
+pub(crate) struct CheckedChange {
+    pub(crate) revision: i64,
+    pub(crate) content: Result<UserChange, UnreadableColumn>,
+}
+
 /// All users at one moment.
 pub(crate) struct Snapshot {
     /// Of the last change that they show.
@@ -105,10 +112,10 @@ pub(crate) trait AuditStore: Store {
     async fn has_revision(&self, revision: i64) -> Result<bool, StoreError>;
 
     /// Sealed rows by descending revision.
-    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError>;
 
     /// The first changes of users behind this revision, by ascending revision.
-    async fn changes_after(&self, revision: i64) -> Result<Vec<UserChange>, StoreError>;
+    async fn changes_after(&self, revision: i64) -> Result<Vec<CheckedChange>, StoreError>;
 
     /// All users at one moment, which the store keeps until the value is dropped.
     async fn snapshot(&self) -> Result<Snapshot, StoreError>;

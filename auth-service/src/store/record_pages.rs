@@ -3,16 +3,18 @@
 //! Each page is one statement, and nothing is open between two pages: who reads the output of a command may be slow,
 //! and a transaction that waits for them would keep old rows, and let the log of SQLite grow.
 
-use super::{
-    AuditFilter, AuditRow, Transfer,
-    sql::{AUDIT_COLUMNS, push_filter},
-};
+use super::{AuditRow, Transfer, sql::AUDIT_COLUMNS};
 use rolegate_sql_store::{Database, StoreError};
 use sqlx::{ColumnIndex, Decode, Error, FromRow, Row, Type};
 use std::fmt;
 
+type JsonObject = serde_json::Map<String, serde_json::Value>;
+
 /// The rows of a page.
 pub(crate) const MAX_PAGE_ROWS: i64 = 1000;
+
+/// The last second with a year of four digits, in Unix seconds.
+pub(crate) const END_OF_9999: i64 = 253_402_300_799;
 
 /// The column behind those of a row: the oldest seal, as of the same moment.
 const OLDEST_SEAL: &str = "oldest_seal";
@@ -22,14 +24,45 @@ const OLDEST_SEAL: &str = "oldest_seal";
 #[derive(Debug)]
 pub(crate) struct CheckedRow {
     pub(crate) revision: i64,
+    /// When it was written, in Unix seconds, if that can be read.
+    pub(crate) at: Option<i64>,
     pub(crate) content: Result<AuditRow, UnreadableColumn>,
+}
+
+impl From<AuditRow> for CheckedRow {
+    fn from(row: AuditRow) -> Self {
+        Self {
+            revision: row.revision,
+            at: Some(row.at),
+            content: Ok(row),
+        }
+    }
+}
+
+impl CheckedRow {
+    /// The row, if clients can be told of it too: its time has a calendar date, and its details are a JSON object.
+    pub(crate) fn into_presentable(self) -> Result<AuditRow, UnreadableColumn> {
+        let row = self.content?;
+        let problem = if !(0..=END_OF_9999).contains(&row.at) {
+            ("at", "it is no time of the years 1970 to 9999".to_owned())
+        } else if let Err(error) = serde_json::from_str::<JsonObject>(&row.details) {
+            ("details", format!("it is no JSON object: {error}"))
+        } else {
+            return Ok(row);
+        };
+        let (column, problem) = problem;
+        Err(UnreadableColumn {
+            column: column.to_owned(),
+            problem,
+        })
+    }
 }
 
 /// A column that does not have what its type says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnreadableColumn {
-    column: String,
-    problem: String,
+    pub(crate) column: String,
+    pub(super) problem: String,
 }
 
 impl fmt::Display for UnreadableColumn {
@@ -42,8 +75,9 @@ impl fmt::Display for UnreadableColumn {
     }
 }
 
-impl From<Error> for UnreadableColumn {
-    fn from(error: Error) -> Self {
+impl UnreadableColumn {
+    /// Why a row with these columns was not decoded.
+    pub(super) fn new(error: Error, columns: &str) -> Self {
         let Error::ColumnDecode { index, source } = error else {
             return Self {
                 column: "of the row".to_owned(),
@@ -54,7 +88,7 @@ impl From<Error> for UnreadableColumn {
         let named = index
             .parse()
             .ok()
-            .and_then(|position| AUDIT_COLUMNS.split(',').nth(position));
+            .and_then(|position| columns.split(',').nth(position));
         Self {
             column: named
                 .unwrap_or(&index)
@@ -69,13 +103,17 @@ impl<'r, R: Row> FromRow<'r, R> for CheckedRow
 where
     AuditRow: FromRow<'r, R>,
     (i64,): FromRow<'r, R>,
+    (i64, i64, i64): FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
         // The primary key, which has no other type on either engine.
         let (revision,) = FromRow::from_row(row)?;
+        let at = <(i64, i64, i64)>::from_row(row).map(|(_, _, at)| at);
+        let content = AuditRow::from_row(row);
         Ok(Self {
             revision,
-            content: AuditRow::from_row(row).map_err(UnreadableColumn::from),
+            at: at.ok(),
+            content: content.map_err(|error| UnreadableColumn::new(error, AUDIT_COLUMNS)),
         })
     }
 }
@@ -137,19 +175,6 @@ impl Transfer {
             position,
             last,
         })
-    }
-
-    /// Rows by descending revision, as [`AuditStore::audit`](super::AuditStore::audit) finds them.
-    pub(crate) async fn filtered_record(
-        &self,
-        filter: &AuditFilter,
-    ) -> Result<Vec<CheckedRow>, StoreError> {
-        let select = self
-            .database()
-            .statement("SELECT ")
-            .push(AUDIT_COLUMNS)
-            .push(" FROM audit WHERE ");
-        self.database().read(push_filter(select, filter)).await
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
     user::{Credentials, ListedUser, User},
 };
 use async_trait::async_trait;
-pub(super) use audit::{AUDIT_COLUMNS, insert_pending, push_filter, sealing};
+pub(super) use audit::{AUDIT_COLUMNS, insert_pending, sealing};
 use audit::{record_written, sealing::Sealer};
 use revocation::{GROW, LOWER};
 pub(super) use revocation::{REVOKE, revoking};

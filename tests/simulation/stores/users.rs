@@ -4,8 +4,8 @@
 pub mod faults;
 
 use super::{
-    AuditFilter, AuditRow, AuditStore, NewUser, Seal, SecondFactorStore, Snapshot, StoreError,
-    StoredFactor, StoredLink, TokenSelection, TokenStore, Used, UserChange, UserFilter, UserStore,
+    AuditFilter, AuditStore, CheckedChange, CheckedRow, NewUser, Seal, SecondFactorStore, Snapshot,
+    StoreError, StoredFactor, StoredLink, TokenSelection, TokenStore, Used, UserFilter, UserStore,
     WriteError, Writer, tests::memory::MemoryStore,
 };
 use crate::{
@@ -143,8 +143,8 @@ disturbed!(AuditStore {
     read seals() -> Result<[Seal; 2], StoreError>;
     read seal_at(revision: i64) -> Result<Option<Seal>, StoreError>;
     read has_revision(revision: i64) -> Result<bool, StoreError>;
-    read audit(filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
-    read changes_after(revision: i64) -> Result<Vec<UserChange>, StoreError>;
+    read audit(filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError>;
+    read changes_after(revision: i64) -> Result<Vec<CheckedChange>, StoreError>;
     read snapshot() -> Result<Snapshot, StoreError>;
     read oldest_unsealed() -> Result<Option<Duration>, StoreError>;
     write remove_old_rows(days: u32) -> Result<(), StoreError>;

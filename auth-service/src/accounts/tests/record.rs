@@ -4,7 +4,7 @@ use super::{App, NOW, POLICY, origin};
 use crate::{
     accounts::{AccountError, AuditRequest},
     audit::Write,
-    store::{AuditRow, UserStore as _},
+    store::{AuditRow, CheckedRow, UserStore as _},
 };
 use http::HeaderValue;
 use rolegate_proto::Role;
@@ -249,5 +249,58 @@ async fn what_is_old_goes_while_another_part_of_the_record_fails() {
         assert_eq!(is_forgotten, failing != "forget_additions", "{failing}");
         let is_removed = app.store.removals() > 1;
         assert_eq!(is_removed, failing != "remove_old_rows", "{failing}");
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_is_an_entry_that_says_so_and_hides_no_other() {
+    let app = App::new(POLICY).await;
+    for name in ["ann", "bob", "eve"] {
+        app.register(name).await.expect("registered");
+    }
+    let before = app.all().await;
+    let damaged = before[1].revision;
+    app.store.damage(damaged);
+    let after = app.all().await;
+    assert_eq!(after.len(), before.len());
+    for (row, was) in after.iter().zip(&before) {
+        if row.revision == damaged {
+            assert_eq!(row.event, "audit_unreadable");
+            assert_eq!(row.details, r#"{"column":"details"}"#);
+            assert_eq!(row.username, None);
+        } else {
+            assert_eq!(row, was);
+        }
+    }
+    let request = AuditRequest {
+        size: 2,
+        ..AuditRequest::default()
+    };
+    let (_, next) = app.record(&app.admin, request).await.expect("listed");
+    assert_eq!(next, Some(damaged), "the pages go on behind it");
+}
+
+#[test]
+fn a_time_or_details_that_no_client_takes_cannot_be_read_either() {
+    let row = |at, details: &str| AuditRow {
+        revision: 7,
+        at,
+        details: details.to_owned(),
+        ..AuditRow::default()
+    };
+    let column = |row: AuditRow| CheckedRow::from(row).into_presentable().err();
+    assert_eq!(column(row(0, "{}")), None);
+    assert_eq!(column(row(253_402_300_799, "{}")), None);
+    for (row, expected) in [
+        (row(-1, "{}"), "at"),
+        (row(253_402_300_800, "{}"), "at"),
+        (row(i64::MAX, "{}"), "at"),
+        (row(1, ""), "details"),
+        (row(1, "{"), "details"),
+        (row(1, "[]"), "details"),
+        (row(1, "null"), "details"),
+    ] {
+        let problem = column(row).expect("unreadable");
+        assert_eq!(problem.column, expected);
     }
 }

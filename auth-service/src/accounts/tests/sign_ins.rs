@@ -62,7 +62,9 @@ impl App {
             before: None,
             limit: 10_000,
         };
-        self.store.audit(&filter).await.expect("read")
+        let rows = self.store.audit(&filter).await.expect("read");
+        let rows = rows.into_iter();
+        rows.map(|row| row.content.expect("readable")).collect()
     }
 
     /// How many refusals have a row, and the numbers of those that have none.

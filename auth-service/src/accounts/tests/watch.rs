@@ -384,3 +384,46 @@ async fn a_stream_that_cannot_read_the_record_in_time_does_not_begin() {
     let watched = app.accounts.watch_users(app.admin(), behind(from)).await;
     watched.expect("there is room");
 }
+
+#[tokio::test]
+async fn a_change_that_cannot_be_read_ends_the_stream_behind_those_before_it() {
+    let app = App::kept().await;
+    let from = app.newest().await;
+    app.insert_users(100).await;
+    app.newest().await;
+    app.store.damage(from + 81);
+    let stream = app.accounts.watch_users(app.admin(), behind(Some(from)));
+    let mut items = stream.await.expect("an admin");
+    for expected in from + 1..=from + 80 {
+        assert_eq!(change(&mut items).await.0, expected);
+    }
+    let ended = timeout(Duration::from_mins(1), items.recv()).await;
+    let error = ended.expect("in time").expect("an error");
+    let error = error.expect_err("it skips nothing");
+    assert_eq!(error.reason(), Reason::SnapshotRequired);
+    let named = format!("the change of revision {} cannot be read", from + 81);
+    assert_eq!(error.to_string(), named);
+    assert!(items.recv().await.is_none(), "it has ended");
+}
+
+#[tokio::test]
+async fn a_demoted_admin_gets_no_item_before_a_change_that_cannot_be_read() {
+    let app = App::kept().await;
+    let (ann, token) = app.second_admin().await;
+    let from = app.newest().await;
+    app.insert_users(20).await;
+    app.newest().await;
+    app.store.damage(from + 20);
+    let watcher = Watcher::Bearer(token.into());
+    let stream = app.accounts.watch_users(watcher, behind(Some(from)));
+    let mut items = stream.await.expect("an admin");
+    change(&mut items).await;
+    tokio::time::pause();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    app.demote(&ann).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(
+        end_within_a_second(&mut items).await,
+        Reason::RoleInsufficient
+    );
+}

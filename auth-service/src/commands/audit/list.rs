@@ -1,12 +1,11 @@
 //! `audit list`.
 
-use super::{time, unreadable::UnreadableRows};
+use super::{rfc3339, unreadable::UnreadableRows};
 use crate::{
     commands::terminal_text::{escaped, quoted, word},
-    store::{AuditFilter, AuditRow, MAX_PAGE_ROWS, Transfer},
+    store::{AuditFilter, AuditRow, MAX_PAGE_ROWS, UserStore},
 };
 use clap::Args;
-use humantime::format_rfc3339_seconds;
 use rolegate_program::{
     program::{Failure, print},
     settings::number_between,
@@ -30,7 +29,7 @@ pub struct ListArguments {
 }
 
 /// Prints a line for each row. Nothing is read meanwhile, and a row that cannot be read is named on stderr.
-pub(super) async fn run(transfer: &Transfer, arguments: ListArguments) -> Result<(), Failure> {
+pub(super) async fn run(store: &dyn UserStore, arguments: ListArguments) -> Result<(), Failure> {
     let mut filter = AuditFilter {
         user_id: arguments.user_id,
         actor_id: arguments.actor_id,
@@ -42,7 +41,7 @@ pub(super) async fn run(transfer: &Transfer, arguments: ListArguments) -> Result
     let mut left = arguments.limit;
     while left > 0 {
         filter.limit = left.min(MAX_PAGE_ROWS);
-        let page = transfer.filtered_record(&filter).await?;
+        let page = store.audit(&filter).await?;
         for checked in &page {
             match &checked.content {
                 Ok(row) => print(&line(row)),
@@ -64,7 +63,7 @@ fn line(row: &AuditRow) -> String {
     format!(
         "{:>8}  {}  {:<16}  user {user}  by {actor}  from {address}  {}",
         row.revision,
-        format_rfc3339_seconds(time(row.at)),
+        rfc3339(row.at),
         word(&row.event),
         escaped(&row.details),
     )

@@ -1,10 +1,9 @@
 //! `audit verify`.
 
-use super::time;
+use super::rfc3339;
 use crate::store::{
     AuditRow, DAY_SECONDS, RecordedRemoval, Seal, SealReference, SealedRecord, StoreError,
 };
-use humantime::format_rfc3339_seconds;
 use rolegate_program::program::{Failure, print};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -194,10 +193,6 @@ fn describe(beginning: &Beginning, oldest: &Seal, begins_at: Option<i64>) -> Str
             }
         }
     }
-}
-
-fn rfc3339(seconds: i64) -> String {
-    format_rfc3339_seconds(time(seconds)).to_string()
 }
 
 /// Whether the seal is the held one, or was.

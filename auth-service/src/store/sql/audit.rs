@@ -9,8 +9,8 @@ use crate::{
     audit::{Entry, Write},
     opaque_token::OpaqueToken,
     store::{
-        AuditFilter, AuditRow, AuditStore, Seal, SealReference, Snapshot, StoreError, Transfer,
-        UserChange,
+        AuditFilter, AuditRow, AuditStore, CheckedChange, CheckedRow, Seal, SealReference,
+        Snapshot, StoreError, Transfer, UnreadableColumn, UserChange,
     },
     user::User,
 };
@@ -20,7 +20,7 @@ use rolegate_proto::Role;
 use rolegate_sql_store::{Statement, Then, Timed};
 use sealing::MAX_BATCH;
 use serde_json::{Value, json};
-use sqlx::{Error, FromRow, Row};
+use sqlx::{Error, FromRow, Row, error::BoxDynError};
 use std::{slice, time::Duration};
 
 /// Changes that one statement reads.
@@ -103,7 +103,7 @@ fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement
 }
 
 /// Ends a `SELECT` of rows of the record with the conditions of a page, the newest first.
-pub(in crate::store) fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
+fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
     let before = filter.before.unwrap_or(i64::MAX);
     let mut select = select.push("revision < ").push_bind(before);
     if let Some(user_id) = filter.user_id {
@@ -193,7 +193,7 @@ impl AuditStore for SqlStore {
         Ok(!self.database.read::<(i64,)>(found).await?.is_empty())
     }
 
-    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError> {
         let select = self
             .database
             .statement("SELECT ")
@@ -202,7 +202,7 @@ impl AuditStore for SqlStore {
         self.database.read(push_filter(select, filter)).await
     }
 
-    async fn changes_after(&self, revision: i64) -> Result<Vec<UserChange>, StoreError> {
+    async fn changes_after(&self, revision: i64) -> Result<Vec<CheckedChange>, StoreError> {
         let select = "SELECT revision, event, user_id, username, state, details,
                 (SELECT revision || ':' || digest FROM audit_seal
                     WHERE audit_seal.revision >= audit.revision ORDER BY revision LIMIT 1)
@@ -320,8 +320,26 @@ where
     }
 }
 
-/// A row of a change: revision, event, id and name of the user, state, details, and the seal.
+/// The columns of a change, as they are decoded by position.
+const CHANGE_COLUMNS: &str = "revision, event, user_id, username, state, details, seal";
+
+/// A row of [`CHANGE_COLUMNS`].
 type ChangeColumns = (i64, String, Number, Text, Text, String, Text);
+
+impl<'r, R: Row> FromRow<'r, R> for CheckedChange
+where
+    UserChange: FromRow<'r, R>,
+    (i64,): FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (revision,) = FromRow::from_row(row)?;
+        let content = UserChange::from_row(row);
+        Ok(Self {
+            revision,
+            content: content.map_err(|error| UnreadableColumn::new(error, CHANGE_COLUMNS)),
+        })
+    }
+}
 
 impl<'r, R: Row> FromRow<'r, R> for UserChange
 where
@@ -330,23 +348,32 @@ where
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
         let (revision, event, user_id, username, state, details, seal) =
             ChangeColumns::from_row(row)?;
-        let malformed = || Error::ColumnNotFound("state".to_owned());
         let state = state.unwrap_or_default();
         let (role, disabled) = state
             .strip_suffix(DISABLED)
             .map_or((&*state, false), |role| (role, true));
-        let details: Value = serde_json::from_str(&details).unwrap_or_default();
+        let details: Value =
+            serde_json::from_str(&details).map_err(|error| malformed("details", error))?;
         Ok(Self {
             revision,
             seal: seal.and_then(|seal| seal.parse().ok()),
-            user_id: user_id.ok_or_else(malformed)?,
+            user_id: user_id.ok_or_else(|| malformed("user_id", "it is null"))?,
             // The name may have been erased since.
             username: username.unwrap_or_default(),
-            role: role.parse::<Role>().map_err(|_| malformed())?,
+            role: role
+                .parse::<Role>()
+                .map_err(|_| malformed("state", "it has no role"))?,
             disabled,
             deleted: event == "user_deleted",
             created_at: details["user_created_at"].as_u64(),
         })
+    }
+}
+
+fn malformed(column: &str, problem: impl Into<BoxDynError>) -> Error {
+    Error::ColumnDecode {
+        index: column.to_owned(),
+        source: problem.into(),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     actor::Actor,
     audit::{By, Change, Entry, Write},
     opaque_token::TokenKind,
-    store::{AuditFilter, AuditRow, TokenSelection, UserStore, Writer},
+    store::{AuditFilter, AuditRow, TokenSelection, UserChange, UserStore, Writer},
     user::User,
 };
 use futures_util::TryStreamExt as _;
@@ -29,9 +29,17 @@ async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
         limit: 1000,
         ..AuditFilter::default()
     };
-    let mut rows = store.audit(&filter).await.expect("read");
-    rows.reverse();
-    rows
+    let rows = store.audit(&filter).await.expect("read");
+    let rows = rows.into_iter().rev();
+    rows.map(|row| row.content.expect("readable")).collect()
+}
+
+async fn changes(store: &dyn UserStore, revision: i64) -> Vec<UserChange> {
+    let changes = store.changes_after(revision).await.expect("read");
+    let changes = changes.into_iter();
+    changes
+        .map(|change| change.content.expect("readable"))
+        .collect()
 }
 
 async fn events(store: &dyn UserStore) -> Vec<String> {
@@ -157,16 +165,12 @@ pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dy
         .collect();
     assert_eq!(names, ["ann", "bob"], "as they were");
     assert!(
-        store
-            .changes_after(snapshot.revision)
-            .await
-            .expect("read")
-            .is_empty(),
+        changes(store, snapshot.revision).await.is_empty(),
         "not sealed"
     );
     while store.seal().await.expect("sealed") {}
-    let changes = store.changes_after(seal.revision).await.expect("read");
-    let seen: Vec<_> = changes
+    let both = changes(store, seal.revision).await;
+    let seen: Vec<_> = both
         .iter()
         .map(|it| (it.user_id, it.role, it.deleted))
         .collect();
@@ -174,10 +178,7 @@ pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dy
         seen,
         [(bob.id, Role::AUTHOR, false), (ann.id, Role::USER, true)]
     );
-    assert_eq!(
-        store.changes_after(snapshot.revision).await.expect("read"),
-        changes[1..]
-    );
+    assert_eq!(changes(store, snapshot.revision).await, both[1..]);
 
     store
         .set_disabled(None, bob.id, true, Write::any())
@@ -189,14 +190,14 @@ pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dy
         .expect("set");
     assert_not_found(store.set_role(None, 999, Role::USER, Write::any()).await);
     while store.seal().await.expect("sealed") {}
-    let last = changes[1].revision;
-    let changes = store.changes_after(last).await.expect("read");
-    let seen: Vec<_> = changes
+    let last = both[1].revision;
+    let later = changes(store, last).await;
+    let seen: Vec<_> = later
         .iter()
         .map(|it| (it.revision - last, it.role, it.disabled))
         .collect();
     assert_eq!(seen, [(1, Role::AUTHOR, true), (2, Role::USER, true)]);
-    assert!(changes.iter().all(|it| it.username == "bob"), "{changes:?}");
+    assert!(later.iter().all(|it| it.username == "bob"), "{later:?}");
 }
 
 pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_and_event(
@@ -222,7 +223,8 @@ pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_
             .audit(&AuditFilter { limit: 2, ..filter })
             .await
             .expect("read");
-        rows.into_iter().map(|row| row.event).collect::<Vec<_>>()
+        let rows = rows.into_iter().map(|row| row.content.expect("readable"));
+        rows.map(|row| row.event).collect::<Vec<_>>()
     };
     let of_ann = AuditFilter {
         user_id: Some(ann.id),

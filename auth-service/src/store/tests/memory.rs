@@ -43,6 +43,8 @@ struct Users {
     is_read_only: bool,
     /// The name of the call that fails.
     failing: Option<&'static str>,
+    /// The revision of the row that cannot be read.
+    unreadable: Option<i64>,
     /// How often old rows were removed.
     removals: usize,
     /// Whether snapshots never begin.
@@ -77,6 +79,11 @@ impl MemoryStore {
     /// From now on this call of the record fails.
     pub(crate) fn set_failing(&self, call: &'static str) {
         self.0.lock().expect("not poisoned").failing = Some(call);
+    }
+
+    /// From now on the row of this revision cannot be read.
+    pub(crate) fn damage(&self, revision: i64) {
+        self.0.lock().expect("not poisoned").unreadable = Some(revision);
     }
 
     /// From now on snapshots never begin, as while the record is locked.

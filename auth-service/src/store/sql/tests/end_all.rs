@@ -103,9 +103,9 @@ impl Opened {
             limit: 1000,
             ..AuditFilter::default()
         };
-        let mut rows = self.store.audit(&filter).await.expect("read");
-        rows.reverse();
-        rows
+        let rows = self.store.audit(&filter).await.expect("read");
+        let rows = rows.into_iter().rev();
+        rows.map(|row| row.content.expect("readable")).collect()
     }
 
     async fn user(&self, id: i64) -> User {
@@ -243,9 +243,10 @@ async fn a_revision_in_a_gap_is_not_known_and_those_around_it_are(opened: &Opene
         let found = opened.store.has_revision(revision).await.expect("read");
         assert_eq!(found, is_known, "{revision}");
     }
-    let changes = opened.store.changes_after(last).await.expect("read");
+    let mut changes = opened.store.changes_after(last).await.expect("read");
     assert_eq!(changes.len(), 1, "{changes:?}");
-    let seal = changes[0].seal.clone().expect("sealed");
+    let change = changes.remove(0).content.expect("readable");
+    let seal = change.seal.expect("sealed");
     let found = opened.store.seal_at(seal.revision).await.expect("read");
     assert!(found.is_some_and(|found| seal.is_of(&found)));
 }

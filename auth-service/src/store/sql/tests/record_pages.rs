@@ -12,6 +12,7 @@ postgres_cluster::conformance_tests! {
         all_rows_are_read_once_and_none_that_is_sealed_later,
         rows_that_retention_removes_between_two_pages_are_named,
         a_row_that_cannot_be_read_is_named_and_hides_no_other,
+        a_change_that_cannot_be_read_is_named_behind_those_before_it,
     ]
 }
 
@@ -122,11 +123,7 @@ async fn a_row_that_cannot_be_read_is_named_and_hides_no_other(opened: &Opened) 
         limit: MAX_PAGE_ROWS,
         ..AuditFilter::default()
     };
-    let mut filtered = opened
-        .transfer
-        .filtered_record(&filter)
-        .await
-        .expect("read");
+    let mut filtered = opened.store.audit(&filter).await.expect("read");
     filtered.reverse();
     for rows in [page.rows, filtered] {
         assert_eq!(rows.len(), 9);
@@ -150,4 +147,43 @@ async fn a_row_that_cannot_be_read_is_named_and_hides_no_other(opened: &Opened) 
             "{unreadable:?}"
         );
     }
+}
+
+async fn a_change_that_cannot_be_read_is_named_behind_those_before_it(opened: &Opened) {
+    let from = opened.seal().await.revision;
+    for name in ["ann", "bob", "eve", "kim", "liv", "mia"] {
+        opened.insert(name).await;
+    }
+    opened.seal().await;
+    let changes = if opened.transfer.database().is_postgres() {
+        [
+            "ALTER TABLE audit ALTER COLUMN event DROP NOT NULL",
+            "UPDATE audit SET event = NULL WHERE username = 'bob' RETURNING revision",
+            "UPDATE audit SET user_id = NULL WHERE username = 'eve' RETURNING revision",
+            "UPDATE audit SET state = '!' WHERE username = 'kim' RETURNING revision",
+            "UPDATE audit SET details = 'none' WHERE username = 'liv' RETURNING revision",
+        ]
+    } else {
+        [
+            "SELECT 1",
+            "UPDATE audit SET event = x'ff' WHERE username = 'bob' RETURNING revision",
+            "UPDATE audit SET user_id = 'x' WHERE username = 'eve' RETURNING revision",
+            "UPDATE audit SET state = '!' WHERE username = 'kim' RETURNING revision",
+            "UPDATE audit SET details = 'none' WHERE username = 'liv' RETURNING revision",
+        ]
+    };
+    for change in changes {
+        opened.execute(change).await;
+    }
+    let changes = opened.store.changes_after(from).await.expect("read");
+    assert_eq!(changes.len(), 6);
+    let mut seen = Vec::new();
+    for (change, revision) in changes.into_iter().zip(from + 1..) {
+        assert_eq!(change.revision, revision);
+        seen.push(match change.content {
+            Ok(content) => content.username,
+            Err(problem) => problem.column,
+        });
+    }
+    assert_eq!(seen, ["ann", "event", "user_id", "state", "details", "mia"]);
 }

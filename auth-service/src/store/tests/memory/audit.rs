@@ -1,8 +1,9 @@
-use super::{ADDITION_SECONDS, MemoryStore};
+use super::{ADDITION_SECONDS, MemoryStore, Users};
 use crate::{
     audit::Entry,
     store::{
-        AuditFilter, AuditRow, AuditStore, Seal, SealReference, Snapshot, StoreError, UserChange,
+        AuditFilter, AuditRow, AuditStore, CheckedChange, CheckedRow, Seal, SealReference,
+        Snapshot, StoreError, UnreadableColumn, UserChange,
     },
     user::User,
 };
@@ -53,6 +54,14 @@ fn row(index: usize, entry: &Entry) -> AuditRow {
     }
 }
 
+/// What is wrong with the row of this revision.
+fn unreadable(users: &Users, revision: i64) -> Option<UnreadableColumn> {
+    (users.unreadable == Some(revision)).then(|| UnreadableColumn {
+        column: "details".to_owned(),
+        problem: "a test wants it".to_owned(),
+    })
+}
+
 #[async_trait]
 impl AuditStore for MemoryStore {
     fn note_event(&self, entry: Entry) {
@@ -87,7 +96,7 @@ impl AuditStore for MemoryStore {
         Ok(self.seal_at(revision).await?.is_some())
     }
 
-    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<CheckedRow>, StoreError> {
         let users = self.users()?;
         let rows = users.record[..users.sealed].iter().enumerate().rev();
         let rows = rows.map(|(index, entry)| row(index, entry)).filter(|row| {
@@ -96,12 +105,20 @@ impl AuditStore for MemoryStore {
                 && filter.actor_id.is_none_or(|id| row.actor_id == Some(id))
                 && (filter.event.is_empty() || row.event == filter.event)
         });
+        let rows = rows.map(|row| match unreadable(&users, row.revision) {
+            Some(problem) => CheckedRow {
+                revision: row.revision,
+                at: Some(row.at),
+                content: Err(problem),
+            },
+            None => row.into(),
+        });
         Ok(rows
             .take(usize::try_from(filter.limit).unwrap_or(0))
             .collect())
     }
 
-    async fn changes_after(&self, after: i64) -> Result<Vec<UserChange>, StoreError> {
+    async fn changes_after(&self, after: i64) -> Result<Vec<CheckedChange>, StoreError> {
         let users = self.users()?;
         let changes = users.record[..users.sealed]
             .iter()
@@ -123,6 +140,13 @@ impl AuditStore for MemoryStore {
         Ok(changes
             .filter(|change| change.revision > first)
             .take(MAX_CHANGES)
+            .map(|change| CheckedChange {
+                revision: change.revision,
+                content: match unreadable(&users, change.revision) {
+                    Some(problem) => Err(problem),
+                    None => Ok(change),
+                },
+            })
             .collect())
     }
 
