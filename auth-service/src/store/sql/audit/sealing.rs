@@ -46,6 +46,27 @@ const TAKE_NEXT: &str = "DELETE FROM audit_pending WHERE id IN (
                 (SELECT id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1) AS last)
         UNION SELECT id FROM (SELECT id FROM audit_pending ORDER BY id LIMIT $2) AS oldest)";
 
+/// Takes the same rows. PostgreSQL expects that an import has most rows of each user, and would read all of them, so it is
+/// told to look for those of one user after the other: `OFFSET 0` keeps the lookup apart.
+const TAKE_NEXT_IN_POSTGRES: &str = "WITH urgent AS MATERIALIZED (
+            SELECT id, user_id FROM audit_pending WHERE event <> 'user_imported' ORDER BY id LIMIT $1),
+        changed AS MATERIALIZED (SELECT DISTINCT user_id FROM urgent)
+    DELETE FROM audit_pending WHERE id = ANY (ARRAY(
+        SELECT id FROM urgent
+        UNION SELECT imported.id FROM changed CROSS JOIN LATERAL (SELECT it.id FROM audit_pending AS it
+            WHERE it.event = 'user_imported' AND it.user_id = changed.user_id
+                AND it.id < (SELECT max(id) FROM urgent) OFFSET 0) AS imported
+        UNION SELECT id FROM (SELECT id FROM audit_pending ORDER BY id LIMIT $2) AS oldest))";
+
+/// One replica at a time; the key of a revision would stop a second one too.
+const LOCK: &str = "SELECT revision FROM audit_seal ORDER BY revision LIMIT 1";
+
+/// Does the same. Mostly nothing is pending, and PostgreSQL would keep a plan that reads the whole table, which takes half
+/// a second for each batch of a million rows. In this transaction it plans for what is there.
+const LOCK_IN_POSTGRES: &str =
+    "SELECT revision, set_config('plan_cache_mode', 'force_custom_plan', true)
+    FROM audit_seal ORDER BY revision LIMIT 1";
+
 /// The columns of a sealed row that the record adds.
 const SEALED: [(&str, &str); 4] = [
     ("revision", "bigint"),
@@ -139,9 +160,14 @@ impl SealingWork {
         // A batch of one is the oldest row of all.
         let urgent = if size == 1 { 0 } else { size };
         let oldest = (size / 2).max(1);
+        let take_next = if self.database.is_postgres() {
+            TAKE_NEXT_IN_POSTGRES
+        } else {
+            TAKE_NEXT
+        };
         let take = self
             .database
-            .statement(TAKE_NEXT)
+            .statement(take_next)
             .bind(count_to_store(urgent))
             .bind(count_to_store(oldest));
         let count = self.seal_taken(take).await?;
@@ -168,10 +194,11 @@ impl SealingWork {
 
     /// Moves the rows that this statement takes behind the last seal; their number.
     async fn seal_taken(&self, take: Statement) -> Result<usize, StoreError> {
-        // One replica at a time; the key of a revision would stop a second one too.
-        let lock = self
-            .database
-            .statement("SELECT revision FROM audit_seal ORDER BY revision LIMIT 1");
+        let lock = self.database.statement(if self.database.is_postgres() {
+            LOCK_IN_POSTGRES
+        } else {
+            LOCK
+        });
         let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
         let insert_rows = self.database.statement("INSERT INTO ");
         let insert_digest = self.database.statement("INSERT INTO ");
