@@ -1,15 +1,15 @@
 //! `audit list` and `audit export` of a record that somebody changed, or that nobody takes.
 
-use crate::{audit_commands::audit, audit_retention::watch, user_commands::user};
+use crate::{
+    audit_commands::audit,
+    audit_retention::watch,
+    user_commands::{expect_no_transaction, start_command, user},
+};
 use e2e::{
-    Exit, Program, Store, TestApp, TestSetup, eventually, for_both_stores, for_two_deployments,
-    grpc::expect_error,
+    Exit, Store, TestApp, TestSetup, for_both_stores, for_two_deployments, grpc::expect_error,
 };
 use serde_json::{Value, json};
-use std::{
-    io::{BufRead as _, BufReader, Read as _},
-    process::{Command as Shell, Stdio},
-};
+use std::io::{BufRead as _, BufReader, Read as _};
 use tonic::Code;
 
 for_two_deployments!(an_export_that_nobody_takes_holds_no_transaction);
@@ -36,38 +36,12 @@ async fn an_export_that_nobody_takes_holds_no_transaction(setup: TestSetup) {
     run(&app, &["import", "-"], &lines.join("\n")).await;
     let exported = audit(&app.database, &["verify"]).await;
     assert_eq!(exported.code, Some(0), "{exported:?}");
-    let mut export = Shell::new(Program::FastHashAuthService.path());
-    export
-        .args(["audit", "export"])
-        .env_clear()
-        .env("DATABASE_URL", app.database.url())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut export = export.spawn().expect("started");
+    let mut export = start_command(&app, &["audit", "export"]);
     let mut lines = BufReader::new(export.stdout.take().expect("piped"));
     let mut first = String::new();
     lines.read_line(&mut first).expect("read");
     assert!(first.starts_with('{'), "{first}");
-    if store == Store::Sqlite {
-        // A reader would keep the log. The service writes to it now and then, but not always.
-        eventually("the log to be empty", async || {
-            app.database
-                .execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                .await;
-            let log = app.database.file().with_extension("db-wal");
-            (log.metadata().expect("there").len() == 0).then_some(())
-        })
-        .await;
-    } else {
-        let open = "SELECT 1 FROM pg_stat_activity
-            WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
-        // The service, too, has transactions, and is between two statements of them now and then.
-        eventually("no transaction to be open", async || {
-            (app.database.count_rows(open).await == 0).then_some(())
-        })
-        .await;
-    }
+    expect_no_transaction(&app, store).await;
     let mut rest = String::new();
     lines.read_to_string(&mut rest).expect("text");
     let ended = export.wait_with_output().expect("ended");

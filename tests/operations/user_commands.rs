@@ -1,10 +1,13 @@
 //! `auth-service user …`, for example after the admin's password was lost.
 
 use e2e::{
-    ADMIN_PASSWORD, Exit, Process, Program, TestApp, TestSetup, for_all_deployments,
-    for_two_deployments,
+    ADMIN_PASSWORD, Exit, Process, Program, Store, TestApp, TestSetup, eventually,
+    for_all_deployments, for_two_deployments,
 };
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    process::{Child, Command, Stdio},
+};
 
 for_all_deployments!(users_are_created_listed_shown_and_deleted);
 for_two_deployments!(
@@ -35,6 +38,42 @@ pub(crate) async fn user(
         .collect();
     let program = Program::FastHashAuthService;
     Process::run(program, &arguments, &settings, folder.path(), input).await
+}
+
+/// Starts a command whose output nobody takes yet.
+pub(crate) fn start_command(app: &TestApp, arguments: &[&str]) -> Child {
+    let mut command = Command::new(Program::FastHashAuthService.path());
+    command
+        .args(arguments)
+        .env_clear()
+        .env("DATABASE_URL", app.database.url())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command.spawn().expect("started")
+}
+
+/// Waits until no command keeps a transaction open.
+pub(crate) async fn expect_no_transaction(app: &TestApp, store: Store) {
+    if store == Store::Sqlite {
+        // A reader would keep the log. The service writes to it now and then, but not always.
+        eventually("the log to be empty", async || {
+            app.database
+                .execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                .await;
+            let log = app.database.file().with_extension("db-wal");
+            (log.metadata().expect("there").len() == 0).then_some(())
+        })
+        .await;
+    } else {
+        let open = "SELECT 1 FROM pg_stat_activity
+            WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+        // The service, too, has transactions, and is between two statements of them now and then.
+        eventually("no transaction to be open", async || {
+            (app.database.count_rows(open).await == 0).then_some(())
+        })
+        .await;
+    }
 }
 
 async fn users_are_created_listed_shown_and_deleted(setup: TestSetup) {

@@ -1,5 +1,6 @@
 //! `auth-service user import` and `user export` beside a running service.
 
+use crate::user_commands::{expect_no_transaction, start_command};
 use e2e::{
     Exit, Process, Program, SIGNING_SECRET, Store, TestApp, TestSetup, TestUser, eventually,
     for_all_deployments, for_both_stores, for_two_deployments,
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     io::{BufRead as _, BufReader},
-    process::{Command as Shell, Stdio},
 };
 
 for_all_deployments!(imported_users_log_in_and_get_a_hash_of_bcrypt);
@@ -57,40 +57,12 @@ async fn export_into_a_pipe_without_a_reader_holds_no_transaction(setup: TestSet
         user(&app, &["import", "-"], &lines.join("\n")).await.code,
         Some(0)
     );
-    let mut export = Shell::new(Program::FastHashAuthService.path());
-    export
-        .args(["user", "export"])
-        .env_clear()
-        .env("DATABASE_URL", app.database.url());
-    let export = export
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut export = export.spawn().expect("started");
+    let mut export = start_command(&app, &["user", "export"]);
     let mut audit = BufReader::new(export.stderr.take().expect("piped"));
     let mut line = String::new();
     audit.read_line(&mut line).expect("read");
     assert!(line.contains("users_exported"), "{line}");
-    if store == Store::Sqlite {
-        app.database
-            .execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            .await;
-        let log = app
-            .database
-            .file()
-            .with_extension("db-wal")
-            .metadata()
-            .expect("there");
-        assert_eq!(log.len(), 0, "a reader keeps the log");
-    } else {
-        let open = "SELECT 1 FROM pg_stat_activity
-            WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
-        // Not at once: the service, too, has transactions, and is between two statements of them now and then.
-        eventually("no transaction to be open", async || {
-            (app.database.count_rows(open).await == 0).then_some(())
-        })
-        .await;
-    }
+    expect_no_transaction(&app, store).await;
     let output = export.wait_with_output().expect("ended");
     let exported = String::from_utf8(output.stdout).expect("text");
     assert_eq!(exported.lines().count(), 3001, "all, and admin");

@@ -159,11 +159,7 @@ impl Accounts {
 
     /// Seals what was committed before this call; whether the record has all of it.
     async fn seal_for_reader(&self) -> bool {
-        let sealed = timeout(READER_SEAL_TIMEOUT, async {
-            while self.store.seal().await? {}
-            Ok::<_, StoreError>(())
-        });
-        match sealed.await {
+        match timeout(READER_SEAL_TIMEOUT, self.store.seal_all()).await {
             Ok(Ok(())) => true,
             Ok(Err(error)) => {
                 let error = error_chain(&error);

@@ -47,7 +47,7 @@ pub fn run(
         let roles = settings.extra_roles.clone();
         let operator = Operator::connect(database?, roles, FileClock::Keep).await?;
         // A database that cannot be written has what is sealed.
-        while operator.store.seal().await.is_ok_and(|has_more| has_more) {}
+        let _ = operator.store.seal_all().await;
         let outcome = match command {
             AuditCommand::List(arguments) => list::run(&*operator.store, arguments).await,
             AuditCommand::Export => export::run(&operator.transfer).await,

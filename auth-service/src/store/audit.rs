@@ -97,6 +97,12 @@ pub(crate) trait AuditStore: Store {
     /// Whether there may be more; if not, the record has every row that was committed before the call.
     async fn seal(&self) -> Result<bool, StoreError>;
 
+    /// Seals until the record has every row that was committed before the call.
+    async fn seal_all(&self) -> Result<(), StoreError> {
+        while self.seal().await? {}
+        Ok(())
+    }
+
     /// The last change of a user that is sealed, perhaps in a primary that was superseded: a reason to look, no
     /// more. 0 for none.
     async fn newest_change(&self) -> Result<i64, StoreError>;

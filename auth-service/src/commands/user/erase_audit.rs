@@ -24,7 +24,7 @@ impl Operator {
             return Err(format!("the user {username:?} exists; delete the user first").into());
         }
         // Rows that are not sealed yet have the name, too.
-        while self.store.seal().await? {}
+        self.store.seal_all().await?;
         let ids = self.transfer.deleted_users(username).await?;
         let has_rows = !ids.is_empty();
         let mut kept = 0;

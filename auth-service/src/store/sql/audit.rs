@@ -213,7 +213,7 @@ impl AuditStore for SqlStore {
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
         let (revision, export) = loop {
-            while self.seal().await? {}
+            self.seal_all().await?;
             let mut export = Transfer::of(self.database.clone()).export().await?;
             let (last, pending) = export.unsealed().await?;
             let is_sealed = match pending.len() {
