@@ -47,8 +47,8 @@ struct Users {
     unreadable: Option<i64>,
     /// How often old rows were removed.
     removals: usize,
-    /// Whether snapshots never begin.
-    stalls_snapshots: bool,
+    /// The name of the call that never ends.
+    stalled: Option<&'static str>,
     /// Uses that could not be written, and the time of the first.
     noted: BTreeMap<(Used, i64), u64>,
     unwritten_since: Option<u64>,
@@ -88,7 +88,7 @@ impl MemoryStore {
 
     /// From now on snapshots never begin, as while the record is locked.
     pub(crate) fn stall_snapshots(&self) {
-        self.0.lock().expect("not poisoned").stalls_snapshots = true;
+        self.0.lock().expect("not poisoned").stalled = Some("snapshot");
     }
 
     /// How often old rows were removed.

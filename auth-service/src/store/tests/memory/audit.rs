@@ -151,7 +151,7 @@ impl AuditStore for MemoryStore {
     }
 
     async fn snapshot(&self) -> Result<Snapshot, StoreError> {
-        if self.users()?.stalls_snapshots {
+        if self.users()?.stalled == Some("snapshot") {
             return pending().await;
         }
         let mut users = self.users()?;
