@@ -25,13 +25,13 @@ async fn a_limit_that_passes_while_the_reason_is_read_is_still_the_reason(opened
         .execute("UPDATE addition SET at = at - 61 RETURNING at")
         .await;
     assert_waits(&reason().await, 1);
-    opened.store.remove_old_rows(90).await.expect("cleaned");
+    opened.store.forget_additions().await.expect("cleaned");
     assert_waits(&reason().await, 1);
     opened
         .execute("UPDATE addition SET at = at - 60 RETURNING at")
         .await;
     assert!(reason().await.is_ok(), "it explains nothing any more");
-    opened.store.remove_old_rows(90).await.expect("cleaned");
+    opened.store.forget_additions().await.expect("cleaned");
     let rows = database.statement("SELECT at FROM addition");
     let rows = database.read::<(i64,)>(rows).await.expect("read");
     assert_eq!(rows, [], "what explains nothing is forgotten");
