@@ -43,7 +43,8 @@ pub(crate) use seal::Seal;
 pub use seal::SealReference;
 pub(crate) use sealed_record::{RecordedRemoval, SealedRecord};
 pub(crate) use second_factor::{
-    PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
+    CodeLimit, CodePurpose, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
+    WrongCodes,
 };
 pub(crate) use sql::{FileClock, open, open_beside};
 pub use tables::inspect;

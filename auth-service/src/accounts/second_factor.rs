@@ -9,7 +9,7 @@ use crate::{
     call_origin::CallOrigin,
     metrics,
     second_factor::{Code, Enrolment, FactorKeys, Mode, step_of},
-    store::{StoreError, StoredFactor, UserStore, WriteError, Writer},
+    store::{CodeLimit, CodePurpose, StoreError, StoredFactor, UserStore, WriteError, Writer},
     user::{MAX_STEP_SECONDS, User},
 };
 use rolegate_proto::Reason;
@@ -23,6 +23,8 @@ use std::{
 
 /// Of a change of the second factor, in the record.
 const METHOD: &str = "second_factor";
+/// What counts the wrong codes by which a second factor is turned on. A recovery code proves no phone.
+const TURN_ON: CodeLimit = CodeLimit::OneTime(CodePurpose::Confirmation);
 
 impl Accounts {
     /// Begins a second factor of the bearer, who must present the current password, in place of one that was begun
@@ -66,11 +68,11 @@ impl Accounts {
         let begun = value.filter(|it| keys.has(it.key_id()));
         let begun =
             begun.ok_or_else(|| AccountError::second_factor("Second factor is not begun."))?;
-        check_wrong_codes(&begun, at)
+        check_wrong_codes(&begun, TURN_ON, at)
             .inspect_err(|error| self.note_unchecked_code(&actor.user, METHOD, error))?;
         let step = one_time_step(&keys, &begun, actor.user.id, &Code::parse(otp), at)?;
         let Some((step, _)) = step else {
-            self.count_wrong(&actor.user)
+            self.count_wrong(&actor.user, TURN_ON)
                 .await
                 .inspect_err(|error| self.note_unchecked_code(&actor.user, METHOD, error))?;
             return Err(self.wrong_code(&actor.user, METHOD, Reason::OtpWrong));
@@ -104,7 +106,7 @@ impl Accounts {
                 return Err(WriteError::SecondFactorOff.into());
             }
             let is_taken = self
-                .take_code(&actor.user, otp)
+                .take_code(&actor.user, otp, CodePurpose::Confirmation)
                 .await
                 .inspect_err(|error| self.note_unchecked_code(&actor.user, METHOD, error))?;
             if !is_taken {
@@ -159,7 +161,7 @@ impl Accounts {
             return Err(Reason::OtpRequired.into());
         };
         let is_taken = self
-            .take_code(user, otp)
+            .take_code(user, otp, CodePurpose::SignIn)
             .await
             .inspect_err(|error| self.note_unchecked_code(user, method, error))?;
         if !is_taken {
@@ -170,19 +172,30 @@ impl Accounts {
         Ok(())
     }
 
-    /// Uses up a code; whether it was good. A wrong one is counted, even a malformed one.
-    async fn take_code(&self, user: &User, otp: &str) -> Result<bool, AccountError> {
+    /// Uses up a code and returns true if it was good. A wrong one is counted, even a malformed one.
+    async fn take_code(
+        &self,
+        user: &User,
+        otp: &str,
+        purpose: CodePurpose,
+    ) -> Result<bool, AccountError> {
         let Timed { at, value } = self.store.second_factor(user.id).await?;
         let Some(factor) = value else {
             return Ok(false);
         };
-        check_wrong_codes(&factor, at)?;
         let code = Code::parse(otp);
+        let limit = match code {
+            Code::Recovery(_) => CodeLimit::Recovery(purpose),
+            Code::OneTime(_) | Code::Malformed => CodeLimit::OneTime(purpose),
+        };
+        check_wrong_codes(&factor, limit, at)?;
         let is_taken = if let Code::Recovery(digest) = code {
             let (store, id, user) = (Arc::clone(&self.store), user.id, user.clone());
             let named = user.clone();
             let take = move |write| async move {
-                Ok(store.use_recovery_code(&user, digest, write).await?)
+                Ok(store
+                    .use_recovery_code(&user, purpose, digest, write)
+                    .await?)
             };
             let record = move |write: &Write, is_used: &bool| {
                 if *is_used {
@@ -196,25 +209,25 @@ impl Accounts {
             match one_time_step(keys, &factor, user.id, &code, at)? {
                 Some((step, sealed)) => {
                     self.store
-                        .use_step(user.id, [factor.secret, sealed], step)
+                        .use_step(user.id, purpose, [factor.secret, sealed], step)
                         .await?
                 }
                 None => false,
             }
         };
         if !is_taken {
-            self.count_wrong(user).await?;
+            self.count_wrong(user, limit).await?;
         }
         Ok(is_taken)
     }
 
-    async fn count_wrong(&self, user: &User) -> Result<(), AccountError> {
-        if self.store.count_wrong_code(user.id).await? {
+    async fn count_wrong(&self, user: &User, limit: CodeLimit) -> Result<(), AccountError> {
+        if self.store.count_wrong_code(user.id, limit).await? {
             return Ok(());
         }
         // Others were counted meanwhile.
         let Timed { at, value } = self.store.second_factor(user.id).await?;
-        value.map_or(Ok(()), |factor| check_wrong_codes(&factor, at))
+        value.map_or(Ok(()), |factor| check_wrong_codes(&factor, limit, at))
     }
 
     /// Records that a code was not checked, if the error is that there were too many wrong ones before.
@@ -319,8 +332,8 @@ fn one_time_step(
     Ok(Some((step.try_into().unwrap_or(i64::MAX), sealed)))
 }
 
-fn check_wrong_codes(factor: &StoredFactor, at: u64) -> Result<(), AccountError> {
-    let Some(seconds) = factor.refused_for(at) else {
+fn check_wrong_codes(factor: &StoredFactor, limit: CodeLimit, at: u64) -> Result<(), AccountError> {
+    let Some(seconds) = factor.refused_for(limit, at) else {
         return Ok(());
     };
     metrics::limit_exceeded("one_time_code");

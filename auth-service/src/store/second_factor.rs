@@ -7,10 +7,40 @@ use rolegate_sql_store::{Store, Timed};
 
 /// How long a password link is good, in seconds.
 pub(crate) const PASSWORD_LINK_SECONDS: u64 = 86_400;
-/// Wrong codes in a window, after which none is accepted until it ends.
-pub(crate) const MAX_WRONG_CODES: i64 = 10;
+/// Wrong one-time codes in a window, after which none is accepted until it ends.
+const MAX_WRONG_ONE_TIME_CODES: i64 = 10;
+/// Wrong recovery codes in a window, after which none is accepted until it ends. Nobody guesses 128 bits: the limit only
+/// bounds the work of a caller, so there is room for errors in typing.
+const MAX_WRONG_RECOVERY_CODES: i64 = 100;
 /// The window, in seconds from its first wrong code.
 pub(crate) const WRONG_CODES_WINDOW: i64 = 3600;
+
+/// What a code is presented for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodePurpose {
+    /// The second step of a sign-in, after the right password.
+    SignIn,
+    /// A change by somebody who is signed in, perhaps with a stolen session.
+    Confirmation,
+}
+
+/// A limit of wrong codes. Each counts apart for each user: a stolen session blocks no code at sign-in, and wrong one-time
+/// codes block no recovery code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodeLimit {
+    /// Counts one-time codes and malformed ones.
+    OneTime(CodePurpose),
+    /// Counts codes of the form of a recovery code.
+    Recovery(CodePurpose),
+}
+
+/// The wrong codes that count towards one limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WrongCodes {
+    pub(crate) count: i64,
+    /// When their window began, in Unix seconds.
+    pub(crate) since: i64,
+}
 
 /// A second factor, on or not yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,11 +49,23 @@ pub(crate) struct StoredFactor {
     pub(crate) secret: String,
     /// The last step of which a code was used.
     pub(crate) last_step: i64,
-    pub(crate) wrong_codes: i64,
-    /// When the window of the wrong codes began, in Unix seconds.
-    pub(crate) wrong_since: i64,
+    /// The wrong one-time codes of sign-ins. Programs of the version before count every wrong code here.
+    pub(crate) at_sign_in: WrongCodes,
+    pub(crate) recovery_at_sign_in: WrongCodes,
+    pub(crate) at_confirmation: WrongCodes,
+    pub(crate) recovery_at_confirmation: WrongCodes,
     /// How many are left.
     pub(crate) recovery_codes: i64,
+}
+
+impl CodeLimit {
+    /// How many wrong codes are tried in a window.
+    pub(crate) fn max(self) -> i64 {
+        match self {
+            Self::OneTime(_) => MAX_WRONG_ONE_TIME_CODES,
+            Self::Recovery(_) => MAX_WRONG_RECOVERY_CODES,
+        }
+    }
 }
 
 impl StoredFactor {
@@ -32,12 +74,23 @@ impl StoredFactor {
         self.secret.split_once('.').unwrap_or_default().0
     }
 
-    /// Seconds until a code is accepted again; `None` if it is now. A window too far in the future is one of a
-    /// clock that was ahead.
-    pub(crate) fn refused_for(&self, at: u64) -> Option<u64> {
-        let age = i64::try_from(at).unwrap_or(i64::MAX) - self.wrong_since;
+    /// The wrong codes that count towards this limit.
+    pub(crate) fn wrong_codes(&self, limit: CodeLimit) -> WrongCodes {
+        match limit {
+            CodeLimit::OneTime(CodePurpose::SignIn) => self.at_sign_in,
+            CodeLimit::OneTime(CodePurpose::Confirmation) => self.at_confirmation,
+            CodeLimit::Recovery(CodePurpose::SignIn) => self.recovery_at_sign_in,
+            CodeLimit::Recovery(CodePurpose::Confirmation) => self.recovery_at_confirmation,
+        }
+    }
+
+    /// Seconds until a code of this limit is accepted again; `None` if it is now. A window too far in the future is one
+    /// of a clock that was ahead.
+    pub(crate) fn refused_for(&self, limit: CodeLimit, at: u64) -> Option<u64> {
+        let wrong = self.wrong_codes(limit);
+        let age = i64::try_from(at).unwrap_or(i64::MAX) - wrong.since;
         let is_over = age.abs() >= WRONG_CODES_WINDOW;
-        let is_full = self.wrong_codes >= MAX_WRONG_CODES && !is_over;
+        let is_full = wrong.count >= limit.max() && !is_over;
         is_full.then(|| (WRONG_CODES_WINDOW - age).unsigned_abs())
     }
 }
@@ -109,24 +162,27 @@ pub(crate) trait SecondFactorStore: Store {
     ) -> Result<User, WriteError>;
 
     /// Marks a step as used and replaces the first secret by the second. False if this step or a later one was
-    /// used, the secret is not the first, or there were too many wrong codes.
+    /// used, the secret is not the first, or there were too many wrong one-time codes of this purpose.
     async fn use_step(
         &self,
         user_id: i64,
+        purpose: CodePurpose,
         secret: [String; 2],
         step: i64,
     ) -> Result<bool, StoreError>;
 
-    /// Removes a recovery code, unless it is not there or there were too many wrong codes. Whether it did.
+    /// Removes a recovery code and returns true, unless it is not there or there were too many wrong recovery codes of
+    /// this purpose.
     async fn use_recovery_code(
         &self,
         user: &User,
+        purpose: CodePurpose,
         digest: String,
         write: Write,
     ) -> Result<bool, StoreError>;
 
-    /// Counts a wrong code; false if there were too many before.
-    async fn count_wrong_code(&self, user_id: i64) -> Result<bool, StoreError>;
+    /// Counts a wrong code towards this limit; false if there were too many before.
+    async fn count_wrong_code(&self, user_id: i64, limit: CodeLimit) -> Result<bool, StoreError>;
 
     /// The ids of the keys with which the secrets of those that are on are sealed.
     async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError>;
@@ -134,27 +190,74 @@ pub(crate) trait SecondFactorStore: Store {
 
 #[cfg(test)]
 mod tests {
-    use super::{StoredFactor, StoredLink};
+    use super::{CodeLimit, CodePurpose, StoredFactor, StoredLink, WrongCodes};
     use crate::user::User;
     use rolegate_proto::Role;
 
     #[test]
     fn ten_wrong_codes_refuse_for_an_hour_and_a_window_of_a_wrong_clock_does_not_count() {
-        let factor = |wrong_codes| StoredFactor {
-            wrong_codes,
-            wrong_since: 10_000,
-            ..StoredFactor::default()
+        let refused_for = |count, at| {
+            let factor = StoredFactor {
+                at_sign_in: WrongCodes {
+                    count,
+                    since: 10_000,
+                },
+                ..StoredFactor::default()
+            };
+            factor.refused_for(CodeLimit::OneTime(CodePurpose::SignIn), at)
         };
-        assert_eq!(factor(9).refused_for(10_000), None);
-        assert_eq!(factor(10).refused_for(10_000), Some(3600));
-        assert_eq!(factor(10).refused_for(13_599), Some(1));
-        assert_eq!(factor(10).refused_for(13_600), None);
+        assert_eq!(refused_for(9, 10_000), None);
+        assert_eq!(refused_for(10, 10_000), Some(3600));
+        assert_eq!(refused_for(10, 13_599), Some(1));
+        assert_eq!(refused_for(10, 13_600), None);
         assert_eq!(
-            factor(10).refused_for(9_990),
+            refused_for(10, 9_990),
             Some(3610),
             "the clock was set back a little"
         );
-        assert_eq!(factor(10).refused_for(6_400), None, "it was an hour ahead");
+        assert_eq!(refused_for(10, 6_400), None, "it was an hour ahead");
+    }
+
+    #[test]
+    fn wrong_codes_refuse_only_codes_of_their_own_limit() {
+        let full = WrongCodes {
+            count: 100,
+            since: 10_000,
+        };
+        let none = StoredFactor::default;
+        let limits = [
+            CodeLimit::OneTime(CodePurpose::SignIn),
+            CodeLimit::OneTime(CodePurpose::Confirmation),
+            CodeLimit::Recovery(CodePurpose::SignIn),
+            CodeLimit::Recovery(CodePurpose::Confirmation),
+        ];
+        let factors = [
+            StoredFactor {
+                at_sign_in: full,
+                ..none()
+            },
+            StoredFactor {
+                at_confirmation: full,
+                ..none()
+            },
+            StoredFactor {
+                recovery_at_sign_in: full,
+                ..none()
+            },
+            StoredFactor {
+                recovery_at_confirmation: full,
+                ..none()
+            },
+        ];
+        for (full, factor) in factors.iter().enumerate() {
+            for (asked, limit) in limits.into_iter().enumerate() {
+                assert_eq!(
+                    factor.refused_for(limit, 10_000).is_some(),
+                    full == asked,
+                    "{factor:?} {limit:?}"
+                );
+            }
+        }
     }
 
     #[test]

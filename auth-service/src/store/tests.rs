@@ -64,11 +64,12 @@ use revoked_tokens::{
 };
 
 use second_factor::{
+    a_hundred_wrong_recovery_codes_count_and_block_nothing_else,
     a_link_is_good_once_and_until_another_or_a_password,
     a_link_of_a_disabled_user_ends_and_a_later_one_waits,
     a_second_factor_begins_and_is_on_by_its_secret, a_step_and_a_recovery_code_are_used_once,
     an_admin_or_its_user_turns_a_second_factor_off, links_are_made_by_admins_and_with_new_users,
-    ten_wrong_codes_count_and_then_no_code_is_good,
+    ten_wrong_one_time_codes_count_and_then_none_of_their_purpose_is_good,
 };
 
 use sessions::{
@@ -133,7 +134,8 @@ postgres_cluster::conformance_tests! {
         a_second_factor_begins_and_is_on_by_its_secret,
         an_admin_or_its_user_turns_a_second_factor_off,
         a_step_and_a_recovery_code_are_used_once,
-        ten_wrong_codes_count_and_then_no_code_is_good,
+        a_hundred_wrong_recovery_codes_count_and_block_nothing_else,
+    ten_wrong_one_time_codes_count_and_then_none_of_their_purpose_is_good,
         pages_are_ordered_and_filtered,
         prefix_is_literal,
         a_search_finds_what_contains_the_text_in_any_case,

@@ -4,7 +4,7 @@
 pub mod faults;
 
 use super::{
-    AuditFilter, AuditStore, CheckedChange, CheckedRow, NewUser, Seal, SecondFactorStore, Snapshot,
+    AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser, Seal, SecondFactorStore, Snapshot,
     StoreError, StoredFactor, StoredLink, TokenSelection, TokenStore, Used, UserFilter, UserStore,
     WriteError, Writer, tests::memory::MemoryStore,
 };
@@ -164,8 +164,12 @@ disturbed!(SecondFactorStore {
     ) -> Result<User, WriteError>;
     write turn_on_second_factor(user: &User, secret: String, step: i64, entry: Write) -> Result<User, WriteError>;
     write turn_off_second_factor(actor: Option<i64>, user: i64, entry: Write) -> Result<User, WriteError>;
-    write use_step(user: i64, secret: [String; 2], step: i64) -> Result<bool, StoreError>;
-    write use_recovery_code(user: &User, digest: String, entry: Write) -> Result<bool, StoreError>;
-    write count_wrong_code(user: i64) -> Result<bool, StoreError>;
+    write use_step(
+        user: i64, purpose: CodePurpose, secret: [String; 2], step: i64
+    ) -> Result<bool, StoreError>;
+    write use_recovery_code(
+        user: &User, purpose: CodePurpose, digest: String, entry: Write
+    ) -> Result<bool, StoreError>;
+    write count_wrong_code(user: i64, limit: CodeLimit) -> Result<bool, StoreError>;
     read second_factor_key_ids() -> Result<Vec<String>, StoreError>;
 });

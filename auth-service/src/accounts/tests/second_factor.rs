@@ -168,24 +168,138 @@ async fn basic_refuses_enrolled_users_also_from_the_cache() {
     );
 }
 
+/// A code of the form of a recovery code.
+const WRONG_RECOVERY_CODE: &str = "aaaaa-aaaaa-aaaaa-aaaaa-aaaaaa";
+
 #[tokio::test]
-async fn ten_wrong_codes_refuse_all_for_an_hour_from_the_first() {
+async fn ten_wrong_one_time_codes_refuse_all_of_them_for_an_hour_from_the_first() {
     let ann = Enrolled::new(Mode::Optional).await;
     for wrong in 0..10 {
-        let codes = ["000000", "", "x", "aaaaa-aaaaa-aaaaa-aaaaa-aaaaaa"];
+        let codes = ["000000", "", "x"];
         let outcome = ann.login(Some(codes[wrong % codes.len()])).await;
         assert_eq!(outcome, Err(Reason::OtpInvalid), "{wrong}");
     }
     let otp = ann.otp(NOW + 3570);
-    for code in [&otp, ann.codes[0].expose_secret(), "000000"] {
+    for code in [&*otp, "000000", ""] {
         assert_eq!(
             ann.login(Some(code)).await,
             Err(Reason::TooManyAttempts),
             "{code}"
         );
     }
+    assert_eq!(
+        ann.login(Some(WRONG_RECOVERY_CODE)).await,
+        Err(Reason::OtpInvalid)
+    );
+    let code = ann.codes[0].expose_secret();
+    ann.login(Some(code)).await.expect("a recovery code");
     let otp = ann.otp(NOW + 3600);
     ann.login(Some(&otp)).await.expect("after an hour");
+}
+
+#[tokio::test]
+async fn a_hundred_wrong_recovery_codes_refuse_only_recovery_codes_for_an_hour() {
+    let ann = Enrolled::new(Mode::Optional).await;
+    for wrong in 0..100 {
+        let outcome = ann.login(Some(WRONG_RECOVERY_CODE)).await;
+        assert_eq!(outcome, Err(Reason::OtpInvalid), "{wrong}");
+    }
+    for code in [ann.codes[0].expose_secret(), WRONG_RECOVERY_CODE] {
+        assert_eq!(
+            ann.login(Some(code)).await,
+            Err(Reason::TooManyAttempts),
+            "{code}"
+        );
+    }
+    let otp = ann.otp(NOW + 30);
+    ann.login(Some(&otp)).await.expect("a one-time code");
+    ann.app.store.set_time(NOW + 3600);
+    let code = ann.codes[0].expose_secret();
+    ann.login(Some(code)).await.expect("after an hour");
+}
+
+#[tokio::test]
+async fn wrong_codes_of_a_signed_in_caller_block_no_sign_in_and_are_limited() {
+    let ann = Enrolled::new(Mode::Optional).await;
+    let otp = ann.otp(NOW + 30);
+    let stolen = ann.login(Some(&otp)).await.expect("logged in");
+    let accounts = &ann.app.accounts;
+    let off = async |otp: &str| {
+        let off = accounts.turn_off_second_factor(&stolen, None, otp);
+        reason(off.await)
+    };
+    for (tries, wrong) in [(10, "000000"), (100, WRONG_RECOVERY_CODE)] {
+        for _ in 0..tries {
+            assert_eq!(off(wrong).await, Some(Reason::OtpWrong), "{wrong}");
+        }
+        assert_eq!(off(wrong).await, Some(Reason::TooManyAttempts), "{wrong}");
+    }
+    let otp = ann.otp(NOW + 60);
+    let (first, second) = (ann.codes[0].expose_secret(), ann.codes[1].expose_secret());
+    for right in [&*otp, first] {
+        assert_eq!(off(right).await, Some(Reason::TooManyAttempts), "{right}");
+    }
+    ann.login(Some(&otp)).await.expect("a one-time code");
+    ann.login(Some(first)).await.expect("a recovery code");
+    let otp = ann.otp(NOW + 30 + 3600);
+    let own = ann.login(Some(&otp)).await.expect("logged in");
+    let off = accounts.turn_off_second_factor(&own, None, second);
+    assert_eq!(reason(off.await), None, "after an hour");
+}
+
+#[tokio::test]
+async fn wrong_codes_at_sign_in_block_no_confirmation() {
+    let ann = Enrolled::new(Mode::Optional).await;
+    let otp = ann.otp(NOW + 30);
+    let token = ann.login(Some(&otp)).await.expect("logged in");
+    for _ in 0..10 {
+        let outcome = ann.login(Some("000000")).await;
+        assert_eq!(outcome, Err(Reason::OtpInvalid));
+    }
+    let otp = ann.otp(NOW + 60);
+    assert_eq!(ann.login(Some(&otp)).await, Err(Reason::TooManyAttempts));
+    let off = ann.app.accounts.turn_off_second_factor(&token, None, &otp);
+    assert_eq!(reason(off.await), None);
+}
+
+#[tokio::test]
+async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
+    let app = App::new(policy(Mode::Optional)).await;
+    app.register("ann").await.expect("registered");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let begun = app
+        .accounts
+        .begin_second_factor(&token, "sesame".into(), origin(1))
+        .await;
+    let (enrolment, user) = begun.expect("begun");
+    let (secret, _) = enrolment.shown(&user.username);
+    let secret = BASE32_NOPAD
+        .decode(secret.expose_secret().as_bytes())
+        .expect("base32");
+    let on =
+        async |token: &str, otp: &str| reason(app.accounts.turn_on_second_factor(token, otp).await);
+    for wrong in 0..10 {
+        let codes = ["000000", WRONG_RECOVERY_CODE, "x"];
+        let outcome = on(&token, codes[wrong % codes.len()]).await;
+        assert_eq!(outcome, Some(Reason::OtpWrong), "{wrong}");
+    }
+    let otp = otp_at(&secret, NOW);
+    assert_eq!(on(&token, &otp).await, Some(Reason::TooManyAttempts));
+    let later = NOW + 3600;
+    app.store.set_time(later);
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    for wrong in 0..9 {
+        let outcome = on(&token, "000000").await;
+        assert_eq!(outcome, Some(Reason::OtpWrong), "{wrong}");
+    }
+    assert_eq!(on(&token, &otp_at(&secret, later)).await, None);
+    for wrong in 0..10 {
+        let login = app
+            .accounts
+            .login("ann", "sesame".into(), Some("000000"), origin(1))
+            .await;
+        assert_eq!(reason(login), Some(Reason::OtpInvalid), "{wrong}");
+    }
 }
 
 #[tokio::test]

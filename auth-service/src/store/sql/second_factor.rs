@@ -12,8 +12,8 @@ use crate::{
     store::{
         StoreError, UserStore as _, WriteError,
         second_factor::{
-            MAX_WRONG_CODES, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
-            WRONG_CODES_WINDOW,
+            CodeLimit, CodePurpose, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor,
+            StoredLink, WRONG_CODES_WINDOW,
         },
         tables::COLUMNS,
     },
@@ -22,10 +22,6 @@ use crate::{
 use async_trait::async_trait;
 use rolegate_sql_store::{Statement, Timed};
 use serde::Serialize;
-
-/// Whether the window of the wrong codes is over, by `clock`. One too far in the future is of a clock that was
-/// ahead.
-const IS_OVER: &str = "abs(now - wrong_since) >= ";
 
 /// A change of no user, which locks the row and returns it, for what is written then.
 const TOUCH: &str = r#"UPDATE "user" SET disabled = disabled WHERE id = $1"#;
@@ -38,16 +34,55 @@ struct Digest {
     digest: String,
 }
 
-/// The condition that codes are accepted.
-fn accepting(statement: Statement) -> Statement {
+/// The columns of a limit of wrong codes.
+struct LimitColumns {
+    count: &'static str,
+    since: &'static str,
+}
+
+impl LimitColumns {
+    fn new(limit: CodeLimit) -> Self {
+        match limit {
+            CodeLimit::OneTime(CodePurpose::SignIn) => Self {
+                count: "wrong_codes",
+                since: "wrong_since",
+            },
+            CodeLimit::Recovery(CodePurpose::SignIn) => Self {
+                count: "wrong_recovery_codes",
+                since: "wrong_recovery_since",
+            },
+            CodeLimit::OneTime(CodePurpose::Confirmation) => Self {
+                count: "wrong_confirmations",
+                since: "wrong_confirmations_since",
+            },
+            CodeLimit::Recovery(CodePurpose::Confirmation) => Self {
+                count: "wrong_recovery_confirmations",
+                since: "wrong_recovery_confirmations_since",
+            },
+        }
+    }
+
+    /// Continues a statement by the condition that the window of the wrong codes is over, by `clock`. A window too far in
+    /// the future is of a clock that was ahead.
+    fn push_is_over(&self, statement: Statement) -> Statement {
+        statement
+            .push("abs(now - ")
+            .push(self.since)
+            .push(") >= ")
+            .push_bind(WRONG_CODES_WINDOW)
+    }
+}
+
+/// Continues a statement by the condition that codes of this limit are accepted.
+fn accepting(statement: Statement, limit: CodeLimit) -> Statement {
+    let columns = LimitColumns::new(limit);
     let statement = statement
-        .push("(wrong_codes < ")
-        .push_bind(MAX_WRONG_CODES)
+        .push("(")
+        .push(columns.count)
+        .push(" < ")
+        .push_bind(limit.max())
         .push(" OR ");
-    statement
-        .push(IS_OVER)
-        .push_bind(WRONG_CODES_WINDOW)
-        .push(")")
+    columns.push_is_over(statement).push(")")
 }
 
 /// The time of the database, as `now`.
@@ -121,23 +156,14 @@ impl SecondFactorStore for SqlStore {
 
     async fn second_factor(&self, user_id: i64) -> Result<Timed<Option<StoredFactor>>, StoreError> {
         let select = "SELECT secret, last_step, wrong_codes, wrong_since,
+            wrong_recovery_codes, wrong_recovery_since,
+            wrong_confirmations, wrong_confirmations_since,
+            wrong_recovery_confirmations, wrong_recovery_confirmations_since,
             (SELECT count(*) FROM recovery_code WHERE user_id = $1)
             FROM second_factor WHERE user_id = $1";
         let select = self.database.statement(select).bind(user_id);
-        let Timed { at, mut value } = self
-            .database
-            .read_timed::<(String, i64, i64, i64, i64)>(select)
-            .await?;
-        let factor = value.pop().map(|row| {
-            let (secret, last_step, wrong_codes, wrong_since, recovery_codes) = row;
-            StoredFactor {
-                secret,
-                last_step,
-                wrong_codes,
-                wrong_since,
-                recovery_codes,
-            }
-        });
+        let Timed { at, mut value } = self.database.read_timed::<StoredFactor>(select).await?;
+        let factor = value.pop();
         Ok(Timed { at, value: factor })
     }
 
@@ -236,6 +262,7 @@ impl SecondFactorStore for SqlStore {
     async fn use_step(
         &self,
         user_id: i64,
+        purpose: CodePurpose,
         [old, new]: [String; 2],
         step: i64,
     ) -> Result<bool, StoreError> {
@@ -249,16 +276,15 @@ impl SecondFactorStore for SqlStore {
             .bind(new);
         let update =
             from_clock(update).push("user_id = $1 AND secret = $3 AND last_step < $2 AND ");
-        let used = self
-            .database
-            .write::<(i64,)>(accepting(update).push(" RETURNING user_id"))
-            .await?;
+        let update = accepting(update, CodeLimit::OneTime(purpose)).push(" RETURNING user_id");
+        let used = self.database.write::<(i64,)>(update).await?;
         Ok(!used.is_empty())
     }
 
     async fn use_recovery_code(
         &self,
         user: &User,
+        purpose: CodePurpose,
         digest: String,
         write: Write,
     ) -> Result<bool, StoreError> {
@@ -267,25 +293,35 @@ impl SecondFactorStore for SqlStore {
         let delete = self.database.statement(delete).bind(user.id).bind(digest);
         let delete = delete.push(" FROM second_factor, (SELECT ").push_now();
         let delete = delete.push(" AS now) AS clock WHERE second_factor.user_id = $1 AND ");
-        let delete = accepting(delete).push(") RETURNING user_id");
+        let delete = accepting(delete, CodeLimit::Recovery(purpose)).push(") RETURNING user_id");
         let then = vec![self.count_addition(user.id)];
         let user = user.clone();
         let record = self.record(move |_: &(i64,)| write.of_user(&user), then);
         Ok(!self.database.write_all(delete, record).await?.is_empty())
     }
 
-    async fn count_wrong_code(&self, user_id: i64) -> Result<bool, StoreError> {
-        let update = self
+    async fn count_wrong_code(&self, user_id: i64, limit: CodeLimit) -> Result<bool, StoreError> {
+        let columns = LimitColumns::new(limit);
+        let set_count = self
             .database
-            .statement("UPDATE second_factor SET wrong_codes = CASE WHEN ");
-        let update = update
+            .statement("UPDATE second_factor SET ")
             .bind(user_id)
-            .push(IS_OVER)
-            .push_bind(WRONG_CODES_WINDOW);
-        let update = update.push(" THEN 1 ELSE wrong_codes + 1 END, wrong_since = CASE WHEN ");
-        let update = update.push(IS_OVER).push_bind(WRONG_CODES_WINDOW);
-        let update = from_clock(update.push(" THEN now ELSE wrong_since END"));
-        let update = accepting(update.push("user_id = $1 AND ")).push(" RETURNING user_id");
+            .push(columns.count)
+            .push(" = CASE WHEN ");
+        let set_since = columns
+            .push_is_over(set_count)
+            .push(" THEN 1 ELSE ")
+            .push(columns.count)
+            .push(" + 1 END, ")
+            .push(columns.since)
+            .push(" = CASE WHEN ");
+        let set = columns
+            .push_is_over(set_since)
+            .push(" THEN now ELSE ")
+            .push(columns.since)
+            .push(" END");
+        let update = from_clock(set).push("user_id = $1 AND ");
+        let update = accepting(update, limit).push(" RETURNING user_id");
         Ok(!self.database.write::<(i64,)>(update).await?.is_empty())
     }
 

@@ -1,7 +1,7 @@
-//! Users and their credentials from the rows of [`COLUMNS`](crate::store::tables::COLUMNS).
+//! Users and their credentials from the rows of [`COLUMNS`](crate::store::tables::COLUMNS), and second factors.
 
 use crate::{
-    store::StoredLink,
+    store::{StoredFactor, StoredLink, WrongCodes},
     user::{Credentials, User},
 };
 use sqlx::{FromRow, Row};
@@ -73,6 +73,51 @@ where
         Ok(Self {
             user: User::from_row(row)?,
             expires_at: stored_seconds(expires_at)?,
+        })
+    }
+}
+
+/// The secret and its last step, the count and the beginning of the window of each limit, and the recovery codes.
+type FactorRow = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64);
+
+impl<'r, R: Row> FromRow<'r, R> for StoredFactor
+where
+    FactorRow: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let (
+            secret,
+            last_step,
+            wrong_codes,
+            wrong_since,
+            wrong_recovery_codes,
+            wrong_recovery_since,
+            wrong_confirmations,
+            wrong_confirmations_since,
+            wrong_recovery_confirmations,
+            wrong_recovery_confirmations_since,
+            recovery_codes,
+        ) = FactorRow::from_row(row)?;
+        Ok(Self {
+            secret,
+            last_step,
+            at_sign_in: WrongCodes {
+                count: wrong_codes,
+                since: wrong_since,
+            },
+            recovery_at_sign_in: WrongCodes {
+                count: wrong_recovery_codes,
+                since: wrong_recovery_since,
+            },
+            at_confirmation: WrongCodes {
+                count: wrong_confirmations,
+                since: wrong_confirmations_since,
+            },
+            recovery_at_confirmation: WrongCodes {
+                count: wrong_recovery_confirmations,
+                since: wrong_recovery_confirmations_since,
+            },
+            recovery_codes,
         })
     }
 }

@@ -7,7 +7,10 @@ use super::{
 use crate::{
     audit::{Change, Write},
     opaque_token::{OpaqueToken, TokenKind},
-    store::{AuditFilter, TokenSelection, UserStore, WriteError, Writer, additions::MAX_ADDITIONS},
+    store::{
+        AuditFilter, CodePurpose, TokenSelection, UserStore, WriteError, Writer,
+        additions::MAX_ADDITIONS,
+    },
     user::User,
 };
 use futures_util::future::join_all;
@@ -183,7 +186,7 @@ async fn go_round(store: &dyn UserStore, user: &User, digest: &str) -> Result<Us
         .expect("what was begun can be turned on");
     let used = write(Change::RecoveryCodeUsed);
     let is_used = store
-        .use_recovery_code(&user, digest.to_owned(), used)
+        .use_recovery_code(&user, CodePurpose::SignIn, digest.to_owned(), used)
         .await
         .expect("used");
     assert!(

@@ -4,7 +4,9 @@ use super::{assert_not_found, get, hash, insert};
 use crate::{
     audit::Write,
     opaque_token::NewToken,
-    store::{NewUser, PASSWORD_LINK_SECONDS, UserStore, WriteError, Writer},
+    store::{
+        CodeLimit, CodePurpose, NewUser, PASSWORD_LINK_SECONDS, UserStore, WriteError, Writer,
+    },
     user::User,
 };
 use rolegate_proto::{Role, limits::SESSION_PREFIX};
@@ -285,7 +287,7 @@ pub(super) async fn a_step_and_a_recovery_code_are_used_once(store: &dyn UserSto
     let step = async |secret: &str, step| {
         let secrets = [secret.to_owned(), "0123456789ab.anew".to_owned()];
         store
-            .use_step(ann.id, secrets, step)
+            .use_step(ann.id, SIGN_IN, secrets, step)
             .await
             .expect("an answer")
     };
@@ -301,7 +303,7 @@ pub(super) async fn a_step_and_a_recovery_code_are_used_once(store: &dyn UserSto
 
     let code = async |digest: &str| {
         store
-            .use_recovery_code(&ann, digest.to_owned(), Write::any())
+            .use_recovery_code(&ann, SIGN_IN, digest.to_owned(), Write::any())
             .await
             .expect("an answer")
     };
@@ -318,36 +320,99 @@ pub(super) async fn a_step_and_a_recovery_code_are_used_once(store: &dyn UserSto
     assert_eq!((left.recovery_codes, left.last_step), (1, 10));
 }
 
-pub(super) async fn ten_wrong_codes_count_and_then_no_code_is_good(store: &dyn UserStore) {
-    let ann = enrolled(store, "ann").await;
-    let count = async || store.count_wrong_code(ann.id).await.expect("an answer");
-    let counted = join!(
-        async { [count().await, count().await, count().await, count().await] },
-        async { [count().await, count().await, count().await, count().await] },
-        async { [count().await, count().await, count().await, count().await] },
-    );
-    let counted = [counted.0, counted.1, counted.2].concat();
-    assert_eq!(counted.iter().filter(|counted| **counted).count(), 10);
-    let factor = store.second_factor(ann.id).await.expect("read");
+const SIGN_IN: CodePurpose = CodePurpose::SignIn;
+const CONFIRMATION: CodePurpose = CodePurpose::Confirmation;
+
+/// Counts so many wrong codes, of which several are counted at once. Returns how many were counted.
+async fn count_wrong(store: &dyn UserStore, user: &User, limit: CodeLimit, wrong: usize) -> usize {
+    let count = async |wrong: usize| {
+        let mut counted = 0;
+        for _ in 0..wrong {
+            let is_counted = store.count_wrong_code(user.id, limit).await;
+            counted += usize::from(is_counted.expect("an answer"));
+        }
+        counted
+    };
+    let (one, two, three) = join!(count(wrong / 3), count(wrong / 3), count(wrong / 3));
+    one + two + three
+}
+
+/// Uses the step after the last one that was used, and returns whether it was accepted.
+async fn takes_step(store: &dyn UserStore, user: &User, purpose: CodePurpose) -> bool {
+    let stored = store.second_factor(user.id).await.expect("read");
+    let step = stored.value.expect("on").last_step + 1;
+    let secrets = ["0123456789ab.sealed"; 2].map(ToOwned::to_owned);
+    store
+        .use_step(user.id, purpose, secrets, step)
+        .await
+        .expect("an answer")
+}
+
+/// Uses a recovery code, and returns whether it was accepted.
+async fn takes_recovery_code(
+    store: &dyn UserStore,
+    user: &User,
+    purpose: CodePurpose,
+    digest: &str,
+) -> bool {
+    store
+        .use_recovery_code(user, purpose, digest.to_owned(), Write::any())
+        .await
+        .expect("an answer")
+}
+
+/// Asserts that codes of this limit are refused for the rest of an hour that has just begun.
+async fn assert_refused(store: &dyn UserStore, user: &User, limit: CodeLimit) {
+    let factor = store.second_factor(user.id).await.expect("read");
     let seconds = factor
         .value
         .expect("on")
-        .refused_for(factor.at)
+        .refused_for(limit, factor.at)
         .expect("refused");
     assert!((3590..=3600).contains(&seconds), "{seconds}");
-    let secrets = ["0123456789ab.sealed", "anew"].map(ToOwned::to_owned);
-    assert!(
-        !store
-            .use_step(ann.id, secrets, 99)
-            .await
-            .expect("an answer")
-    );
-    let code = "0123456789ab.sealed 1".to_owned();
-    assert!(
-        !store
-            .use_recovery_code(&ann, code, Write::any())
-            .await
-            .expect("an answer")
-    );
-    assert!(!store.count_wrong_code(999).await.expect("an answer"));
+}
+
+pub(super) async fn ten_wrong_one_time_codes_count_and_then_none_of_their_purpose_is_good(
+    store: &dyn UserStore,
+) {
+    for (name, purpose, other) in [
+        ("ann", SIGN_IN, CONFIRMATION),
+        ("bob", CONFIRMATION, SIGN_IN),
+    ] {
+        let user = enrolled(store, name).await;
+        let limit = CodeLimit::OneTime(purpose);
+        assert_eq!(count_wrong(store, &user, limit, 12).await, 10);
+        assert_refused(store, &user, limit).await;
+        assert!(!takes_step(store, &user, purpose).await);
+        assert!(takes_step(store, &user, other).await, "has its own count");
+        for (purpose, digest) in [(purpose, 1), (other, 2)] {
+            let digest = format!("0123456789ab.sealed {digest}");
+            assert!(takes_recovery_code(store, &user, purpose, &digest).await);
+        }
+    }
+    let limit = CodeLimit::OneTime(SIGN_IN);
+    assert!(!store.count_wrong_code(999, limit).await.expect("an answer"));
+}
+
+pub(super) async fn a_hundred_wrong_recovery_codes_count_and_block_nothing_else(
+    store: &dyn UserStore,
+) {
+    for (name, purpose, other) in [
+        ("ann", SIGN_IN, CONFIRMATION),
+        ("bob", CONFIRMATION, SIGN_IN),
+    ] {
+        let user = enrolled(store, name).await;
+        let limit = CodeLimit::Recovery(purpose);
+        assert_eq!(count_wrong(store, &user, limit, 99).await, 99);
+        let code = "0123456789ab.sealed 1";
+        assert!(takes_recovery_code(store, &user, purpose, code).await);
+        assert_eq!(count_wrong(store, &user, limit, 3).await, 1);
+        assert_refused(store, &user, limit).await;
+        let code = "0123456789ab.sealed 2";
+        assert!(!takes_recovery_code(store, &user, purpose, code).await);
+        assert!(takes_recovery_code(store, &user, other, code).await);
+        for purpose in [purpose, other] {
+            assert!(takes_step(store, &user, purpose).await);
+        }
+    }
 }

@@ -6,7 +6,8 @@ use crate::{
     store::{
         StoreError, WriteError,
         second_factor::{
-            MAX_WRONG_CODES, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
+            CodeLimit, CodePurpose, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor,
+            StoredLink, WrongCodes,
         },
     },
     user::User,
@@ -154,6 +155,7 @@ impl SecondFactorStore for MemoryStore {
     async fn use_step(
         &self,
         user_id: i64,
+        purpose: CodePurpose,
         [old, new]: [String; 2],
         step: i64,
     ) -> Result<bool, StoreError> {
@@ -165,7 +167,10 @@ impl SecondFactorStore for MemoryStore {
             .get_mut(&user_id)
             .map(|(factor, _)| factor);
         let factor = factor.filter(|factor| {
-            factor.secret == old && factor.last_step < step && factor.refused_for(now).is_none()
+            let limit = CodeLimit::OneTime(purpose);
+            factor.secret == old
+                && factor.last_step < step
+                && factor.refused_for(limit, now).is_none()
         });
         Ok(factor
             .map(|factor| (factor.secret, factor.last_step) = (new, step))
@@ -175,13 +180,15 @@ impl SecondFactorStore for MemoryStore {
     async fn use_recovery_code(
         &self,
         user: &User,
+        purpose: CodePurpose,
         digest: String,
         write: Write,
     ) -> Result<bool, StoreError> {
         let mut users = self.users()?;
         let now = users.now;
         let factor = users.factors.by_user.get_mut(&user.id);
-        let factor = factor.filter(|(factor, _)| factor.refused_for(now).is_none());
+        let limit = CodeLimit::Recovery(purpose);
+        let factor = factor.filter(|(factor, _)| factor.refused_for(limit, now).is_none());
         let is_used = factor.is_some_and(|(_, codes)| codes.remove(&digest));
         if is_used {
             users.additions.push((user.id, now));
@@ -190,17 +197,26 @@ impl SecondFactorStore for MemoryStore {
         Ok(is_used)
     }
 
-    async fn count_wrong_code(&self, user_id: i64) -> Result<bool, StoreError> {
+    async fn count_wrong_code(&self, user_id: i64, limit: CodeLimit) -> Result<bool, StoreError> {
         let mut users = self.users()?;
         let now = i64::try_from(users.now).expect("a time");
         let Some((factor, _)) = users.factors.by_user.get_mut(&user_id) else {
             return Ok(false);
         };
-        if (now - factor.wrong_since).abs() >= 3600 {
-            (factor.wrong_codes, factor.wrong_since) = (0, now);
+        let wrong = match limit {
+            CodeLimit::OneTime(CodePurpose::SignIn) => &mut factor.at_sign_in,
+            CodeLimit::OneTime(CodePurpose::Confirmation) => &mut factor.at_confirmation,
+            CodeLimit::Recovery(CodePurpose::SignIn) => &mut factor.recovery_at_sign_in,
+            CodeLimit::Recovery(CodePurpose::Confirmation) => &mut factor.recovery_at_confirmation,
+        };
+        if (now - wrong.since).abs() >= 3600 {
+            *wrong = WrongCodes {
+                count: 0,
+                since: now,
+            };
         }
-        let is_counted = factor.wrong_codes < MAX_WRONG_CODES;
-        factor.wrong_codes += i64::from(is_counted);
+        let is_counted = wrong.count < limit.max();
+        wrong.count += i64::from(is_counted);
         Ok(is_counted)
     }
 
