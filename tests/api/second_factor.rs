@@ -239,7 +239,7 @@ async fn what_a_wrong_password_says_does_not_depend_on_a_second_factor(setup: Te
         }
     }
     // None of them used the code, or counted as a wrong one.
-    let counted = "SELECT 1 FROM second_factor WHERE wrong_codes > 0";
+    let counted = "SELECT 1 FROM second_factor WHERE wrong_codes + wrong_recovery_codes > 0";
     assert_eq!(app.database.count_rows(counted).await, 0);
     ann.log_in_with_code(&app.bearer, &good).await;
 }

@@ -103,8 +103,11 @@ impl TestUser {
 impl TestDatabase {
     /// Makes codes of all users good that were used, as if that was long ago. Forgets wrong ones.
     pub async fn forget_codes(&self) {
-        self.execute("UPDATE second_factor SET last_step = 0, wrong_codes = 0")
-            .await;
+        self.execute(
+            "UPDATE second_factor SET last_step = 0, wrong_codes = 0, wrong_recovery_codes = 0,
+                wrong_confirmations = 0, wrong_recovery_confirmations = 0",
+        )
+        .await;
     }
 
     /// What a copy of the tables of users shows: rows as text, or the file.

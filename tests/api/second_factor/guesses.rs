@@ -1,8 +1,10 @@
-//! Guesses of codes by somebody who knows the password: ten an hour, wherever they are sent from.
+//! Guesses of codes by somebody who knows the password or has a session: ten an hour, wherever they are sent from, and a
+//! hundred of recovery codes. Each purpose and kind of code has its own count.
 
 use super::{
     INCORRECT, INVALID, OFF, ON, REQUIRED, confirm, expect_no_entry, turn_off, two_replicas,
 };
+use crate::sessions::of_creation;
 use e2e::{
     Api, SecondFactor, Store, TestResponse, TestSetup, TestUser, for_both_stores,
     for_two_deployments,
@@ -10,7 +12,11 @@ use e2e::{
 use reqwest::Method;
 use serde_json::json;
 
-for_both_stores!(exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replicas);
+for_both_stores!(
+    exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replicas,
+    a_stolen_session_blocks_no_code_of_its_user_at_sign_in,
+    wrong_recovery_codes_are_limited_over_all_replicas_and_block_nothing_else,
+);
 for_two_deployments!(
     wrong_codes_count_wherever_they_are_sent,
     wrong_codes_of_one_user_lock_out_no_other,
@@ -71,11 +77,9 @@ async fn exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replic
         assert_eq!(guess(&apis, &ann, &factor).await, 10, "hour {hour}");
         app.database.execute(NO_CODE_WAS_USED).await;
         for api in &apis {
-            // Now the right ones neither.
-            for code in [&factor.code(), &factor.recovery_codes[1]] {
-                expect_too_many(&ann.try_code(api, code).await);
-                expect_too_many(&turn_off(&api.with_token(&own.token), code).await);
-            }
+            // Now the right one neither.
+            expect_too_many(&ann.try_code(api, &factor.code()).await);
+            expect_too_many(&ann.try_code(api, "nonsense").await);
             // Without a code, the answer is as ever, as is that to a wrong password.
             let body = json!({ "username": "ann", "password": ann.password });
             expect_no_entry(&api.post("/login", &body).await, REQUIRED);
@@ -84,13 +88,100 @@ async fn exactly_ten_wrong_codes_an_hour_are_tried_over_all_addresses_and_replic
             wrong.expect_detail(401, "Invalid username or password.");
             api.with_token(&own.token).get("/profile").await.expect(200);
         }
+        // Recovery codes are not blocked.
+        ann.log_in_with_code(&apis[hour], &factor.recovery_codes[1 + hour])
+            .await;
         // Nothing of that prolonged it.
         app.database.execute(AN_HOUR_LATER).await;
         ann.log_in_with_code(&apis[hour], &factor.code()).await;
         app.database.execute(NO_CODE_WAS_USED).await;
     }
-    ann.log_in_with_code(&app.bearer, &factor.recovery_codes[1])
+    // Nor does it block the code of a change by somebody who is signed in.
+    assert_eq!(guess(&apis, &ann, &factor).await, 10);
+    app.database.execute(NO_CODE_WAS_USED).await;
+    expect_too_many(&ann.try_code(&app.bearer, &factor.code()).await);
+    turn_off(&app.bearer.with_token(&own.token), &factor.code())
+        .await
+        .expect_message(OFF);
+}
+
+/// Sends more wrong codes than are tried, all at once, by a session at two replicas. Returns how many were tried.
+async fn guess_by_session(apis: &[Api; 2], token: &str, wrong: &str, guesses: usize) -> usize {
+    let guesses = (0..guesses).map(|number| {
+        let (api, wrong) = (apis[number % 2].with_token(token), wrong.to_owned());
+        tokio::spawn(async move { turn_off(&api, &wrong).await })
+    });
+    let mut tried = 0;
+    for guess in guesses.collect::<Vec<_>>() {
+        let response = guess.await.expect("it was answered");
+        if response.status == 400 {
+            response.expect_detail(400, INCORRECT);
+            tried += 1;
+        } else {
+            expect_too_many(&response);
+        }
+    }
+    tried
+}
+
+/// A code of the form of a recovery code.
+const WRONG_RECOVERY_CODE: &str = "aaaaa-aaaaa-aaaaa-aaaaa-aaaaaa";
+
+async fn a_stolen_session_blocks_no_code_of_its_user_at_sign_in(store: Store) {
+    let (mut app, _other, apis) = two_replicas(TestSetup::all_in_one(store)).await;
+    let ann = app.user("ann").await;
+    let factor = ann.turn_on_second_factor(&app.bearer).await;
+    let body =
+        json!({ "username": "ann", "password": ann.password, "otp": factor.recovery_codes[0] });
+    let (stolen, _) = of_creation(&app.bearer.post("/sessions", &body).await);
+    let wrong = factor.totp.wrong();
+    assert_eq!(guess_by_session(&apis, &stolen, &wrong, 30).await, 10);
+    assert_eq!(
+        guess_by_session(&apis, &stolen, WRONG_RECOVERY_CODE, 130).await,
+        100
+    );
+    app.database.execute(NO_CODE_WAS_USED).await;
+    let codes = &factor.recovery_codes;
+    for (api, recovery_code) in apis.iter().zip([&codes[1], &codes[2]]) {
+        // The owner signs in by either kind of code; the session tries no more of them.
+        ann.log_in_with_code(api, recovery_code).await;
+        for code in [&factor.code(), &codes[3]] {
+            expect_too_many(&turn_off(&api.with_token(&stolen), code).await);
+        }
+        ann.log_in_with_code(api, &factor.code()).await;
+        app.database.execute(NO_CODE_WAS_USED).await;
+    }
+    // A restart forgets nothing.
+    app.restart_gateway().await;
+    for code in [&factor.code(), &codes[3]] {
+        let stolen = app.bearer.with_token(&stolen);
+        expect_too_many(&turn_off(&stolen, code).await);
+    }
+    ann.log_in_with_code(&app.bearer, &factor.code()).await;
+}
+
+async fn wrong_recovery_codes_are_limited_over_all_replicas_and_block_nothing_else(store: Store) {
+    let (app, _other, apis) = two_replicas(TestSetup::all_in_one(store)).await;
+    let ann = app.user("ann").await;
+    let factor = ann.turn_on_second_factor(&app.bearer).await;
+    let codes = &factor.recovery_codes;
+    let own = ann.log_in_with_code(&app.bearer, &codes[0]).await;
+    expect_no_entry(&ann.try_code(&apis[0], WRONG_RECOVERY_CODE).await, INVALID);
+    app.database
+        .execute("UPDATE second_factor SET wrong_recovery_codes = 97 + wrong_recovery_codes")
         .await;
+    for api in &apis {
+        expect_no_entry(&ann.try_code(api, WRONG_RECOVERY_CODE).await, INVALID);
+    }
+    for api in &apis {
+        for code in [&codes[1], WRONG_RECOVERY_CODE] {
+            expect_too_many(&ann.try_code(api, code).await);
+        }
+        app.database.execute(NO_CODE_WAS_USED).await;
+        ann.log_in_with_code(api, &factor.code()).await;
+    }
+    let own = app.bearer.with_token(&own.token);
+    turn_off(&own, &codes[1]).await.expect_message(OFF);
 }
 
 async fn wrong_codes_count_wherever_they_are_sent(setup: TestSetup) {
@@ -112,15 +203,23 @@ async fn wrong_codes_count_wherever_they_are_sent(setup: TestSetup) {
     for _ in 0..3 {
         turn_off(&own, &wrong).await.expect_detail(400, INCORRECT);
     }
-    for bad in [&*wrong, "nonsense", ""] {
+    for bad in ["nonsense", "", "12345", "1234567"] {
+        turn_off(&own, bad).await.expect_detail(400, INCORRECT);
+    }
+    for bad in [&*wrong, "nonsense", ""].repeat(3) {
         expect_no_entry(&ann.try_code(&app.bearer, bad).await, INVALID);
     }
     // A used one is a wrong one.
+    let used = factor.next_code();
+    expect_no_entry(&ann.try_code(&app.bearer, &used).await, INVALID);
+    expect_too_many(&ann.try_code(&app.bearer, &wrong).await);
+    expect_too_many(&turn_off(&own, &wrong).await);
     let used = &factor.recovery_codes[0];
     ann.log_in_with_code(&app.bearer, used).await;
     expect_no_entry(&ann.try_code(&app.bearer, used).await, INVALID);
-    expect_too_many(&ann.try_code(&app.bearer, &wrong).await);
-    expect_too_many(&turn_off(&own, &factor.recovery_codes[1]).await);
+    turn_off(&own, &factor.recovery_codes[1])
+        .await
+        .expect_message(OFF);
 }
 
 async fn wrong_codes_of_one_user_lock_out_no_other(setup: TestSetup) {
