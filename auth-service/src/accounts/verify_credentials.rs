@@ -59,7 +59,8 @@ impl Accounts {
     }
 
     /// The users of those checks that [`Self::verify_credentials`] would answer from the cache without a line in
-    /// the audit log, read with one statement. It is asked for the others, which nothing here counts or refuses.
+    /// the audit log, read with one statement. It is asked for the others, which nothing here refuses. Here they count
+    /// only towards the end of what is cached for the name.
     pub(crate) async fn recall(
         &self,
         checks: Vec<Option<BasicCheck>>,
@@ -89,7 +90,7 @@ impl Accounts {
             let key = self
                 .cache
                 .key(&username, hash, password.expose_secret(), client);
-            let is_hit = self.cache.is_audited(&key, origin.deadline);
+            let is_hit = self.cache.recall(&key, origin.deadline);
             let mut user = active
                 .filter(|it| is_hit && !it.user.second_factor)?
                 .user

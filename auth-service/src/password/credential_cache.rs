@@ -3,9 +3,12 @@
 //! Whether a password is correct depends only on the stored hash and the password. Each request
 //! still reads the stored hash, which is part of the key, so a changed hash misses and nothing has
 //! to be invalidated. So is the client, which shows its password once at each address. Failures are
-//! never cached.
+//! never cached. `misses` ends what is cached for a name whose password is being guessed in batches.
+
+mod misses;
 
 use hmac::{Hmac, KeyInit, Mac};
+use misses::{Misses, SlotIndex};
 use moka::{ops::compute::Op, sync::Cache};
 use sha2::Sha256;
 use std::{
@@ -30,7 +33,9 @@ pub(crate) struct CredentialCache {
     /// One block of the hash, which HMAC uses unchanged.
     secret: Arc<Zeroizing<[u8; 64]>>,
     /// With the minute of the last audit line; `None` when caching is off.
-    entries: Option<Cache<CacheKey, Arc<AtomicU64>>>,
+    entries: Option<Cache<EntryKey, Arc<AtomicU64>>>,
+    /// The guesses of what is cached.
+    misses: Arc<Misses>,
     started: Instant,
     in_flight: Cache<CacheKey, Arc<OnceCell<bool>>>,
 }
@@ -55,10 +60,12 @@ impl CredentialCache {
             .time_to_live(IN_FLIGHT_TTL);
         let mut secret = Zeroizing::new([0; 64]);
         getrandom::fill(&mut *secret)?;
+        let started = Instant::now();
         Ok(Self {
             secret: Arc::new(secret),
             entries: (!ttl.is_zero()).then(cache),
-            started: Instant::now(),
+            misses: Arc::new(Misses::new(started)),
+            started,
             in_flight: in_flight.build(),
         })
     }
@@ -83,12 +90,23 @@ impl CredentialCache {
             mac.update(&part.len().to_be_bytes());
             mac.update(part.as_bytes());
         }
-        CacheKey(mac.finalize().into_bytes().into())
+        CacheKey {
+            digest: mac.finalize().into_bytes().into(),
+            slot: self.misses.slot_of(username),
+        }
+    }
+
+    /// Adds to the key of a check under which generation its success is cached now.
+    fn entry_key(&self, key: &CacheKey) -> EntryKey {
+        EntryKey {
+            check: *key,
+            generation: self.misses.generation(key.slot),
+        }
     }
 
     /// Whether this check succeeded within the TTL. The deadline of the request stands for the time.
     pub(crate) fn get(&self, key: &CacheKey, deadline: Instant) -> Option<Hit> {
-        let audited = self.entries.as_ref()?.get(key)?;
+        let audited = self.entries.as_ref()?.get(&self.entry_key(key))?;
         let (now, last) = (self.minute(deadline), audited.load(Ordering::Relaxed));
         let swap = || audited.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
         Some(Hit {
@@ -96,15 +114,27 @@ impl CredentialCache {
         })
     }
 
-    /// Whether this is a hit that [`Self::get`] would not call the first of its minute.
-    pub(crate) fn is_audited(&self, key: &CacheKey, deadline: Instant) -> bool {
-        let audited = self.entries.as_ref().and_then(|entries| entries.get(key));
-        audited.is_some_and(|last| last.load(Ordering::Relaxed) >= self.minute(deadline))
+    /// Returns true for a hit that [`Self::get`] would not call the first of its minute. Nothing else counts such a
+    /// question, so a check that is not cached counts as a guess: [`misses::MAX_MISSES`] in a minute end what is cached for
+    /// the name. What has ended is no longer found, so it takes the time of a wrong guess.
+    pub(crate) fn recall(&self, key: &CacheKey, deadline: Instant) -> bool {
+        let Some(entries) = &self.entries else {
+            return false;
+        };
+        let Some(audited) = entries.get(&self.entry_key(key)) else {
+            // Not by the deadline, which callers choose.
+            self.misses.count(key.slot, Instant::now());
+            return false;
+        };
+        audited.load(Ordering::Relaxed) >= self.minute(deadline)
     }
 
+    /// Caches the success of a check that has just run.
     pub(crate) fn insert(&self, key: CacheKey, deadline: Instant) {
         if let Some(entries) = &self.entries {
-            entries.insert(key, Arc::new(self.minute(deadline).into()));
+            self.misses.take_back(key.slot);
+            let minute = self.minute(deadline);
+            entries.insert(self.entry_key(&key), Arc::new(minute.into()));
         }
     }
 
@@ -142,7 +172,18 @@ impl CredentialCache {
 
 /// Identifies a username, a stored hash, a password and a client; reveals nothing without the secret.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct CacheKey([u8; 32]);
+pub(crate) struct CacheKey {
+    digest: [u8; 32],
+    /// Where guesses of the username are counted.
+    slot: SlotIndex,
+}
+
+/// Identifies a success that is cached until guesses end its generation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct EntryKey {
+    check: CacheKey,
+    generation: u64,
+}
 
 #[cfg(test)]
 mod tests;

@@ -144,6 +144,36 @@ async fn guesses_in_a_batch_are_not_counted_and_a_full_limit_recalls_nothing() {
     assert!(app.is_recalled("ann", "sesame").await);
 }
 
+/// Batches of guesses, none of which is right.
+async fn guess_in_batches(app: &App, username: &str, guesses: usize) {
+    let guesses: Vec<_> = (0..guesses)
+        .map(|guess| check(username, &format!("guess {guess}"), 1))
+        .collect();
+    for batch in guesses.chunks(40) {
+        let recalled = app.recall(batch.to_vec()).await;
+        assert!(recalled.iter().all(Option::is_none));
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_is_right() {
+    let app = App::new(POLICY).await;
+    app.verify(ADMIN_USERNAME, "sesame")
+        .await
+        .expect("verified");
+    guess_in_batches(&app, ADMIN_USERNAME, 99).await;
+    assert!(app.is_recalled(ADMIN_USERNAME, "sesame").await);
+    guess_in_batches(&app, ADMIN_USERNAME, 1).await;
+    assert!(!app.is_recalled(ADMIN_USERNAME, "sesame").await);
+    // The user is not refused, and the guesses were no attempts.
+    for _ in 0..5 {
+        app.verify(ADMIN_USERNAME, "sesame")
+            .await
+            .expect("verified by its hash");
+        assert!(app.is_recalled(ADMIN_USERNAME, "sesame").await);
+    }
+}
+
 #[tokio::test]
 async fn recalling_waits_for_no_hash() {
     let app = App::new(POLICY).await;

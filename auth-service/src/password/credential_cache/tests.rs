@@ -1,4 +1,4 @@
-use super::{CacheKey, CredentialCache, Hit, MAX_ENTRIES};
+use super::{CacheKey, CredentialCache, Hit, MAX_ENTRIES, misses::MAX_MISSES};
 use std::{
     net::{IpAddr, Ipv4Addr},
     sync::{
@@ -84,13 +84,128 @@ fn a_hit_without_its_line_of_the_minute_is_not_audited_until_another_is() {
         cache.key("ada", Some("hash"), "sesame", HERE),
         Instant::now(),
     );
-    assert!(!cache.is_audited(&key, now));
+    assert!(!cache.recall(&key, now));
     cache.insert(key, now);
     let later = now + Duration::from_mins(1);
-    assert!(cache.is_audited(&key, now) && !cache.is_audited(&key, later));
-    assert!(!cache.is_audited(&key, later), "asking marks nothing");
+    assert!(cache.recall(&key, now) && !cache.recall(&key, later));
+    assert!(!cache.recall(&key, later), "asking marks nothing");
     assert!(cache.get(&key, later).expect("cached").is_first_in_minute);
-    assert!(cache.is_audited(&key, later));
+    assert!(cache.recall(&key, later));
+}
+
+/// Asks in a batch for so many passwords that are not cached.
+fn guess(cache: &CredentialCache, username: &str, guesses: u32) {
+    for guess in 0..guesses {
+        let wrong = cache.key(username, Some("hash"), &format!("guess {guess}"), HERE);
+        assert!(!cache.recall(&wrong, Instant::now()));
+    }
+}
+
+fn remembered(cache: &CredentialCache, username: &str, client: IpAddr) -> CacheKey {
+    let key = cache.key(username, Some("hash"), "sesame", client);
+    cache.insert(key, Instant::now());
+    key
+}
+
+#[test]
+fn a_hundred_misses_end_what_is_cached_for_the_name_at_every_client() {
+    let cache = cache(Duration::from_mins(5));
+    let now = Instant::now();
+    let (here, there) = (HERE, IpAddr::from([192, 0, 2, 1]));
+    let ada = [here, there].map(|client| remembered(&cache, "ada", client));
+    let other = (0..9)
+        .map(|number| format!("bob {number}"))
+        .find(|name| cache.misses.slot_of(name) != cache.misses.slot_of("ada"))
+        .expect("a name with a slot of its own");
+    let bob = remembered(&cache, &other, HERE);
+    guess(&cache, "ada", MAX_MISSES - 1);
+    assert!(ada.iter().all(|key| cache.recall(key, now)));
+    guess(&cache, "ada", 1);
+    for key in &ada {
+        assert!(!cache.recall(key, now));
+        assert_eq!(cache.get(key, now), None, "nor for a single check");
+    }
+    assert!(cache.recall(&bob, now), "of another name");
+}
+
+#[test]
+fn after_the_misses_a_right_password_is_cached_again_until_the_next_miss() {
+    let cache = cache(Duration::from_mins(5));
+    let now = Instant::now();
+    let key = remembered(&cache, "ada", HERE);
+    guess(&cache, "ada", MAX_MISSES + 5);
+    assert!(!cache.recall(&key, now));
+    cache.insert(key, now);
+    assert!(cache.recall(&key, now) && cache.recall(&key, now));
+    guess(&cache, "ada", 1);
+    assert!(!cache.recall(&key, now), "the minute is not over");
+}
+
+#[test]
+fn misses_of_different_minutes_do_not_count_together() {
+    let mut cache = cache(Duration::from_mins(5));
+    let key = remembered(&cache, "ada", HERE);
+    for _ in 0..3 {
+        guess(&cache, "ada", MAX_MISSES - 1);
+        Arc::get_mut(&mut cache.misses)
+            .expect("not shared")
+            .pass_a_minute();
+    }
+    assert!(cache.recall(&key, Instant::now()));
+    guess(&cache, "ada", MAX_MISSES);
+    assert!(!cache.recall(&key, Instant::now()));
+}
+
+/// Each client of a fleet asks once in a batch, in vain, before it has the password checked.
+#[test]
+fn many_clients_of_one_user_end_nothing() {
+    let cache = cache(Duration::from_mins(5));
+    let now = Instant::now();
+    let clients = (0..5 * MAX_MISSES).map(|client| IpAddr::from(Ipv4Addr::from_bits(client)));
+    let keys: Vec<_> = clients
+        .map(|client| {
+            let key = cache.key("ada", Some("hash"), "sesame", client);
+            assert!(!cache.recall(&key, now));
+            remembered(&cache, "ada", client)
+        })
+        .collect();
+    assert!(keys.iter().all(|key| cache.recall(key, now)));
+}
+
+#[test]
+fn misses_at_once_all_count() {
+    let cache = cache(Duration::from_mins(5));
+    let key = remembered(&cache, "ada", HERE);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| guess(&cache, "ada", MAX_MISSES / 4));
+        }
+    });
+    assert!(!cache.recall(&key, Instant::now()));
+}
+
+#[test]
+fn a_deadline_far_away_counts_in_the_same_minute() {
+    let cache = cache(Duration::from_mins(5));
+    let key = remembered(&cache, "ada", HERE);
+    for guess in 0..MAX_MISSES {
+        let wrong = cache.key("ada", Some("hash"), &guess.to_string(), HERE);
+        let deadline = Instant::now() + Duration::from_mins(u64::from(guess % 3));
+        assert!(!cache.recall(&wrong, deadline));
+    }
+    assert!(!cache.recall(&key, Instant::now()));
+}
+
+#[test]
+fn guesses_of_countless_names_take_no_memory_and_take_back_no_count() {
+    let cache = cache(Duration::from_mins(5));
+    let key = remembered(&cache, "ada", HERE);
+    guess(&cache, "ada", MAX_MISSES - 1);
+    for stranger in 0..100_000 {
+        guess(&cache, &format!("stranger {stranger}"), 1);
+    }
+    guess(&cache, "ada", 1);
+    assert!(!cache.recall(&key, Instant::now()));
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! Counts the passwords of each name that were not remembered where only remembered ones are asked for: many of them in a
+//! minute are guesses, which nothing else counts. They end what is remembered for the name.
+//!
+//! A name has a slot by a keyed hash. Names that share a slot also share their count, so they are forgotten together. The
+//! table therefore never grows, and forgets no count because of other names.
+
+use parking_lot::Mutex;
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    time::Instant,
+};
+
+/// 16 bytes each.
+const SLOTS: usize = 16 * 1024;
+/// Misses of a name in a window, of which the last one and each further one end what is remembered.
+pub(super) const MAX_MISSES: u32 = 100;
+/// The seconds of a window, from its first miss.
+const WINDOW: u32 = 60;
+
+pub(super) struct Misses {
+    slots: Mutex<Vec<Slot>>,
+    /// Nobody can choose names that share a slot.
+    hasher: RandomState,
+    started: Instant,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    /// How often what is remembered has ended.
+    generation: u64,
+    /// The second of the first miss of the window.
+    opened: u32,
+    misses: u32,
+}
+
+/// The slot of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct SlotIndex(usize);
+
+impl Misses {
+    pub(super) fn new(started: Instant) -> Self {
+        Self {
+            slots: Mutex::new(vec![Slot::default(); SLOTS]),
+            hasher: RandomState::new(),
+            started,
+        }
+    }
+
+    pub(super) fn slot_of(&self, username: &str) -> SlotIndex {
+        let index = self.hasher.hash_one(username) % SLOTS as u64;
+        SlotIndex(usize::try_from(index).unwrap_or_default())
+    }
+
+    /// The generation of what may be remembered now. What was remembered under another one has ended.
+    pub(super) fn generation(&self, slot: SlotIndex) -> u64 {
+        self.slots.lock()[slot.0].generation
+    }
+
+    /// Counts a password that was not remembered.
+    pub(super) fn count(&self, slot: SlotIndex, now: Instant) {
+        let second = now.saturating_duration_since(self.started).as_secs();
+        let second = u32::try_from(second).unwrap_or(u32::MAX);
+        let mut slots = self.slots.lock();
+        let slot = &mut slots[slot.0];
+        if slot.misses == 0 || second.saturating_sub(slot.opened) >= WINDOW {
+            slot.opened = second;
+            slot.misses = 0;
+        }
+        slot.misses = slot.misses.saturating_add(1);
+        if slot.misses >= MAX_MISSES {
+            slot.generation += 1;
+        }
+    }
+
+    /// Takes a miss back, because the right password of the name was presented: a client whose password is not remembered
+    /// any more asks for it once, in vain, before it has the password checked. So many clients of one user are no guesses.
+    pub(super) fn take_back(&self, slot: SlotIndex) {
+        let mut slots = self.slots.lock();
+        let misses = &mut slots[slot.0].misses;
+        *misses = misses.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+impl Misses {
+    /// From now on it is a minute later.
+    pub(super) fn pass_a_minute(&mut self) {
+        let minute = std::time::Duration::from_secs(WINDOW.into());
+        let earlier = self.started.checked_sub(minute);
+        self.started = earlier.expect("the machine runs for minutes");
+    }
+}
