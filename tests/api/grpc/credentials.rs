@@ -3,13 +3,17 @@
 use super::client;
 use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments, grpc::expect_error};
 use rolegate_proto::{
-    auth_v1::{BatchVerifyCredentialsRequest, VerifyCredentialsRequest},
+    auth_v1::{
+        BatchVerifyCredentialsRequest, VerifyCredentialsRequest,
+        auth_service_client::AuthServiceClient,
+    },
     metadata::CLIENT_ADDRESS,
 };
-use tonic::{Code, Request, metadata::MetadataValue};
+use tonic::{Code, Request, metadata::MetadataValue, transport::Channel};
 
 for_all_deployments!(
-    a_batch_has_the_users_that_their_own_clients_made_known_to_trusted_callers_only
+    a_batch_has_the_users_that_their_own_clients_made_known_to_trusted_callers_only,
+    a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_is_right,
 );
 
 fn item(username: &str, password: &str, client: Option<&str>) -> VerifyCredentialsRequest {
@@ -103,4 +107,59 @@ async fn a_batch_has_the_users_that_their_own_clients_made_known_to_trusted_call
         let outcome = client.batch_verify_credentials(BatchVerifyCredentialsRequest { items });
         expect_error(outcome.await, Code::InvalidArgument, "REQUEST_INVALID");
     }
+}
+
+async fn a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_is_right(
+    setup: TestSetup,
+) {
+    // `rolegate` trusts its own gateway only, so there nothing is told to this caller.
+    let is_told = !setup.is_all_in_one();
+    let setup = setup.with("TRUSTED_GATEWAYS", "127.0.0.0/8");
+    let app = setup.with("LOGIN_FAILURE_LIMIT", "3").start().await;
+    let ann = app.user("ann").await;
+    let mut client = client(&app).await;
+    let home = "192.0.2.1";
+    let recall =
+        async |client: &mut AuthServiceClient<Channel>, passwords: &[&str], address: &str| {
+            let items = passwords
+                .iter()
+                .map(|password| item("ann", password, Some(address)));
+            let request = BatchVerifyCredentialsRequest {
+                items: items.collect(),
+            };
+            let recalled = client.batch_verify_credentials(request).await;
+            let outcomes = recalled.expect("read").into_inner().outcomes;
+            outcomes.iter().filter(|it| it.user.is_some()).count()
+        };
+    let verify = async |client: &mut AuthServiceClient<Channel>| {
+        let mut request = Request::new(item("ann", &ann.password, None));
+        let address = MetadataValue::from_static(home);
+        request.metadata_mut().insert(CLIENT_ADDRESS, address);
+        client.verify_credentials(request).await.expect("verified");
+    };
+    let right = [&*ann.password];
+    verify(&mut client).await;
+    assert_eq!(
+        recall(&mut client, &right, home).await,
+        usize::from(is_told)
+    );
+    // The count is that of the name, whatever the addresses.
+    for guess in 0..20 {
+        let address = format!("198.51.100.{guess}");
+        assert_eq!(recall(&mut client, &["wrong"; 5], &address).await, 0);
+    }
+    assert_eq!(recall(&mut client, &right, home).await, 0);
+    for _ in 0..3 {
+        // No guess was an attempt, so nobody is refused.
+        verify(&mut client).await;
+        assert_eq!(
+            recall(&mut client, &right, home).await,
+            usize::from(is_told)
+        );
+    }
+    app.basic
+        .with_basic("ann", &ann.password)
+        .get("/protected")
+        .await
+        .expect(200);
 }
