@@ -12,7 +12,8 @@ macro_rules! migrations {
             3 "disabled" "0003_disabled", 4 "api key" "0004_api_key", 5 "clock" "0005_clock",
             6 "role" "0006_role", 7 "session" "0007_session", 8 "user times" "0008_user_times",
             9 "audit" "0009_audit", 10 "second step" "0010_second_step",
-            11 "record limits" "0011_record_limits", 12 "wrong codes" "0012_wrong_codes")
+            11 "record limits" "0011_record_limits", 12 "wrong codes" "0012_wrong_codes",
+            13 "usage pauses" "0013_usage_pauses")
     };
     ($engine:literal: $($version:literal $name:literal $file:literal),+) => {
         &[$((
