@@ -5,7 +5,8 @@
 //!
 //! - `open`: the store of a URL; `sql`: its statements; `list_query`: the longest of them;
 //!   `tables`: its schema.
-//! - `TokenStore`: the part about API keys and sessions; `additions`: how many are made in a minute.
+//! - `TokenStore`: the part about API keys and sessions; `additions`: how many are made in a minute; `usage_pause`: when
+//!   their uses could not be written.
 //! - `transfer`: all users at once, for the commands that import and export them; `sealed_record`: the
 //!   record likewise, at one moment; `record_pages`: in pages; `erasure`: of names in it; `end_all`: the end of every session and token.
 //! - `BatchedReads`: concurrent reads of single users or tokens share statements.
@@ -28,6 +29,7 @@ pub mod simulated;
 mod sql;
 mod tables;
 mod transfer;
+mod usage_pause;
 
 pub(crate) use audit::{
     AuditFilter, AuditRow, AuditStore, CheckedChange, DAY_SECONDS, SEAL_INTERVAL, Snapshot,
@@ -49,6 +51,7 @@ pub(crate) use second_factor::{
 pub(crate) use sql::{FileClock, open, open_beside};
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
+pub(crate) use usage_pause::{UsagePause, uses_in_time};
 
 use crate::{
     audit::Write,

@@ -8,7 +8,7 @@ use crate::{
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
-    store::{StoreError, Used, WriteError, Writer},
+    store::{StoreError, UsagePause, Used, WriteError, Writer, uses_in_time},
     user::User,
 };
 use rolegate_proto::{
@@ -17,7 +17,7 @@ use rolegate_proto::{
 };
 use rolegate_sql_store::Timed;
 use secrecy::SecretString;
-use std::{sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 /// Bytes of a stored `User-Agent`.
@@ -37,6 +37,12 @@ pub(crate) struct SessionRequest {
 
 /// The id of a session without use for too long, and why it could not be ended.
 pub(super) type IdleSession = (i64, Option<StoreError>);
+
+/// When a session was last used, in Unix seconds, as far as this replica knows.
+struct LastUse {
+    session_id: i64,
+    at: u64,
+}
 
 impl Accounts {
     /// Makes a session of the user of this name, if the password is correct, with the checks of a login.
@@ -119,8 +125,10 @@ impl Accounts {
             let noted = self.store.noted_use(Used::Token, session.id);
             session.last_used_at = session.last_used_at.max(noted);
         }
+        let in_use = self.uses_in_time(at).await?;
         sessions.retain(|session| {
-            at < session.idle_expires_at(self.policy.sessions.idle)
+            session.last_used_at.unwrap_or(session.created_at) >= in_use.start
+                && session.expires_at.is_none_or(|end| at < end)
                 && session.not_before == Some(user.tokens_not_before)
         });
         Ok((actor, sessions))
@@ -132,35 +140,78 @@ impl Accounts {
     }
 
     /// Deletes the sessions among these tokens that were not used for too long, so that they do not live again,
-    /// whatever the clock says later. Sessions that were in use when uses could no longer be written go on:
-    /// later uses on other replicas are unknown. Others do not wait long for a store that is slow.
+    /// whatever the clock says later. Time during which uses could not be written does not count: later uses on other
+    /// replicas are unknown. Others do not wait long for a store that is slow.
     pub(super) async fn end_idle_sessions<'t>(
         &self,
         at: u64,
         tokens: impl Iterator<Item = &'t TokenBearer>,
     ) -> Vec<IdleSession> {
-        let limit = self.policy.sessions.idle;
-        // A use in the future is one by a clock that was ahead.
-        let in_use = at.saturating_add(1).saturating_sub(limit)..at.saturating_add(limit);
-        let since = self.store.unwritten_since();
-        let is_idle = |token: &&TokenBearer| {
-            let noted = self.store.noted_use(Used::Token, token.token_id);
-            let last = noted.map_or(token.last_used_at, |noted| noted.max(token.last_used_at));
-            token.kind() == TokenKind::Session
-                && !in_use.contains(&last)
-                && since.is_none_or(|since| last > at || last.saturating_add(limit) <= since)
-        };
-        let idle: Vec<i64> = tokens.filter(is_idle).map(|token| token.token_id).collect();
-        if idle.is_empty() {
+        let without_pauses = uses_in_time(at, self.policy.sessions.idle, Vec::new());
+        let seem_idle: Vec<LastUse> = tokens
+            .filter(|token| token.kind() == TokenKind::Session)
+            .map(|token| self.last_use(token))
+            .filter(|session| !without_pauses.contains(&session.at))
+            .collect();
+        if seem_idle.is_empty() {
             return Vec::new();
         }
-        let deleted = timeout(IDLE_TIMEOUT, self.store.delete_idle_sessions(&idle, in_use)).await;
-        let ended = match deleted.unwrap_or(Err(StoreError::TimedOut)) {
-            Ok(ended) => return ended.into_iter().map(|id| (id, None)).collect(),
-            Err(StoreError::ReadOnly(_)) => None,
-            // Not the error of a write, which the caller did not ask for.
-            Err(_) => Some(StoreError::TimedOut),
-        };
-        idle.into_iter().map(|id| (id, ended.clone())).collect()
+        self.end_if_idle(at, &seem_idle)
+            .await
+            .unwrap_or_else(|_| failed(seem_idle.iter().map(|session| session.session_id)))
     }
+
+    fn last_use(&self, token: &TokenBearer) -> LastUse {
+        let noted = self.store.noted_use(Used::Token, token.token_id);
+        LastUse {
+            session_id: token.token_id,
+            at: token.last_used_at.max(noted.unwrap_or_default()),
+        }
+    }
+
+    /// Ends those of these sessions that are idle, also by what is known of uses that could not be written.
+    async fn end_if_idle(
+        &self,
+        at: u64,
+        seem_idle: &[LastUse],
+    ) -> Result<Vec<IdleSession>, StoreError> {
+        let idle = |in_use: &Range<u64>| -> Vec<i64> {
+            let idle = seem_idle.iter().filter(|it| !in_use.contains(&it.at));
+            idle.map(|session| session.session_id).collect()
+        };
+        let in_use = soon(self.uses_in_time(at)).await?;
+        let to_end = idle(&in_use);
+        if to_end.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ended = match soon(self.store.delete_idle_sessions(&to_end, in_use)).await {
+            Ok(ended) => ended,
+            // Only now it is known that nothing can be written. Those that were idle before are refused all the same.
+            Err(StoreError::ReadOnly(_)) => idle(&soon(self.uses_in_time(at)).await?),
+            Err(_) => return Ok(failed(to_end.into_iter())),
+        };
+        Ok(ended.into_iter().map(|id| (id, None)).collect())
+    }
+
+    /// The last uses with which a session is not idle at this time.
+    async fn uses_in_time(&self, at: u64) -> Result<Range<u64>, StoreError> {
+        let mut pauses = self.store.usage_pauses().await?;
+        let going_on = |began| UsagePause { began, ended: at };
+        pauses.extend(self.store.unwritten_since().map(going_on));
+        Ok(uses_in_time(at, self.policy.sessions.idle, pauses))
+    }
+}
+
+/// What is known of sessions that could not be ended. It is not the error of a write, which the caller did not ask for.
+fn failed(session_ids: impl Iterator<Item = i64>) -> Vec<IdleSession> {
+    session_ids
+        .map(|id| (id, Some(StoreError::TimedOut)))
+        .collect()
+}
+
+/// The answer of the store, unless it takes longer than a decision waits for the end of an idle session.
+async fn soon<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    timeout(IDLE_TIMEOUT, answer)
+        .await
+        .unwrap_or(Err(StoreError::TimedOut))
 }

@@ -1,6 +1,6 @@
 //! The part of the store about opaque tokens: API keys and sessions.
 
-use super::{StoreError, WriteError, Writer};
+use super::{StoreError, UsagePause, WriteError, Writer};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
@@ -69,7 +69,8 @@ pub(crate) trait TokenStore: Store {
     ) -> Result<Vec<OpaqueToken>, WriteError>;
 
     /// Deletes those of these sessions that were not last used between these times, in Unix seconds.
-    /// Returns the ids of all that do not exist then. They ended by time, which is not recorded.
+    /// Returns the ids of all that do not exist then. They ended by time, which is not recorded. After
+    /// [`StoreError::ReadOnly`], [`Self::unwritten_since`] knows that uses cannot be written either.
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],
@@ -83,7 +84,10 @@ pub(crate) trait TokenStore: Store {
     /// The last use that is noted here and not written yet, in Unix seconds.
     fn noted_use(&self, used: Used, id: i64) -> Option<u64>;
 
-    /// The first use of a token that could not be written, in Unix seconds, while writes fail and a while after. Uses
-    /// on other replicas may be unknown since then.
+    /// The time in Unix seconds since which uses of tokens could not be written, while writes fail and a while after.
+    /// Uses on other replicas may be unknown since then.
     fn unwritten_since(&self) -> Option<u64>;
+
+    /// When uses of tokens could not be written, as far as that is over.
+    async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError>;
 }

@@ -50,7 +50,9 @@ pub(crate) use super::simulated::open;
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
 #[cfg(not(simulation))]
 pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
-    Ok(SqlStore::of(url.open(&TABLES, Some(true)).await?))
+    let database = url.open(&TABLES, Some(true)).await?;
+    let is_service = true;
+    Ok(SqlStore::of(database, is_service))
 }
 
 /// What a command does with the clock of an SQLite file, which a service may be using.
@@ -69,7 +71,9 @@ pub(crate) async fn open_beside(
 ) -> Result<(Arc<dyn UserStore>, Transfer), Failure> {
     let advances_clock = matches!(clock, FileClock::Advance);
     let database = url.open(&TABLES, Some(advances_clock)).await?;
-    Ok((SqlStore::of(database.clone()), Transfer::of(database)))
+    let is_service = false;
+    let store = SqlStore::of(database.clone(), is_service);
+    Ok((store, Transfer::of(database)))
 }
 
 /// The store, and what waits to be written behind the requests that caused it.
@@ -89,8 +93,9 @@ fn only(mut rows: Vec<User>) -> Result<User, WriteError> {
 }
 
 impl SqlStore {
-    fn of(database: Database) -> Arc<dyn UserStore> {
-        let usage = [Used::Token, Used::Password].map(|used| TokenUsage::start(used, &database));
+    fn of(database: Database, is_service: bool) -> Arc<dyn UserStore> {
+        let usage = [Used::Token, Used::Password]
+            .map(|used| TokenUsage::start(used, is_service, &database));
         Arc::new(Self {
             sealer: Sealer::new(database.clone()),
             token_usage: usage,

@@ -4,9 +4,9 @@
 pub mod faults;
 
 use super::{
-    AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser, Seal, SecondFactorStore, Snapshot,
-    StoreError, StoredFactor, StoredLink, TokenSelection, TokenStore, Used, UserFilter, UserStore,
-    WriteError, Writer, tests::memory::MemoryStore,
+    AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser, Seal,
+    SecondFactorStore, Snapshot, StoreError, StoredFactor, StoredLink, TokenSelection, TokenStore,
+    UsagePause, Used, UserFilter, UserStore, WriteError, Writer, tests::memory::MemoryStore,
 };
 use crate::{
     audit::{Entry, Write},
@@ -125,6 +125,7 @@ disturbed!(TokenStore {
         kind: TokenKind, actor: Option<i64>, user: i64, selection: TokenSelection, entry: Write
     ) -> Result<Vec<OpaqueToken>, WriteError>;
     write delete_idle_sessions(ids: &[i64], in_use: Range<u64>) -> Result<Vec<i64>, StoreError>;
+    read usage_pauses() -> Result<Vec<UsagePause>, StoreError>;
 }
     fn note_use(&self, used: Used, id: i64, at: u64) {
         self.database().note_use(used, id, at);

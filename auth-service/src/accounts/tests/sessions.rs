@@ -248,7 +248,41 @@ async fn a_session_in_use_does_not_idle_out_while_its_uses_cannot_be_written() {
     );
     app.store.set_time(NOW + 3 * IDLE);
     app.store.set_read_only(false);
-    assert!(!app.is_good(&idle).await && !app.is_good(&used).await);
+    assert!(!app.is_good(&idle).await);
+    assert!(
+        app.is_good(&used).await && app.is_good(&elsewhere).await,
+        "time during which uses could not be written does not count"
+    );
+    app.store.set_time(NOW + 4 * IDLE - 1);
+    assert!(app.is_good(&used).await);
+    app.store.set_time(NOW + 4 * IDLE);
+    assert!(!app.is_good(&elsewhere).await, "it was not used since");
+    app.store.set_time(NOW + 5 * IDLE);
+    assert!(!app.is_good(&used).await);
+}
+
+#[tokio::test]
+async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanwhile() {
+    let (app, _) = app().await;
+    let (token, _) = app.session().await;
+    app.store.set_read_only(true);
+    // Nothing is known of the pause until something could not be written.
+    app.store.set_time(NOW + 1);
+    assert!(app.is_good(&token).await);
+    let listed = async || {
+        app.accounts
+            .list_sessions(&token, None)
+            .await
+            .map(|it| it.1.len())
+    };
+    app.store.set_time(NOW + 2 * IDLE);
+    assert_eq!(listed().await.expect("listed"), 1);
+    app.store.set_read_only(false);
+    app.store.set_time(NOW + 3 * IDLE - 1);
+    assert_eq!(listed().await.expect("listed"), 1);
+    app.store.set_read_only(true);
+    app.store.set_time(NOW + MAX);
+    assert!(!app.is_good(&token).await, "it is too old");
 }
 
 #[tokio::test]

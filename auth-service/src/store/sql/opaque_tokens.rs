@@ -7,11 +7,15 @@ use super::{
     SqlStore,
     additions::{has_room, recent_additions},
     count_to_store, seconds_to_store, stored_seconds,
+    token_usage::pauses,
 };
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
-    store::{StoreError, TokenSelection, TokenStore, Used, WriteError, Writer, tables::COLUMNS},
+    store::{
+        StoreError, TokenSelection, TokenStore, UsagePause, Used, WriteError, Writer,
+        tables::COLUMNS,
+    },
     user::{Credentials, User},
 };
 use async_trait::async_trait;
@@ -232,7 +236,13 @@ impl TokenStore for SqlStore {
             .push_bind(seconds_to_store(in_use.end))
             .push(") AND id");
         let delete = delete.push_any(ids).push(" RETURNING id");
-        self.database.write::<(i64,)>(delete).await?;
+        let deleted = self.database.write::<(i64,)>(delete).await;
+        if let Err(StoreError::ReadOnly(_)) = deleted {
+            self.token_usage[Used::Token as usize]
+                .note_failure(&self.database)
+                .await;
+        }
+        deleted?;
         // Another request may have deleted some of them, and another replica may have noted a use.
         let left = self
             .database
@@ -256,6 +266,10 @@ impl TokenStore for SqlStore {
 
     fn unwritten_since(&self) -> Option<u64> {
         self.token_usage[Used::Token as usize].failing_since()
+    }
+
+    async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError> {
+        pauses(&self.database).await
     }
 }
 

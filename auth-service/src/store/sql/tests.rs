@@ -5,6 +5,7 @@ mod listing;
 mod record_pages;
 mod retention;
 mod sealing;
+mod usage_pauses;
 
 use super::{FileClock, NewUser, TABLES, UserFilter, open, open_beside};
 use crate::{

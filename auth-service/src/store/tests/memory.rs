@@ -5,7 +5,7 @@ mod opaque_tokens;
 mod second_factor;
 
 use super::super::{
-    NewUser, StoreError, Used, UserFilter, UserStore, WriteError, Writer,
+    NewUser, StoreError, UsagePause, Used, UserFilter, UserStore, WriteError, Writer,
     additions::{ADDITION_SECONDS, Additions},
     require_admin,
 };
@@ -52,6 +52,7 @@ struct Users {
     /// Uses that could not be written, and the time of the first.
     noted: BTreeMap<(Used, i64), u64>,
     unwritten_since: Option<u64>,
+    usage_pauses: Vec<UsagePause>,
     revokes_before_token: bool,
     /// The clock of the database, in Unix seconds.
     now: u64,
@@ -113,7 +114,10 @@ impl MemoryStore {
         let mut users = self.0.lock().expect("not poisoned");
         users.is_read_only = is_read_only;
         if !is_read_only {
-            users.unwritten_since = None;
+            let ended = users.now;
+            if let Some(began) = users.unwritten_since.take() {
+                users.usage_pauses.push(UsagePause { began, ended });
+            }
             for ((used, id), at) in mem::take(&mut users.noted) {
                 users.write_use(used, id, at);
             }

@@ -2,7 +2,7 @@ use super::MemoryStore;
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
-    store::{StoreError, TokenSelection, TokenStore, Used, WriteError, Writer},
+    store::{StoreError, TokenSelection, TokenStore, UsagePause, Used, WriteError, Writer},
     user::Credentials,
 };
 use async_trait::async_trait;
@@ -156,6 +156,8 @@ impl TokenStore for MemoryStore {
     ) -> Result<Vec<i64>, StoreError> {
         let mut users = self.users()?;
         if users.is_read_only {
+            let now = users.now;
+            users.unwritten_since.get_or_insert(now);
             return Err(StoreError::ReadOnly("full".into()));
         }
         let is_idle = |token: &OpaqueToken| {
@@ -189,5 +191,9 @@ impl TokenStore for MemoryStore {
 
     fn unwritten_since(&self) -> Option<u64> {
         self.users().ok()?.unwritten_since
+    }
+
+    async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError> {
+        Ok(self.users()?.usage_pauses.clone())
     }
 }

@@ -1,0 +1,83 @@
+//! When uses of sessions could not be written, and what that means for a session that seems idle.
+
+use std::{cmp::Reverse, ops::Range};
+
+/// A time during which no process could write what was used, in Unix seconds. A session may have been in use at any of
+/// them meanwhile, so this time does not count as time without use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UsagePause {
+    pub(crate) began: u64,
+    pub(crate) ended: u64,
+}
+
+/// The last uses with which a session is in use at this time, of which `limit` is the time without use in seconds after
+/// which it ends. The seconds of `pauses` do not count. A use that is later than `limit` from now is by a clock that was
+/// ahead, as is a pause that ends in the future: neither keeps a session.
+pub(crate) fn uses_in_time(at: u64, limit: u64, mut pauses: Vec<UsagePause>) -> Range<u64> {
+    pauses.retain(|pause| pause.began < pause.ended && pause.ended <= at);
+    pauses.sort_unstable_by_key(|pause| Reverse(pause.ended));
+    let mut left = limit;
+    // Everything later has been counted.
+    let mut counted_from = at;
+    for pause in pauses {
+        if pause.began >= counted_from {
+            continue;
+        }
+        let after_pause = counted_from.saturating_sub(pause.ended);
+        if after_pause >= left {
+            break;
+        }
+        left -= after_pause;
+        counted_from = pause.began;
+    }
+    let first = counted_from.saturating_add(1).saturating_sub(left);
+    first..at.saturating_add(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UsagePause, uses_in_time};
+
+    const AT: u64 = 10_000;
+    const LIMIT: u64 = 300;
+
+    fn first_use(pauses: &[(u64, u64)]) -> u64 {
+        let pauses = pauses
+            .iter()
+            .map(|&(began, ended)| UsagePause { began, ended });
+        uses_in_time(AT, LIMIT, pauses.collect()).start
+    }
+
+    #[test]
+    fn without_a_pause_the_limit_counts_to_the_second() {
+        assert_eq!(uses_in_time(AT, LIMIT, Vec::new()), 9701..10_300);
+        assert_eq!(uses_in_time(5, LIMIT, Vec::new()), 0..305);
+    }
+
+    #[test]
+    fn a_pause_does_not_count_as_time_without_use() {
+        assert_eq!(first_use(&[(9800, 9900)]), 9601);
+        assert_eq!(first_use(&[(9000, AT)]), 8701, "it goes on");
+        assert_eq!(first_use(&[(9700, 9800)]), 9601, "it began at the limit");
+    }
+
+    #[test]
+    fn a_pause_before_the_last_use_in_time_changes_nothing() {
+        assert_eq!(first_use(&[(9000, 9700)]), 9701);
+        assert_eq!(first_use(&[(0, 100)]), 9701);
+    }
+
+    #[test]
+    fn pauses_add_up_and_count_once_where_they_overlap() {
+        assert_eq!(first_use(&[(9900, 9950), (9800, 9850)]), 9601);
+        assert_eq!(first_use(&[(9800, 9900), (9850, 9950)]), 9551);
+        assert_eq!(first_use(&[(9850, 9900), (9800, 9950)]), 9551);
+        assert_eq!(first_use(&[(9800, 9900), (9800, 9900)]), 9601);
+    }
+
+    #[test]
+    fn a_pause_of_a_clock_that_was_ahead_keeps_no_session() {
+        assert_eq!(first_use(&[(9000, AT + 1)]), 9701);
+        assert_eq!(first_use(&[(9900, 9800)]), 9701, "it ended before it began");
+    }
+}
