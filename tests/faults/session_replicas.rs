@@ -2,7 +2,7 @@
 
 use e2e::{
     ADMIN_PASSWORD, Api, OpaqueToken, Process, Store, TestDatabase, TestSetup, TestUser,
-    for_both_stores,
+    eventually, for_both_stores,
 };
 use futures_util::future::join_all;
 use reqwest::Method;
@@ -15,6 +15,7 @@ for_both_stores!(
     a_session_that_is_used_at_one_replica_only_is_not_idle_for_the_other,
     a_session_that_one_replica_ended_as_idle_lives_at_no_other,
     no_session_that_is_made_beside_a_new_password_or_a_disabling_is_left,
+    a_session_in_use_at_one_replica_ends_at_no_other_when_uses_could_not_be_written,
 );
 
 const LANES: usize = 4;
@@ -69,7 +70,49 @@ impl Replicas {
         self.database.execute(sql).await;
     }
 
-    /// Takes that back twice.
+    /// Makes all that is stored about the use of sessions 400 seconds older, as if the last write was then.
+    async fn age_all_writes(&self) {
+        let sql = "UPDATE api_key SET created_at = created_at - 400,
+                last_used_at = last_used_at - 400 WHERE session_user_id IS NOT NULL;
+            UPDATE usage_write SET written_at = written_at - 400;
+            UPDATE usage_pause SET began = began - 400, ended = ended - 400";
+        self.database.execute(sql).await;
+    }
+
+    /// From now on no process can write which sessions were used.
+    async fn break_writes(&self, store: Store) {
+        let sql = match store {
+            Store::Sqlite => {
+                "CREATE TRIGGER broken BEFORE UPDATE ON usage_write
+                BEGIN SELECT RAISE(ABORT, 'broken'); END"
+            }
+            Store::Postgres => {
+                "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql
+                    AS $$ BEGIN RAISE EXCEPTION 'broken'; END $$;
+                CREATE TRIGGER broken BEFORE UPDATE ON usage_write
+                    FOR EACH ROW EXECUTE FUNCTION broken()"
+            }
+        };
+        self.database.execute(sql).await;
+    }
+
+    async fn mend_writes(&self, store: Store) {
+        let sql = match store {
+            Store::Sqlite => "DROP TRIGGER broken",
+            Store::Postgres => "DROP TRIGGER broken ON usage_write",
+        };
+        self.database.execute(sql).await;
+    }
+
+    async fn wait_for_pauses(&self) {
+        eventually("the pause to be recorded", async || {
+            let pauses = "SELECT 1 FROM usage_pause WHERE ended > began + 300";
+            (self.database.count_rows(pauses).await > 0).then_some(())
+        })
+        .await;
+    }
+
+    /// Takes what [`Self::age_sessions`] did back twice.
     async fn rejuvenate_sessions(&self) {
         let sql = "UPDATE api_key SET created_at = created_at + 400,
             last_used_at = last_used_at + 400 WHERE session_user_id IS NOT NULL";
@@ -202,4 +245,53 @@ async fn no_session_that_is_made_beside_a_new_password_or_a_disabling_is_left(st
         }
     }
     assert!(count > 0, "no session was made before the change");
+}
+
+/// Waits until this process knows that uses cannot be written.
+async fn wait_for_failure(process: &Process) {
+    eventually("a write of uses to fail", async || {
+        process
+            .stderr()
+            .contains("cannot write when tokens were used")
+            .then_some(())
+    })
+    .await;
+}
+
+async fn a_session_in_use_at_one_replica_ends_at_no_other_when_uses_could_not_be_written(
+    store: Store,
+) {
+    let mut replicas = Replicas::start(store).await;
+    let user = TestUser::register(&bearer(&replicas.a), "ann").await;
+    let idle = user.session(&bearer(&replicas.a)).await;
+    replicas.age_sessions().await;
+    replicas.age_sessions().await;
+    let in_use = user.session(&bearer(&replicas.a)).await;
+    expect_good(&bearer(&replicas.a), &in_use).await;
+    // The outage begins, and only A sees what is used in it.
+    replicas.age_all_writes().await;
+    replicas.break_writes(store).await;
+    expect_good(&bearer(&replicas.a), &in_use).await;
+    // B starts again meanwhile.
+    replicas.b.kill().await;
+    replicas.b = start(&replicas.setup, &replicas.settings).await;
+    wait_for_failure(&replicas.b).await;
+    expect_good(&bearer(&replicas.b), &in_use).await;
+    expect_ended(&bearer(&replicas.b), &idle).await;
+
+    replicas.mend_writes(store).await;
+    expect_good(&bearer(&replicas.b), &in_use).await;
+    replicas.wait_for_pauses().await;
+    // Whatever was noted is lost, and the stored time of the last use is older than the limit.
+    for process in [&mut replicas.a, &mut replicas.b] {
+        process.kill().await;
+    }
+    replicas.a = start(&replicas.setup, &replicas.settings).await;
+    let sql = "UPDATE api_key SET last_used_at = NULL WHERE session_user_id IS NOT NULL";
+    replicas.database.execute(sql).await;
+    expect_good(&bearer(&replicas.a), &in_use).await;
+    // One that nobody uses ends as ever, the time of the outage aside.
+    let unused = user.session(&bearer(&replicas.a)).await;
+    replicas.age_all_writes().await;
+    expect_ended(&bearer(&replicas.a), &unused).await;
 }
