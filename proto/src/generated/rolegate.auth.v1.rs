@@ -1210,8 +1210,9 @@ pub mod auth_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Answers those of many VerifyCredentials that need no hash, because the service remembers that the same
-        /// client presented the same credentials. The others have no user in their outcome: nothing was counted, and the
-        /// caller must send each as a VerifyCredentials. To callers that are not trusted, all are such.
+        /// client presented the same credentials. The others have no user in their outcome: none was counted as an attempt,
+        /// and the caller must send each as a VerifyCredentials. To callers that are not trusted, all are such. A hundred of a
+        /// name in a minute that are not remembered end what is remembered for the name.
         ///
         /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE.
         pub async fn batch_verify_credentials(
@@ -2119,8 +2120,9 @@ pub mod auth_service_server {
             tonic::Status,
         >;
         /// Answers those of many VerifyCredentials that need no hash, because the service remembers that the same
-        /// client presented the same credentials. The others have no user in their outcome: nothing was counted, and the
-        /// caller must send each as a VerifyCredentials. To callers that are not trusted, all are such.
+        /// client presented the same credentials. The others have no user in their outcome: none was counted as an attempt,
+        /// and the caller must send each as a VerifyCredentials. To callers that are not trusted, all are such. A hundred of a
+        /// name in a minute that are not remembered end what is remembered for the name.
         ///
         /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE.
         async fn batch_verify_credentials(
