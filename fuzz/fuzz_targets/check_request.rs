@@ -16,7 +16,7 @@ use rolegate_proto::{
     envoy_auth_v3::{CheckRequest, attribute_context::HttpRequest},
 };
 use rolegate_sign_in::{
-    request::{BrowserRequest, is_by_page},
+    request::BrowserRequest,
     settings::SignIn,
 };
 use secrecy::{ExposeSecret as _, SecretString};
@@ -79,7 +79,6 @@ fuzz_target!(|data: &[u8]| {
     };
     if let Some(headers) = as_http(http) {
         assert_eq!(read(credentials), read(authorization(&headers)));
-        assert_eq!(is_by_page(&browser), is_by_page(&headers));
         compare(http, &browser, &headers);
     }
 });
@@ -102,11 +101,17 @@ fn compare(http: &HttpRequest, browser: &HeaderMap, headers: &HeaderMap) {
         headers: browser,
     };
     let proxy = BrowserRequest::forwarded(headers);
+    assert_eq!(envoy.is_cross_site_change(), proxy.is_cross_site_change());
     for sign_in in SIGN_IN.iter() {
         let exposed = |it: Option<SecretString>| it.map(|it| it.expose_secret().to_owned());
         let [one, other] = [envoy, proxy].map(|it| sign_in.session(it).map(exposed));
         assert_eq!(one, other);
         assert_eq!(sign_in.redirect(envoy), sign_in.redirect(proxy));
+        for has_authorization in [false, true] {
+            let [one, other] =
+                [envoy, proxy].map(|it| sign_in.allows_basic_challenge(it, has_authorization));
+            assert_eq!(one, other);
+        }
         // The host may change nothing but for its pages.
         let is_change = !["GET", "HEAD"].contains(&http.method.as_str());
         if is_change && !headers.contains_key("origin") && !headers.contains_key("sec-fetch-site") {

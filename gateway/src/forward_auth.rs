@@ -40,7 +40,7 @@ use rolegate_proto::{
     http::{BASIC_CHALLENGE, HttpReason},
     identity_headers::identity_headers,
 };
-use rolegate_sign_in::request::is_by_page;
+use rolegate_sign_in::request::BrowserRequest;
 use rolegate_telemetry::log_once::LogOnce;
 use std::time::Duration;
 
@@ -58,19 +58,22 @@ pub(crate) fn router(
     let routes = Router::new()
         .route("/authorize", any(authorize))
         .route("/introspect", post(introspect::introspect))
-        .layer(from_fn_with_state(state.sign_in.is_some(), complete));
+        .layer(from_fn_with_state(state.clone(), complete));
     middleware::apply("forward-auth", routes, &settings, memory).with_state(state)
 }
 
 /// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, but not
-/// for a page, which a browser's dialog for a password would interrupt; and `Retry-After` to a 504, because
-/// asking again changes nothing.
-async fn complete(State(can_sign_in): State<bool>, request: Request, next: Next) -> Response {
+/// where the dialog of a browser for a password would be in the way; and `Retry-After` to a 504, because asking
+/// again changes nothing.
+async fn complete(State(state): State<GatewayState>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    let is_by_page = can_sign_in && is_by_page(headers) && !headers.contains_key(AUTHORIZATION);
+    let has_authorization = headers.contains_key(AUTHORIZATION);
+    let allows_basic = state.sign_in.is_none_or(|sign_in| {
+        sign_in.allows_basic_challenge(BrowserRequest::forwarded(headers), has_authorization)
+    });
     let mut response = next.run(request).await;
     let (name, value) = match response.status() {
-        StatusCode::UNAUTHORIZED if !is_by_page => (WWW_AUTHENTICATE, BASIC_CHALLENGE),
+        StatusCode::UNAUTHORIZED if allows_basic => (WWW_AUTHENTICATE, BASIC_CHALLENGE),
         StatusCode::GATEWAY_TIMEOUT => (RETRY_AFTER, "1"),
         _ => return response,
     };

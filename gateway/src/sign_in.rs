@@ -7,7 +7,7 @@ pub(crate) mod return_address;
 use crate::{
     console,
     endpoints::sessions::user_agent,
-    extract::{form::Form, parameters::QueryParams},
+    extract::{credentials::cross_site, form::Form, parameters::QueryParams},
     state::GatewayState,
 };
 use axum::{
@@ -22,7 +22,6 @@ use http::{
 };
 use return_address::ReturnAddress;
 use rolegate_auth_client::{CallContext, CallError, Reason, axum::ApiError};
-use rolegate_proto::http::HttpReason;
 use rolegate_sign_in::{cookie::Cookie, origin::Origin, request::is_same_origin, settings::SignIn};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
@@ -228,7 +227,7 @@ impl Pages {
         let headers = request.headers().clone();
         let own = Origin::of_request(&headers);
         if !is_same_origin(&headers, own.as_ref()) {
-            return Err(ApiError::http(HttpReason::CrossSite, "Cross-site request.").into());
+            return Err(cross_site().into());
         }
         let own = own
             .filter(Origin::is_safe)

@@ -192,12 +192,14 @@ async fn a_cookie_holds_one_session_and_nothing_else(setup: TestSetup) {
                 .with("cookie", one)
                 .with("cookie", two);
             for browser in [in_one, in_two] {
-                proxies
-                    .ask(&browser)
-                    .await
-                    .expect_refused(401, "NOT_AUTHENTICATED");
+                let answer = proxies.ask(&browser).await;
+                answer.expect_refused(401, "NOT_AUTHENTICATED");
+                assert_eq!(answer.challenges, ["Bearer"], "no dialog of the browser");
             }
         }
+        let program = Browser::get().with("cookie", &format!("{own}; {other}"));
+        let answer = proxies.ask(&program).await;
+        assert_eq!(answer.challenges, ["Bearer"]);
     }
 }
 
@@ -240,8 +242,8 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
             .headers
             .iter()
             .filter(|(name, _)| *name == "sec-fetch-mode");
-        let modes: Vec<_> = modes.map(|(_, mode)| mode).collect();
-        let is_of_page = !modes.is_empty() && modes != ["navigate"];
+        let is_of_page = modes.count() > 0;
+        // The dialog of a browser interrupts no page, and opens for nobody who has a page to sign in at.
         let expected = if is_of_page {
             &["Bearer"][..]
         } else {
@@ -280,10 +282,13 @@ async fn credentials_beside_a_cookie_count_as_without_it(setup: TestSetup) {
         ("Bearer", "NOT_AUTHENTICATED"),
         ("", "NOT_AUTHENTICATED"),
     ] {
-        proxies
-            .ask(&with(authorization))
-            .await
-            .expect_refused(401, reason);
+        let answer = proxies.ask(&with(authorization)).await;
+        answer.expect_refused(401, reason);
+        assert_eq!(answer.challenges.len(), 1, "a navigation: {answer:?}");
+        let program = Browser::get().with("authorization", authorization);
+        let answer = proxies.ask(&program).await;
+        answer.expect_refused(401, reason);
+        assert_eq!(answer.challenges.len(), 2, "a program: {answer:?}");
     }
     let twice = with("Bearer bad").with("authorization", &format!("Bearer {}", admin.token));
     proxies

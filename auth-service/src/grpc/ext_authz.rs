@@ -29,7 +29,7 @@ use rolegate_proto::{
 };
 use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 use tonic::{Request, Response, Status};
 
 /// Warnings about routes without a requirement: clients can send any number of requests.
@@ -69,7 +69,7 @@ impl Check for AuthGrpc {
         let late = |_elapsed| Err(AccountError::from(StoreError::TimedOut).into());
         Ok(Response::new(match decision.unwrap_or_else(late) {
             Ok(user) => response::allowed(&user),
-            Err(refusal) => response::denied(&refusal, self.is_by_page(&attributes)),
+            Err(refusal) => response::denied(&refusal, self.allows_basic_challenge(&attributes)),
         }))
     }
 }
@@ -99,6 +99,10 @@ impl AuthGrpc {
                 };
                 counted(bearer, &requirement)?
             }
+            Some(Authorization::Basic { .. }) if cookie::is_cross_site_change(attributes) => {
+                Box::pin(record_cross_site(attributes, roles, client)).await;
+                return Err(Refusal::CrossSite);
+            }
             Some(Authorization::Basic { username, password }) => {
                 let verify = self
                     .accounts
@@ -110,11 +114,7 @@ impl AuthGrpc {
             None => {
                 let user = Box::pin(self.cookie_user(attributes, &requirement)).await;
                 if matches!(user, Err(Refusal::CrossSite)) {
-                    Box::pin(RequestContext::with_client_address(client, async {
-                        let (method, host, path) = request::route(attributes);
-                        audit::cross_site_denied(method, &format!("{host}{path}"), roles);
-                    }))
-                    .await;
+                    Box::pin(record_cross_site(attributes, roles, client)).await;
                 }
                 user?
             }
@@ -142,6 +142,15 @@ impl AuthGrpc {
         }
         Ok(requirement)
     }
+}
+
+/// Writes the line of a change that another site may have caused.
+async fn record_cross_site(attributes: &AttributeContext, roles: &str, client: Option<IpAddr>) {
+    let record = async {
+        let (method, host, path) = request::route(attributes);
+        audit::cross_site_denied(method, &format!("{host}{path}"), roles);
+    };
+    RequestContext::with_client_address(client, record).await;
 }
 
 /// The user of this bearer, who is counted as admitted or not.

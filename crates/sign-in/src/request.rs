@@ -67,6 +67,15 @@ impl<'a> BrowserRequest<'a> {
             || only(self.headers, FETCH_MODE) == Some("websocket")
     }
 
+    /// Whether the browser says that another site caused what may be a change, and not by a script with a password of
+    /// its own, which CORS would have to allow. The password of such a request is one that the browser remembers.
+    pub fn is_cross_site_change(&self) -> bool {
+        let is_unasked = ["navigate", "no-cors", "websocket"]
+            .iter()
+            .any(|mode| says(self.headers, FETCH_MODE, mode));
+        self.may_change() && is_unasked && says(self.headers, FETCH_SITE, "cross-site")
+    }
+
     /// Whether a person waits for a page.
     fn is_navigation(&self) -> bool {
         match fetch_mode(self.headers) {
@@ -76,8 +85,17 @@ impl<'a> BrowserRequest<'a> {
     }
 }
 
+/// Whether one of the values of a header is this one. Envoy joins the values of a header that is repeated.
+fn says(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
+    let values = headers.get_all(name).iter();
+    values
+        .filter_map(|it| it.to_str().ok())
+        .flat_map(|it| it.split(','))
+        .any(|it| it.trim() == value)
+}
+
 /// Whether a script or an element of a page made the request, rather than a person.
-pub fn is_by_page(headers: &HeaderMap) -> bool {
+fn is_by_page(headers: &HeaderMap) -> bool {
     fetch_mode(headers).is_some_and(|mode| mode != "navigate")
 }
 
@@ -112,6 +130,26 @@ impl SignIn {
             return Err(CookieError::CrossSite);
         }
         Ok(session)
+    }
+
+    /// Whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog of its own. The dialog
+    /// must not interrupt a page, nor open where there is a page to sign in at. A proxy that does not say the method
+    /// was configured before there was a page, so people may sign in by the dialog there.
+    ///
+    /// `has_authorization`: a program, or a script of a page, sent credentials itself.
+    pub fn allows_basic_challenge(
+        &self,
+        request: BrowserRequest<'_>,
+        has_authorization: bool,
+    ) -> bool {
+        if request.method.is_some() && request.is_navigation() {
+            return false;
+        }
+        if is_by_page(request.headers) && !has_authorization {
+            return false;
+        }
+        let cookie = self.cookie(request.origin().as_ref());
+        !matches!(cookie.find(request.headers), Err(CookieError::Twice))
     }
 
     /// Whether a page of the application, or of one of `RETURN_ORIGINS`, made the request.

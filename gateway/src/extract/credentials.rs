@@ -11,7 +11,8 @@ use rolegate_auth_client::{
     ActingClient, AuthClient, CallContext, CallError, Reason, Requirement, User,
     axum::{ApiError, CurrentUser},
 };
-use rolegate_proto::Authorization;
+use rolegate_proto::{Authorization, http::HttpReason};
+use rolegate_sign_in::request::BrowserRequest;
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 
@@ -73,8 +74,14 @@ where
     }
 }
 
+/// The refusal of what a page of another site may have caused.
+pub(crate) fn cross_site() -> ApiError {
+    ApiError::http(HttpReason::CrossSite, "Cross-site request.")
+}
+
 /// The user of the only `Authorization` header, `Bearer` or `Basic`, if the role stored now meets the
-/// requirement. The denial of a Basic user has the [`User`] in its extensions, for the audit log.
+/// requirement. The denial of a Basic user has the [`User`] in its extensions, for the audit log. A password that
+/// a browser remembers is good for no change by another site, and is not even checked.
 pub(crate) async fn authenticate(
     state: &GatewayState,
     headers: &HeaderMap,
@@ -87,6 +94,9 @@ pub(crate) async fn authenticate(
             authorized.map_err(|error| ApiError::from(error).into_response())
         }
         Authorization::Basic { username, password } => {
+            if BrowserRequest::forwarded(headers).is_cross_site_change() {
+                return Err(cross_site().into_response());
+            }
             let roles = match requirement {
                 Requirement::AnyAuthenticated => &[],
                 Requirement::Roles(roles) => roles,

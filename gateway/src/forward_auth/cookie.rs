@@ -1,12 +1,12 @@
 //! Browsers: the session in a cookie, and the way to the page to sign in at.
 
+use crate::extract::credentials::cross_site;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header::LOCATION};
 use rolegate_auth_client::{
     AuthClient, CallContext, CallError, Reason, Requirement, User,
     axum::{ApiError, BearerToken},
 };
-use rolegate_proto::http::HttpReason;
 use rolegate_sign_in::{cookie::CookieError, request::BrowserRequest, settings::SignIn};
 
 /// The user of the session in the cookie, if the role stored now meets the requirement. A person without one is
@@ -25,8 +25,7 @@ pub(super) async fn user(
         Ok(None) => ApiError::not_authenticated(),
         Err(CookieError::Twice) => return Err(ApiError::not_authenticated().into_response()),
         Err(CookieError::CrossSite) => {
-            let refused = ApiError::http(HttpReason::CrossSite, "Cross-site request.");
-            return Err(refused.into_response());
+            return Err(cross_site().into_response());
         }
         Ok(Some(session)) => {
             let user = auth.authorize_cookie(&session, requirement, context).await;

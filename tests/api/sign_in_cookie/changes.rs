@@ -1,7 +1,9 @@
 //! Cross-site request forgery: what may change something needs a page of the application.
 
 use super::{browser::Browser, start};
-use e2e::{TestSetup, for_one_deployment};
+use crate::audit::audit;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use e2e::{TestSetup, for_one_deployment, for_two_deployments};
 use reqwest::Method;
 
 for_one_deployment!(
@@ -9,6 +11,7 @@ for_one_deployment!(
     a_websocket_needs_a_page_of_the_application,
     the_method_that_a_proxy_does_not_say_is_a_change,
 );
+for_two_deployments!(a_password_that_the_browser_remembers_is_good_for_no_change_by_another_site);
 
 async fn a_change_needs_a_page_of_the_application(setup: TestSetup) {
     let setup = setup.with(
@@ -126,4 +129,86 @@ async fn the_method_that_a_proxy_does_not_say_is_a_change(setup: TestSetup) {
         ask(methods, "same-origin").await.expect(200);
     }
     ask(&["GET"], "cross-site").await.expect(200);
+}
+
+/// Browsers add it to requests of any page, as they do with a cookie. It is not checked, so it is no guess either.
+async fn a_password_that_the_browser_remembers_is_good_for_no_change_by_another_site(
+    setup: TestSetup,
+) {
+    let setup = setup.with("LOGIN_FAILURE_LIMIT", "1");
+    let setup = setup.with("LOG_FORMAT", "json").with("RUST_LOG", "off");
+    let (app, proxies, ann, _) = start(setup).await;
+    let basic = |password: &str| {
+        let credentials = STANDARD.encode(format!("{}:{password}", ann.username));
+        Browser::get().with("authorization", &format!("Basic {credentials}"))
+    };
+    for password in ["wrong", ann.password.as_str()] {
+        for method in ["POST", "PUT", "DELETE", "PROPFIND"] {
+            for mode in ["navigate", "no-cors", "websocket"] {
+                let change = Browser {
+                    method,
+                    ..basic(password)
+                };
+                let change = change.with("sec-fetch-site", "cross-site");
+                let refused = proxies.ask(&change.with("sec-fetch-mode", mode)).await;
+                refused.expect_refused(403, "CROSS_SITE");
+            }
+        }
+        let socket = basic(password)
+            .with("upgrade", "websocket")
+            .with("sec-fetch-site", "cross-site")
+            .with("sec-fetch-mode", "websocket");
+        proxies.ask(&socket).await.expect_refused(403, "CROSS_SITE");
+    }
+    for (process, route) in [
+        (app.gateway(), "/authorize"),
+        (app.auth(), "app.example.org/reports"),
+    ] {
+        let lines = audit(process, "access_denied", 1).await;
+        let line = lines.iter().find(|line| line["route"] == route);
+        let line = line.unwrap_or_else(|| panic!("no line of {route}: {lines:?}"));
+        assert_eq!(line["reason"], "CROSS_SITE");
+        assert_eq!(line.get("actor"), None, "nobody was looked up: {line}");
+    }
+    for (method, headers) in [
+        (
+            "GET",
+            &[
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "navigate"),
+            ][..],
+        ),
+        (
+            "HEAD",
+            &[
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "no-cors"),
+            ],
+        ),
+        (
+            "POST",
+            &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "cors")],
+        ),
+        (
+            "POST",
+            &[
+                ("sec-fetch-site", "same-origin"),
+                ("sec-fetch-mode", "navigate"),
+            ],
+        ),
+        (
+            "POST",
+            &[("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate")],
+        ),
+        ("POST", &[]),
+    ] {
+        let mut browser = Browser {
+            method,
+            ..basic(&ann.password)
+        };
+        for (name, value) in headers {
+            browser = browser.with(name, value);
+        }
+        proxies.ask(&browser).await.expect_passed("user");
+    }
 }

@@ -16,7 +16,7 @@ use rolegate_proto::{
 };
 use rolegate_sign_in::{
     cookie::CookieError,
-    request::{BrowserRequest, HEADERS, is_by_page},
+    request::{BrowserRequest, HEADERS},
 };
 use secrecy::ExposeSecret as _;
 use tonic::Code;
@@ -35,13 +35,7 @@ impl AuthGrpc {
             return Err(Refusal::NotAuthenticated);
         };
         let headers = browser_headers(http);
-        let browser = BrowserRequest {
-            method: Some(&http.method),
-            scheme: Some(&http.scheme),
-            host: Some(&http.host),
-            path: Some(&http.path),
-            headers: &headers,
-        };
+        let browser = browser_request(http, &headers);
         let refusal = match sign_in.session(browser) {
             Ok(None) => Refusal::NotAuthenticated,
             Err(CookieError::Twice) => return Err(Refusal::NotAuthenticated),
@@ -59,11 +53,32 @@ impl AuthGrpc {
         Err(sign_in.redirect(browser).map_or(refusal, Refusal::SignIn))
     }
 
-    /// Whether a page made the request, which the dialog of a browser that asks for a password would interrupt.
-    pub(super) fn is_by_page(&self, attributes: &AttributeContext) -> bool {
-        let http = request::http(attributes).filter(|_| self.sign_in.is_some());
-        let http = http.filter(|http| values(http, AUTHORIZATION).next().is_none());
-        http.is_some_and(|http| is_by_page(&browser_headers(http)))
+    /// Whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog.
+    pub(super) fn allows_basic_challenge(&self, attributes: &AttributeContext) -> bool {
+        let Some((sign_in, http)) = self.sign_in.as_ref().zip(request::http(attributes)) else {
+            return true;
+        };
+        let headers = browser_headers(http);
+        let has_authorization = values(http, AUTHORIZATION).next().is_some();
+        sign_in.allows_basic_challenge(browser_request(http, &headers), has_authorization)
+    }
+}
+
+/// Whether another site caused what may be a change, by which a browser sends the password that it remembers.
+pub(super) fn is_cross_site_change(attributes: &AttributeContext) -> bool {
+    request::http(attributes).is_some_and(|http| {
+        let headers = browser_headers(http);
+        browser_request(http, &headers).is_cross_site_change()
+    })
+}
+
+fn browser_request<'a>(http: &'a HttpRequest, headers: &'a HeaderMap) -> BrowserRequest<'a> {
+    BrowserRequest {
+        method: Some(&http.method),
+        scheme: Some(&http.scheme),
+        host: Some(&http.host),
+        path: Some(&http.path),
+        headers,
     }
 }
 

@@ -16,7 +16,7 @@ use tonic::Code;
 pub(super) enum Refusal {
     /// Without credentials, or with malformed ones.
     NotAuthenticated,
-    /// A change with a cookie that another site may have caused.
+    /// A change with a cookie, or with a password that a browser remembers, that another site may have caused.
     CrossSite,
     /// A person has to sign in first, at this address.
     SignIn(String),
@@ -52,8 +52,8 @@ pub(super) fn allowed(user: &User) -> CheckResponse {
     }
 }
 
-/// The answer of the gateway; a page is not asked for a password.
-pub(super) fn denied(refusal: &Refusal, is_by_page: bool) -> CheckResponse {
+/// The answer of the gateway, which asks for a password where `allows_basic_challenge` says so.
+pub(super) fn denied(refusal: &Refusal, allows_basic_challenge: bool) -> CheckResponse {
     let (code, (reason, http_status), detail, challenge, delay) = match refusal {
         Refusal::NotAuthenticated => {
             let reason = HttpReason::NotAuthenticated.http();
@@ -102,7 +102,10 @@ pub(super) fn denied(refusal: &Refusal, is_by_page: bool) -> CheckResponse {
         }
     };
     let retry_after = retry_after(http_status, delay);
-    let challenges = [Some(challenge), (!is_by_page).then_some(BASIC_CHALLENGE)];
+    let challenges = [
+        Some(challenge),
+        allows_basic_challenge.then_some(BASIC_CHALLENGE),
+    ];
     let challenges = challenges
         .into_iter()
         .flatten()
@@ -179,7 +182,7 @@ mod tests {
                 retry_after,
                 scope,
             };
-            let response = denied(&Refusal::Error(error), false);
+            let response = denied(&Refusal::Error(error), true);
             let code = response.status.expect("a status").code;
             assert_ne!(code, i32::from(Code::Ok), "{reason:?}");
             let Some(HttpResponse::DeniedResponse(denied)) = response.http_response else {

@@ -360,3 +360,104 @@ fn form_counts_only_from_a_page_of_the_same_origin() {
     assert!(!is_same_origin(&headers(&[OWN]), None));
     assert!(!is_same_origin(&headers(&[("origin", "")]), None));
 }
+
+#[test]
+fn password_that_a_browser_remembers_is_good_for_no_change_by_another_site() {
+    let site = |site| ("sec-fetch-site", site);
+    let mode = |mode| ("sec-fetch-mode", mode);
+    let (get, post) = (Some("GET"), Some("POST"));
+    for (method, list, expected) in [
+        (post, &[site("cross-site"), mode("navigate")][..], true),
+        (post, &[site("cross-site"), mode("no-cors")], true),
+        (Some("DELETE"), &[site("cross-site"), mode("no-cors")], true),
+        (Some("get"), &[site("cross-site"), mode("navigate")], true),
+        // A proxy that does not say the method.
+        (None, &[site("cross-site"), mode("navigate")], true),
+        // What is repeated counts, by itself or as Envoy joins it.
+        (
+            post,
+            &[site("same-origin"), site("cross-site"), mode("navigate")],
+            true,
+        ),
+        (
+            post,
+            &[site("same-origin,cross-site"), mode("cors, no-cors")],
+            true,
+        ),
+        // A WebSocket begins with GET.
+        (
+            get,
+            &[
+                site("cross-site"),
+                mode("websocket"),
+                ("upgrade", "websocket"),
+            ],
+            true,
+        ),
+        (get, &[site("cross-site"), mode("navigate")], false),
+        (Some("HEAD"), &[site("cross-site"), mode("no-cors")], false),
+        // A script that knows a password, which CORS has to allow.
+        (post, &[site("cross-site"), mode("cors")], false),
+        (post, &[site("same-origin"), mode("navigate")], false),
+        (post, &[site("same-site"), mode("navigate")], false),
+        (post, &[site("none"), mode("navigate")], false),
+        (post, &[site("cross-site")], false),
+        (post, &[mode("navigate")], false),
+        // Programs.
+        (post, &[], false),
+        (None, &[], false),
+    ] {
+        let headers = headers(list);
+        let request = request(method, &headers);
+        assert_eq!(
+            request.is_cross_site_change(),
+            expected,
+            "{method:?} {list:?}"
+        );
+    }
+}
+
+#[test]
+fn no_dialog_opens_where_there_is_a_page_to_sign_in_at() {
+    let sign_in = sign_in("/sign-in", None);
+    let mode = |mode| ("sec-fetch-mode", mode);
+    let html = ("accept", "text/html,*/*;q=0.8");
+    let twice = ("cookie", "__Host-rolegate=rgs_A; a=b; __Host-rolegate=");
+    let get = Some("GET");
+    for (method, list, without, with) in [
+        // Programs are told both ways.
+        (get, &[][..], true, true),
+        (get, &[("accept", "*/*")], true, true),
+        (get, &[COOKIE], true, true),
+        (Some("POST"), &[], true, true),
+        // Pages, unless their script sent credentials.
+        (get, &[mode("cors")], false, true),
+        (get, &[mode("no-cors")], false, true),
+        (get, &[mode("navigate"), mode("navigate")], false, true),
+        // People, whatever their browser sends beside.
+        (get, &[mode("navigate")], false, false),
+        (Some("POST"), &[mode("navigate"), COOKIE], false, false),
+        (get, &[html], false, false),
+        (get, &[html, mode("")], false, false),
+        // A proxy that was configured before there was a page.
+        (None, &[mode("navigate")], true, true),
+        (None, &[html], true, true),
+        // A cookie that is there twice comes from a browser.
+        (get, &[twice], false, false),
+        (None, &[twice], false, false),
+        (get, &[COOKIE, COOKIE], false, false),
+        (None, &[twice, mode("navigate")], false, false),
+    ] {
+        let headers = headers(list);
+        let request = request(method, &headers);
+        let found = [false, true].map(|it| sign_in.allows_basic_challenge(request, it));
+        assert_eq!(found, [without, with], "{method:?} {list:?}");
+    }
+    // The name of the cookie is that of the place.
+    let of_domain = super::SignIn {
+        cookie_domain: Some("example.org".to_owned()),
+        ..sign_in
+    };
+    let headers = headers(&[twice]);
+    assert!(of_domain.allows_basic_challenge(request(get, &headers), false));
+}

@@ -82,11 +82,12 @@ async fn a_person_without_a_session_is_led_to_the_page_and_a_program_is_not() {
             assert_led(&ask(path, &[headers[0], NAVIGATE]).await, PAGE);
         }
         let response = ask("/authorize?redirect_status=401", &[headers[0], NAVIGATE]).await;
-        assert_denied(&response, 401, detail);
+        // Not Basic: a browser would open its dialog for a password in the place of the page.
+        assert_denied_with(&response, 401, detail, 1);
         assert_eq!(response.header("location"), PAGE);
         for mode in ["cors", "same-origin", "no-cors"] {
             let response = ask("/authorize", &[headers[0], ("sec-fetch-mode", mode)]).await;
-            // Not Basic: the dialog of a browser for a password would interrupt the page.
+            // Nor for a page, which the dialog would interrupt.
             assert_denied_with(&response, 401, detail, 1);
             assert_eq!(response.header("location"), "");
         }
@@ -142,9 +143,16 @@ async fn a_change_needs_a_page_of_the_application_and_a_method_that_is_not_said_
 async fn a_cookie_that_is_there_twice_is_no_credential_and_leads_nowhere() {
     let both = "__Host-rolegate=rgs_user; __Host-rolegate=rgs_user";
     for cookies in [&[COOKIE, COOKIE][..], &[("cookie", both)]] {
-        let response = ask("/authorize", &[cookies, &[NAVIGATE]].concat()).await;
-        assert_denied(&response, 401, "Not authenticated.");
-        assert_eq!(response.header("location"), "");
+        for mode in [&[][..], &[NAVIGATE], &[("sec-fetch-mode", "no-cors")]] {
+            let response = ask("/authorize", &[cookies, mode].concat()).await;
+            assert_denied_with(&response, 401, "Not authenticated.", 1);
+            assert_eq!(response.header("www-authenticate"), "Bearer");
+            assert_eq!(response.header("location"), "");
+            // Also where a proxy does not say the method.
+            let bare = bare("GET", "/authorize");
+            let response = send_with(&[], bare, &[cookies, mode].concat()).await;
+            assert_denied_with(&response, 401, "Not authenticated.", 1);
+        }
     }
 }
 
@@ -167,6 +175,9 @@ async fn credentials_beside_a_cookie_count_as_without_it() {
                 let request = authorized("GET", path, authorization);
                 let mut response = send_with(settings, request, headers).await;
                 response.headers.remove("x-request-id");
+                // Where there is a page, a navigation opens no dialog for a password.
+                let challenges = response.headers.remove("www-authenticate");
+                assert_eq!(challenges.is_some(), response.status == 401);
                 (response.status, response.headers, response.body)
             };
             let with_cookie = [&FORWARDED[..], &[COOKIE, NAVIGATE]].concat();
@@ -244,4 +255,65 @@ async fn a_status_that_no_proxy_needs_is_refused() {
     )
     .await;
     assert_denied(&twice, 400, detail);
+}
+
+#[tokio::test]
+async fn a_navigation_opens_no_dialog_where_there_is_a_page() {
+    let accept = ("accept", "text/html,*/*;q=0.8");
+    for person in [NAVIGATE, accept] {
+        for (authorization, detail) in [
+            ("Basic YW5uOndyb25n", "Invalid username or password."),
+            ("Bearer bad", "Invalid or expired token."),
+            ("Digest x", "Not authenticated."),
+            ("", "Not authenticated."),
+        ] {
+            let request = || authorized("GET", "/authorize", authorization);
+            let navigation = [&FORWARDED[..], &[person]].concat();
+            let response = send_with(&[], request(), &navigation).await;
+            assert_denied_with(&response, 401, detail, 1);
+            // Where there is none, or where a proxy was configured before there was one, the dialog is the way.
+            let response = send_with(&["--sign-in", "off"], request(), &navigation).await;
+            assert_denied_with(&response, 401, detail, 2);
+            let response = send_with(&[], request(), &[person]).await;
+            assert_denied_with(&response, 401, detail, 2);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_password_that_the_browser_remembers_is_good_for_no_change_by_another_site() {
+    let right = "Basic YW5uOnJpZ2h0";
+    let site = ("sec-fetch-site", "cross-site");
+    let post = [("x-forwarded-method", "POST")];
+    for settings in [&[][..], &["--sign-in", "off"]] {
+        for mode in ["navigate", "no-cors", "websocket"] {
+            for method in [&post[..], &[]] {
+                let headers = [method, &[site, ("sec-fetch-mode", mode)]].concat();
+                for authorization in [right, "Basic YW5uOndyb25n", "Basic Zmxvb2Q6eA=="] {
+                    let request = authorized("GET", "/authorize", authorization);
+                    let response = send_with(settings, request, &headers).await;
+                    // Before the password is checked or counted.
+                    assert_denied(&response, 403, "Cross-site request.");
+                    response.assert_reason("CROSS_SITE");
+                }
+                // A token is nothing that a browser adds by itself.
+                let token = authorized("GET", "/authorize", "Bearer user");
+                assert_eq!(send_with(settings, token, &headers).await.status, 200);
+            }
+        }
+        for passes in [
+            &[FORWARDED[0], site, NAVIGATE][..],
+            &[post[0], site, ("sec-fetch-mode", "cors")],
+            &[post[0], ("sec-fetch-site", "same-origin"), NAVIGATE],
+            &[post[0], ("sec-fetch-site", "none"), NAVIGATE],
+            &post,
+        ] {
+            let request = authorized("GET", "/authorize", right);
+            let response = send_with(settings, request, passes).await;
+            assert_eq!(response.status, 200, "{passes:?}");
+        }
+        let introspection = authorized("POST", "/introspect", right);
+        let response = send_with(settings, introspection, &[site, NAVIGATE]).await;
+        assert_denied(&response, 403, "Cross-site request.");
+    }
 }
