@@ -72,6 +72,8 @@ pub(crate) enum By {
     Actor(Actor),
     /// The user who is changed, whom the line names once, by this session.
     Owner(Option<i64>),
+    /// Each of the sessions that are changed, whose token was presented; their users.
+    Sessions(Vec<User>),
     /// Who has access to the database, and no account.
     Operator,
 }
@@ -297,21 +299,27 @@ impl Write {
     }
 
     fn entry(&self, user_id: Option<i64>, username: Option<&str>, details: Details) -> Entry {
-        let actor = if let By::Actor(actor) = &self.by {
-            Some(actor)
+        let key = if let By::Actor(actor) = &self.by {
+            actor.key_id()
         } else {
             None
+        };
+        let user = match &self.by {
+            By::Actor(actor) => Some(&actor.user),
+            By::Sessions(users) => users.iter().find(|user| Some(user.id) == user_id),
+            By::Owner(_) | By::Operator => None,
         };
         Entry {
             event: self.change.event().0,
             user_id,
             username: username.map(str::to_owned),
-            actor: actor.map(|actor| (actor.user.id, actor.user.username.clone())),
+            actor: user.map(|user| (user.id, user.username.clone())),
             by_owner: matches!(self.by, By::Owner(_)),
-            actor_key: actor.and_then(Actor::key_id),
+            actor_key: key,
             actor_session: match &self.by {
                 By::Actor(actor) => actor.session_id(),
                 By::Owner(session) => *session,
+                By::Sessions(_) => details.session_id,
                 By::Operator => None,
             },
             client_address: self.client_address,
@@ -334,7 +342,7 @@ impl Write {
         let actor_id = match &self.by {
             By::Actor(actor) => Some(actor.user.id),
             By::Owner(_) => self.user_id,
-            By::Operator => None,
+            By::Sessions(_) | By::Operator => None,
         };
         let (change, user_id, by) = (self.change.event().0, self.user_id, self.operator());
         audit_line!("outcome_unknown", change, user_id, actor_id, by);

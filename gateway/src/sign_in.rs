@@ -27,9 +27,6 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
 use url::form_urlencoded::byte_serialize;
 
-/// Sessions that one request ends: a cookie of a sibling host may stand beside ours.
-const MAX_ENDED: usize = 8;
-
 #[derive(Clone)]
 struct Pages {
     gateway: GatewayState,
@@ -108,7 +105,8 @@ async fn set_password(headers: HeaderMap) -> Response {
     }
 }
 
-/// Makes a session with the limits and the work of a login. The one that the browser had in the cookie ends.
+/// Makes a session with the limits and the work of a login. Every one that the browser had in the cookies that are
+/// set ends.
 async fn sign_in_by_form(
     State(pages): State<Pages>,
     Extension(context): Extension<CallContext>,
@@ -137,26 +135,26 @@ async fn sign_in_by_form(
             return Ok(page::refuse(error, page));
         }
     };
-    let held = [application, console].map(|cookie| cookie.find(&headers).ok().flatten());
-    let [first, second] = held
-        .each_ref()
-        .map(|it| it.as_ref().map(SecretString::expose_secret));
-    let is_shared = first == second;
-    let is_free = first.is_none() || is_shared;
-    let [of_application, of_console] = held;
-    // That of the console goes on beside an application's.
-    let before = if has_console {
-        of_console
-    } else {
-        of_application.filter(|_| !is_shared)
-    };
-    if let Some(before) = before {
-        // The new one is good, whatever becomes of it.
-        let _ = auth
-            .clone()
-            .acting_for(before, context)
-            .end_cookie_session()
-            .await;
+    let [of_application, of_console] =
+        [application, console].map(|cookie| cookie.sessions(&headers));
+    // One person uses applications, and nobody else set the cookie: signing in to the console leaves them alone.
+    let is_taken = matches!(application.find(&headers), Ok(Some(_)))
+        && !of_application
+            .iter()
+            .all(|it| of_console.iter().any(|known| is_same(known, it)));
+    let sets_both = has_console && !is_taken && !application.is_for_domain();
+    let mut before = Vec::new();
+    if has_console {
+        before.extend(of_console.iter().cloned());
+    }
+    if !has_console || sets_both {
+        // Those of the console go on beside an application's.
+        let is_kept = |session: &SecretString| of_console.iter().any(|it| is_same(it, session));
+        before.extend(of_application.into_iter().filter(|it| !is_kept(it)));
+    }
+    // The new one is good, whatever becomes of them.
+    if let Err(error) = auth.end_cookie_sessions(&before, context).await {
+        tracing::warn!(%error, "cannot end the sessions that a browser had before");
     }
     let left = session
         .expires_at
@@ -167,12 +165,16 @@ async fn sign_in_by_form(
         .ok_or(ApiError::from(CallError::Malformed))?;
     // An application on its own host may have pages at the console's path, and there is no console then.
     let second = application.set(&token, left.as_secs());
-    let second = second.filter(|_| has_console && is_free && !application.is_for_domain());
+    let second = second.filter(|_| sets_both);
     let cookies = [Some(set), second]
         .into_iter()
         .flatten()
         .map(|it| (SET_COOKIE, it));
     Ok((AppendHeaders(cookies), Redirect::to(&goal.location)).into_response())
+}
+
+fn is_same(one: &SecretString, other: &SecretString) -> bool {
+    one.expose_secret() == other.expose_secret()
 }
 
 /// Whether the password was right, and a code is missing or wrong.
@@ -183,8 +185,9 @@ fn asks_for_code(error: &ApiError) -> bool {
         .any(|reason| reason.as_str() == error.reason())
 }
 
-/// Ends the sessions of the console and of applications that the browser has here, and removes the cookies.
-/// They stay while a session cannot be ended, so that it can be tried again.
+/// Ends every session of the console and of applications in the cookies that the browser has here, also in those
+/// that other hosts may have set, and removes the cookies. They stay while a session cannot be ended, so that it
+/// can be tried again.
 async fn sign_out(
     State(pages): State<Pages>,
     Extension(context): Extension<CallContext>,
@@ -195,18 +198,18 @@ async fn sign_out(
         Cookie::of_console(own.is_plain_loopback()),
         pages.sign_in.cookie(Some(&own)),
     ];
-    let sessions = cookies
+    let sessions: Vec<_> = cookies
         .iter()
-        .flat_map(|cookie| cookie.find_all(&headers).flatten());
-    for session in sessions.take(MAX_ENDED) {
-        let client = pages.gateway.auth.clone().acting_for(session, context);
-        // One that is not good has ended, or never was.
-        if let Err(error) = client.end_cookie_session().await
-            && error.reason() != Some(Reason::TokenInvalid)
-        {
-            let page = |problem: &_| page::sign_out(back.as_ref(), problem);
-            return Ok(page::refuse(error.into(), page));
-        }
+        .flat_map(|cookie| cookie.sessions(&headers))
+        .collect();
+    if let Err(error) = pages
+        .gateway
+        .auth
+        .end_cookie_sessions(&sessions, context)
+        .await
+    {
+        let page = |problem: &_| page::sign_out(back.as_ref(), problem);
+        return Ok(page::refuse(error.into(), page));
     }
     let back = back.map(|back| byte_serialize(back.location.as_bytes()).collect::<String>());
     let page = back.map_or_else(

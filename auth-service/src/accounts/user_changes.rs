@@ -11,7 +11,7 @@ use crate::{
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     metrics,
-    opaque_token::{self, TokenKind},
+    opaque_token::{self, OpaqueToken, TokenKind},
     password::{NO_PASSWORD, Password},
     store::{NewUser, PASSWORD_LINK_SECONDS, Writer},
     user::User,
@@ -201,6 +201,34 @@ impl Accounts {
             .await?;
         let session = actor.session_id().ok_or(Reason::TokenInvalid)?;
         self.end_session(actor, session).await
+    }
+
+    /// Ends the sessions that these tokens are of, whoever they are of: those in the cookies that a browser sent, of
+    /// which another host may have set some. Tokens of another kind, and of sessions that have ended, are passed over.
+    pub(crate) async fn end_cookie_sessions(&self, tokens: &[String]) -> Result<(), AccountError> {
+        let digests: Vec<String> = tokens
+            .iter()
+            .filter(|token| TokenKind::of(token) == Some(TokenKind::Session))
+            .filter_map(|token| opaque_token::digest(token))
+            .collect();
+        let found = self.reads.tokens.get_all(digests.clone()).await?;
+        let mut users = Vec::new();
+        for found in found.value.into_values() {
+            users.push(found?.user);
+        }
+        if users.is_empty() {
+            return Ok(());
+        }
+        let store = Arc::clone(&self.store);
+        let end = move |write| async move { store.end_sessions_by_digest(&digests, write).await };
+        let record = |write: &Write, sessions: &Vec<OpaqueToken>| {
+            for session in sessions {
+                write.of_token(session, None).log();
+            }
+        };
+        let write = Write::new(Change::SessionEnded, By::Sessions(users), None);
+        write.run(end, record).await?;
+        Ok(())
     }
 
     async fn end_session(&self, actor: Actor, session: i64) -> Result<User, AccountError> {

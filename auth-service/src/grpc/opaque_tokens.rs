@@ -60,19 +60,26 @@ impl AuthGrpc {
         request: Request<wire::RevokeTokensRequest>,
     ) -> RpcResult<wire::RevokeTokensResponse> {
         let actor = actor::token(request.metadata());
-        let user = match *request.get_ref() {
-            wire::RevokeTokensRequest {
-                user_id,
-                from_cookie: false,
-            } => self.accounts.revoke_tokens(actor, user_id).await?,
-            wire::RevokeTokensRequest {
-                user_id: None,
-                from_cookie: true,
-            } => self.accounts.end_cookie_session(actor).await?,
+        let wire::RevokeTokensRequest {
+            user_id,
+            from_cookie,
+            cookie_sessions,
+        } = request.get_ref();
+        let user = match (*user_id, *from_cookie, cookie_sessions.is_empty()) {
+            (user_id, false, true) => self.accounts.revoke_tokens(actor, user_id).await?,
+            (None, true, true) => self.accounts.end_cookie_session(actor).await?,
+            (None, true, false) => {
+                self.accounts.end_cookie_sessions(cookie_sessions).await?;
+                return Ok(Response::new(wire::RevokeTokensResponse {
+                    user: None,
+                    cookie_sessions_ended: true,
+                }));
+            }
             _ => return Err(AccountError::request("a cookie ends only its own session").into()),
         };
         Ok(Response::new(wire::RevokeTokensResponse {
             user: Some(user.into()),
+            cookie_sessions_ended: false,
         }))
     }
 

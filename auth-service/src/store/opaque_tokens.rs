@@ -68,6 +68,13 @@ pub(crate) trait TokenStore: Store {
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError>;
 
+    /// Deletes and returns the sessions with these digests, whoever they are of, by ascending id, in one statement.
+    async fn end_sessions_by_digest(
+        &self,
+        digests: &[String],
+        write: Write,
+    ) -> Result<Vec<OpaqueToken>, WriteError>;
+
     /// Deletes those of these sessions that were not last used between these times, in Unix seconds.
     /// Returns the ids of all that do not exist then. They ended by time, which is not recorded. After
     /// [`StoreError::ReadOnly`], [`Self::unwritten_since`] knows that uses cannot be written either.

@@ -76,6 +76,7 @@ use sessions::{
     a_new_password_ends_all_sessions_but_that_of_its_writer,
     a_session_is_made_only_while_password_and_tokens_are_those_that_were_checked,
     sessions_and_keys_are_listed_deleted_and_limited_apart,
+    sessions_are_ended_by_digest_whoever_they_are_of,
     sessions_are_found_by_digest_with_their_kind_and_their_own_not_before,
     sessions_end_when_tokens_are_revoked_and_when_their_user_is_disabled,
 };
@@ -122,6 +123,7 @@ postgres_cluster::conformance_tests! {
         sessions_end_when_tokens_are_revoked_and_when_their_user_is_disabled,
         a_new_password_ends_all_sessions_but_that_of_its_writer,
         sessions_and_keys_are_listed_deleted_and_limited_apart,
+        sessions_are_ended_by_digest_whoever_they_are_of,
         of_a_hundred_sessions_those_that_ended_and_then_the_idlest_make_room,
         idle_sessions_are_deleted_once_whoever_finds_them,
         of_many_logouts_by_one_token_the_first_ends_it,

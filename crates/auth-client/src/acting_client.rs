@@ -18,14 +18,14 @@ use rolegate_grpc_client::{
     CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call, read,
 };
 use rolegate_proto::{
-    Role,
+    Reason, Role,
     auth_v1::{
         AllApiKeys, AllSessions, ChangePasswordRequest, CreateApiKeyRequest, CreateUserRequest,
         DeleteApiKeysRequest, DeleteSessionsRequest, DeleteUserRequest, GetCurrentUserRequest,
         GetUserRequest, ListApiKeysRequest, ListAuditRequest, ListRolesRequest,
-        ListSessionsRequest, ListUsersRequest, RevokeTokensRequest, SetPasswordRequest,
-        SetUserDisabledRequest, SetUserRoleRequest, delete_api_keys_request::Keys,
-        delete_sessions_request::Sessions,
+        ListSessionsRequest, ListUsersRequest, RevokeTokensRequest, RevokeTokensResponse,
+        SetPasswordRequest, SetUserDisabledRequest, SetUserRoleRequest,
+        delete_api_keys_request::Keys, delete_sessions_request::Sessions,
     },
     authorization::is_api_key,
 };
@@ -50,6 +50,51 @@ impl AuthClient {
             token,
             context,
         }
+    }
+}
+
+impl AuthClient {
+    /// Ends all sessions in the cookies that a browser sent to the sign-in page, whoever they are of. What is no
+    /// session, or has ended, is passed over. After an error, some of them may be good.
+    pub async fn end_cookie_sessions(
+        &self,
+        sessions: &[SecretString],
+        context: CallContext,
+    ) -> Result<(), CallError> {
+        let Some(first) = sessions.first() else {
+            return Ok(());
+        };
+        let acting_for = |session: &SecretString| self.clone().acting_for(session.clone(), context);
+        let message = RevokeTokensRequest {
+            user_id: None,
+            from_cookie: true,
+            cookie_sessions: sessions
+                .iter()
+                .map(|session| session.expose_secret().to_owned())
+                .collect(),
+        };
+        match acting_for(first).send_revocation(message).await {
+            Ok(response) if response.cookie_sessions_ended => return Ok(()),
+            outcome => pass_over_ended(outcome)?,
+        }
+        // An auth-service of the version before has read the first only.
+        for session in &sessions[1..] {
+            let message = RevokeTokensRequest {
+                from_cookie: true,
+                ..RevokeTokensRequest::default()
+            };
+            pass_over_ended(acting_for(session).send_revocation(message).await)?;
+        }
+        Ok(())
+    }
+}
+
+/// The outcome of the end of a session. One that is not good has ended, or never was.
+fn pass_over_ended(outcome: Result<RevokeTokensResponse, CallError>) -> Result<(), CallError> {
+    match outcome {
+        Err(error) if error.reason() == Some(Reason::TokenInvalid) => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => Ok(()),
     }
 }
 
@@ -100,24 +145,21 @@ impl ActingClient {
     pub async fn revoke_tokens(&self, user_id: Option<i64>) -> Result<User, CallError> {
         self.revoke(RevokeTokensRequest {
             user_id,
-            from_cookie: false,
-        })
-        .await
-    }
-
-    /// Ends the session by which it acts, which may be one for a domain: for the sign-in page.
-    pub async fn end_cookie_session(&self) -> Result<User, CallError> {
-        self.revoke(RevokeTokensRequest {
-            user_id: None,
-            from_cookie: true,
+            ..RevokeTokensRequest::default()
         })
         .await
     }
 
     async fn revoke(&self, message: RevokeTokensRequest) -> Result<User, CallError> {
+        User::try_from_response(self.send_revocation(message).await?.user)
+    }
+
+    async fn send_revocation(
+        &self,
+        message: RevokeTokensRequest,
+    ) -> Result<RevokeTokensResponse, CallError> {
         let (client, request) = (self.auth.client(), self.request(message)?);
-        let response = call(READ_TIMEOUT, client, request, Client::revoke_tokens).await?;
-        User::try_from_response(response.user)
+        call(READ_TIMEOUT, client, request, Client::revoke_tokens).await
     }
 
     /// Creates a user, also while registration is disabled. Without a password, the response has a link by which

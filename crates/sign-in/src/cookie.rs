@@ -74,8 +74,23 @@ impl<'a> Cookie<'a> {
         }
     }
 
+    /// Everything that may be a session in the cookies of this name, once each: other hosts of a domain may have set
+    /// some of them.
+    pub fn sessions(&self, headers: &HeaderMap) -> Vec<SecretString> {
+        let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let mut sessions: Vec<SecretString> = Vec::new();
+        for session in self.find_all(headers).flatten() {
+            let text = session.expose_secret();
+            let is_new = sessions.iter().all(|known| known.expose_secret() != text);
+            if is_new && text.bytes().all(is_base64url) {
+                sessions.push(session);
+            }
+        }
+        sessions
+    }
+
     /// Every cookie of this name, with what may be a session.
-    pub fn find_all(&self, headers: &HeaderMap) -> impl Iterator<Item = Option<SecretString>> {
+    fn find_all(&self, headers: &HeaderMap) -> impl Iterator<Item = Option<SecretString>> {
         let cookies = headers
             .get_all(header::COOKIE)
             .iter()
@@ -178,6 +193,31 @@ mod tests {
         ] {
             assert_eq!(found(cookie, headers), expected, "{headers:?}");
         }
+    }
+
+    #[test]
+    fn every_session_that_other_hosts_may_have_set_is_found_once() {
+        let cookie = Cookie::of_domain("example.org");
+        let tossed = |number| format!("__Secure-rolegate=rgd_{number}");
+        let mut list: Vec<String> = (0..250).map(tossed).collect();
+        list.push("__Secure-rolegate=rgd_A; __Secure-rolegate=rgd_0; rolegate=rgs_A".to_owned());
+        list.push("__Secure-rolegate=rgs_A; __Secure-rolegate; __Secure-rolegate=".to_owned());
+        list.push("__Secure-rolegate=rgd_B=; __Secure-rolegate=\"rgd_C\"".to_owned());
+        list.push(format!("__Secure-rolegate=rgd_{}", "A".repeat(61)));
+        let mut headers = HeaderMap::new();
+        for value in [&list[..100].join("; "), &list[100..].join(";")] {
+            headers.append(COOKIE, value.parse().expect("valid"));
+        }
+        headers.append(
+            COOKIE,
+            HeaderValue::from_bytes(b"__Secure-rolegate=rgd_\xc3\xa4").expect("valid"),
+        );
+        let sessions = cookie.sessions(&headers);
+        let found: Vec<_> = sessions.iter().map(|it| it.expose_secret()).collect();
+        let mut expected: Vec<String> = (0..250).map(|number| format!("rgd_{number}")).collect();
+        expected.push("rgd_A".to_owned());
+        assert_eq!(found, expected);
+        assert!(Cookie::of_host(false).sessions(&headers).is_empty());
     }
 
     proptest! {

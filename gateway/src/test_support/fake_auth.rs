@@ -394,9 +394,15 @@ impl AuthService for FakeAuth {
         &self,
         request: Request<v1::RevokeTokensRequest>,
     ) -> Answer<v1::RevokeTokensResponse> {
+        let v1::RevokeTokensRequest {
+            user_id,
+            cookie_sessions,
+            ..
+        } = request.get_ref();
+        let cookies = cookie_sessions.join(" ");
         self.record(
             &request,
-            &format!("revoke_tokens {:?}", request.get_ref().user_id),
+            format!("revoke_tokens {user_id:?} {cookies}").trim_end(),
         );
         api_keys::revoke_tokens(&request).map(Response::new)
     }

@@ -534,7 +534,7 @@ pub struct ChangePasswordResponse {
     pub user: ::core::option::Option<User>,
 }
 /// Ends the access tokens of a user.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RevokeTokensRequest {
     /// The user; unset for the actor.
     #[prost(int64, optional, tag = "1")]
@@ -543,13 +543,22 @@ pub struct RevokeTokensRequest {
     /// ends. Without user_id only.
     #[prost(bool, tag = "2")]
     pub from_cookie: bool,
+    /// The tokens of all sessions in the cookies of the sign-in page, which end together, whoever they are of: a
+    /// request may have more than one, because other hosts of a domain can set cookies. What is no session is
+    /// passed over. With from_cookie only, and then in place of the actor, who is not read; services of the version
+    /// before end the session of the actor only.
+    #[prost(string, repeated, tag = "3")]
+    pub cookie_sessions: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// Every access token of the user is refused.
+/// Every access token of the user is refused, or every session in the cookies has ended.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RevokeTokensResponse {
-    /// The user.
+    /// The user; unset after the end of cookie_sessions.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
+    /// Whether no session of cookie_sessions is good any more; false by services of the version before.
+    #[prost(bool, tag = "2")]
+    pub cookie_sessions_ended: bool,
 }
 /// An API key, without the key itself.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -1,11 +1,13 @@
 //! The cookies: their attributes, and what they are good for.
 
 use super::{HTTPS, OWN_PAGE, cookie_of, form_of, get, submit};
+use crate::sign_in_cookie::browser::new_session;
 use e2e::{ADMIN_PASSWORD, Api, TestApp, TestSetup, for_one_deployment, for_two_deployments, grpc};
 use rolegate_proto::auth_v1::{AnyAuthenticated, AuthorizeRequest, authorize_request::Requirement};
 use serde_json::json;
 
 for_two_deployments!(
+    every_session_in_the_cookies_ends_at_sign_out_and_at_the_next_sign_in,
     over_https_the_cookie_is_for_this_host_only,
     a_session_for_a_domain_is_no_token_and_ends_at_sign_out,
 );
@@ -210,4 +212,55 @@ async fn the_api_takes_one_cookie_of_the_console_from_its_own_pages_only(setup: 
     get(&app.bearer, "/me", &both)
         .await
         .expect_detail(401, "Invalid or expired token.");
+}
+
+/// A sibling host can set the cookie of the domain any number of times, and its session may be the attacker's own.
+async fn every_session_in_the_cookies_ends_at_sign_out_and_at_the_next_sign_in(setup: TestSetup) {
+    let setup = setup.with("COOKIE_DOMAIN", "example.org");
+    let app = setup
+        .with("SIGN_IN_URL", "https://auth.example.org/sign-in")
+        .start()
+        .await;
+    let evil = app.user("evil").await;
+    let unknown = |number: usize| format!("__Secure-rolegate=rgd_{number:043}");
+    for (path, status_after) in [("/sign-out", 303), ("/sign-in", 303)] {
+        for place in [0, 8, 100, 200] {
+            let (own, _) = sign_in(&app, "/a").await;
+            let tossed = new_session(&app, &evil, true).await;
+            let mut cookies: Vec<String> = (0..200).map(unknown).collect();
+            cookies.insert(place, own.clone());
+            cookies.push(format!("__Secure-rolegate={tossed}"));
+            let cookies = cookies.join("; ");
+            let headers = [&HTTPS[..], &[OWN_PAGE, ("cookie", &cookies)]].concat();
+            let form = match path {
+                "/sign-in" => form_of("admin", ADMIN_PASSWORD, "/a"),
+                _ => String::new(),
+            };
+            let response = submit(&app.bearer, path, &form, &headers).await;
+            response.expect(status_after);
+            let own = own.trim_start_matches("__Secure-rolegate=");
+            assert!(!authorize(&app, own, true).await, "{path} {place}");
+            assert!(!authorize(&app, &tossed, true).await, "{path} {place}");
+            if path == "/sign-in" {
+                let new = cookie_of(&response);
+                let new = new.trim_start_matches("__Secure-rolegate=");
+                assert!(authorize(&app, new, true).await, "{place}");
+            }
+        }
+    }
+    // Each end is recorded with the user whose session it was, who ended it by the session itself.
+    let admin = app.admin().await;
+    let query = format!("/audit?event=session_ended&user_id={}", evil.id);
+    let listed = app.bearer.with_token(&admin.token).get(&query).await;
+    let listed = listed.expect(200).json();
+    let entries = listed["entries"].as_array().expect("entries");
+    assert_eq!(entries.len(), 8, "{listed}");
+    for entry in entries {
+        assert_eq!(entry["actor_id"], json!(evil.id), "{entry}");
+        assert_eq!(entry["actor"], "evil", "{entry}");
+        assert_eq!(
+            entry["actor_session"], entry["details"]["session_id"],
+            "{entry}"
+        );
+    }
 }

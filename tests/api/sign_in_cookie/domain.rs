@@ -125,9 +125,20 @@ async fn a_session_for_a_domain_is_good_in_its_cookie_only(setup: TestSetup) {
     let of_other = RevokeTokensRequest {
         user_id: Some(ann.id),
         from_cookie: true,
+        ..RevokeTokensRequest::default()
     };
-    let of_other = client.revoke_tokens(authenticated(of_other, &domain)).await;
-    expect_error(of_other, Code::InvalidArgument, "REQUEST_INVALID");
+    let with_user = RevokeTokensRequest {
+        cookie_sessions: vec![domain.clone()],
+        ..of_other.clone()
+    };
+    let without_cookie = RevokeTokensRequest {
+        cookie_sessions: vec![domain.clone()],
+        ..RevokeTokensRequest::default()
+    };
+    for refused in [of_other, with_user, without_cookie] {
+        let refused = client.revoke_tokens(authenticated(refused, &domain)).await;
+        expect_error(refused, Code::InvalidArgument, "REQUEST_INVALID");
+    }
     let mut posts = PostServiceClient::new(grpc::channel(&app.posts_address()).await);
     let post = CreatePostRequest {
         title: "title".to_owned(),

@@ -221,6 +221,30 @@ impl TokenStore for SqlStore {
         Ok(by_id(self.write_locked(user_id, delete, record).await?))
     }
 
+    async fn end_sessions_by_digest(
+        &self,
+        digests: &[String],
+        write: Write,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        // The rows of the users first, so that what the sessions have begun to write is done or does not happen.
+        let lock = self
+            .select()
+            .push(" WHERE id IN (SELECT session_user_id FROM api_key WHERE digest")
+            .push_any(digests)
+            .push(") ORDER BY id");
+        let delete = self
+            .database
+            .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL AND digest")
+            .push_any(digests);
+        let ended = self.database.write_if(
+            lock,
+            |_: &[User]| Ok::<_, WriteError>(()),
+            Self::returning_tokens(delete),
+            self.record_tokens(write, Vec::new()),
+        );
+        Ok(by_id(ended.await?))
+    }
+
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],

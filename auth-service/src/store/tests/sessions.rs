@@ -429,3 +429,28 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
         [current]
     );
 }
+
+pub(super) async fn sessions_are_ended_by_digest_whoever_they_are_of(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::USER).await;
+    let bob = insert(store, "bob", Role::USER).await;
+    let one = session(store, &ann, "one").await;
+    let other = session(store, &bob, "two").await;
+    let kept = session(store, &ann, "three").await;
+    let key = add(store, TokenKind::ApiKey, &ann, "key").await;
+    let end = async |digests: &[&str]| {
+        let digests: Vec<String> = digests.iter().map(ToString::to_string).collect();
+        store
+            .end_sessions_by_digest(&digests, Write::any())
+            .await
+            .expect("ended")
+    };
+    assert_eq!(end(&["unknown", "key", ""]).await, []);
+    assert_eq!(
+        end(&["two", "unknown", "key", "one", "one"]).await,
+        [one, other]
+    );
+    assert_eq!(end(&["one", "two"]).await, [], "they have ended");
+    assert_eq!(sessions(store, &ann).await, [kept.id]);
+    assert!(sessions(store, &bob).await.is_empty());
+    assert_eq!(ids(store, TokenKind::ApiKey, &ann).await, [key.id]);
+}

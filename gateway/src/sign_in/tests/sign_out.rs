@@ -19,7 +19,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
                 removed("rolegate-console", "Max-Age=0; HttpOnly; "),
                 removed("rolegate", "Max-Age=0; HttpOnly; "),
             ],
-            2,
+            "rgs_admin rgs_user",
         ),
         (
             &[],
@@ -29,7 +29,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
                 removed("__Host-rolegate-console", secure),
                 removed("__Host-rolegate", secure),
             ],
-            1,
+            "rgs_user",
         ),
         (
             &DOMAIN,
@@ -42,7 +42,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
                     &format!("Domain=example.org; {secure}"),
                 ),
             ],
-            2,
+            "rgs_user rgd_user",
         ),
     ] {
         let (router, calls) = gateway(arguments);
@@ -55,13 +55,80 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
         );
         assert_eq!(cookies(&response), removed, "{cookie}");
         let calls = calls.lock().expect("no panic").clone();
-        assert!(
-            calls
-                .iter()
-                .all(|call| call.starts_with("revoke_tokens None")),
-            "{calls:?}"
-        );
-        assert_eq!(calls.len(), ended, "{calls:?}");
+        // In one call.
+        assert_eq!(calls, [format!("revoke_tokens None {ended} from unknown")]);
+    }
+}
+
+#[tokio::test]
+async fn every_session_ends_however_many_cookies_other_hosts_have_set() {
+    let number = |cookie: &str| {
+        (0..120)
+            .map(|it| format!("{cookie}{it}"))
+            .collect::<Vec<_>>()
+    };
+    let names = number("__Secure-rolegate=rgd_");
+    let secure = [("host", "auth.example.org"), HTTPS];
+    for place in [0, 60, 120] {
+        let mut cookies_sent = names.clone();
+        cookies_sent.insert(place, "__Secure-rolegate=rgd_user".to_owned());
+        cookies_sent.push("__Secure-rolegate=rgd_user; __Secure-rolegate=rgk_user".to_owned());
+        cookies_sent.push("__Secure-rolegate=a\"b; __Secure-rolegate".to_owned());
+        let cookie = cookies_sent.join("; ");
+        let (router, calls) = gateway(&DOMAIN);
+        let headers = [&secure[..], &[SAME_ORIGIN, FORM_TYPE, ("cookie", &cookie)]].concat();
+        let response = fetch(&router, request("POST", "/sign-out", &headers, "")).await;
+        assert_eq!((response.status, cookies(&response).len()), (303, 2));
+        let calls = calls.lock().expect("no panic").clone();
+        let [call] = &calls[..] else {
+            panic!("one call: {calls:?}");
+        };
+        let ended: Vec<_> = call
+            .split(' ')
+            .filter(|word| word.starts_with("rgd_"))
+            .collect();
+        assert_eq!(ended.len(), 121, "{call}");
+        assert_eq!(ended[place], "rgd_user", "{call}");
+    }
+}
+
+#[tokio::test]
+async fn page_says_that_a_session_could_not_be_ended_and_keeps_the_cookies() {
+    let (router, calls) = gateway(&[]);
+    let cookie = ("cookie", "rolegate=rgs_user; rolegate=rgs_down");
+    let headers = [LOOPBACK, SAME_ORIGIN, FORM_TYPE, cookie];
+    let response = fetch(&router, request("POST", "/sign-out", &headers, "return=/a")).await;
+    assert_eq!(response.status, 503, "{}", response.text);
+    assert!(cookies(&response).is_empty(), "they can be tried again");
+    assert!(response.text.contains("Service temporarily unavailable."));
+    assert!(response.text.contains(r#"action="/sign-out""#));
+    assert_eq!(calls.lock().expect("no panic").len(), 1);
+}
+
+#[tokio::test]
+async fn an_auth_service_of_the_version_before_ends_one_session_after_another() {
+    for (cookie, called) in [
+        // It answers the first call as that of the first session.
+        (
+            "rolegate=rgs_user; rolegate=rgs_before; rolegate=rgs_admin",
+            &["rgs_user rgs_before rgs_admin", "", ""][..],
+        ),
+        // One that has ended, or never was, keeps no other alive.
+        (
+            "rolegate=rgs_before; rolegate=rgs_user; rolegate=rgs_ended; rolegate=rgs_admin",
+            &["rgs_before rgs_user rgs_ended rgs_admin", "", "", ""],
+        ),
+    ] {
+        let (router, calls) = gateway(&[]);
+        let headers = [LOOPBACK, SAME_ORIGIN, FORM_TYPE, ("cookie", cookie)];
+        let response = fetch(&router, request("POST", "/sign-out", &headers, "")).await;
+        assert_eq!((response.status, cookies(&response).len()), (303, 2));
+        let calls = calls.lock().expect("no panic").clone();
+        let call = |sessions: &&str| match *sessions {
+            "" => "revoke_tokens None from unknown".to_owned(),
+            sessions => format!("revoke_tokens None {sessions} from unknown"),
+        };
+        assert_eq!(calls, called.iter().map(call).collect::<Vec<_>>());
     }
 }
 

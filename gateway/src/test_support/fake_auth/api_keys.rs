@@ -55,8 +55,24 @@ fn keys_of(user: &User) -> Vec<ApiKey> {
 pub(super) fn revoke_tokens(
     request: &Request<RevokeTokensRequest>,
 ) -> Result<RevokeTokensResponse, Status> {
+    let RevokeTokensRequest {
+        user_id,
+        cookie_sessions,
+        ..
+    } = request.get_ref();
+    if cookie_sessions.iter().any(|token| token == "rgs_down") {
+        return Err(error(Reason::StoreUnavailable, ""));
+    }
+    // `rgs_before` is answered as by the version before, which reads the session of the actor only.
+    if !cookie_sessions.is_empty() && !cookie_sessions.iter().any(|it| it == "rgs_before") {
+        return Ok(RevokeTokensResponse {
+            user: None,
+            cookie_sessions_ended: true,
+        });
+    }
     Ok(RevokeTokensResponse {
-        user: Some(target(request, request.get_ref().user_id)?),
+        user: Some(target(request, *user_id)?),
+        cookie_sessions_ended: false,
     })
 }
 

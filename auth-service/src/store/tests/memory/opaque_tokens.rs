@@ -149,6 +149,29 @@ impl TokenStore for MemoryStore {
         Ok(deleted)
     }
 
+    async fn end_sessions_by_digest(
+        &self,
+        digests: &[String],
+        write: Write,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        let mut users = self.users()?;
+        if users.is_read_only {
+            return Err(StoreError::ReadOnly("full".into()).into());
+        }
+        let is_meant = |digest: &String, token: &OpaqueToken| {
+            token.kind() == TokenKind::Session && digests.contains(digest)
+        };
+        let ended = users
+            .tokens
+            .extract_if(.., |_, (digest, token)| is_meant(digest, token));
+        let ended: Vec<OpaqueToken> = ended.map(|(_, (_, token))| token).collect();
+        for token in &ended {
+            let name = users.by_id[&token.user_id].user.username.clone();
+            users.record.push(write.of_token(token, Some(&name)));
+        }
+        Ok(ended)
+    }
+
     async fn delete_idle_sessions(
         &self,
         ids: &[i64],

@@ -1577,21 +1577,31 @@ class RevokeTokensRequest(_message.Message):
 
     USER_ID_FIELD_NUMBER: _builtins.int
     FROM_COOKIE_FIELD_NUMBER: _builtins.int
+    COOKIE_SESSIONS_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
     """The user; unset for the actor."""
     from_cookie: _builtins.bool
     """Whether the actor is the session in the cookie of the sign-in page, as in AuthorizeRequest, which then
     ends. Without user_id only.
     """
+    @_builtins.property
+    def cookie_sessions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The tokens of all sessions in the cookies of the sign-in page, which end together, whoever they are of: a
+        request may have more than one, because other hosts of a domain can set cookies. What is no session is
+        passed over. With from_cookie only, and then in place of the actor, who is not read; services of the version
+        before end the session of the actor only.
+        """
+
     def __init__(
         self,
         *,
         user_id: _builtins.int | None = ...,
         from_cookie: _builtins.bool = ...,
+        cookie_sessions: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "from_cookie", b"from_cookie", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "cookie_sessions", b"cookie_sessions", "from_cookie", b"from_cookie", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
     _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
@@ -1601,23 +1611,27 @@ Global___RevokeTokensRequest: _TypeAlias = RevokeTokensRequest  # noqa: Y015
 
 @_typing.final
 class RevokeTokensResponse(_message.Message):
-    """Every access token of the user is refused."""
+    """Every access token of the user is refused, or every session in the cookies has ended."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     USER_FIELD_NUMBER: _builtins.int
+    COOKIE_SESSIONS_ENDED_FIELD_NUMBER: _builtins.int
+    cookie_sessions_ended: _builtins.bool
+    """Whether no session of cookie_sessions is good any more; false by services of the version before."""
     @_builtins.property
     def user(self) -> Global___User:
-        """The user."""
+        """The user; unset after the end of cookie_sessions."""
 
     def __init__(
         self,
         *,
         user: Global___User | None = ...,
+        cookie_sessions_ended: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["user", b"user"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cookie_sessions_ended", b"cookie_sessions_ended", "user", b"user"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

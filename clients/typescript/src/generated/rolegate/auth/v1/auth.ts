@@ -585,12 +585,23 @@ export interface RevokeTokensRequest {
    * ends. Without user_id only.
    */
   fromCookie: boolean;
+  /**
+   * The tokens of all sessions in the cookies of the sign-in page, which end together, whoever they are of: a
+   * request may have more than one, because other hosts of a domain can set cookies. What is no session is
+   * passed over. With from_cookie only, and then in place of the actor, who is not read; services of the version
+   * before end the session of the actor only.
+   */
+  cookieSessions: string[];
 }
 
-/** Every access token of the user is refused. */
+/** Every access token of the user is refused, or every session in the cookies has ended. */
 export interface RevokeTokensResponse {
-  /** The user. */
-  user?: User | undefined;
+  /** The user; unset after the end of cookie_sessions. */
+  user?:
+    | User
+    | undefined;
+  /** Whether no session of cookie_sessions is good any more; false by services of the version before. */
+  cookieSessionsEnded: boolean;
 }
 
 /** An API key, without the key itself. */
@@ -3894,7 +3905,7 @@ export const ChangePasswordResponse: MessageFns<ChangePasswordResponse> = {
 };
 
 function createBaseRevokeTokensRequest(): RevokeTokensRequest {
-  return { userId: undefined, fromCookie: false };
+  return { userId: undefined, fromCookie: false, cookieSessions: [] };
 }
 
 export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
@@ -3907,6 +3918,9 @@ export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
     }
     if (message.fromCookie !== false) {
       writer.uint32(16).bool(message.fromCookie);
+    }
+    for (const v of message.cookieSessions) {
+      writer.uint32(26).string(v!);
     }
     return writer;
   },
@@ -3940,6 +3954,14 @@ export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
             message.fromCookie = reader.bool();
             continue;
           }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.cookieSessions.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3954,13 +3976,16 @@ export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
 };
 
 function createBaseRevokeTokensResponse(): RevokeTokensResponse {
-  return { user: undefined };
+  return { user: undefined, cookieSessionsEnded: false };
 }
 
 export const RevokeTokensResponse: MessageFns<RevokeTokensResponse> = {
   encode(message: RevokeTokensResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.user !== undefined) {
       User.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    if (message.cookieSessionsEnded !== false) {
+      writer.uint32(16).bool(message.cookieSessionsEnded);
     }
     return writer;
   },
@@ -3984,6 +4009,14 @@ export const RevokeTokensResponse: MessageFns<RevokeTokensResponse> = {
             }
 
             message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.cookieSessionsEnded = reader.bool();
             continue;
           }
         }
