@@ -32,8 +32,8 @@ const PREFIXES: [(&str, TokenKind); 3] = [
 pub enum TokenKind {
     /// Of a program: its user acts with the lower of the stored role and the key's, and not for everything.
     ApiKey,
-    /// Of a person, made by a password: stands for an access token, or with [`DOMAIN_SESSION_PREFIX`] in a
-    /// cookie only.
+    /// Of a person, made by a password: stands for an access token, or with [`DOMAIN_SESSION_PREFIX`] or
+    /// [`OpaqueToken::cookie_only`] in a cookie only.
     Session,
 }
 
@@ -64,6 +64,10 @@ pub struct OpaqueToken {
     pub user_agent: Option<String>,
     /// Of a key: the username of the admin who created it for the user.
     pub created_by: Option<String>,
+    /// Of a session: whether it is good in a cookie only, and is no token of the API.
+    pub cookie_only: bool,
+    /// Of a session: the same for both sessions that one sign-in made.
+    pub pair_id: Option<i64>,
 }
 
 /// What a decision needs of a stored token.
@@ -81,6 +85,8 @@ pub struct TokenBearer {
     pub last_used_at: u64,
     /// As [`OpaqueToken::not_before`]; `None` for an API key.
     pub not_before: Option<u64>,
+    /// As [`OpaqueToken::cookie_only`].
+    pub cookie_only: bool,
     /// The user who acts by it, as stored.
     pub user: User,
 }
@@ -139,6 +145,13 @@ impl NewToken {
             stored,
         })
     }
+}
+
+/// A new id for two sessions that one sign-in makes.
+pub(crate) fn new_pair_id() -> io::Result<i64> {
+    let mut random = [0_u8; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(i64::from_ne_bytes(random) & i64::MAX)
 }
 
 /// A new token of a password link, and its digest. It is no credential.

@@ -80,6 +80,7 @@ fn the_lower_of_both_roles_counts() {
             expires_at: None,
             last_used_at: 0,
             not_before: None,
+            cookie_only: false,
             user,
         };
         key.into_bounded_user().role

@@ -18,9 +18,10 @@ pub(crate) struct Additions {
 }
 
 impl Additions {
-    /// Refuses another one if there is no room for it.
-    pub(crate) fn check(self) -> Result<(), WriteError> {
-        if self.count < MAX_ADDITIONS {
+    /// Refuses so many more if there is no room for them.
+    pub(crate) fn check(self, added: usize) -> Result<(), WriteError> {
+        let added = i64::try_from(added).unwrap_or(MAX_ADDITIONS);
+        if self.count.saturating_add(added) <= MAX_ADDITIONS {
             return Ok(());
         }
         let seconds = ADDITION_SECONDS - self.age_of_first.unwrap_or(ADDITION_SECONDS);
@@ -44,7 +45,7 @@ mod tests {
                 count,
                 age_of_first,
             };
-            match additions.check() {
+            match additions.check(1) {
                 Ok(()) => None,
                 Err(WriteError::TooManyAdditions { retry_after }) => Some(retry_after),
                 Err(error) => panic!("{error}"),
@@ -59,5 +60,10 @@ mod tests {
         assert!(check(MAX_ADDITIONS + 50, Some(1)).is_some());
         let passed = check(MAX_ADDITIONS, None);
         assert_eq!(passed, Some(Duration::from_secs(1)));
+        let last = Additions {
+            count: MAX_ADDITIONS - 1,
+            age_of_first: Some(1),
+        };
+        assert!(last.check(1).is_ok() && last.check(2).is_err());
     }
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
 use std::ops::Range;
 
-/// Tokens of one kind and user.
+/// Tokens of one kind and user. Both sessions that one sign-in made are selected together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenSelection {
     /// The one with this id.
@@ -41,7 +41,18 @@ pub(crate) trait TokenStore: Store {
         token: NewToken,
         writer: Writer,
         write: Write,
-    ) -> Result<OpaqueToken, WriteError>;
+    ) -> Result<OpaqueToken, WriteError> {
+        let inserted = self.insert_tokens(vec![token], writer, write).await?;
+        inserted.into_iter().next().ok_or(WriteError::ApiKeyLimit)
+    }
+
+    /// The same of several tokens of one kind and user, of which all are inserted or none; in their order.
+    async fn insert_tokens(
+        &self,
+        tokens: Vec<NewToken>,
+        writer: Writer,
+        write: Write,
+    ) -> Result<Vec<OpaqueToken>, WriteError>;
 
     /// The tokens with these digests, each with its user, read at once; in any order, without unknown
     /// digests.
@@ -56,6 +67,9 @@ pub(crate) trait TokenStore: Store {
         kind: TokenKind,
         user_id: i64,
     ) -> Result<Timed<Vec<OpaqueToken>>, StoreError>;
+
+    /// Makes these sessions good in cookies only. They never become tokens of the API again.
+    async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError>;
 
     /// Deletes and returns tokens of the user by ascending id, if `actor` is an admin, or without an
     /// actor: for the user themselves.

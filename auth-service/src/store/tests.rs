@@ -78,7 +78,10 @@ use sessions::{
     sessions_and_keys_are_listed_deleted_and_limited_apart,
     sessions_are_ended_by_digest_whoever_they_are_of,
     sessions_are_found_by_digest_with_their_kind_and_their_own_not_before,
+    sessions_are_restricted_to_cookies_and_keys_are_not,
     sessions_end_when_tokens_are_revoked_and_when_their_user_is_disabled,
+    sessions_of_one_sign_in_are_made_together_or_not_at_all,
+    sessions_of_one_sign_in_end_together_and_stay_together,
 };
 
 use super::{NewUser, UserFilter, UserStore, WriteError, open};
@@ -124,6 +127,9 @@ postgres_cluster::conformance_tests! {
         a_new_password_ends_all_sessions_but_that_of_its_writer,
         sessions_and_keys_are_listed_deleted_and_limited_apart,
         sessions_are_ended_by_digest_whoever_they_are_of,
+        sessions_are_restricted_to_cookies_and_keys_are_not,
+        sessions_of_one_sign_in_are_made_together_or_not_at_all,
+        sessions_of_one_sign_in_end_together_and_stay_together,
         of_a_hundred_sessions_those_that_ended_and_then_the_idlest_make_room,
         idle_sessions_are_deleted_once_whoever_finds_them,
         of_many_logouts_by_one_token_the_first_ends_it,

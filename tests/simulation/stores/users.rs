@@ -118,7 +118,8 @@ disturbed!(UserStore {
 });
 
 disturbed!(TokenStore {
-    write insert_token(token: NewToken, writer: Writer, entry: Write) -> Result<OpaqueToken, WriteError>;
+    write insert_tokens(tokens: Vec<NewToken>, writer: Writer, entry: Write) -> Result<Vec<OpaqueToken>, WriteError>;
+    write restrict_to_cookies(ids: &[i64]) -> Result<(), StoreError>;
     read tokens_by_digest(digests: &[String]) -> Result<Timed<Vec<TokenBearer>>, StoreError>;
     read tokens_of_user(kind: TokenKind, user: i64) -> Result<Timed<Vec<OpaqueToken>>, StoreError>;
     write delete_tokens(

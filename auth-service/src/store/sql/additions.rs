@@ -1,7 +1,7 @@
 //! Counts what was added to a user in an SQL database, so that all replicas count together and a restart forgets
 //! nothing.
 
-use super::SqlStore;
+use super::{SqlStore, count_to_store};
 use crate::store::{
     StoreError,
     additions::{ADDITION_SECONDS, Additions, MAX_ADDITIONS},
@@ -26,13 +26,13 @@ fn from_additions(statement: Statement, user_id: i64, seconds: i64) -> Statement
         .push(") AS recent")
 }
 
-/// Continues a statement by the condition that there is room for another addition to this user. It holds only
+/// Continues a statement by the condition that there is room for so many more additions to this user. It holds only
 /// behind a lock of the user.
-pub(super) fn has_room(statement: Statement, user_id: i64) -> Statement {
+pub(super) fn has_room(statement: Statement, user_id: i64, added: usize) -> Statement {
     let count = statement.push("(SELECT count(*)");
     from_additions(count, user_id, ADDITION_SECONDS)
-        .push(") < ")
-        .push_bind(MAX_ADDITIONS)
+        .push(") <= ")
+        .push_bind(MAX_ADDITIONS - count_to_store(added))
 }
 
 impl SqlStore {

@@ -23,19 +23,38 @@ use rolegate_proto::{
     Role,
     limits::{MAX_API_KEYS, MAX_SESSIONS},
 };
-use rolegate_sql_store::{Statement, Timed};
+use rolegate_sql_store::{Statement, Then, Timed};
+use serde_json::{Value, json};
 use sqlx::{Error, FromRow, Row};
 use std::ops::Range;
 
 /// The columns of a token, in the order of their rows.
 const TOKEN_COLUMNS: &str =
     "id, coalesce(user_id, session_user_id), name, prefix, role, created_at,
-    expires_at, last_used_at, not_before, client_address, user_agent, created_by";
+    expires_at, last_used_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id";
+
+/// The columns of a new token, and their types in PostgreSQL.
+const NEW_COLUMNS: [(&str, &str); 14] = [
+    ("user_id", "bigint"),
+    ("session_user_id", "bigint"),
+    ("name", "text"),
+    ("prefix", "text"),
+    ("digest", "text"),
+    ("role", "text"),
+    ("created_at", "bigint"),
+    ("expires_at", "bigint"),
+    ("not_before", "bigint"),
+    ("client_address", "text"),
+    ("user_agent", "text"),
+    ("created_by", "text"),
+    ("cookie_only", "boolean"),
+    ("pair_id", "bigint"),
+];
 
 /// Ends the sessions for which there is no room, after an insert: those that have ended by themselves, and
 /// those that have been idle longest.
 const MAKE_ROOM: &str = "DELETE FROM api_key WHERE session_user_id = $1 AND (
-    expires_at <= $2 OR id <> (SELECT max(id) FROM api_key WHERE session_user_id = $1) AND id IN (SELECT id FROM api_key WHERE session_user_id = $1 AND expires_at > $2
+    expires_at <= $2 OR id NOT IN (SELECT id FROM api_key WHERE session_user_id = $1 ORDER BY id DESC LIMIT $5) AND id IN (SELECT id FROM api_key WHERE session_user_id = $1 AND expires_at > $2
         ORDER BY coalesce(last_used_at, created_at) DESC, id DESC LIMIT $3 OFFSET $4))";
 
 /// The condition for tokens of this kind, whose user is `$1`.
@@ -51,12 +70,15 @@ impl SqlStore {
         write.push(" RETURNING ").push(TOKEN_COLUMNS)
     }
 
-    /// Ends the sessions of the user, except one, which follows the user's new `tokens_not_before`.
+    /// Ends the sessions of the user, except one and the other one of its sign-in, which follow the user's new
+    /// `tokens_not_before`.
     pub(super) fn end_sessions(&self, user_id: i64, except: Option<i64>) -> Vec<Statement> {
-        let end = "DELETE FROM api_key WHERE session_user_id = $1 AND ($2 IS NULL OR id <> $2)";
+        let end = "DELETE FROM api_key WHERE session_user_id = $1 AND ($2 IS NULL
+            OR id <> $2 AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false))";
         let keep = r#"UPDATE api_key
             SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
-            WHERE session_user_id = $1 AND id = $2"#;
+            WHERE session_user_id = $1
+                AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key WHERE id = $2))"#;
         let statement = |sql| self.database.statement(sql).bind(user_id).bind(except);
         [end]
             .into_iter()
@@ -68,58 +90,59 @@ impl SqlStore {
 
 #[async_trait]
 impl TokenStore for SqlStore {
-    async fn insert_token(
+    async fn insert_tokens(
         &self,
-        new: NewToken,
+        tokens: Vec<NewToken>,
         writer: Writer,
         write: Write,
-    ) -> Result<OpaqueToken, WriteError> {
-        let NewToken {
-            digest,
-            stored: token,
-            ..
-        } = new;
-        let (id, actor, kind) = (token.user_id, writer.admin(), token.kind());
-        let created_at = seconds_to_store(token.created_at);
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        let Some(first) = tokens.first().map(|token| &token.stored) else {
+            return Ok(Vec::new());
+        };
+        let (id, kind, added) = (first.user_id, first.kind(), tokens.len());
+        let created_at = seconds_to_store(first.created_at);
+        let (actor, session) = (writer.admin(), writer.session());
+        let rows: Vec<Value> = tokens.iter().map(new_row).collect();
         // Statements of their own after the lock: they count what the transaction before has committed.
-        let sql =
-            "INSERT INTO api_key (user_id, session_user_id, name, prefix, digest, role, created_at,
-                expires_at, not_before, client_address, user_agent, created_by)
-            SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
-            WHERE (SELECT count(*) FROM api_key WHERE user_id = $1) < $13
-                AND ($14 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE id = $14))";
-        let owner = |of| (kind == of).then_some(id);
-        let insert = self.database.statement(sql).bind(owner(TokenKind::ApiKey));
-        let insert = insert
-            .bind(owner(TokenKind::Session))
-            .bind(token.name)
-            .bind(token.prefix);
-        let insert = insert
-            .bind(digest)
-            .bind(token.role.as_ref().map(Role::as_str));
-        let insert = insert
-            .bind(created_at)
-            .bind(token.expires_at.map(seconds_to_store));
-        let insert = insert.bind(token.not_before.map(seconds_to_store));
-        let insert = insert.bind(token.client_address).bind(token.user_agent);
-        let insert = insert
-            .bind(token.created_by)
-            .bind(count_to_store(MAX_API_KEYS));
+        let insert = self
+            .database
+            .statement(
+                "INSERT INTO api_key (user_id, session_user_id, name, prefix, digest, role, created_at,
+                    expires_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id)
+                SELECT user_id, session_user_id, name, prefix, digest, role, created_at,
+                    expires_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id",
+            )
+            .push_rows(&NEW_COLUMNS, &rows)
+            .push(" AND (SELECT count(*) FROM api_key WHERE user_id = ")
+            .push_bind((kind == TokenKind::ApiKey).then_some(id))
+            .push(") < ")
+            .push_bind(count_to_store(MAX_API_KEYS));
         // The session by which an owner acts.
-        let session = writer.session();
-        let insert = insert.bind(session);
+        let insert = match session {
+            Some(session) => insert
+                .push(" AND EXISTS (SELECT 1 FROM api_key WHERE id = ")
+                .push_bind(session)
+                .push(")"),
+            None => insert,
+        };
         let is_limited = !matches!(writer, Writer::Operator);
         let insert = if is_limited {
-            has_room(insert.push(" AND "), id)
+            has_room(insert.push(" AND "), id, added)
         } else {
             insert
         };
         let insert = Self::returning_tokens(insert);
-        let mut then = vec![self.count_addition(id)];
+        let mut then: Vec<Statement> = tokens.iter().map(|_| self.count_addition(id)).collect();
         if kind == TokenKind::Session {
-            let make_room = self.database.statement(MAKE_ROOM).bind(id).bind(created_at);
-            let others = i64::from(i32::MAX);
-            then.push(make_room.bind(others).bind(count_to_store(MAX_SESSIONS)));
+            let make_room = self
+                .database
+                .statement(MAKE_ROOM)
+                .bind(id)
+                .bind(created_at)
+                .bind(i64::from(i32::MAX))
+                .bind(count_to_store(MAX_SESSIONS))
+                .bind(count_to_store(added));
+            then.push(make_room);
         }
         let lock = self
             .database
@@ -132,13 +155,9 @@ impl TokenStore for SqlStore {
             .bind(actor.unwrap_or(id));
         let check = move |locked: &[Credentials]| writer.may_add_token(locked, id);
         let then = self.record_tokens(write, then);
-        if let Some(inserted) = self
-            .database
-            .write_if(lock, check, insert, then)
-            .await?
-            .pop()
-        {
-            return Ok(inserted);
+        let inserted = self.database.write_if(lock, check, insert, then).await?;
+        if !inserted.is_empty() {
+            return Ok(by_id(inserted));
         }
         if let Some(session) = session {
             let session = self
@@ -151,7 +170,7 @@ impl TokenStore for SqlStore {
             }
         }
         if is_limited {
-            recent_additions(&self.database, id).await?.check()?;
+            recent_additions(&self.database, id).await?.check(added)?;
         }
         Err(WriteError::ApiKeyLimit)
     }
@@ -160,9 +179,10 @@ impl TokenStore for SqlStore {
         &self,
         digests: &[String],
     ) -> Result<Timed<Vec<TokenBearer>>, StoreError> {
-        let tokens = ", digest, token_id, token_role, expires_at, used_at, not_before
+        let tokens = ", digest, token_id, token_role, expires_at, used_at, not_before, cookie_only
             FROM (SELECT coalesce(user_id, session_user_id) AS user_id, digest, id AS token_id,
-                role AS token_role, expires_at, coalesce(last_used_at, created_at) AS used_at, not_before
+                role AS token_role, expires_at, coalesce(last_used_at, created_at) AS used_at, not_before,
+                cookie_only
                 FROM api_key WHERE digest";
         let select = self
             .database
@@ -194,6 +214,27 @@ impl TokenStore for SqlStore {
         })
     }
 
+    async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError> {
+        // By ascending id, as other writes, none of which should lose a deadlock.
+        let lock = self
+            .database
+            .statement("SELECT id FROM api_key WHERE id")
+            .push_any(ids)
+            .push(" ORDER BY id");
+        let restrict = self
+            .database
+            .statement("UPDATE api_key SET cookie_only = ")
+            .push_bind(true)
+            .push(" WHERE session_user_id IS NOT NULL AND id")
+            .push_any(ids)
+            .push(" RETURNING id");
+        let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
+        self.database
+            .write_if::<_, (i64,), _>(lock, check, restrict, Then::nothing())
+            .await
+            .map(drop)
+    }
+
     async fn delete_tokens(
         &self,
         kind: TokenKind,
@@ -208,8 +249,16 @@ impl TokenStore for SqlStore {
             .push(of_user(kind))
             .bind(user_id);
         let (condition, id) = match selection {
-            TokenSelection::One(id) => (" AND id = $2", Some(id)),
-            TokenSelection::AllBut(id) => (" AND ($2 IS NULL OR id <> $2)", id),
+            TokenSelection::One(id) => (
+                " AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key
+                    WHERE id = $2 AND session_user_id = $1))",
+                Some(id),
+            ),
+            TokenSelection::AllBut(id) => (
+                " AND ($2 IS NULL OR id <> $2
+                    AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false))",
+                id,
+            ),
         };
         let delete = Self::returning_tokens(delete.push(condition).bind(id));
         let record = self.record_tokens(write, Vec::new());
@@ -297,6 +346,27 @@ impl TokenStore for SqlStore {
     }
 }
 
+/// A row of [`NEW_COLUMNS`].
+fn new_row(NewToken { digest, stored, .. }: &NewToken) -> Value {
+    let owner = |kind| (stored.kind() == kind).then_some(stored.user_id);
+    json!({
+        "user_id": owner(TokenKind::ApiKey),
+        "session_user_id": owner(TokenKind::Session),
+        "name": stored.name,
+        "prefix": stored.prefix,
+        "digest": digest,
+        "role": stored.role.as_ref().map(Role::as_str),
+        "created_at": seconds_to_store(stored.created_at),
+        "expires_at": stored.expires_at.map(seconds_to_store),
+        "not_before": stored.not_before.map(seconds_to_store),
+        "client_address": stored.client_address,
+        "user_agent": stored.user_agent,
+        "created_by": stored.created_by,
+        "cookie_only": stored.cookie_only,
+        "pair_id": stored.pair_id,
+    })
+}
+
 fn by_id(mut tokens: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
     tokens.sort_unstable_by_key(|token| token.id);
     tokens
@@ -319,6 +389,8 @@ type TokenRow = (
     Text,
     Text,
     Text,
+    bool,
+    Option<i64>,
 );
 
 /// A row of a user, and what a decision needs of the token.
@@ -337,6 +409,7 @@ type BearerRow = (
     Time,
     i64,
     Time,
+    bool,
 );
 
 impl<'r, R: Row> FromRow<'r, R> for OpaqueToken
@@ -346,7 +419,8 @@ where
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
         let (id, user_id, name, prefix, role, created_at, expires_at, last_used_at, own, ..) =
             TokenRow::from_row(row)?;
-        let (.., client_address, user_agent, created_by) = TokenRow::from_row(row)?;
+        let (.., client_address, user_agent, created_by, cookie_only, pair_id) =
+            TokenRow::from_row(row)?;
         let optional = |seconds: Option<i64>| seconds.map(stored_seconds).transpose();
         Ok(Self {
             id,
@@ -361,6 +435,8 @@ where
             client_address,
             user_agent,
             created_by,
+            cookie_only,
+            pair_id,
         })
     }
 }
@@ -371,7 +447,8 @@ where
     BearerRow: FromRow<'r, R>,
 {
     fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (.., digest, token_id, role, expires_at, last_used_at, own) = BearerRow::from_row(row)?;
+        let (.., digest, token_id, role, expires_at, last_used_at, own, cookie_only) =
+            BearerRow::from_row(row)?;
         Ok(Self {
             digest,
             token_id,
@@ -379,6 +456,7 @@ where
             expires_at: expires_at.map(stored_seconds).transpose()?,
             last_used_at: stored_seconds(last_used_at)?,
             not_before: own.map(stored_seconds).transpose()?,
+            cookie_only,
             user: User::from_row(row)?,
         })
     }

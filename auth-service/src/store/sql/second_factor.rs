@@ -200,12 +200,12 @@ impl SecondFactorStore for SqlStore {
             .bind(user.id)
             .bind(seconds_to_store(user.tokens_not_before))
             .push(" AND ");
-        let touch = returning(has_room(touch, user.id));
+        let touch = returning(has_room(touch, user.id, 1));
         let then = self.record_users(write, then);
         if let Some(user) = self.write_locked(user.id, touch, then).await?.pop() {
             return Ok(user);
         }
-        recent_additions(&self.database, user.id).await?.check()?;
+        recent_additions(&self.database, user.id).await?.check(1)?;
         Err(WriteError::UserNotFound)
     }
 

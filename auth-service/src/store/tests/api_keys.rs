@@ -62,6 +62,8 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
         client_address: None,
         user_agent: None,
         created_by: None,
+        cookie_only: false,
+        pair_id: None,
     };
     assert_eq!(one, expected);
     let two = add(store, &bob, "two").await;

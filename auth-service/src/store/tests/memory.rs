@@ -186,7 +186,7 @@ impl User {
 
 impl Users {
     /// Whether something may be added to this user.
-    fn check_additions(&self, id: i64) -> Result<(), WriteError> {
+    fn check_additions(&self, id: i64, added: usize) -> Result<(), WriteError> {
         let now = self.now;
         let seconds = ADDITION_SECONDS.unsigned_abs();
         let is_recent = |at: u64| at <= now && at.saturating_add(seconds) > now;
@@ -200,7 +200,7 @@ impl Users {
             count: i64::try_from(recent.len()).expect("few"),
             age_of_first: first.map(|at| i64::try_from(now - at).expect("small")),
         };
-        additions.check()
+        additions.check(added)
     }
 
     /// The user to change, if there is one and the actor may change it.
@@ -246,13 +246,20 @@ impl Users {
 
     /// As the SQL store does.
     fn end_sessions(&mut self, user_id: i64, except: Option<i64>) {
-        self.tokens.retain(|id, (_, token)| {
-            token.user_id != user_id || token.kind() != TokenKind::Session || Some(*id) == except
-        });
+        let pair_id = self.pair_of(user_id, except);
         let not_before = self.by_id[&user_id].user.tokens_not_before;
-        if let Some((_, kept)) = except.and_then(|id| self.tokens.get_mut(&id)) {
-            kept.not_before = Some(not_before);
-        }
+        self.tokens.retain(|id, (_, token)| {
+            if token.user_id != user_id || token.kind() != TokenKind::Session {
+                return true;
+            }
+            token.not_before = Some(not_before);
+            Some(*id) == except || (pair_id.is_some() && token.pair_id == pair_id)
+        });
+    }
+
+    fn pair_of(&self, user_id: i64, token_id: Option<i64>) -> Option<i64> {
+        let (_, token) = self.tokens.get(&token_id?)?;
+        token.pair_id.filter(|_| token.user_id == user_id)
     }
 }
 

@@ -4,7 +4,7 @@ use super::{assert_not_found, insert};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
-    store::{TokenSelection, UserStore, WriteError, Writer},
+    store::{TokenSelection, UserStore, WriteError, Writer, additions::MAX_ADDITIONS},
     user::User,
 };
 use rolegate_proto::{
@@ -81,6 +81,7 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
     (laptop.stored.name, laptop.stored.not_before) = ("laptop".to_owned(), Some(5));
     laptop.stored.client_address = client_address.clone();
     laptop.stored.user_agent = user_agent.clone();
+    (laptop.stored.cookie_only, laptop.stored.pair_id) = (true, Some(i64::MAX));
     let one = store
         .insert_token(laptop, Writer::Operator, Write::any())
         .await
@@ -98,6 +99,8 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
         client_address,
         user_agent,
         created_by: None,
+        cookie_only: true,
+        pair_id: Some(i64::MAX),
     };
     assert_eq!((&one, one.kind()), (&expected, TokenKind::Session));
     let key = add(store, TokenKind::ApiKey, &ann, "two").await;
@@ -111,8 +114,10 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
         (found.not_before, found.expires_at, found.last_used_at),
         (Some(5), Some(END), 7)
     );
+    assert!(found.cookie_only);
     let found = find(store, "two").await.expect("a key");
     assert_eq!((found.kind(), found.token_id), (TokenKind::ApiKey, key.id));
+    assert!(!found.cookie_only);
     let listed = store
         .tokens_of_user(TokenKind::Session, ann.id)
         .await
@@ -453,4 +458,147 @@ pub(super) async fn sessions_are_ended_by_digest_whoever_they_are_of(store: &dyn
     assert_eq!(sessions(store, &ann).await, [kept.id]);
     assert!(sessions(store, &bob).await.is_empty());
     assert_eq!(ids(store, TokenKind::ApiKey, &ann).await, [key.id]);
+}
+
+pub(super) async fn sessions_are_restricted_to_cookies_and_keys_are_not(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::USER).await;
+    let made = [
+        session(store, &ann, "one").await.id,
+        session(store, &ann, "two").await.id,
+        add(store, TokenKind::ApiKey, &ann, "key").await.id,
+    ];
+    session(store, &ann, "other").await;
+    // Also in the opposite order, again, and of what has ended.
+    for ids in [&[made[1], made[0]][..], &made, &[999], &[made[2], 999]] {
+        store.restrict_to_cookies(ids).await.expect("written");
+    }
+    for (digest, cookie_only) in [
+        ("one", true),
+        ("two", true),
+        ("key", false),
+        ("other", false),
+    ] {
+        let found = find(store, digest).await.expect("kept");
+        assert_eq!(found.cookie_only, cookie_only, "{digest}");
+    }
+}
+
+/// Two sessions of one sign-in, for the console and for applications.
+fn pair(user: &User, name: &str, pair_id: i64) -> Vec<NewToken> {
+    let session = |suffix: &str, cookie_only| {
+        let mut session = new(TokenKind::Session, user, &format!("{name} {suffix}"));
+        session.stored.cookie_only = cookie_only;
+        session.stored.pair_id = Some(pair_id);
+        session
+    };
+    vec![session("console", false), session("application", true)]
+}
+
+async fn add_pair(store: &dyn UserStore, user: &User, name: &str, pair_id: i64) -> [i64; 2] {
+    let inserted = store
+        .insert_tokens(pair(user, name, pair_id), Writer::Operator, Write::any())
+        .await
+        .expect("inserted");
+    let [console, application] = &inserted[..] else {
+        panic!("two sessions: {inserted:?}");
+    };
+    assert!(!console.cookie_only && application.cookie_only);
+    [console.id, application.id]
+}
+
+pub(super) async fn sessions_of_one_sign_in_are_made_together_or_not_at_all(store: &dyn UserStore) {
+    let ann = insert(store, "ann", Role::USER).await;
+    let writer = || Writer::Login {
+        seen: ann.tokens_not_before,
+        password_hash: "hash".into(),
+    };
+    let stale = Writer::Login {
+        seen: ann.tokens_not_before,
+        password_hash: "another".into(),
+    };
+    assert_not_found(
+        store
+            .insert_tokens(pair(&ann, "stale", 1), stale, Write::any())
+            .await,
+    );
+    // Each of both counts as an addition, and the last one alone has no room for two.
+    for index in 0..MAX_ADDITIONS - 1 {
+        let one = new(TokenKind::Session, &ann, &format!("{index}"));
+        store
+            .insert_token(one, writer(), Write::any())
+            .await
+            .expect("inserted");
+    }
+    let refused = store
+        .insert_tokens(pair(&ann, "refused", 2), writer(), Write::any())
+        .await;
+    assert!(
+        matches!(refused, Err(WriteError::TooManyAdditions { .. })),
+        "{refused:?}"
+    );
+    for digest in ["stale console", "refused console", "refused application"] {
+        assert_eq!(find(store, digest).await, None, "{digest}");
+    }
+    // Neither of the new ones makes room for the other.
+    let made = add_pair(store, &ann, "made", 3).await;
+    let left = sessions(store, &ann).await;
+    assert_eq!((left.len(), &left[98..]), (100, &made[..]));
+}
+
+pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store: &dyn UserStore) {
+    let mut ann = insert(store, "ann", Role::USER).await;
+    let bob = insert(store, "bob", Role::USER).await;
+    // The same id of a pair of another user is not known to be impossible.
+    let of_bob = add_pair(store, &bob, "bob", 1).await;
+    let alone = session(store, &ann, "alone").await.id;
+    let ann_id = ann.id;
+    let delete = async |selection| {
+        let deleted = store
+            .delete_tokens(TokenKind::Session, None, ann_id, selection, Write::any())
+            .await;
+        let deleted = deleted.expect("deleted").into_iter();
+        deleted.map(|token| token.id).collect::<Vec<_>>()
+    };
+    for round in 0..2 {
+        let kept = add_pair(store, &ann, &format!("kept {round}"), 2).await;
+        let ended = add_pair(store, &ann, &format!("ended {round}"), 1).await;
+        assert_eq!(delete(TokenSelection::One(of_bob[round])).await, [0; 0]);
+        assert_eq!(delete(TokenSelection::One(ended[round])).await, ended);
+        let ended = add_pair(store, &ann, &format!("others {round}"), 1).await;
+        assert_eq!(delete(TokenSelection::AllBut(Some(kept[round]))).await, {
+            let mut all = ended.to_vec();
+            all.extend((round == 0).then_some(alone));
+            all.sort_unstable();
+            all
+        });
+        assert_eq!(sessions(store, &ann).await, kept);
+        assert_eq!(delete(TokenSelection::AllBut(None)).await, kept);
+    }
+    // A new password by one of them ends neither, and every other one.
+    let own = add_pair(store, &ann, "own", 3).await;
+    add_pair(store, &ann, "other", 4).await;
+    session(store, &ann, "single").await;
+    let writer = Writer::Owner {
+        seen: ann.tokens_not_before,
+        session: Some(own[0]),
+    };
+    ann = store
+        .set_password(ann.id, "new".into(), writer, Write::any())
+        .await
+        .expect("set");
+    assert_eq!(sessions(store, &ann).await, own);
+    for digest in ["own console", "own application"] {
+        let kept = find(store, digest).await.expect("kept");
+        assert_eq!(kept.not_before, Some(ann.tokens_not_before), "{digest}");
+    }
+    // One of them may have ended by itself.
+    let end = async |digest: &str| {
+        let ended = store
+            .end_sessions_by_digest(&[digest.to_owned()], Write::any())
+            .await;
+        ended.expect("ended").len()
+    };
+    assert_eq!(end("own console").await, 1);
+    assert_eq!(delete(TokenSelection::One(own[1])).await, [own[1]]);
+    assert_eq!(sessions(store, &bob).await, of_bob);
 }

@@ -12,17 +12,18 @@ use std::{cmp::Reverse, mem, ops::Range};
 
 #[async_trait]
 impl TokenStore for MemoryStore {
-    async fn insert_token(
+    async fn insert_tokens(
         &self,
-        new: NewToken,
+        tokens: Vec<NewToken>,
         writer: Writer,
         write: Write,
-    ) -> Result<OpaqueToken, WriteError> {
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
         let mut users = self.users()?;
+        let first = tokens[0].stored.clone();
         if mem::take(&mut users.revokes_before_token) {
             let now = users.now;
             users
-                .find(None, new.stored.user_id, true)?
+                .find(None, first.user_id, true)?
                 .user
                 .revoke(now, None);
         }
@@ -33,33 +34,34 @@ impl TokenStore for MemoryStore {
             return Err(WriteError::UserNotFound);
         }
         let rows: Vec<Credentials> = users.by_id.values().cloned().collect();
-        writer.may_add_token(&rows, new.stored.user_id)?;
+        writer.may_add_token(&rows, first.user_id)?;
         if !matches!(writer, Writer::Operator) {
-            users.check_additions(new.stored.user_id)?;
+            users.check_additions(first.user_id, tokens.len())?;
         }
         let keys = users
             .tokens
             .values()
-            .filter(|(_, it)| it.user_id == new.stored.user_id && it.kind() == TokenKind::ApiKey);
-        if new.stored.kind() == TokenKind::ApiKey && keys.count() >= MAX_API_KEYS {
+            .filter(|(_, it)| it.user_id == first.user_id && it.kind() == TokenKind::ApiKey);
+        if first.kind() == TokenKind::ApiKey && keys.count() >= MAX_API_KEYS {
             return Err(WriteError::ApiKeyLimit);
         }
         let now = users.now;
-        users.additions.push((new.stored.user_id, now));
-        users.last_token_id += 1;
-        let id = users.last_token_id;
-        let token = OpaqueToken {
-            id,
-            ..new.stored.clone()
-        };
-        users.tokens.insert(id, (new.digest, token.clone()));
-        let name = users.by_id[&token.user_id].user.username.clone();
-        users.record.push(write.of_token(&token, Some(&name)));
-        if new.stored.kind() == TokenKind::Session {
+        let mut inserted = Vec::new();
+        for new in tokens {
+            users.additions.push((first.user_id, now));
+            users.last_token_id += 1;
+            let id = users.last_token_id;
+            let token = OpaqueToken { id, ..new.stored };
+            users.tokens.insert(id, (new.digest, token.clone()));
+            let name = users.by_id[&token.user_id].user.username.clone();
+            users.record.push(write.of_token(&token, Some(&name)));
+            inserted.push(token);
+        }
+        if first.kind() == TokenKind::Session {
             let is_session =
-                |it: &OpaqueToken| it.user_id == token.user_id && it.kind() == TokenKind::Session;
+                |it: &OpaqueToken| it.user_id == first.user_id && it.kind() == TokenKind::Session;
             users.tokens.retain(|_, (_, it)| {
-                !is_session(it) || it.expires_at.is_none_or(|end| end > token.created_at)
+                !is_session(it) || it.expires_at.is_none_or(|end| end > first.created_at)
             });
             let sessions = users
                 .tokens
@@ -70,11 +72,14 @@ impl TokenStore for MemoryStore {
                 .map(|it| (it.last_used_at.unwrap_or(it.created_at), it.id))
                 .collect();
             sessions.sort_by_key(|&used| Reverse(used));
+            let is_new = |id: &i64| inserted.iter().any(|token| token.id == *id);
             for (_, id) in sessions.into_iter().skip(MAX_SESSIONS) {
-                users.tokens.remove(&id);
+                if !is_new(&id) {
+                    users.tokens.remove(&id);
+                }
             }
         }
-        Ok(token)
+        Ok(inserted)
     }
 
     async fn tokens_by_digest(
@@ -94,6 +99,7 @@ impl TokenStore for MemoryStore {
                 expires_at: token.expires_at,
                 last_used_at: token.last_used_at.unwrap_or(token.created_at),
                 not_before: token.not_before,
+                cookie_only: token.cookie_only,
                 user: users.by_id[&token.user_id].user.clone(),
             })
             .collect();
@@ -117,6 +123,19 @@ impl TokenStore for MemoryStore {
         })
     }
 
+    async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError> {
+        let mut users = self.users()?;
+        if users.is_read_only {
+            return Err(StoreError::ReadOnly("full".into()));
+        }
+        for id in ids {
+            if let Some((_, token)) = users.tokens.get_mut(id) {
+                token.cookie_only = token.kind() == TokenKind::Session;
+            }
+        }
+        Ok(())
+    }
+
     async fn delete_tokens(
         &self,
         kind: TokenKind,
@@ -129,13 +148,17 @@ impl TokenStore for MemoryStore {
         if actor.is_some() {
             users.find(actor, user_id, true)?;
         }
+        let selected = match selection {
+            TokenSelection::One(id) => Some(id),
+            TokenSelection::AllBut(id) => id,
+        };
+        let pair_id = users.pair_of(user_id, selected);
         let is_meant = |token: &OpaqueToken| {
+            let is_selected =
+                Some(token.id) == selected || (pair_id.is_some() && token.pair_id == pair_id);
             token.user_id == user_id
                 && token.kind() == kind
-                && match selection {
-                    TokenSelection::One(id) => token.id == id,
-                    TokenSelection::AllBut(id) => Some(token.id) != id,
-                }
+                && is_selected == matches!(selection, TokenSelection::One(_))
         };
         let deleted = users.tokens.extract_if(.., |_, (_, token)| is_meant(token));
         let deleted: Vec<OpaqueToken> = deleted.map(|(_, (_, token))| token).collect();

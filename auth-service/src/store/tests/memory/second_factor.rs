@@ -98,7 +98,7 @@ impl SecondFactorStore for MemoryStore {
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let user = users.unchanged(user)?.clone();
-        users.check_additions(user.id)?;
+        users.check_additions(user.id, 1)?;
         let now = users.now;
         users.additions.push((user.id, now));
         let (factor, codes) = users.factors.by_user.entry(user.id).or_default();

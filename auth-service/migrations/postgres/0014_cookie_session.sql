@@ -1,0 +1,9 @@
+-- Sessions in the cookies of applications. cookie_only: the session is good only where a cookie is presented, and is no
+-- token of the API. A session that was made before this column is restricted when a cookie first presents it.
+-- pair_id: one sign-in made both sessions that have it, one for the console and one for applications.
+-- A constant default changes no row; processes that do not know the columns write on, and accept the sessions as before.
+-- Readers wait behind the lock, and the next start tries again.
+SET LOCAL lock_timeout = '1s';
+ALTER TABLE api_key
+    ADD COLUMN cookie_only boolean NOT NULL DEFAULT false,
+    ADD COLUMN pair_id bigint;
