@@ -46,7 +46,7 @@ pub(crate) use record::{AuditPage, AuditRequest};
 pub use seed::AdminPassword;
 pub(crate) use seed::{ADMIN_USERNAME, SeedError};
 pub(crate) use service::{Accounts, Policy, SessionLimits};
-pub(crate) use sessions::SessionRequest;
+pub(crate) use sessions::{SessionRequest, SessionUse};
 pub(crate) use username::check_new_username;
 pub(crate) use users::PageRequest;
 pub(crate) use verify_credentials::Verified;

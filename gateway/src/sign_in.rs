@@ -21,7 +21,7 @@ use http::{
     header::{AUTHORIZATION, SET_COOKIE},
 };
 use return_address::ReturnAddress;
-use rolegate_auth_client::{CallContext, CallError, Reason, axum::ApiError};
+use rolegate_auth_client::{CallContext, CallError, Reason, SessionUse, axum::ApiError};
 use rolegate_sign_in::{cookie::Cookie, origin::Origin, request::is_same_origin, settings::SignIn};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
@@ -105,7 +105,8 @@ async fn set_password(headers: HeaderMap) -> Response {
     }
 }
 
-/// Makes a session with the limits and the work of a login. Every one that the browser had in the cookies that are
+/// Makes a session with the limits and the work of a login, or two where both cookies are set: what is in an
+/// application's cookie is good nowhere else. Every one that the browser had in the cookies that are
 /// set ends.
 async fn sign_in_by_form(
     State(pages): State<Pages>,
@@ -124,48 +125,65 @@ async fn sign_in_by_form(
     let has_console = pages.has_console && goal.is_of_console();
     let console = Cookie::of_console(own.is_plain_loopback());
     let cookie = if has_console { console } else { application };
+    let [of_application, of_console] =
+        [application, console].map(|cookie| cookie.sessions(&headers));
+    // One person uses applications, and nobody else set the cookie: signing in to the console leaves them alone.
+    let is_in_console = |session: &SecretString| of_console.iter().any(|it| is_same(it, session));
+    let is_taken = matches!(application.find(&headers), Ok(Some(_)))
+        && !of_application.iter().all(is_in_console);
+    // An application on its own host may have pages at the console's path, and there is no console then.
+    let sets_both = has_console && !is_taken && !application.is_for_domain();
+    let session_use = if sets_both {
+        SessionUse::ApiAndApplication
+    } else if has_console {
+        SessionUse::Api
+    } else if application.is_for_domain() {
+        SessionUse::Domain
+    } else {
+        SessionUse::Application
+    };
     let (auth, agent) = (&pages.gateway.auth, user_agent(&headers));
-    let (agent, for_domain) = (agent.as_deref(), cookie.is_for_domain());
-    let call = auth.create_session(&username, &password, otp, None, agent, for_domain, context);
-    let (token, session) = match pages.gateway.refusals.login(context, call).await {
-        Ok(made) => made,
+    let call = auth.create_session(
+        &username,
+        &password,
+        otp,
+        None,
+        agent.as_deref(),
+        session_use,
+        context,
+    );
+    let created = match pages.gateway.refusals.login(context, call).await {
+        Ok(created) => created,
         Err(error) => {
             let with_code = code.is_some() || asks_for_code(&error);
             let page = |problem: &_| page::sign_in(back.as_ref(), &username, with_code, problem);
             return Ok(page::refuse(error, page));
         }
     };
-    let [of_application, of_console] =
-        [application, console].map(|cookie| cookie.sessions(&headers));
-    // One person uses applications, and nobody else set the cookie: signing in to the console leaves them alone.
-    let is_taken = matches!(application.find(&headers), Ok(Some(_)))
-        && !of_application
-            .iter()
-            .all(|it| of_console.iter().any(|known| is_same(known, it)));
-    let sets_both = has_console && !is_taken && !application.is_for_domain();
     let mut before = Vec::new();
     if has_console {
         before.extend(of_console.iter().cloned());
     }
     if !has_console || sets_both {
         // Those of the console go on beside an application's.
-        let is_kept = |session: &SecretString| of_console.iter().any(|it| is_same(it, session));
-        before.extend(of_application.into_iter().filter(|it| !is_kept(it)));
+        let of_application = of_application.iter().filter(|it| !is_in_console(it));
+        before.extend(of_application.cloned());
     }
     // The new one is good, whatever becomes of them.
     if let Err(error) = auth.end_cookie_sessions(&before, context).await {
         tracing::warn!(%error, "cannot end the sessions that a browser had before");
     }
+    let session = created.session;
     let left = session
         .expires_at
         .duration_since(session.created_at)
         .unwrap_or_default();
     let set = cookie
-        .set(&token, left.as_secs())
+        .set(&created.token, left.as_secs())
         .ok_or(ApiError::from(CallError::Malformed))?;
-    // An application on its own host may have pages at the console's path, and there is no console then.
-    let second = application.set(&token, left.as_secs());
-    let second = second.filter(|_| sets_both);
+    let second = created
+        .application_token
+        .and_then(|token| application.set(&token, left.as_secs()));
     let cookies = [Some(set), second]
         .into_iter()
         .flatten()

@@ -141,8 +141,8 @@ impl ClientStage {
                     password,
                     name: None,
                     user_agent,
-                    for_domain: false,
                     otp: None,
+                    ..CreateSessionRequest::default()
                 };
                 client
                     .create_session(request)

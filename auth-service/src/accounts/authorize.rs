@@ -62,7 +62,14 @@ pub(crate) struct Bearer {
 enum Credential {
     Token(VerifiedToken),
     /// The digest of an opaque token; `None` for a malformed one.
-    Opaque(TokenKind, Option<String>),
+    Opaque(PresentedToken, Option<String>),
+}
+
+/// An opaque token, and where it was presented.
+#[derive(Clone, Copy)]
+struct PresentedToken {
+    kind: TokenKind,
+    from_cookie: bool,
 }
 
 impl Accounts {
@@ -91,13 +98,16 @@ impl Accounts {
                 &token,
                 requirement,
             ),
-            Credential::Opaque(kind, Some(digest)) => {
+            Credential::Opaque(presented, Some(digest)) => {
                 let found = self.reads.tokens.get(digest).await?;
                 let idle = self.end_idle_sessions(found.at, found.value.iter()).await;
-                self.admit_opaque(kind, found, &idle, requirement)
+                if presented.from_cookie {
+                    self.restrict_to_cookies(found.at, found.value.iter()).await;
+                }
+                self.admit_opaque(presented, found, &idle, requirement)
             }
-            Credential::Opaque(kind, None) => {
-                self.admit_opaque(kind, Timed { at: 0, value: None }, &[], requirement)
+            Credential::Opaque(presented, None) => {
+                self.admit_opaque(presented, Timed { at: 0, value: None }, &[], requirement)
             }
         }
     }
@@ -110,12 +120,18 @@ impl Accounts {
         bearers: Vec<Result<Bearer, AccountError>>,
     ) -> Result<Vec<Result<Actor, AccountError>>, AccountError> {
         let (mut ids, mut digests) = (Vec::with_capacity(bearers.len()), Vec::new());
+        let mut digests_in_cookies = Vec::new();
         let verify = |bearer: Result<Bearer, AccountError>| {
             let bearer = bearer?;
             let credential = self.credential(&bearer.access_token, bearer.from_cookie)?;
             match &credential {
                 Credential::Token(token) => ids.push(token.user_id),
-                Credential::Opaque(_, digest) => digests.extend(digest.clone()),
+                Credential::Opaque(presented, digest) => {
+                    digests.extend(digest.clone());
+                    if presented.from_cookie {
+                        digests_in_cookies.extend(digest.clone());
+                    }
+                }
             }
             Ok((credential, bearer))
         };
@@ -126,6 +142,10 @@ impl Accounts {
         )?;
         let stored = tokens.value.values().flatten();
         let idle = self.end_idle_sessions(tokens.at, stored).await;
+        let in_cookies = digests_in_cookies
+            .iter()
+            .filter_map(|digest| tokens.value.get(digest)?.as_ref().ok());
+        self.restrict_to_cookies(tokens.at, in_cookies).await;
         let mut outcomes = Vec::with_capacity(verified.len());
         for verified in verified {
             let outcome = async {
@@ -149,14 +169,14 @@ impl Accounts {
                             &requirement,
                         )
                     }
-                    Credential::Opaque(kind, digest) => {
+                    Credential::Opaque(presented, digest) => {
                         let found = digest.and_then(|digest| tokens.value.get(&digest).cloned());
                         let found = Timed {
                             at: tokens.at,
                             value: found.transpose()?,
                         };
                         let admitted =
-                            async { self.admit_opaque(kind, found, &idle, &requirement) };
+                            async { self.admit_opaque(presented, found, &idle, &requirement) };
                         RequestContext::with_client_address(client_address, admitted).await
                     }
                 }
@@ -171,8 +191,8 @@ impl Accounts {
             .await
     }
 
-    /// A cookie may hold a session and nothing else, and one for a domain may be nowhere else. What may not be
-    /// where it is, is as what is malformed.
+    /// A cookie may hold a session and nothing else, and one for a domain may be nowhere else. A token in a place where
+    /// its kind is not allowed is treated as malformed.
     fn credential(&self, credential: &str, cookie: bool) -> Result<Credential, AccountError> {
         let Some(kind) = TokenKind::of(credential) else {
             let token = self.tokens.verify(credential).filter(|_| !cookie);
@@ -184,8 +204,12 @@ impl Accounts {
         } else {
             !is_for_domain
         };
-        Ok(Credential::Opaque(
+        let presented = PresentedToken {
             kind,
+            from_cookie: cookie,
+        };
+        Ok(Credential::Opaque(
+            presented,
             opaque_token::digest(credential).filter(|_| is_allowed),
         ))
     }
@@ -222,7 +246,7 @@ impl Accounts {
     /// Checks a stored opaque token and notes its use.
     fn admit_opaque(
         &self,
-        kind: TokenKind,
+        presented: PresentedToken,
         Timed { at, value: stored }: Timed<Option<TokenBearer>>,
         idle: &[IdleSession],
         requirement: &Requirement,
@@ -231,7 +255,11 @@ impl Accounts {
         if let Some((_, Some(error))) = stored.as_ref().and_then(is_idle) {
             return Err(error.clone().into());
         }
-        let is_good = |token: &TokenBearer| token.is_good(at) && is_idle(token).is_none();
+        let is_good = |token: &TokenBearer| {
+            let is_in_place = presented.from_cookie || !token.cookie_only;
+            is_in_place && token.is_good(at) && is_idle(token).is_none()
+        };
+        let kind = presented.kind;
         let is_key = kind == TokenKind::ApiKey;
         if is_key {
             metrics::api_key_presented(stored.as_ref().is_some_and(is_good));

@@ -7,7 +7,7 @@ use crate::{
     actor::Actor,
     audit::{By, Change, Write},
     call_origin::CallOrigin,
-    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
+    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind, new_pair_id},
     store::{StoreError, UsagePause, Used, WriteError, Writer, uses_in_time},
     user::User,
 };
@@ -16,14 +16,18 @@ use rolegate_proto::{
     limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
 use rolegate_sql_store::Timed;
+use rolegate_telemetry::{log_once::LogOnce, logs::error_chain};
 use secrecy::SecretString;
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{io, ops::Range, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 /// Bytes of a stored `User-Agent`.
 const MAX_USER_AGENT: usize = 256;
 
-/// How long a decision waits for the end of an idle session.
+/// Limits how often it is logged that sessions cannot be restricted: any client can present them again.
+static UNRESTRICTED: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
+
+/// How long a decision waits for the end of an idle session, or until one in a cookie is restricted.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +35,31 @@ pub(crate) struct SessionRequest {
     /// As the client named it.
     pub(crate) name: Option<String>,
     pub(crate) user_agent: String,
-    /// Whether it is for the cookie of a domain, and good nowhere else.
-    pub(crate) for_domain: bool,
+    pub(crate) session_use: SessionUse,
+}
+
+/// What a session is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SessionUse {
+    /// It is a token of the API.
+    #[default]
+    Api,
+    /// It is for the cookie of applications on one host, and good in cookies only.
+    Application,
+    /// It is for the cookie of a domain, and good in cookies only.
+    Domain,
+    /// Two sessions: one for the API, and one for applications on the same host.
+    ApiAndApplication,
+}
+
+/// A session that was made.
+#[derive(Debug)]
+pub(crate) struct CreatedSession {
+    pub(crate) token: SecretString,
+    pub(crate) session: OpaqueToken,
+    /// The token of the second session, with [`SessionUse::ApiAndApplication`].
+    pub(crate) application_token: Option<SecretString>,
+    pub(crate) user: User,
 }
 
 /// The id of a session without use for too long, and why it could not be ended.
@@ -45,7 +72,7 @@ struct LastUse {
 }
 
 impl Accounts {
-    /// Makes a session of the user of this name, if the password is correct, with the checks of a login.
+    /// Makes a session of the user of this name, or two, if the password is correct, with the checks of one login.
     pub(crate) async fn create_session(
         &self,
         username: &str,
@@ -53,7 +80,7 @@ impl Accounts {
         request: SessionRequest,
         otp: Option<&str>,
         origin: CallOrigin,
-    ) -> Result<(SecretString, OpaqueToken, User), AccountError> {
+    ) -> Result<CreatedSession, AccountError> {
         if let Some(name) = &request.name {
             check_name(TokenKind::Session, name)?;
         }
@@ -66,7 +93,8 @@ impl Accounts {
             .collect::<String>();
         let user_agent = &user_agent[..user_agent.floor_char_boundary(MAX_USER_AGENT)];
         let name = request.name.unwrap_or_default();
-        let prefix = if request.for_domain {
+        let session_use = request.session_use;
+        let prefix = if session_use == SessionUse::Domain {
             DOMAIN_SESSION_PREFIX
         } else {
             SESSION_PREFIX
@@ -74,22 +102,42 @@ impl Accounts {
         let mut is_repeated = false;
         loop {
             let (checked, Timed { at, value: user }) = self.check_login(&mut presented).await?;
-            let new = NewToken::generate(prefix, user.id, name.clone(), at);
-            let mut new = new.map_err(AccountError::internal)?;
-            new.stored.expires_at = Some(at.saturating_add(self.policy.sessions.max));
-            new.stored.not_before = Some(user.tokens_not_before);
-            new.stored.client_address = origin.client_address.map(|address| address.to_string());
-            new.stored.user_agent = Some(user_agent.to_owned()).filter(|it| !it.is_empty());
+            let generate = || -> io::Result<NewToken> {
+                let mut new = NewToken::generate(prefix, user.id, name.clone(), at)?;
+                new.stored.expires_at = Some(at.saturating_add(self.policy.sessions.max));
+                new.stored.not_before = Some(user.tokens_not_before);
+                new.stored.client_address =
+                    origin.client_address.map(|address| address.to_string());
+                new.stored.user_agent = Some(user_agent.to_owned()).filter(|it| !it.is_empty());
+                Ok(new)
+            };
+            let mut new = generate().map_err(AccountError::internal)?;
+            new.stored.cookie_only =
+                matches!(session_use, SessionUse::Application | SessionUse::Domain);
             let token = new.token.clone();
+            let mut tokens = vec![new];
+            let mut application_token = None;
+            if session_use == SessionUse::ApiAndApplication {
+                let mut second = generate().map_err(AccountError::internal)?;
+                second.stored.cookie_only = true;
+                let pair_id = new_pair_id().map_err(AccountError::internal)?;
+                second.stored.pair_id = Some(pair_id);
+                tokens[0].stored.pair_id = Some(pair_id);
+                application_token = Some(second.token.clone());
+                tokens.push(second);
+            }
             let password_hash = checked.credentials.password_hash.clone();
             let writer = Writer::Login {
                 seen: user.tokens_not_before,
                 password_hash,
             };
             let (store, recorded) = (Arc::clone(&self.store), user.username.clone());
-            let insert = move |write| async move { store.insert_token(new, writer, write).await };
-            let record = move |write: &Write, session: &OpaqueToken| {
-                write.of_token(session, Some(&recorded)).log();
+            let insert =
+                move |write| async move { store.insert_tokens(tokens, writer, write).await };
+            let record = move |write: &Write, sessions: &Vec<OpaqueToken>| {
+                for session in sessions {
+                    write.of_token(session, Some(&recorded)).log();
+                }
             };
             let write = Write::new(Change::SessionCreated, By::Owner(None), Some(user.id));
             match write.run(insert, record).await {
@@ -97,15 +145,22 @@ impl Accounts {
                 Err(WriteError::UserNotFound) if !is_repeated => is_repeated = true,
                 Err(WriteError::UserNotFound) => return Err(Reason::CredentialsInvalid.into()),
                 Err(error) => return Err(error.into()),
-                Ok(session) => {
+                Ok(sessions) => {
                     self.rehash(&presented, &checked);
-                    return Ok((token, session, user));
+                    let session = sessions.into_iter().next();
+                    return Ok(CreatedSession {
+                        token,
+                        session: session.ok_or(WriteError::UserNotFound)?,
+                        application_token,
+                        user,
+                    });
                 }
             }
         }
     }
 
-    /// The sessions of the actor, or of the user with this id, for an admin, that have not ended.
+    /// The sessions of the actor, or of the user with this id, for an admin, that have not ended. Those that one sign-in
+    /// made are one, with the last use of either: people see where they are signed in, and end both by it.
     pub(crate) async fn list_sessions(
         &self,
         credential: &str,
@@ -131,12 +186,51 @@ impl Accounts {
                 && session.expires_at.is_none_or(|end| at < end)
                 && session.not_before == Some(user.tokens_not_before)
         });
-        Ok((actor, sessions))
+        let mut sign_ins: Vec<OpaqueToken> = Vec::with_capacity(sessions.len());
+        for session in sessions {
+            let is_same =
+                |it: &&mut OpaqueToken| it.pair_id.is_some() && it.pair_id == session.pair_id;
+            match sign_ins.iter_mut().find(is_same) {
+                Some(first) => first.last_used_at = first.last_used_at.max(session.last_used_at),
+                None => sign_ins.push(session),
+            }
+        }
+        Ok((actor, sign_ins))
     }
 
     /// When a session ends unless it is used, in Unix seconds.
     pub(crate) fn idle_expires_at(&self, session: &OpaqueToken) -> u64 {
         session.idle_expires_at(self.policy.sessions.idle)
+    }
+
+    /// Restricts the sessions among these tokens, which a cookie of applications presented, to cookies: a process of the
+    /// version before made them, or they were made for the API. An application can read its cookie, and must not be
+    /// able to act as its visitors by it. A decision does not depend on this write, and does not wait long for it:
+    /// the next decision tries it again.
+    pub(super) async fn restrict_to_cookies<'t>(
+        &self,
+        at: u64,
+        tokens: impl Iterator<Item = &'t TokenBearer>,
+    ) {
+        let is_unrestricted = |token: &&TokenBearer| {
+            token.kind() == TokenKind::Session && !token.cookie_only && token.is_good(at)
+        };
+        let ids: Vec<i64> = tokens
+            .filter(is_unrestricted)
+            .map(|token| token.token_id)
+            .collect();
+        if ids.is_empty() {
+            return;
+        }
+        // What is rare is boxed, or every decision would be larger.
+        let restrict = Box::pin(timeout(IDLE_TIMEOUT, self.store.restrict_to_cookies(&ids)));
+        let restricted = restrict.await.unwrap_or(Err(StoreError::TimedOut));
+        if let Err(error) = restricted
+            && UNRESTRICTED.is_due(())
+        {
+            let error = error_chain(&error);
+            tracing::warn!(error, "cannot restrict sessions in cookies to cookies");
+        }
     }
 
     /// Deletes the sessions among these tokens that were not used for too long, so that they do not live again,

@@ -5,7 +5,7 @@ use super::{
     message::{self, optional_role},
 };
 use crate::{
-    accounts::{AccountError, ApiKeyRequest, SessionRequest},
+    accounts::{AccountError, ApiKeyRequest, SessionRequest, SessionUse},
     call_origin::CallOrigin,
     opaque_token::{OpaqueToken, TokenKind},
 };
@@ -13,7 +13,7 @@ use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1::{
     self as wire, delete_api_keys_request::Keys, delete_sessions_request::Sessions,
 };
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use tonic::{Request, Response};
 
 impl AuthGrpc {
@@ -29,23 +29,36 @@ impl AuthGrpc {
             name,
             user_agent,
             for_domain,
+            for_application,
+            with_application,
         } = message;
+        let session_use = match (for_domain, for_application, with_application) {
+            (false, false, false) => SessionUse::Api,
+            (true, false, false) => SessionUse::Domain,
+            (false, true, false) => SessionUse::Application,
+            (false, false, true) => SessionUse::ApiAndApplication,
+            _ => {
+                let rule = "a session is for a domain, for an application or with one for it";
+                return Err(AccountError::request(rule));
+            }
+        };
         let new = SessionRequest {
             name,
             user_agent,
-            for_domain,
+            session_use,
         };
         let (password, otp) = (password.into(), otp.as_deref());
-        let made = self
+        let created = self
             .accounts
-            .create_session(&username, password, new, otp, origin);
-        let (token, session, user) = made.await?;
-        let (token, id) = (token.expose_secret().to_owned(), session.id);
-        let session = Some(self.session(session, Some(id)));
+            .create_session(&username, password, new, otp, origin)
+            .await?;
+        let id = created.session.id;
+        let exposed = |token: SecretString| token.expose_secret().to_owned();
         Ok(wire::CreateSessionResponse {
-            token,
-            session,
-            user: Some(user.into()),
+            token: exposed(created.token),
+            session: Some(self.session(created.session, Some(id))),
+            user: Some(created.user.into()),
+            application_token: created.application_token.map(exposed),
         })
     }
 

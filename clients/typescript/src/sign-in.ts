@@ -33,7 +33,8 @@ export abstract class SignIn {
     context: Context = {},
   ): Promise<NewSession> {
     const { name, userAgent = "", otp } = options;
-    const message = { username, password, name, userAgent, forDomain: false, otp };
+    const ofApi = { forDomain: false, forApplication: false, withApplication: false };
+    const message = { username, password, name, userAgent, otp, ...ofApi };
     const { token, session, user } = await this.call(methods.CREATE_SESSION, message, context);
     return { token, session: sessionFrom(session), user: userFrom(user) };
   }

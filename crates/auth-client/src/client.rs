@@ -4,7 +4,7 @@ mod credential_checks;
 
 use crate::{
     batchers::{Client, authorize_batcher, authorize_request, get_usernames, username_batcher},
-    session::Session,
+    session::{NewSession, SessionUse},
     user::{Requirement, User},
 };
 use credential_checks::CredentialChecks;
@@ -133,8 +133,7 @@ impl AuthClient {
         Ok((response.access_token.into(), user))
     }
 
-    /// Checks what [`Self::login`] checks, and makes a session. Returns its token, which auth-service does not
-    /// keep, and what it keeps. A session `for_domain` is good in the cookie of the sign-in page only.
+    /// Checks what [`Self::login`] checks, and makes a session, or two with [`SessionUse::ApiAndApplication`].
     #[expect(clippy::too_many_arguments, reason = "the fields of the request")]
     pub async fn create_session(
         &self,
@@ -143,10 +142,12 @@ impl AuthClient {
         otp: Option<&str>,
         name: Option<String>,
         user_agent: Option<&str>,
-        for_domain: bool,
+        session_use: SessionUse,
         context: CallContext,
-    ) -> Result<(SecretString, Session), CallError> {
+    ) -> Result<NewSession, CallError> {
         let client = self.checks_of(username);
+        let for_domain = session_use == SessionUse::Domain;
+        let with_application = session_use == SessionUse::ApiAndApplication;
         let request = context.request(CreateSessionRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
@@ -154,17 +155,26 @@ impl AuthClient {
             user_agent: user_agent.unwrap_or_default().to_owned(),
             for_domain,
             otp: otp.map(str::to_owned),
+            for_application: session_use == SessionUse::Application,
+            with_application,
         });
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
         let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
-        // An auth-service of before ignores the flag.
+        // An auth-service of before ignores what it does not know, and makes a session for the API.
         let prefix = if for_domain {
             DOMAIN_SESSION_PREFIX
         } else {
             SESSION_PREFIX
         };
         let token = Some(response.token).filter(|token| token.starts_with(prefix));
-        Ok((token.ok_or(CallError::Malformed)?.into(), session))
+        Ok(NewSession {
+            token: token.ok_or(CallError::Malformed)?.into(),
+            application_token: response
+                .application_token
+                .filter(|_| with_application)
+                .map(Into::into),
+            session,
+        })
     }
 
     /// Sets the password of the user of a link, which is used up, and revokes the user's tokens and sessions.

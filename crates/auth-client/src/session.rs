@@ -4,6 +4,7 @@ use crate::user::User;
 use prost_types::Timestamp;
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{auth_v1, time};
+use secrecy::SecretString;
 use std::time::SystemTime;
 
 pub use auth_v1::CredentialKind;
@@ -31,6 +32,31 @@ pub struct Session {
     pub idle_expires_at: SystemTime,
     /// Whether it is the credential of the call.
     pub current: bool,
+}
+
+/// What a session is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionUse {
+    /// It stands wherever an access token does.
+    Api,
+    /// It is good in the cookie of applications on one host only.
+    Application,
+    /// It is good in the cookie of applications on all hosts of a domain only.
+    Domain,
+    /// Two sessions, one of each of the first two kinds: both are made, or none.
+    ApiAndApplication,
+}
+
+/// A session that was made, with its token, which auth-service does not keep.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// The token of the session.
+    pub token: SecretString,
+    /// The token of the session for applications, by [`SessionUse::ApiAndApplication`]. An auth-service of the version
+    /// before makes none.
+    pub application_token: Option<SecretString>,
+    /// What auth-service keeps of the session.
+    pub session: Session,
 }
 
 /// The bearer of a credential.

@@ -13,7 +13,7 @@ use http::{
     header::{LOCATION, USER_AGENT},
 };
 use rolegate_auth_client::{
-    ActingClient, CallContext, Session,
+    ActingClient, CallContext, NewSession, Session, SessionUse,
     axum::{ApiError, CurrentUser},
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -144,10 +144,16 @@ pub(crate) async fn create_session(
         agent.as_deref(),
         otp.as_ref().map(ExposeSecret::expose_secret),
     );
-    let call = state
-        .auth
-        .create_session(&username, &password, otp, name, agent, false, context);
-    let (token, session) = state.refusals.login(context, call).await?;
+    let call = state.auth.create_session(
+        &username,
+        &password,
+        otp,
+        name,
+        agent,
+        SessionUse::Api,
+        context,
+    );
+    let NewSession { token, session, .. } = state.refusals.login(context, call).await?;
     let location = [(LOCATION, format!("/profile/sessions/{}", session.id))];
     let response = NewSessionResponse {
         id: session.id,

@@ -412,7 +412,9 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
     let with_origins = [&DOMAIN[..], &["--return-origins", "https://*.example.org"]].concat();
     let no_console = ["--console", "off"];
     // An application on its own host may have pages at /console/.
-    let both = [console.as_str(), &host];
+    let host_beside = host.replace("rgs_user", "rgs_application");
+    let both = [console.as_str(), &host_beside];
+    let plain_beside = plain.replace("rgs_user", "rgs_application");
     for (arguments, at, back, location, expected) in [
         (&[][..], &https[..], "/a", "/a", &[host.as_str()][..]),
         (&[], &https, "", "/console/", &both),
@@ -438,19 +440,36 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
             &[&domain],
         ),
         (&[], &[LOOPBACK], "/a", "/a", &[plain]),
-        (&[], &[LOOPBACK], "", "/console/", &[plain_console, plain]),
+        (
+            &[],
+            &[LOOPBACK],
+            "",
+            "/console/",
+            &[plain_console, &plain_beside],
+        ),
         (&DOMAIN, &[LOOPBACK], "/a", "/a", &[plain]),
     ] {
         let headers = [at, &[SAME_ORIGIN, FORM_TYPE]].concat();
         let body = format!("{FORM}&return={back}");
         let request = request("POST", "/sign-in", &headers, &body);
-        let response = fetch(&gateway(arguments).0, request).await;
+        let (router, calls) = gateway(arguments);
+        let response = fetch(&router, request).await;
         assert_eq!(
             (response.status, response.header("location")),
             (303, location),
             "{back}"
         );
         assert_eq!(cookies(&response), expected, "{arguments:?} {back}");
+        // Each cookie has a session of its own, which is good for nothing else, by one call.
+        let session_use = match expected {
+            [_, _] => " with_application",
+            [cookie] if cookie.contains("-console=") => "",
+            [cookie] if cookie.contains("rgd_") => " for_domain",
+            _ => " for_application",
+        };
+        let calls = calls.lock().expect("no panic").clone();
+        let call = format!("create_session None \"\"{session_use} from unknown");
+        assert_eq!(calls, [call], "{arguments:?} {back}");
         assert_eq!(response.header("cache-control"), "no-store");
     }
 }
@@ -573,4 +592,15 @@ async fn sign_in_can_be_off_and_is_at_the_bearer_address_only() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn an_auth_service_of_the_version_before_makes_the_session_of_the_console_only() {
+    let (router, _) = gateway(&[]);
+    let body = "username=before&password=right&return=/console/";
+    let response = fetch(&router, form("/sign-in", body)).await;
+    assert_eq!(response.status, 303);
+    let cookies = cookies(&response);
+    assert_eq!(cookies.len(), 1, "{cookies:?}");
+    assert!(cookies[0].starts_with("rolegate-console=rgs_user;"));
 }

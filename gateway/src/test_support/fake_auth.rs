@@ -442,9 +442,22 @@ impl AuthService for FakeAuth {
         request: Request<v1::CreateSessionRequest>,
     ) -> Answer<v1::CreateSessionResponse> {
         let v1::CreateSessionRequest {
-            name, user_agent, ..
+            name,
+            user_agent,
+            for_domain,
+            for_application,
+            with_application,
+            ..
         } = request.get_ref();
-        self.record(&request, &format!("create_session {name:?} {user_agent:?}"));
+        let uses = [
+            (*for_domain, "for_domain"),
+            (*for_application, "for_application"),
+            (*with_application, "with_application"),
+        ];
+        let uses = uses.into_iter().filter(|(is_used, _)| *is_used);
+        let uses: String = uses.map(|(_, name)| format!(" {name}")).collect();
+        let call = format!("create_session {name:?} {user_agent:?}{uses}");
+        self.record(&request, &call);
         sessions::create(request.get_ref()).map(Response::new)
     }
 

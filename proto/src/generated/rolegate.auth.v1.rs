@@ -146,6 +146,14 @@ pub struct CreateSessionRequest {
     /// As LoginRequest.otp.
     #[prost(string, optional, tag = "6")]
     pub otp: ::core::option::Option<::prost::alloc::string::String>,
+    /// Whether the session is for the cookie of applications on one host. It is accepted by Authorize with
+    /// from_cookie, and by Envoy's Check, only; by services of the version before everywhere.
+    #[prost(bool, tag = "7")]
+    pub for_application: bool,
+    /// Whether the session is made together with a second one as by for_application, by the same password and code:
+    /// both or none. One of for_domain, for_application and with_application at most.
+    #[prost(bool, tag = "8")]
+    pub with_application: bool,
 }
 /// The password was right.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -159,6 +167,10 @@ pub struct CreateSessionResponse {
     /// The user who logged in.
     #[prost(message, optional, tag = "3")]
     pub user: ::core::option::Option<User>,
+    /// The token of the second session, by with_application; unset by services of the version before. Both sessions are
+    /// listed as one, end together by DeleteSessions, and stay together at a new password.
+    #[prost(string, optional, tag = "4")]
+    pub application_token: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A session, without its token.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -241,8 +253,8 @@ pub struct AuthorizeRequest {
     /// access tokens. From untrusted callers, or malformed, it is ignored.
     #[prost(string, optional, tag = "4")]
     pub client_address: ::core::option::Option<::prost::alloc::string::String>,
-    /// Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain
-    /// accepted, and no other token but a session.
+    /// Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain or for
+    /// applications accepted, and no other token but a session. Any other session becomes one for applications by it.
     #[prost(bool, tag = "5")]
     pub from_cookie: bool,
     /// The requirement. Unset is REQUEST_INVALID, so that a caller that forgets it does not fail open.

@@ -2,8 +2,11 @@
 
 use super::{NOW, SESSIONS, origin, sessions::app};
 use crate::{
-    accounts::{ApiKeyRequest, Requirement, SessionRequest},
+    accounts::{
+        ApiKeyRequest, Bearer, Requirement, SessionRequest, SessionUse, sessions::CreatedSession,
+    },
     audit::Write,
+    opaque_token::TokenKind,
     store::{AuditFilter, AuditStore as _, UserStore as _},
 };
 use secrecy::ExposeSecret as _;
@@ -15,7 +18,7 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_no
     let (app, ann) = app().await;
     let (session, _) = app.session().await;
     let for_domain = || SessionRequest {
-        for_domain: true,
+        session_use: SessionUse::Domain,
         ..SessionRequest::default()
     };
     let (domain, stored) = app.try_session("sesame", for_domain()).await.expect("made");
@@ -64,7 +67,8 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_no
         app.accounts.revoke_tokens(&domain, None).await,
         TokenInvalid
     );
-    assert_eq!(app.ids(&session).await.len(), 2);
+    let (own, _) = app.session().await;
+    assert_eq!(app.ids(&own).await.len(), 3);
     for (made, user) in [(&domain, &ann), (&session, &ann)] {
         assert_eq!(
             &app.accounts.end_cookie_session(made).await.expect("ended"),
@@ -82,7 +86,7 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
     let (app, ann) = app().await;
     let make = async || {
         let request = SessionRequest {
-            for_domain: true,
+            session_use: SessionUse::Domain,
             ..SessionRequest::default()
         };
         app.try_session("sesame", request).await.expect("made").0
@@ -110,14 +114,18 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
 async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() {
     let (app, _) = app().await;
     app.register("bob").await.expect("registered");
-    let make = async |use_in_domain| {
+    let make = async |session_use| {
         let request = SessionRequest {
-            for_domain: use_in_domain,
+            session_use,
             ..SessionRequest::default()
         };
         app.try_session("sesame", request).await.expect("made").0
     };
-    let (one, other, kept) = (make(true).await, make(false).await, make(false).await);
+    let (one, other) = (
+        make(SessionUse::Domain).await,
+        make(SessionUse::Application).await,
+    );
+    let kept = make(SessionUse::Api).await;
     let of_bob = app
         .accounts
         .create_session(
@@ -129,7 +137,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         )
         .await
         .expect("made")
-        .0
+        .token
         .expose_secret()
         .to_owned();
     let request = ApiKeyRequest {
@@ -193,4 +201,159 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     let kept = [kept];
     assert!(app.accounts.end_cookie_sessions(&kept).await.is_err());
     assert!(app.is_good(&kept[0]).await, "it could not be ended");
+}
+
+async fn made(app: &super::App, session_use: SessionUse) -> CreatedSession {
+    let request = SessionRequest {
+        session_use,
+        ..SessionRequest::default()
+    };
+    app.accounts
+        .create_session("ann", "sesame".into(), request, None, origin(1))
+        .await
+        .expect("made")
+}
+
+#[tokio::test]
+async fn a_session_for_applications_is_good_in_a_cookie_only() {
+    let (app, ann) = app().await;
+    let created = made(&app, SessionUse::Application).await;
+    assert!(created.application_token.is_none() && created.session.cookie_only);
+    let token = created.token.expose_secret();
+    assert!(token.starts_with("rgs_"));
+    for _ in 0..2 {
+        assert!(!app.is_good(token).await);
+        assert!(app.is_good_from(true, token).await);
+    }
+    assert_err!(app.accounts.revoke_tokens(token, None).await, TokenInvalid);
+    assert_err!(app.accounts.list_sessions(token, None).await, TokenInvalid);
+    let request = ApiKeyRequest {
+        name: "export".to_owned(),
+        ..ApiKeyRequest::default()
+    };
+    assert_err!(
+        app.accounts.create_api_key(token, request).await,
+        TokenInvalid
+    );
+    let ended = app.accounts.end_cookie_session(token).await;
+    assert_eq!(ended.expect("ended"), ann);
+    assert!(!app.is_good_from(true, token).await);
+}
+
+#[tokio::test]
+async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_not() {
+    let (app, _) = app().await;
+    // As a process of the version before makes it.
+    let (alone, _) = app.session().await;
+    let (in_batch, _) = app.session().await;
+    let (of_api, _) = app.session().await;
+    for token in [&alone, &in_batch, &of_api] {
+        assert!(app.is_good(token).await, "{token}");
+    }
+    let any = Requirement::AnyAuthenticated;
+    app.accounts
+        .authorize_from(true, &alone, &any)
+        .await
+        .expect("good");
+    let bearer = |access_token: &str, from_cookie| {
+        Ok(Bearer {
+            access_token: access_token.to_owned(),
+            requirement: any.clone(),
+            client_address: None,
+            from_cookie,
+        })
+    };
+    let batch = vec![bearer(&in_batch, true), bearer(&of_api, false)];
+    let outcomes = app.accounts.authorize_batch(batch).await.expect("read");
+    assert!(outcomes.iter().all(Result::is_ok));
+    for (token, in_header) in [(&alone, false), (&in_batch, false), (&of_api, true)] {
+        assert_eq!(app.is_good(token).await, in_header, "{token}");
+    }
+    // A refused one is not written about, and an outage of writes keeps nobody out.
+    let (late, _) = app.session().await;
+    app.store.set_read_only(true);
+    assert!(app.is_good_from(true, &late).await);
+    assert!(app.is_good(&late).await, "it could not be restricted");
+    app.store.set_read_only(false);
+    assert!(app.is_good_from(true, &late).await);
+    assert!(!app.is_good(&late).await);
+}
+
+#[tokio::test]
+async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
+    let (app, _) = app().await;
+    let created = made(&app, SessionUse::ApiAndApplication).await;
+    let console = created.token.expose_secret().to_owned();
+    let application = created.application_token.expect("the second one");
+    let application = application.expose_secret().to_owned();
+    assert!(application != console && application.starts_with("rgs_"));
+    for (token, in_header) in [(&console, true), (&application, false)] {
+        assert_eq!(app.is_good(token).await, in_header);
+    }
+    assert!(app.is_good_from(true, &application).await);
+    // It is one entry, last used when either was.
+    app.store.set_time(NOW + 600);
+    assert!(app.is_good_from(true, &application).await);
+    let listed = app.accounts.list_sessions(&console, None).await;
+    let (_, listed) = listed.expect("listed");
+    let [only] = &listed[..] else {
+        panic!("one sign-in: {listed:?}");
+    };
+    assert_eq!(
+        (only.id, only.last_used_at),
+        (created.session.id, Some(NOW + 600))
+    );
+    // The entry ends both, from elsewhere too; the end of all others ends neither.
+    let (elsewhere, _) = app.session().await;
+    let end = async |token: &str, id| {
+        app.accounts
+            .delete_tokens(TokenKind::Session, token, None, id)
+            .await
+            .expect("ended")
+            .len()
+    };
+    assert_eq!(end(&console, None).await, 1);
+    assert!(!app.is_good(&elsewhere).await);
+    assert!(app.is_good_from(true, &application).await);
+    let (elsewhere, _) = app.session().await;
+    assert_eq!(end(&elsewhere, Some(only.id)).await, 2);
+    assert!(!app.is_good(&console).await && !app.is_good_from(true, &application).await);
+    // A logout by the one for the API ends its sign-in. The idle one ends alone, and the other one is seen.
+    let created = made(&app, SessionUse::ApiAndApplication).await;
+    let application = created.application_token.expect("the second one");
+    app.accounts
+        .revoke_tokens(created.token.expose_secret(), None)
+        .await
+        .expect("logged out");
+    assert!(!app.is_good_from(true, application.expose_secret()).await);
+    let created = made(&app, SessionUse::ApiAndApplication).await;
+    let application = created.application_token.expect("the second one");
+    app.store.set_time(NOW + 600 + IDLE - 1);
+    assert!(app.is_good_from(true, application.expose_secret()).await);
+    app.store.set_time(NOW + 600 + IDLE);
+    assert!(!app.is_good(created.token.expose_secret()).await);
+    assert!(app.is_good_from(true, application.expose_secret()).await);
+    let (elsewhere, other) = app.session().await;
+    let ids = app.ids(&elsewhere).await;
+    assert_eq!(ids, [created.session.id + 1, other.id]);
+}
+
+#[tokio::test]
+async fn one_password_and_one_code_make_both_sessions() {
+    let (app, _) = app().await;
+    let wrong = |session_use| SessionRequest {
+        session_use,
+        ..SessionRequest::default()
+    };
+    // The limit is three failures: one for each attempt, whatever is made.
+    for _ in 0..3 {
+        let refused = app
+            .try_session("open!", wrong(SessionUse::ApiAndApplication))
+            .await;
+        assert_err!(refused, CredentialsInvalid);
+    }
+    let refused = app
+        .try_session("sesame", wrong(SessionUse::ApiAndApplication))
+        .await;
+    assert_err!(refused, TooManyAttempts);
 }

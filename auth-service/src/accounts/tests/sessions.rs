@@ -24,7 +24,7 @@ impl App {
             .accounts
             .create_session("ann", password.into(), request, None, origin(1))
             .await;
-        made.map(|(token, session, _)| (token.expose_secret().to_owned(), session))
+        made.map(|made| (made.token.expose_secret().to_owned(), made.session))
     }
 
     /// A session of ann.

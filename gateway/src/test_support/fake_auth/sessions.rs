@@ -51,10 +51,13 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
     } else {
         "rgs_user"
     };
+    // The version before makes one session.
+    let makes_both = request.with_application && request.username != "before";
     Ok(CreateSessionResponse {
         token: token.to_owned(),
         session,
         user: Some(user),
+        application_token: makes_both.then(|| "rgs_application".to_owned()),
     })
 }
 

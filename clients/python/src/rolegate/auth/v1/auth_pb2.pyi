@@ -462,6 +462,8 @@ class CreateSessionRequest(_message.Message):
     USER_AGENT_FIELD_NUMBER: _builtins.int
     FOR_DOMAIN_FIELD_NUMBER: _builtins.int
     OTP_FIELD_NUMBER: _builtins.int
+    FOR_APPLICATION_FIELD_NUMBER: _builtins.int
+    WITH_APPLICATION_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """The username as registered."""
     password: _builtins.str
@@ -476,6 +478,14 @@ class CreateSessionRequest(_message.Message):
     """
     otp: _builtins.str
     """As LoginRequest.otp."""
+    for_application: _builtins.bool
+    """Whether the session is for the cookie of applications on one host. It is accepted by Authorize with
+    from_cookie, and by Envoy's Check, only; by services of the version before everywhere.
+    """
+    with_application: _builtins.bool
+    """Whether the session is made together with a second one as by for_application, by the same password and code:
+    both or none. One of for_domain, for_application and with_application at most.
+    """
     def __init__(
         self,
         *,
@@ -485,10 +495,12 @@ class CreateSessionRequest(_message.Message):
         user_agent: _builtins.str = ...,
         for_domain: _builtins.bool = ...,
         otp: _builtins.str | None = ...,
+        for_application: _builtins.bool = ...,
+        with_application: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_otp", b"_otp", "name", b"name", "otp", b"otp"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_otp", b"_otp", "for_domain", b"for_domain", "name", b"name", "otp", b"otp", "password", b"password", "user_agent", b"user_agent", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_otp", b"_otp", "for_application", b"for_application", "for_domain", b"for_domain", "name", b"name", "otp", b"otp", "password", b"password", "user_agent", b"user_agent", "username", b"username", "with_application", b"with_application"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
     _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
@@ -510,8 +522,13 @@ class CreateSessionResponse(_message.Message):
     TOKEN_FIELD_NUMBER: _builtins.int
     SESSION_FIELD_NUMBER: _builtins.int
     USER_FIELD_NUMBER: _builtins.int
+    APPLICATION_TOKEN_FIELD_NUMBER: _builtins.int
     token: _builtins.str
     """The token of the session, to be sent as `authorization: Bearer <token>`. Never shown again."""
+    application_token: _builtins.str
+    """The token of the second session, by with_application; unset by services of the version before. Both sessions are
+    listed as one, end together by DeleteSessions, and stay together at a new password.
+    """
     @_builtins.property
     def session(self) -> Global___Session:
         """What is stored of it."""
@@ -526,12 +543,15 @@ class CreateSessionResponse(_message.Message):
         token: _builtins.str = ...,
         session: Global___Session | None = ...,
         user: Global___User | None = ...,
+        application_token: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "user", b"user"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_application_token", b"_application_token", "application_token", b"application_token", "session", b"session", "user", b"user"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["session", b"session", "token", b"token", "user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_application_token", b"_application_token", "application_token", b"application_token", "session", b"session", "token", b"token", "user", b"user"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__application_token: _TypeAlias = _typing.Literal["application_token"]  # noqa: Y015
+    _WhichOneofArgType__application_token: _TypeAlias = _typing.Literal["_application_token", b"_application_token"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__application_token) -> _WhichOneofReturnType__application_token | None: ...
 
 Global___CreateSessionResponse: _TypeAlias = CreateSessionResponse  # noqa: Y015
 
@@ -740,8 +760,8 @@ class AuthorizeRequest(_message.Message):
     access tokens. From untrusted callers, or malformed, it is ignored.
     """
     from_cookie: _builtins.bool
-    """Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain
-    accepted, and no other token but a session.
+    """Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain or for
+    applications accepted, and no other token but a session. Any other session becomes one for applications by it.
     """
     @_builtins.property
     def any_authenticated(self) -> Global___AnyAuthenticated:

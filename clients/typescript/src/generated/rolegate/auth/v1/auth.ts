@@ -226,7 +226,19 @@ export interface CreateSessionRequest {
    */
   forDomain: boolean;
   /** As LoginRequest.otp. */
-  otp?: string | undefined;
+  otp?:
+    | string
+    | undefined;
+  /**
+   * Whether the session is for the cookie of applications on one host. It is accepted by Authorize with
+   * from_cookie, and by Envoy's Check, only; by services of the version before everywhere.
+   */
+  forApplication: boolean;
+  /**
+   * Whether the session is made together with a second one as by for_application, by the same password and code:
+   * both or none. One of for_domain, for_application and with_application at most.
+   */
+  withApplication: boolean;
 }
 
 /** The password was right. */
@@ -238,7 +250,14 @@ export interface CreateSessionResponse {
     | Session
     | undefined;
   /** The user who logged in. */
-  user?: User | undefined;
+  user?:
+    | User
+    | undefined;
+  /**
+   * The token of the second session, by with_application; unset by services of the version before. Both sessions are
+   * listed as one, end together by DeleteSessions, and stay together at a new password.
+   */
+  applicationToken?: string | undefined;
 }
 
 /** A session, without its token. */
@@ -330,8 +349,8 @@ export interface AuthorizeRequest {
     | string
     | undefined;
   /**
-   * Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain
-   * accepted, and no other token but a session.
+   * Whether the token comes from the cookie of the sign-in page. Only then is a session for a domain or for
+   * applications accepted, and no other token but a session. Any other session becomes one for applications by it.
    */
   fromCookie: boolean;
 }
@@ -1608,7 +1627,16 @@ export const LoginResponse: MessageFns<LoginResponse> = {
 };
 
 function createBaseCreateSessionRequest(): CreateSessionRequest {
-  return { username: "", password: "", name: undefined, userAgent: "", forDomain: false, otp: undefined };
+  return {
+    username: "",
+    password: "",
+    name: undefined,
+    userAgent: "",
+    forDomain: false,
+    otp: undefined,
+    forApplication: false,
+    withApplication: false,
+  };
 }
 
 export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
@@ -1630,6 +1658,12 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
     }
     if (message.otp !== undefined) {
       writer.uint32(50).string(message.otp);
+    }
+    if (message.forApplication !== false) {
+      writer.uint32(56).bool(message.forApplication);
+    }
+    if (message.withApplication !== false) {
+      writer.uint32(64).bool(message.withApplication);
     }
     return writer;
   },
@@ -1695,6 +1729,22 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
             message.otp = reader.string();
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.forApplication = reader.bool();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.withApplication = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1709,7 +1759,7 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
 };
 
 function createBaseCreateSessionResponse(): CreateSessionResponse {
-  return { token: "", session: undefined, user: undefined };
+  return { token: "", session: undefined, user: undefined, applicationToken: undefined };
 }
 
 export const CreateSessionResponse: MessageFns<CreateSessionResponse> = {
@@ -1722,6 +1772,9 @@ export const CreateSessionResponse: MessageFns<CreateSessionResponse> = {
     }
     if (message.user !== undefined) {
       User.encode(message.user, writer.uint32(26).fork()).join();
+    }
+    if (message.applicationToken !== undefined) {
+      writer.uint32(34).string(message.applicationToken);
     }
     return writer;
   },
@@ -1761,6 +1814,14 @@ export const CreateSessionResponse: MessageFns<CreateSessionResponse> = {
             }
 
             message.user = User.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.applicationToken = reader.string();
             continue;
           }
         }
