@@ -1,5 +1,6 @@
 //! The cookie of the sign-in page at `/authorize` and in Envoy's `Check`, which answer alike.
 
+mod application;
 pub(crate) mod browser;
 mod changes;
 mod domain;

@@ -107,16 +107,15 @@ def upgrade_status(app, headers):
 
 
 def bearer_tokens(deployment, session):
-    """Every host of a domain receives the cookie, so it is no token."""
-    if deployment.cookie == "__Secure-rolegate":
-        bearer = ("Authorization", f"Bearer {session}")
-        expect(deployment, 401, bearer)
-        for path in ("/me", "/users/me", "/sessions"):
-            try:
-                call("GET", path, None, session, deployment.urls)
-                raise AssertionError((deployment.name, path))
-            except OSError as refused:
-                assert refused.code in (401, 404, 405), (deployment.name, path, refused)
+    """An application, or every host of a domain, receives the cookie, so it is no token."""
+    bearer = ("Authorization", f"Bearer {session}")
+    expect(deployment, 401, bearer)
+    for path in ("/me", "/users/me", "/sessions"):
+        try:
+            call("GET", path, None, session, deployment.urls)
+            raise AssertionError((deployment.name, path))
+        except OSError as refused:
+            assert refused.code in (401, 404, 405), (deployment.name, path, refused)
 
 
 def led_to_the_page(deployment, user, cookie):
