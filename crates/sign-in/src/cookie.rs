@@ -213,7 +213,10 @@ mod tests {
             HeaderValue::from_bytes(b"__Secure-rolegate=rgd_\xc3\xa4").expect("valid"),
         );
         let sessions = cookie.sessions(&headers);
-        let found: Vec<_> = sessions.iter().map(|it| it.expose_secret()).collect();
+        let found: Vec<_> = sessions
+            .iter()
+            .map(secrecy::ExposeSecret::expose_secret)
+            .collect();
         let mut expected: Vec<String> = (0..250).map(|number| format!("rgd_{number}")).collect();
         expected.push("rgd_A".to_owned());
         assert_eq!(found, expected);

@@ -454,9 +454,11 @@ impl AuthService for FakeAuth {
             (*for_application, "for_application"),
             (*with_application, "with_application"),
         ];
-        let uses = uses.into_iter().filter(|(is_used, _)| *is_used);
-        let uses: String = uses.map(|(_, name)| format!(" {name}")).collect();
-        let call = format!("create_session {name:?} {user_agent:?}{uses}");
+        let mut call = format!("create_session {name:?} {user_agent:?}");
+        for (_, name) in uses.into_iter().filter(|(is_used, _)| *is_used) {
+            call.push(' ');
+            call.push_str(name);
+        }
         self.record(&request, &call);
         sessions::create(request.get_ref()).map(Response::new)
     }
