@@ -107,6 +107,10 @@ async fn after_a_clock_that_was_a_day_ahead_a_recovery_code_is_good(store: Store
     for _ in 0..9 {
         assert_eq!(app.try_code(&ann, "nonsense").await, 401);
     }
+    assert_eq!(app.try_code(&ann, "nonsense").await, 429);
+    let full = "UPDATE second_factor
+        SET wrong_recovery_codes = 100, wrong_recovery_since = wrong_since";
+    app.database.execute(full).await;
     assert_eq!(app.try_code(&ann, &factor.recovery_codes[0]).await, 429);
     app.restart(TRUE).await;
     // The wrong ones of tomorrow lock nobody out today, and those of today are as before.
