@@ -18,7 +18,7 @@ async fn a_limit_that_passes_while_the_reason_is_read_is_still_the_reason(opened
     }
     let reason = async || {
         let additions = recent_additions(database, ann.id).await;
-        additions.expect("read").check()
+        additions.expect("read").check(1)
     };
     assert_waits(&reason().await, 59);
     opened
