@@ -40,10 +40,15 @@ fn lines(folder: &Path, name: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// As if the file had been written so many seconds ago.
-fn age_file(path: &Path, seconds: u64) {
+/// When a file was written.
+fn written(path: &Path) -> SystemTime {
+    let metadata = fs::metadata(path).expect("there");
+    metadata.modified().expect("known")
+}
+
+/// As if the file had been written then.
+fn set_written(path: &Path, then: SystemTime) {
     let file = fs::File::options().write(true).open(path).expect("there");
-    let then = SystemTime::now() - Duration::from_secs(seconds);
     file.set_modified(then).expect("set");
 }
 
@@ -82,8 +87,9 @@ async fn rotation_replaces_the_signing_secret_in_steps_that_can_be_repeated() {
     assert_eq!(lines(folder, SIGNING), old);
     rotate(folder, "sign").await;
     // Tokens of the old secret are valid: the time of the file is that of the last step, also after a copy.
+    let signed = written(&folder.join(SIGNING));
     for age in [0, 29 * 60, 31 * 60] {
-        age_file(&folder.join(SIGNING), age);
+        set_written(&folder.join(SIGNING), signed - Duration::from_secs(age));
         let dropped = init(folder, &["--rotate", "drop"]).await;
         let is_early = age < 30 * 60;
         assert_eq!(

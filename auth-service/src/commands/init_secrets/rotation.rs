@@ -108,10 +108,11 @@ pub(super) fn run(
 fn require_expired(folder: &SecretFolder) -> Result<(), SettingError> {
     let lifetime = Duration::from_secs(TOKEN_TTL_SECONDS);
     let age = folder.age(SIGNING)?;
-    if !folder.has(PREVIOUS) || age >= lifetime {
+    let left = lifetime.saturating_sub(age);
+    if !folder.has(PREVIOUS) || left.is_zero() {
         return Ok(());
     }
-    let left = (lifetime - age).as_secs().div_ceil(60);
+    let left = left.as_secs().div_ceil(60);
     let problem = format!(
         "was written less than 30 minutes ago, and access tokens of the secret before it are valid as long; drop that \
          in {left} minutes, or end them with --now"

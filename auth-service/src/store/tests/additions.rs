@@ -184,9 +184,9 @@ async fn go_round(store: &dyn UserStore, user: &User, digest: &str) -> Result<Us
         .turn_on_second_factor(&user, secret, 1, enabled)
         .await
         .expect("what was begun can be turned on");
-    let used = write(Change::RecoveryCodeUsed);
+    let recovered = write(Change::RecoveryCodeUsed);
     let is_used = store
-        .use_recovery_code(&user, CodePurpose::SignIn, digest.to_owned(), used)
+        .use_recovery_code(&user, CodePurpose::SignIn, digest.to_owned(), recovered)
         .await
         .expect("used");
     assert!(
