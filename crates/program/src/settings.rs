@@ -6,7 +6,6 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use rolegate_grpc_tls::FileError;
-use rustix::io::Errno;
 use std::{fmt::Display, io, net::SocketAddr, str::FromStr};
 
 /// An invalid setting, as one line: the variable, the problem and what is valid. Never contains the
@@ -39,32 +38,31 @@ impl SettingError {
     }
 
     /// The same error, which may pass if its cause may: a port that another connection holds, an address that a network
-    /// does not have yet, a disk that is full or does not answer, or no free descriptors.
+    /// does not have yet, a disk that is full or does not answer, no free descriptors. Not what is missing, forbidden or of
+    /// another kind, and not what was said without the system.
     #[must_use]
     pub fn because_of(self, cause: &io::Error) -> Self {
         use io::ErrorKind::{
-            AddrInUse, AddrNotAvailable, Interrupted, OutOfMemory, QuotaExceeded,
-            ReadOnlyFilesystem, ResourceBusy, StaleNetworkFileHandle, StorageFull, TimedOut,
+            AlreadyExists, InvalidData, InvalidFilename, InvalidInput, IsADirectory, NotADirectory,
+            NotFound, Other, PermissionDenied, Unsupported,
         };
-        let is_of_the_machine = matches!(
+        let is_of_the_setting = matches!(
             cause.kind(),
-            AddrInUse
-                | AddrNotAvailable
-                | Interrupted
-                | OutOfMemory
-                | QuotaExceeded
-                | ReadOnlyFilesystem
-                | ResourceBusy
-                | StaleNetworkFileHandle
-                | StorageFull
-                | TimedOut
+            AlreadyExists
+                | InvalidData
+                | InvalidFilename
+                | InvalidInput
+                | IsADirectory
+                | NotADirectory
+                | NotFound
+                | Other
+                | PermissionDenied
+                | Unsupported
         );
-        let code = cause.raw_os_error().map(Errno::from_raw_os_error);
-        let is_short = matches!(code, Some(Errno::MFILE | Errno::NFILE | Errno::IO));
-        if is_of_the_machine || is_short {
-            self.that_may_pass()
-        } else {
+        if is_of_the_setting {
             self
+        } else {
+            self.that_may_pass()
         }
     }
 

@@ -14,6 +14,8 @@ use crate::{
 };
 use futures_util::future::LocalBoxFuture;
 use rolegate_program::{program::Failure, settings::SettingError};
+use std::{fs::File, io, path::Path};
+use tempfile::tempfile_in;
 
 impl DatabaseUrl {
     /// Opens the database and migrates its schema. While the server is unavailable or another process
@@ -67,6 +69,10 @@ impl DatabaseUrl {
     /// not help, from a failure of the machine, the network or the server.
     pub(crate) fn failure(&self, failure: OpenFailure) -> Failure {
         let target = &self.target;
+        let sqlite_problem = match &failure {
+            OpenFailure::Failed(error) => sqlite_code(cause(error)),
+            _ => None,
+        };
         let problem = match failure {
             OpenFailure::Setting(problem) => problem,
             OpenFailure::Reads(problem) => return SettingError::new(READS, problem).into(),
@@ -76,8 +82,25 @@ impl DatabaseUrl {
                 None => return format!("cannot open {target}: {error}").into(),
             },
         };
-        self.invalid(problem).into()
+        let invalid = self.invalid(problem);
+        match (target, sqlite_problem) {
+            (DatabaseTarget::Sqlite(file), Some(CANTOPEN | READONLY)) => match try_file(file) {
+                // Another moment: SQLite had no free descriptors perhaps.
+                Ok(()) => invalid.that_may_pass().into(),
+                Err(error) => invalid.because_of(&error).into(),
+            },
+            _ => invalid.into(),
+        }
     }
+}
+
+/// Whether the file can be written and its folder can take another one. SQLite does not say why it cannot.
+fn try_file(file: &Path) -> io::Result<()> {
+    File::options().read(true).write(true).open(file)?;
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    tempfile_in(folder.unwrap_or(Path::new("."))).map(drop)
 }
 
 /// Whether a later try may succeed: not with a server that does not offer the TLS of the URL, or is no

@@ -1,5 +1,6 @@
-use super::{check_distinct, one_line, socket_address, variable_of};
+use super::{SettingError, check_distinct, one_line, socket_address, variable_of};
 use clap::Parser;
+use std::io;
 
 #[derive(Parser, Debug)]
 struct Arguments {
@@ -111,4 +112,23 @@ fn help_is_not_an_error() {
             .sample_listen_addr
             .is_none()
     );
+}
+
+#[test]
+fn what_the_machine_lacks_for_a_moment_may_pass_and_a_wrong_path_may_not() {
+    let may_pass = |cause: &io::Error| {
+        SettingError::new("DATA_DIR", cause)
+            .because_of(cause)
+            .may_pass()
+    };
+    // No space, too many files of this process or of all, a disk that fails or was set to read only, an address in use
+    // or not there.
+    for code in [28, 24, 23, 5, 30, 98, 99] {
+        assert!(may_pass(&io::Error::from_raw_os_error(code)), "{code}");
+    }
+    // Missing, forbidden, and no directory.
+    for code in [2, 13, 20] {
+        assert!(!may_pass(&io::Error::from_raw_os_error(code)), "{code}");
+    }
+    assert!(!may_pass(&io::Error::other("it is not a file")));
 }
