@@ -38,7 +38,7 @@ pub(crate) use audit::{
 pub(crate) use batched_reads::BatchedReads;
 pub use end_all::HighestNumbers;
 pub(crate) use end_all::{ApiKeys, EndOfAll};
-pub(crate) use opaque_tokens::{TokenSelection, TokenStore, Used};
+pub(crate) use opaque_tokens::{SessionEnd, TokenSelection, TokenStore, Used};
 pub(crate) use record_pages::{CheckedRow, END_OF_9999, MAX_PAGE_ROWS, UnreadableColumn};
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;

@@ -128,19 +128,27 @@ async fn decide(
         .as_deref()
         .map_or(Requirement::AnyAuthenticated, Requirement::Roles);
     let reason = |response: &Response| response.extensions().get().and_then(CallError::reason);
+    // Boxed, so that other decisions are no larger.
+    let by_cookie = |sign_in| {
+        let auth = &state.auth;
+        Box::pin(cookie::user(
+            auth,
+            sign_in,
+            headers,
+            context,
+            requirement,
+            redirect_status,
+        ))
+    };
     let user = match &state.sign_in {
-        Some(sign_in) if !headers.contains_key(AUTHORIZATION) => {
-            let (auth, status) = (&state.auth, redirect_status);
-            // Boxed, so that other decisions are no larger.
-            Box::pin(cookie::user(
-                auth,
-                sign_in,
-                headers,
-                context,
-                requirement,
-                status,
-            ))
-            .await
+        Some(sign_in) if !headers.contains_key(AUTHORIZATION) => by_cookie(sign_in).await,
+        Some(sign_in) if is_remembered_password(headers) => {
+            match authenticate(state, headers, context, requirement).await {
+                Err(refused) if refused.status() == StatusCode::UNAUTHORIZED => {
+                    by_cookie(sign_in).await
+                }
+                outcome => outcome,
+            }
         }
         _ => authenticate(state, headers, context, requirement).await,
     };
@@ -156,6 +164,15 @@ async fn decide(
             response
         }
     }
+}
+
+/// Whether a browser adds a password to the request for a page, which a person may have typed long ago.
+fn is_remembered_password(headers: &HeaderMap) -> bool {
+    let scheme = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| value.as_bytes().get(..6));
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"basic "))
+        && BrowserRequest::forwarded(headers).is_by_person()
 }
 
 /// The names of the roles, and the status of redirects. A misspelt parameter must not admit every user, so

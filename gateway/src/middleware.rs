@@ -117,7 +117,8 @@ async fn handle(
         use_console_cookie(request.headers_mut());
     }
     let authorization = request.headers().get(AUTHORIZATION).cloned();
-    let is_https = Origin::is_https_request(request.headers());
+    // The host in a proxy's question is that of an application, which decides about it.
+    let is_https = state.variant != "forward-auth" && Origin::is_https_request(request.headers());
     let respond = async {
         let response = match host_header::refusal(&request) {
             Some(refusal) => refusal,

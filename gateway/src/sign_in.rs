@@ -21,7 +21,9 @@ use http::{
     header::{AUTHORIZATION, SET_COOKIE},
 };
 use return_address::ReturnAddress;
-use rolegate_auth_client::{CallContext, CallError, Reason, SessionUse, axum::ApiError};
+use rolegate_auth_client::{
+    AuthClient, CallContext, CallError, Reason, Requirement, SessionUse, axum::ApiError,
+};
 use rolegate_sign_in::{cookie::Cookie, origin::Origin, request::is_same_origin, settings::SignIn};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
@@ -127,13 +129,9 @@ async fn sign_in_by_form(
     let cookie = if has_console { console } else { application };
     let [of_application, of_console] =
         [application, console].map(|cookie| cookie.sessions(&headers));
-    // One person uses applications, and nobody else set the cookie: signing in to the console leaves them alone.
-    let is_in_console = |session: &SecretString| of_console.iter().any(|it| is_same(it, session));
-    let is_taken = matches!(application.find(&headers), Ok(Some(_)))
-        && !of_application.iter().all(is_in_console);
     // An application on its own host may have pages at the console's path, and there is no console then.
-    let sets_both = has_console && !is_taken && !application.is_for_domain();
-    let session_use = if sets_both {
+    let may_set_both = has_console && !application.is_for_domain();
+    let session_use = if may_set_both {
         SessionUse::ApiAndApplication
     } else if has_console {
         SessionUse::Api
@@ -160,19 +158,30 @@ async fn sign_in_by_form(
             return Ok(page::refuse(error, page));
         }
     };
-    let mut before = Vec::new();
+    let is_in_console = |session: &SecretString| of_console.iter().any(|it| is_same(it, session));
+    let mut application_token = created.application_token;
+    let mut before = of_application;
     if has_console {
-        before.extend(of_console.iter().cloned());
-    }
-    if !has_console || sets_both {
+        // Its other half in the cookie of applications ends with a session of the console. Somebody may use applications
+        // with a session of their own, which stays.
+        let other = application.find(&headers).ok().flatten();
+        let other = other.filter(|session| application_token.is_some() && !is_in_console(session));
+        if let (Some(other), Some(new)) = (other, &application_token) {
+            end_before(auth, &of_console, true, context).await;
+            if is_good(auth, &other, context).await {
+                before = vec![new.clone()];
+                application_token = None;
+            }
+        } else if application_token.is_some() {
+            before.extend(of_console);
+        } else {
+            before = of_console;
+        }
+    } else {
         // Those of the console go on beside an application's.
-        let of_application = of_application.iter().filter(|it| !is_in_console(it));
-        before.extend(of_application.cloned());
+        before.retain(|session| !is_in_console(session));
     }
-    // The new one is good, whatever becomes of them.
-    if let Err(error) = auth.end_cookie_sessions(&before, context).await {
-        tracing::warn!(%error, "cannot end the sessions that a browser had before");
-    }
+    end_before(auth, &before, has_console, context).await;
     let session = created.session;
     let left = session
         .expires_at
@@ -181,14 +190,32 @@ async fn sign_in_by_form(
     let set = cookie
         .set(&created.token, left.as_secs())
         .ok_or(ApiError::from(CallError::Malformed))?;
-    let second = created
-        .application_token
-        .and_then(|token| application.set(&token, left.as_secs()));
+    let second = application_token.and_then(|token| application.set(&token, left.as_secs()));
     let cookies = [Some(set), second]
         .into_iter()
         .flatten()
         .map(|it| (SET_COOKIE, it));
     Ok((AppendHeaders(cookies), Redirect::to(&goal.location)).into_response())
+}
+
+/// Ends sessions that a browser had before. A failure is logged: the sign-in is good nevertheless.
+async fn end_before(
+    auth: &AuthClient,
+    sessions: &[SecretString],
+    with_pairs: bool,
+    context: CallContext,
+) {
+    let end = auth.end_cookie_sessions(sessions, with_pairs, context);
+    if let Err(error) = end.await {
+        tracing::warn!(%error, "cannot end the sessions that a browser had before");
+    }
+}
+
+/// Whether the session in the cookie of applications is one. If that is not known, it counts as none, so that nobody goes
+/// on as somebody else.
+async fn is_good(auth: &AuthClient, session: &SecretString, context: CallContext) -> bool {
+    let user = auth.authorize_cookie(session, Requirement::AnyAuthenticated, context);
+    user.await.is_ok()
 }
 
 fn is_same(one: &SecretString, other: &SecretString) -> bool {
@@ -223,7 +250,7 @@ async fn sign_out(
     if let Err(error) = pages
         .gateway
         .auth
-        .end_cookie_sessions(&sessions, context)
+        .end_cookie_sessions(&sessions, true, context)
         .await
     {
         let page = |problem: &_| page::sign_out(back.as_ref(), problem);

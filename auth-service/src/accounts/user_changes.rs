@@ -13,7 +13,7 @@ use crate::{
     metrics,
     opaque_token::{self, OpaqueToken, TokenKind},
     password::{NO_PASSWORD, Password},
-    store::{NewUser, PASSWORD_LINK_SECONDS, Writer},
+    store::{NewUser, PASSWORD_LINK_SECONDS, SessionEnd, Writer},
     user::User,
 };
 use rolegate_proto::{Reason, Role};
@@ -205,7 +205,11 @@ impl Accounts {
 
     /// Ends the sessions that these tokens are of, whoever they are of: those in the cookies that a browser sent, of
     /// which another host may have set some. Tokens of another kind, and of sessions that have ended, are passed over.
-    pub(crate) async fn end_cookie_sessions(&self, tokens: &[String]) -> Result<(), AccountError> {
+    pub(crate) async fn end_cookie_sessions(
+        &self,
+        tokens: &[String],
+        extent: SessionEnd,
+    ) -> Result<(), AccountError> {
         let digests: Vec<String> = tokens
             .iter()
             .filter(|token| TokenKind::of(token) == Some(TokenKind::Session))
@@ -220,7 +224,8 @@ impl Accounts {
             return Ok(());
         }
         let store = Arc::clone(&self.store);
-        let end = move |write| async move { store.end_sessions_by_digest(&digests, write).await };
+        let end =
+            move |write| async move { store.end_sessions_by_digest(&digests, extent, write).await };
         let record = |write: &Write, sessions: &Vec<OpaqueToken>| {
             for session in sessions {
                 write.of_token(session, None).log();

@@ -30,7 +30,7 @@ use rolegate_proto::{
 use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
 use std::{net::IpAddr, time::Duration};
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 
 /// Warnings about routes without a requirement: clients can send any number of requests.
 static UNRESTRICTED_ROUTES: LogOnce<()> = LogOnce::at_most(1, Duration::from_secs(1));
@@ -109,7 +109,12 @@ impl AuthGrpc {
                     .verify_credentials(&username, password, origin);
                 let verified = Box::pin(RequestContext::with_client_address(client, verify)).await;
                 metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
-                verified?
+                match verified {
+                    Err(error) if is_wrong(&error) && self.is_by_person(attributes) => {
+                        Box::pin(self.user_in_cookie(attributes, &requirement)).await?
+                    }
+                    verified => verified?,
+                }
             }
             None => {
                 let user = Box::pin(self.cookie_user(attributes, &requirement)).await;
@@ -142,6 +147,11 @@ impl AuthGrpc {
         }
         Ok(requirement)
     }
+}
+
+/// Whether the credentials were refused, and not the service busy.
+fn is_wrong(error: &AccountError) -> bool {
+    error.reason().code() == Code::Unauthenticated
 }
 
 /// Writes the line of a change that another site may have caused.

@@ -8,6 +8,7 @@ use crate::{
     accounts::{AccountError, ApiKeyRequest, SessionRequest, SessionUse},
     call_origin::CallOrigin,
     opaque_token::{OpaqueToken, TokenKind},
+    store::SessionEnd,
 };
 use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1::{
@@ -77,12 +78,20 @@ impl AuthGrpc {
             user_id,
             from_cookie,
             cookie_sessions,
+            with_pairs,
         } = request.get_ref();
         let user = match (*user_id, *from_cookie, cookie_sessions.is_empty()) {
             (user_id, false, true) => self.accounts.revoke_tokens(actor, user_id).await?,
             (None, true, true) => self.accounts.end_cookie_session(actor).await?,
             (None, true, false) => {
-                self.accounts.end_cookie_sessions(cookie_sessions).await?;
+                let extent = if *with_pairs {
+                    SessionEnd::WithPairs
+                } else {
+                    SessionEnd::Alone
+                };
+                self.accounts
+                    .end_cookie_sessions(cookie_sessions, extent)
+                    .await?;
                 return Ok(Response::new(wire::RevokeTokensResponse {
                     user: None,
                     cookie_sessions_ended: true,

@@ -9,6 +9,14 @@ use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
 use std::ops::Range;
 
+/// What ends with a session that a cookie presents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionEnd {
+    Alone,
+    /// The other session of the same sign-in too, if it made two.
+    WithPairs,
+}
+
 /// Tokens of one kind and user. Both sessions that one sign-in made are selected together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenSelection {
@@ -86,6 +94,7 @@ pub(crate) trait TokenStore: Store {
     async fn end_sessions_by_digest(
         &self,
         digests: &[String],
+        extent: SessionEnd,
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError>;
 

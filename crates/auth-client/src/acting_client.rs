@@ -56,9 +56,12 @@ impl AuthClient {
 impl AuthClient {
     /// Ends all sessions in the cookies that a browser sent to the sign-in page, whoever they are of. What is no
     /// session, or has ended, is passed over. After an error, some of them may be good.
+    ///
+    /// `with_pairs` also ends the other session of each sign-in that made two of them.
     pub async fn end_cookie_sessions(
         &self,
         sessions: &[SecretString],
+        with_pairs: bool,
         context: CallContext,
     ) -> Result<(), CallError> {
         let Some(first) = sessions.first() else {
@@ -67,6 +70,7 @@ impl AuthClient {
         let acting_for = |session: &SecretString| self.clone().acting_for(session.clone(), context);
         let message = RevokeTokensRequest {
             user_id: None,
+            with_pairs,
             from_cookie: true,
             cookie_sessions: sessions
                 .iter()

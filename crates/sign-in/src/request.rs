@@ -76,6 +76,17 @@ impl<'a> BrowserRequest<'a> {
         self.may_change() && is_unasked && says(self.headers, FETCH_SITE, "cross-site")
     }
 
+    /// Whether a person waits for a page, and can be led to the one to sign in at.
+    fn leads_to_page(&self) -> bool {
+        self.method.is_some() && self.is_navigation()
+    }
+
+    /// Whether the browser of a person says that it asks for a page. It goes on sending a password that it remembers, also
+    /// an outdated one, and gets no dialog here to correct it: who the person is, the cookie says then.
+    pub fn is_by_person(&self) -> bool {
+        self.method.is_some() && fetch_mode(self.headers) == Some("navigate")
+    }
+
     /// Whether a person waits for a page.
     fn is_navigation(&self) -> bool {
         match fetch_mode(self.headers) {
@@ -142,7 +153,7 @@ impl SignIn {
         request: BrowserRequest<'_>,
         has_authorization: bool,
     ) -> bool {
-        if request.method.is_some() && request.is_navigation() {
+        if request.leads_to_page() {
             return false;
         }
         if is_by_page(request.headers) && !has_authorization {
@@ -166,7 +177,7 @@ impl SignIn {
     /// itself, which the proxy should have passed. A proxy that does not say the method was configured before
     /// there was a page: nginx would answer 500 to its visitors if they were led there.
     pub fn redirect(&self, request: BrowserRequest<'_>) -> Option<String> {
-        if request.method.is_none() || !request.is_navigation() {
+        if !request.leads_to_page() {
             return None;
         }
         let path = request

@@ -561,6 +561,9 @@ pub struct RevokeTokensRequest {
     /// before end the session of the actor only.
     #[prost(string, repeated, tag = "3")]
     pub cookie_sessions: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Also ends the other session of each sign-in that made two of cookie_sessions: of a person who signs out.
+    #[prost(bool, tag = "4")]
+    pub with_pairs: bool,
 }
 /// Every access token of the user is refused, or every session in the cookies has ended.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -225,6 +225,32 @@ async fn a_sign_in_to_the_console_makes_two_sessions_that_people_see_as_one(setu
         own.get("/me").await.expect_detail(401, ENDED);
         assert!(decide(&app, of_application).await.is_err(), "{end}");
     }
+    // Each half alone ends both, and a second person who signs in to the console is that person everywhere.
+    let bob = app.user("bob").await;
+    for presented in ["rolegate-console", "rolegate"] {
+        let made = sign_in(&app.bearer, &bob, "/console/").await;
+        let (_, half) = made
+            .iter()
+            .find(|(name, _)| name == presented)
+            .expect("set");
+        let cookie = format!("{presented}={half}");
+        let headers = [OWN_PAGE, ("cookie", cookie.as_str())];
+        submit(&app.bearer, "/sign-out", "", &headers)
+            .await
+            .expect(303);
+        assert!(decide(&app, &made[1].1).await.is_err(), "{presented}");
+        let console = app.bearer.with_token(&made[0].1);
+        console.get("/me").await.expect_detail(401, ENDED);
+    }
+    let made = sign_in(&app.bearer, &bob, "/console/").await;
+    let cookies = format!("rolegate-console={}; rolegate={}", made[0].1, made[1].1);
+    let headers = [OWN_PAGE, ("cookie", cookies.as_str())];
+    let form = form_of("ann", "another", "/console/");
+    let second = sessions_of(&submit(&app.bearer, "/sign-in", &form, &headers).await);
+    assert_eq!(second.len(), 2, "{second:?}");
+    assert!(decide(&app, &made[1].1).await.is_err(), "bob has left");
+    let decision = decide(&app, &second[1].1).await.expect("good in a cookie");
+    assert_eq!(decision.into_inner().user.expect("a user").username, "ann");
     // The person of an application is left alone, who is signed in at the same host.
     let taken = format!("rolegate={of_application}");
     let form = form_of("ann", "another", "/console/");

@@ -5,8 +5,9 @@ pub mod faults;
 
 use super::{
     AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser, Seal,
-    SecondFactorStore, Snapshot, StoreError, StoredFactor, StoredLink, TokenSelection, TokenStore,
-    UsagePause, Used, UserFilter, UserStore, WriteError, Writer, tests::memory::MemoryStore,
+    SecondFactorStore, SessionEnd, Snapshot, StoreError, StoredFactor, StoredLink, TokenSelection,
+    TokenStore, UsagePause, Used, UserFilter, UserStore, WriteError, Writer,
+    tests::memory::MemoryStore,
 };
 use crate::{
     audit::{Entry, Write},

@@ -7,7 +7,7 @@ use crate::{
     },
     audit::Write,
     opaque_token::TokenKind,
-    store::{AuditFilter, AuditStore as _, UserStore as _},
+    store::{AuditFilter, AuditStore as _, SessionEnd, UserStore as _},
 };
 use secrecy::ExposeSecret as _;
 
@@ -166,7 +166,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         .map(str::to_owned),
     );
     app.accounts
-        .end_cookie_sessions(&cookies)
+        .end_cookie_sessions(&cookies, SessionEnd::Alone)
         .await
         .expect("ended");
     for ended in [&one, &other, &of_bob] {
@@ -194,13 +194,18 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     actors.sort_unstable();
     assert_eq!(actors, ["ann", "ann", "bob"]);
     app.accounts
-        .end_cookie_sessions(&cookies)
+        .end_cookie_sessions(&cookies, SessionEnd::Alone)
         .await
         .expect("nothing is left");
     assert_eq!(recorded().await.len(), 3);
     app.store.set_read_only(true);
     let kept = [kept];
-    assert!(app.accounts.end_cookie_sessions(&kept).await.is_err());
+    assert!(
+        app.accounts
+            .end_cookie_sessions(&kept, SessionEnd::Alone)
+            .await
+            .is_err()
+    );
     assert!(app.is_good(&kept[0]).await, "it could not be ended");
 }
 

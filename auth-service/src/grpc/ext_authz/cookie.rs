@@ -29,8 +29,30 @@ impl AuthGrpc {
         requirement: &Result<Requirement, AccountError>,
     ) -> Result<Verified, Refusal> {
         // Credentials come before cookies, also malformed ones.
-        let http =
-            request::http(attributes).filter(|it| values(it, AUTHORIZATION).next().is_none());
+        let has_credentials = request::http(attributes)
+            .is_some_and(|http| values(http, AUTHORIZATION).next().is_some());
+        if has_credentials {
+            return Err(Refusal::NotAuthenticated);
+        }
+        self.user_in_cookie(attributes, requirement).await
+    }
+
+    /// Whether the browser of a person says that it asks for a page, and there is one to sign in at.
+    pub(super) fn is_by_person(&self, attributes: &AttributeContext) -> bool {
+        self.sign_in.is_some()
+            && request::http(attributes).is_some_and(|http| {
+                let headers = browser_headers(http);
+                browser_request(http, &headers).is_by_person()
+            })
+    }
+
+    /// The user of the session in the cookie, whatever else the request has.
+    pub(super) async fn user_in_cookie(
+        &self,
+        attributes: &AttributeContext,
+        requirement: &Result<Requirement, AccountError>,
+    ) -> Result<Verified, Refusal> {
+        let http = request::http(attributes);
         let Some((sign_in, http)) = self.sign_in.as_ref().zip(http) else {
             return Err(Refusal::NotAuthenticated);
         };

@@ -13,7 +13,7 @@ use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
     store::{
-        StoreError, TokenSelection, TokenStore, UsagePause, Used, WriteError, Writer,
+        SessionEnd, StoreError, TokenSelection, TokenStore, UsagePause, Used, WriteError, Writer,
         tables::COLUMNS,
     },
     user::{Credentials, User},
@@ -273,6 +273,7 @@ impl TokenStore for SqlStore {
     async fn end_sessions_by_digest(
         &self,
         digests: &[String],
+        extent: SessionEnd,
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         // The rows of the users first, so that what the sessions have begun to write is done or does not happen.
@@ -281,10 +282,23 @@ impl TokenStore for SqlStore {
             .push(" WHERE id IN (SELECT session_user_id FROM api_key WHERE digest")
             .push_any(digests)
             .push(") ORDER BY id");
-        let delete = self
+        let mut delete = self
             .database
-            .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL AND digest")
+            .statement(
+                "DELETE FROM api_key WHERE session_user_id IS NOT NULL AND id IN (
+                    SELECT id FROM api_key WHERE digest",
+            )
             .push_any(digests);
+        if extent == SessionEnd::WithPairs {
+            delete = delete
+                .push(
+                    " UNION SELECT pair.id FROM api_key AS one JOIN api_key AS pair
+                        ON pair.session_user_id = one.session_user_id AND pair.pair_id = one.pair_id
+                    WHERE one.digest",
+                )
+                .push_any(digests);
+        }
+        let delete = delete.push(")");
         let ended = self.database.write_if(
             lock,
             |_: &[User]| Ok::<_, WriteError>(()),

@@ -4,7 +4,7 @@ use super::{assert_not_found, insert};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
-    store::{TokenSelection, UserStore, WriteError, Writer, additions::MAX_ADDITIONS},
+    store::{SessionEnd, TokenSelection, UserStore, WriteError, Writer, additions::MAX_ADDITIONS},
     user::User,
 };
 use rolegate_proto::{
@@ -445,7 +445,7 @@ pub(super) async fn sessions_are_ended_by_digest_whoever_they_are_of(store: &dyn
     let end = async |digests: &[&str]| {
         let digests: Vec<String> = digests.iter().map(ToString::to_string).collect();
         store
-            .end_sessions_by_digest(&digests, Write::any())
+            .end_sessions_by_digest(&digests, SessionEnd::Alone, Write::any())
             .await
             .expect("ended")
     };
@@ -591,14 +591,21 @@ pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store
         let kept = find(store, digest).await.expect("kept");
         assert_eq!(kept.not_before, Some(ann.tokens_not_before), "{digest}");
     }
-    // One of them may have ended by itself.
-    let end = async |digest: &str| {
+    // One of them may have ended by itself. A sign-out by either ends both, and no other one.
+    let end = async |digest: &str, extent| {
         let ended = store
-            .end_sessions_by_digest(&[digest.to_owned()], Write::any())
+            .end_sessions_by_digest(&[digest.to_owned()], extent, Write::any())
             .await;
         ended.expect("ended").len()
     };
-    assert_eq!(end("own console").await, 1);
-    assert_eq!(delete(TokenSelection::One(own[1])).await, [own[1]]);
+    assert_eq!(end("own console", SessionEnd::Alone).await, 1);
+    for half in ["console", "application"] {
+        add_pair(store, &ann, half, 5).await;
+        let presented = format!("{half} {half}");
+        assert_eq!(end(&presented, SessionEnd::WithPairs).await, 2, "{half}");
+    }
+    assert_eq!(end("own application", SessionEnd::WithPairs).await, 1);
+    let own = add_pair(store, &ann, "last", 6).await;
+    assert_eq!(delete(TokenSelection::One(own[1])).await, own);
     assert_eq!(sessions(store, &bob).await, of_bob);
 }

@@ -164,7 +164,6 @@ async fn credentials_beside_a_cookie_count_as_without_it() {
         "Bearer rgd_user",
         "Digest x",
         "",
-        "Basic YTpi",
     ] {
         for path in [
             "/authorize?roles=admin",
@@ -262,7 +261,6 @@ async fn a_navigation_opens_no_dialog_where_there_is_a_page() {
     let accept = ("accept", "text/html,*/*;q=0.8");
     for person in [NAVIGATE, accept] {
         for (authorization, detail) in [
-            ("Basic YW5uOndyb25n", "Invalid username or password."),
             ("Bearer bad", "Invalid or expired token."),
             ("Digest x", "Not authenticated."),
             ("", "Not authenticated."),
@@ -278,6 +276,35 @@ async fn a_navigation_opens_no_dialog_where_there_is_a_page() {
             assert_denied_with(&response, 401, detail, 2);
         }
     }
+}
+
+/// It would go on sending it until it is restarted.
+#[tokio::test]
+async fn an_outdated_password_that_the_browser_remembers_keeps_nobody_from_the_page() {
+    let wrong = || authorized("GET", "/authorize", "Basic YW5uOndyb25n");
+    let navigation = [&FORWARDED[..], &[NAVIGATE]].concat();
+    assert_led(&send_with(&[], wrong(), &navigation).await, PAGE);
+    let signed_in = [&navigation[..], &[COOKIE]].concat();
+    let response = send_with(&[], wrong(), &signed_in).await;
+    assert_eq!(identity(&response), ["1", "user", "user"]);
+    let denied = authorized("GET", "/authorize?roles=admin", "Basic YW5uOndyb25n");
+    let denied = send_with(&[], denied, &signed_in).await;
+    assert_denied(&denied, 403, "Insufficient privileges.");
+    // A right password counts, and so does one of a program or a script, which learns that it is wrong.
+    let right = authorized("GET", "/authorize", "Basic YW5uOnJpZ2h0");
+    let response = send_with(&[], right, &signed_in).await;
+    assert_ne!(identity(&response), ["1", "user", "user"]);
+    let detail = "Invalid username or password.";
+    for (mode, challenges) in [
+        (("sec-fetch-mode", "cors"), 2),
+        (("accept", "text/html"), 1),
+    ] {
+        let headers = [&FORWARDED[..], &[COOKIE, mode]].concat();
+        let response = send_with(&[], wrong(), &headers).await;
+        assert_denied_with(&response, 401, detail, challenges);
+    }
+    let response = send_with(&["--sign-in", "off"], wrong(), &signed_in).await;
+    assert_denied_with(&response, 401, detail, 2);
 }
 
 #[tokio::test]

@@ -2,7 +2,9 @@ use super::MemoryStore;
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind},
-    store::{StoreError, TokenSelection, TokenStore, UsagePause, Used, WriteError, Writer},
+    store::{
+        SessionEnd, StoreError, TokenSelection, TokenStore, UsagePause, Used, WriteError, Writer,
+    },
     user::Credentials,
 };
 use async_trait::async_trait;
@@ -175,14 +177,24 @@ impl TokenStore for MemoryStore {
     async fn end_sessions_by_digest(
         &self,
         digests: &[String],
+        extent: SessionEnd,
         write: Write,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         let mut users = self.users()?;
         if users.is_read_only {
             return Err(StoreError::ReadOnly("full".into()).into());
         }
+        let pairs: Vec<i64> = match extent {
+            SessionEnd::Alone => Vec::new(),
+            SessionEnd::WithPairs => {
+                let presented = users.tokens.values();
+                let presented = presented.filter(|(digest, _)| digests.contains(digest));
+                presented.filter_map(|(_, token)| token.pair_id).collect()
+            }
+        };
         let is_meant = |digest: &String, token: &OpaqueToken| {
-            token.kind() == TokenKind::Session && digests.contains(digest)
+            let is_of_pair = token.pair_id.as_ref().is_some_and(|id| pairs.contains(id));
+            token.kind() == TokenKind::Session && (digests.contains(digest) || is_of_pair)
         };
         let ended = users
             .tokens
