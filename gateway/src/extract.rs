@@ -1,5 +1,6 @@
 //! What handlers take from a request.
 
+mod body_headers;
 pub(crate) mod credentials;
 pub(crate) mod form;
 pub(crate) mod json_body;

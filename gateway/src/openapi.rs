@@ -244,11 +244,14 @@ fn body_errors(operation: &mut Operation) {
         "The request body is too large.",
         &["Request body too large."],
     );
-    let other_type = ["Content-Type must be application/json."];
+    let other_type = [
+        "Content-Type must be application/json.",
+        "Content-Encoding is not supported.",
+    ];
     add_response(
         operation,
         415,
-        "The request body has another media type.",
+        "The request body has another media type, or a content coding.",
         &other_type,
     );
 }

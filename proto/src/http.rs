@@ -53,7 +53,7 @@ http_reasons! {
     BodyTimedOut = "BODY_TIMED_OUT", 408;
     /// The body has too many bytes.
     BodyTooLarge = "BODY_TOO_LARGE", 413;
-    /// The body has another `Content-Type`.
+    /// The body has another `Content-Type`, or a coding that is not decoded.
     MediaTypeUnsupported = "MEDIA_TYPE_UNSUPPORTED", 415;
     /// An internal error; as [`Reason::Internal`].
     Internal = "INTERNAL", 500;

@@ -12,6 +12,7 @@ for_one_deployment!(
     malformed_json_is_rejected,
     json_other_than_an_object_of_strings_is_rejected,
     other_content_type_is_rejected,
+    a_coded_body_is_rejected,
     content_type_variants_of_json_are_accepted,
     client_that_sends_5_megabytes_receives_413,
     unknown_fields_are_ignored,
@@ -245,6 +246,10 @@ async fn other_content_type_is_rejected(setup: TestSetup) {
             "application/jsonp",
             "json",
             "",
+            "application/json, text/plain",
+            "application/json; charset",
+            "application/json; charset=utf-16",
+            "application/json; charset=utf-8; charset=utf-16",
         ] {
             endpoint
                 .send(content_type, endpoint.good)
@@ -253,6 +258,42 @@ async fn other_content_type_is_rejected(setup: TestSetup) {
         }
     }
     assert_eq!(app.database.count_users().await, 1, "only the admin");
+}
+
+async fn a_coded_body_is_rejected(setup: TestSetup) {
+    let app = setup.start().await;
+    for endpoint in endpoints(&app).await {
+        for (name, coding) in [
+            ("content-encoding", "gzip"),
+            ("content-encoding", "br"),
+            ("content-encoding", "identity, gzip"),
+            ("transfer-encoding", "gzip, chunked"),
+        ] {
+            let request = endpoint
+                .api
+                .request(endpoint.method.clone(), endpoint.path)
+                .header(CONTENT_TYPE, JSON)
+                .header(name, coding)
+                .body(endpoint.good);
+            endpoint.api.send(request).await.expect_error(415);
+        }
+        // A stranger learns nothing of it: credentials are checked first.
+        if endpoint.path.starts_with("/users/") {
+            let request = app
+                .bearer
+                .request(endpoint.method.clone(), endpoint.path)
+                .header("content-encoding", "gzip")
+                .body(endpoint.good);
+            app.bearer.send(request).await.expect_error(401);
+        }
+    }
+    assert_eq!(app.database.count_users().await, 1, "only the admin");
+    let login = app.bearer.request(Method::POST, "/login");
+    let login = login
+        .header(CONTENT_TYPE, JSON)
+        .header("content-encoding", "identity")
+        .body(r#"{"username":"admin","password":"the password of the admin"}"#);
+    app.bearer.send(login).await.expect(200);
 }
 
 async fn content_type_variants_of_json_are_accepted(setup: TestSetup) {

@@ -375,6 +375,11 @@ async fn malformed_forms_are_refused_before_the_password_is_checked(setup: TestS
         ("text/plain", wrong.clone(), 415),
         ("multipart/form-data; boundary=a", wrong.clone(), 415),
         (
+            "application/x-www-form-urlencoded; charset=iso-8859-1",
+            wrong.clone(),
+            415,
+        ),
+        (
             "application/json",
             json!({ "username": "admin", "password": "wrong" }).to_string(),
             415,

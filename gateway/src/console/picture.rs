@@ -27,7 +27,7 @@ pub(super) struct Picture {
 /// The picture of the text in the body.
 pub(super) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Picture>, ApiError> {
     let (head, body) = request.into_parts();
-    let text = read(body, MAX_TEXT, head.extensions.get()).await?;
+    let text = read(&head, body, MAX_TEXT).await?;
     let text = str::from_utf8(&text).map_err(|_| invalid("Request body is not valid UTF-8."))?;
     let picture = Picture::of(text).ok_or_else(|| invalid("Request body is too long."))?;
     Ok(Json(picture))

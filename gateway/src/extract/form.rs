@@ -1,12 +1,16 @@
 //! Request bodies: forms of at most 64 KiB.
 
 use super::{
-    json_body::{MAX_BODY, content_type, invalid, read},
+    body_headers::expect_media_type,
+    json_body::{MAX_BODY, invalid, read},
     parameters::QueryParams,
 };
 use axum::extract::Request;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+const WRONG_TYPE: &str = "Content-Type must be application/x-www-form-urlencoded.";
 
 pub(crate) struct Form(QueryParams);
 
@@ -14,11 +18,8 @@ impl Form {
     /// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400.
     pub(crate) async fn read(request: Request) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
-        let bytes = read(body, MAX_BODY, head.extensions.get()).await?;
-        if content_type(&head.headers).as_deref() != Some("application/x-www-form-urlencoded") {
-            let detail = "Content-Type must be application/x-www-form-urlencoded.";
-            return Err(ApiError::http(HttpReason::MediaTypeUnsupported, detail));
-        }
+        let bytes = read(&head, body, MAX_BODY).await?;
+        expect_media_type(&head.headers, WRONG_TYPE, |essence| essence == FORM)?;
         let form = String::from_utf8(bytes)
             .ok()
             .and_then(|text| QueryParams::parse(&text).ok());

@@ -2,13 +2,16 @@
 
 mod object;
 
-use super::parameters::PathIds;
+use super::{
+    body_headers::{expect_media_type, expect_no_coding},
+    parameters::PathIds,
+};
 use crate::memory::{BodyMemory, FREE};
 use axum::{
     body::Body,
     extract::{FromRequest, FromRequestParts, Request},
 };
-use http::{HeaderMap, header::CONTENT_TYPE, request::Parts};
+use http::{HeaderMap, request::Parts};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use object::{BodyError, ObjectDeserializer};
@@ -62,11 +65,8 @@ async fn read_json<T: DeserializeOwned>(
     body: Body,
     max: usize,
 ) -> Result<Result<T, ApiError>, ApiError> {
-    let bytes = read(body, max, head.extensions.get()).await?;
-    if !is_json(&head.headers) {
-        let detail = "Content-Type must be application/json.";
-        return Err(ApiError::http(HttpReason::MediaTypeUnsupported, detail));
-    }
+    let bytes = read(head, body, max).await?;
+    expect_json(&head.headers)?;
     // serde_json does not check the encoding of ignored values.
     let text = str::from_utf8(&bytes).map_err(|_| invalid("Request body is not valid UTF-8."))?;
     match T::deserialize(ObjectDeserializer(text)) {
@@ -76,8 +76,15 @@ async fn read_json<T: DeserializeOwned>(
     }
 }
 
-/// Reads a body of at most `max` bytes. Rejects with 413, 503 and 408.
-pub(crate) async fn read(
+/// Reads a body of at most `max` bytes, which has no content coding. Rejects, in this order, with 413,
+/// 503, 408 and 415. Every endpoint that takes a body reads it here.
+pub(crate) async fn read(head: &Parts, body: Body, max: usize) -> Result<Vec<u8>, ApiError> {
+    let bytes = receive(body, max, head.extensions.get()).await?;
+    expect_no_coding(&head.headers)?;
+    Ok(bytes)
+}
+
+async fn receive(
     mut body: Body,
     max: usize,
     memory: Option<&BodyMemory>,
@@ -137,21 +144,14 @@ pub(crate) fn invalid(detail: &'static str) -> ApiError {
     ApiError::http(HttpReason::BodyInvalid, detail)
 }
 
-/// `application/json` or `application/*+json` (RFC 6839), with any parameters.
-fn is_json(headers: &HeaderMap) -> bool {
-    let essence = content_type(headers).unwrap_or_default();
-    let subtype = essence.strip_prefix("application/").unwrap_or_default();
-    subtype == "json" || subtype.ends_with("+json")
-}
-
-/// The only `Content-Type` in lower case, without parameters.
-pub(crate) fn content_type(headers: &HeaderMap) -> Option<String> {
-    let mut values = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return None;
-    };
-    let essence = value.to_str().ok()?.split(';').next().unwrap_or_default();
-    Some(essence.trim().to_ascii_lowercase())
+/// Rejects with 415 anything but `application/json` and `application/*+json` (RFC 6839) in UTF-8.
+fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
+    const WRONG: &str = "Content-Type must be application/json.";
+    expect_media_type(headers, WRONG, |essence| {
+        let subtype = essence.strip_prefix("application/").unwrap_or_default();
+        let prefix = subtype.strip_suffix("+json");
+        subtype == "json" || prefix.is_some_and(|prefix| !prefix.is_empty())
+    })
 }
 
 #[cfg(test)]

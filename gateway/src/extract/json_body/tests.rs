@@ -3,7 +3,10 @@ use axum::{
     body::{Body, Bytes},
     extract::FromRequest,
 };
-use http::{Request, header::CONTENT_TYPE};
+use http::{
+    Request,
+    header::{CONTENT_ENCODING, CONTENT_TYPE},
+};
 use rolegate_auth_client::axum::ApiError;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -272,6 +275,7 @@ async fn content_type_must_be_json() {
         "text/plain",
         "text/json",
         "application/jsonp",
+        "application/+json",
         "application/x-www-form-urlencoded",
         "multipart/form-data; boundary=application/json",
     ] {
@@ -283,6 +287,30 @@ async fn content_type_must_be_json() {
         415,
         detail,
     );
+}
+
+#[tokio::test]
+async fn a_coded_body_is_refused_after_its_size_and_before_its_type() {
+    let read_coded = async |content_type: &str, body: String| {
+        let request = Request::builder()
+            .header(CONTENT_TYPE, content_type)
+            .header(CONTENT_ENCODING, "gzip");
+        let (head, body) = request
+            .body(Body::from(body))
+            .expect("a request")
+            .into_parts();
+        read_parts::<Fields>(&head, body, MAX_BODY).await
+    };
+    let coded = "Content-Encoding is not supported.";
+    let good = r#"{"first": "x", "second": "y"}"#.to_owned();
+    assert_rejected(
+        read_coded("application/json", good.clone()).await,
+        415,
+        coded,
+    );
+    assert_rejected(read_coded("text/plain", good).await, 415, coded);
+    let long = " ".repeat(MAX_BODY + 1);
+    assert_rejected(read_coded("application/json", long).await, 413, TOO_LARGE);
 }
 
 #[tokio::test]

@@ -1,0 +1,276 @@
+//! The headers that say what the bytes of a body mean: `Content-Type`, `Content-Encoding` and
+//! `Transfer-Encoding`.
+//!
+//! Whatever they say that this program does not follow is refused with 415. Reading such a header as absent
+//! would take the bytes for something that the client did not send.
+
+use http::{
+    HeaderMap,
+    header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING},
+};
+use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::http::HttpReason;
+
+/// Rejects with 415 a body that is compressed or otherwise coded (RFC 9110, section 8.4). `identity`
+/// says that it is not. The server has removed only the chunks of a `Transfer-Encoding`.
+pub(crate) fn expect_no_coding(headers: &HeaderMap) -> Result<(), ApiError> {
+    let is_only = |name, coding: &str| {
+        let mut lines = headers.get_all(name).iter();
+        lines.all(|line| {
+            let is_coding = |entry: &str| entry.is_empty() || entry.eq_ignore_ascii_case(coding);
+            let text = line.to_str();
+            text.is_ok_and(|text| text.split(',').map(str::trim).all(is_coding))
+        })
+    };
+    if !is_only(CONTENT_ENCODING, "identity") {
+        return Err(unsupported("Content-Encoding is not supported."));
+    }
+    if !is_only(TRANSFER_ENCODING, "chunked") {
+        return Err(unsupported("Transfer-Encoding must be chunked."));
+    }
+    Ok(())
+}
+
+/// Rejects with 415 and the text `wrong` everything but a single well-formed `Content-Type` whose media type
+/// in lower case, without parameters, `is_right`. A charset other than UTF-8 is refused by a text of its
+/// own, because the body would be read as UTF-8.
+pub(crate) fn expect_media_type(
+    headers: &HeaderMap,
+    wrong: &'static str,
+    is_right: impl FnOnce(&str) -> bool,
+) -> Result<(), ApiError> {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return Err(unsupported(wrong));
+    };
+    let media_type = value.to_str().ok().and_then(MediaType::parse);
+    let Some(media_type) = media_type.filter(|it| is_right(&it.essence)) else {
+        return Err(unsupported(wrong));
+    };
+    if media_type.is_utf8() {
+        Ok(())
+    } else {
+        Err(unsupported("The charset of Content-Type must be utf-8."))
+    }
+}
+
+fn unsupported(detail: &'static str) -> ApiError {
+    ApiError::http(HttpReason::MediaTypeUnsupported, detail)
+}
+
+/// A media type (RFC 9110, section 8.3.1).
+struct MediaType {
+    /// Type and subtype in lower case.
+    essence: String,
+    /// The value of each `charset`.
+    charsets: Vec<String>,
+}
+
+impl MediaType {
+    /// `None` if it is malformed.
+    fn parse(text: &str) -> Option<Self> {
+        let (essence, mut rest) = text.split_once(';').unwrap_or((text, ""));
+        let essence = essence.trim().to_ascii_lowercase();
+        let (main, subtype) = essence.split_once('/')?;
+        if !is_token(main) || !is_token(subtype) {
+            return None;
+        }
+        let mut charsets = Vec::new();
+        loop {
+            rest = rest.trim_start_matches([' ', '\t', ';']);
+            if rest.is_empty() {
+                return Some(Self { essence, charsets });
+            }
+            let (name, value) = rest.split_once('=')?;
+            let (value, after) = parameter_value(value)?;
+            if !is_token(name) {
+                return None;
+            }
+            if name.eq_ignore_ascii_case("charset") {
+                charsets.push(value);
+            }
+            let after = after.trim_start_matches([' ', '\t']);
+            if !after.is_empty() && !after.starts_with(';') {
+                return None;
+            }
+            rest = after;
+        }
+    }
+
+    /// ASCII is a part of UTF-8. Two charsets contradict each other, unless they are the same.
+    fn is_utf8(&self) -> bool {
+        let is_known = |charset: &&str| {
+            let names = ["utf-8", "utf8", "us-ascii"];
+            names.iter().any(|name| charset.eq_ignore_ascii_case(name))
+        };
+        let mut charsets = self.charsets.iter().map(String::as_str);
+        let Some(first) = charsets.next() else {
+            return true;
+        };
+        is_known(&first) && charsets.all(|other| other.eq_ignore_ascii_case(first))
+    }
+}
+
+/// A token or a quoted string at the start, and what follows it.
+fn parameter_value(text: &str) -> Option<(String, &str)> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let end = text.find([' ', '\t', ';']).unwrap_or(text.len());
+        let (value, after) = text.split_at(end);
+        return is_token(value).then(|| (value.to_owned(), after));
+    };
+    let mut value = String::new();
+    let mut characters = quoted.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => return Some((value, &quoted[at + 1..])),
+            '\\' => value.push(characters.next()?.1),
+            _ => value.push(character),
+        }
+    }
+    None
+}
+
+/// A token (RFC 9110, section 5.6.2).
+fn is_token(text: &str) -> bool {
+    let is_token_byte =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_token_byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{expect_media_type, expect_no_coding};
+    use http::{HeaderMap, HeaderName, HeaderValue};
+    use rolegate_auth_client::axum::ApiError;
+
+    const WRONG: &str = "Content-Type must be text/a.";
+    const CHARSET: &str = "The charset of Content-Type must be utf-8.";
+
+    fn headers(name: &'static str, values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            let value = HeaderValue::from_bytes(value.as_bytes()).expect("a header value");
+            headers.append(HeaderName::from_static(name), value);
+        }
+        headers
+    }
+
+    #[track_caller]
+    fn assert_refused(outcome: Result<(), ApiError>, detail: &str, given: &[&str]) {
+        let error = outcome.expect_err(detail);
+        let answer = (error.status().as_u16(), error.reason(), error.detail());
+        let expected = (415, "MEDIA_TYPE_UNSUPPORTED", detail);
+        assert_eq!(answer, expected, "{:?}", given.first());
+    }
+
+    #[test]
+    fn only_a_body_without_a_content_coding_is_accepted() {
+        for good in [
+            &[][..],
+            &["identity"],
+            &["Identity"],
+            &["identity, identity"],
+            &["identity", "identity"],
+            &[""],
+        ] {
+            expect_no_coding(&headers("content-encoding", good)).expect("no coding");
+        }
+        for coded in [
+            &["gzip"][..],
+            &["GZIP"],
+            &["x-gzip"],
+            &["deflate"],
+            &["br"],
+            &["zstd"],
+            &["compress"],
+            &["aes128gcm"],
+            &["dc"],
+            &["chunked"],
+            &["none"],
+            &["*"],
+            &["identity;q=1"],
+            &["identity gzip"],
+            &["identity, gzip"],
+            &["gzip, identity"],
+            &["identity", "gzip"],
+            &["gzip", "identity"],
+            &["\u{ff}"],
+        ] {
+            let outcome = expect_no_coding(&headers("content-encoding", coded));
+            assert_refused(outcome, "Content-Encoding is not supported.", coded);
+        }
+    }
+
+    #[test]
+    fn the_only_transfer_coding_is_chunked() {
+        for good in [&[][..], &["chunked"], &["Chunked"]] {
+            expect_no_coding(&headers("transfer-encoding", good)).expect("chunks only");
+        }
+        for coded in [
+            &["gzip, chunked"][..],
+            &["gzip", "chunked"],
+            &["identity, chunked"],
+            &["xchunked"],
+        ] {
+            let outcome = expect_no_coding(&headers("transfer-encoding", coded));
+            assert_refused(outcome, "Transfer-Encoding must be chunked.", coded);
+        }
+    }
+
+    #[test]
+    fn a_content_type_is_given_once_well_formed_and_in_utf_8() {
+        let expect = |values: &[&str]| {
+            let headers = headers("content-type", values);
+            expect_media_type(&headers, WRONG, |essence| essence == "text/a")
+        };
+        for good in [
+            "text/a",
+            "Text/A",
+            " text/a ",
+            "text/a;",
+            "text/a ; ; charset=utf-8",
+            "text/a;charset=\"UTF-8\"",
+            "text/a;charset=\"ut\\f-8\"",
+            "text/a; charset=us-ascii; x=\"a;charset=utf-16\"",
+            "text/a; charset=utf-8; charset=UTF-8",
+            "text/a; x=1\t; y=2",
+        ] {
+            expect(&[good]).expect(good);
+        }
+        for wrong in [
+            &[][..],
+            &[""],
+            &["text"],
+            &["text/"],
+            &["/a"],
+            &["text/"],
+            &["text/a/a"],
+            &["text /a"],
+            &["text/a, text/a"],
+            &["text/a text/"],
+            &["text/a; charset"],
+            &["text/a; charset="],
+            &["text/a; =utf-8"],
+            &["text/a; charset = utf-8"],
+            &["text/a; charset=\"utf-8"],
+            &["text/a; charset=\"utf-8\\"],
+            &["text/a; charset=\"utf-8\"x"],
+            &["text/a; charset=utf-8 x"],
+            &["text/a; x=1, text/"],
+            &["text/a\u{ff}"],
+            &["text/a", "text/a"],
+            &["text/a", "text/"],
+        ] {
+            assert_refused(expect(wrong), WRONG, wrong);
+        }
+        for other in [
+            &["text/a; charset=utf-16"][..],
+            &["text/a; charset=\"iso-8859-1\""],
+            &["text/a; CHARSET=latin1"],
+            &["text/a; charset=utf-8; charset=utf-16"],
+            &["text/a; charset=utf-16; charset=utf-8"],
+        ] {
+            assert_refused(expect(other), CHARSET, other);
+        }
+    }
+}
