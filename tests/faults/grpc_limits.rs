@@ -28,8 +28,8 @@ use tonic_reflection::pb::v1::{
     server_reflection_request::MessageRequest,
 };
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub(crate) const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 fn authorize(token: String) -> AuthorizeRequest {
     let requirement = Some(authorize_request::Requirement::AnyAuthenticated(
@@ -176,7 +176,7 @@ async fn a_message_to_health_or_reflection_has_66_kib_and_one_of_envoy_1400() {
     }
 }
 
-async fn connect(address: SocketAddr) -> SendRequest<Bytes> {
+pub(crate) async fn connect(address: SocketAddr) -> SendRequest<Bytes> {
     let stream = TcpStream::connect(address).await.expect("connected");
     let (sender, mut connection) = h2::client::handshake(stream).await.expect("HTTP/2");
     let mut pings = connection.ping_pong().expect("unused");
@@ -231,9 +231,29 @@ async fn unfinished_messages_of_a_connection_have_a_budget() {
 }
 
 /// A frame of HTTP/2 (RFC 9113, section 4.1).
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("small").to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// The head of a call of `Authorize` with this `te`, by literals of HPACK without an index.
+pub(crate) fn encoded_head(te: &str) -> Vec<u8> {
+    let mut head = Vec::new();
+    for (name, value) in [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", "/rolegate.auth.v1.AuthService/Authorize"),
+        (":authority", "x"),
+        ("content-type", "application/grpc"),
+        ("te", te),
+    ] {
+        let length = |text: &str| u8::try_from(text.len()).expect("short");
+        head.extend([0, length(name)]);
+        head.extend(name.as_bytes());
+        head.push(length(value));
+        head.extend(value.as_bytes());
+    }
+    head
 }
 
 /// Whether the server ends the connection with `ENHANCE_YOUR_CALM`. Otherwise it closes the connection
@@ -262,21 +282,7 @@ async fn streams_that_the_server_must_reset_end_the_connection() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     let address = app.auth().socket_address("grpc");
     let mut stream = TcpStream::connect(address).await.expect("connected");
-    let mut head = Vec::new();
-    for (name, value) in [
-        (":method", "POST"),
-        (":scheme", "http"),
-        (":path", "/rolegate.auth.v1.AuthService/Authorize"),
-        (":authority", "x"),
-        ("content-type", "application/grpc"),
-        ("te", "trailers"),
-    ] {
-        let length = |text: &str| u8::try_from(text.len()).expect("short");
-        head.extend([0, length(name)]);
-        head.extend(name.as_bytes());
-        head.push(length(value));
-        head.extend(value.as_bytes());
-    }
+    let head = encoded_head("trailers");
     let mut bytes = [PREFACE, SETTINGS].concat();
     // 64 are allowed. Bytes that the server leaves unread would reset the connection, and lose its GOAWAY.
     for stream in (1..=2 * 65).step_by(2) {

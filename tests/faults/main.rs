@@ -12,6 +12,7 @@ mod failover;
 mod forward_auth_tls;
 mod frozen_replica;
 mod full_disk;
+mod grpc_heads;
 mod grpc_limits;
 mod grpc_tls;
 mod import_beside_load;

@@ -3,7 +3,7 @@
 
 mod call;
 
-use crate::{caller::Caller, unfinished::Unfinished};
+use crate::{call_head, caller::Caller, unfinished::Unfinished};
 use call::Call;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body_util::BodyExt as _;
@@ -48,6 +48,7 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let call = Call::start(request.uri().path());
+        let refusal = call_head::refusal(request.headers());
         let (context, span, unfinished) = context_and_span(&request, &self.trusted);
         let request = match unfinished {
             Some((unfinished, address)) => {
@@ -55,6 +56,10 @@ where
             }
             None => request,
         };
+        if let Some(refusal) = refusal {
+            let refuse = async move { Ok(call.refuse(refusal)) };
+            return Box::pin(context.scope(refuse.instrument(span)));
+        }
         let response = call.measure(self.services.call(request));
         Box::pin(context.scope(async move { response.await.map(hold) }.instrument(span)))
     }

@@ -5,12 +5,14 @@
 //! - [`ServiceProgram`]: a service that runs as a program of its own; [`HostSettings`]: its flags.
 //! - `connection`: TCP sockets and streams within the process, and their limits.
 //! - `call_layer`: metrics, trace and request context of every call.
+//! - [`call_head`]: the headers of gRPC, and the refusal of malformed ones.
 //! - `caller`: which callers are trusted, and the client address that they report.
 //! - [`message_limits`]: the size of a message; `unfinished`: all that have begun to arrive.
 //! - [`actor`]: the access token in the metadata of a call.
 //! - [`error_status`]: a reason of the contract as a gRPC status.
 
 pub mod actor;
+pub mod call_head;
 mod call_layer;
 mod caller;
 mod connection;

@@ -71,15 +71,27 @@ impl Call {
             poll
         })
         .await?;
-        let code = status(response.headers());
+        let code = self.record(&response);
         self.is_known |= code != Code::Unimplemented;
+        Ok(response)
+    }
+
+    /// Counts the response to a call that no service gets. Its path may name no method, so it is no label.
+    pub(super) fn refuse<A>(mut self, response: Response<A>) -> Response<A> {
+        self.record(&response);
+        response
+    }
+
+    /// Keeps the code of the response for the metrics, and notes it in the span.
+    fn record<A>(&mut self, response: &Response<A>) -> Code {
+        let code = status(response.headers());
         self.code = Some(code);
         let span = Span::current();
         span.record("rpc.grpc.status_code", code as i32);
         if is_server_error(code) {
             span.record("otel.status_code", "ERROR");
         }
-        Ok(response)
+        code
     }
 }
 
@@ -172,10 +184,11 @@ mod tests {
             services: Routes::new(health),
             trusted: Arc::default(),
         };
-        let mut call = |path: &str| {
+        const GRPC: &str = "application/grpc";
+        let mut call = |path: &str, content_type: &str| {
             let request = Request::builder()
                 .uri(path)
-                .header("content-type", "application/grpc");
+                .header("content-type", content_type);
             service.call(request.body(Body::empty()).expect("a request"))
         };
         for path in [
@@ -184,16 +197,22 @@ mod tests {
             "/planted",
             "/",
         ] {
-            let response = pin!(call(path)).poll(&mut Context::from_waker(Waker::noop()));
+            let response = pin!(call(path, GRPC)).poll(&mut Context::from_waker(Waker::noop()));
             assert!(response.is_ready(), "{path}");
         }
-        call("/grpc.health.v1.Health/Check")
+        call("/grpc.health.v1.Health/Check", GRPC)
             .await
             .expect("infallible");
+        // A call with a malformed head is refused before its path is looked up.
+        for path in ["/grpc.health.v1.Health/Check", "/planted.Service/Planted"] {
+            let refused = call(path, "text/plain").await.expect("infallible");
+            assert_eq!(refused.status(), 415, "{path}");
+        }
         let text = metrics::text();
         assert!(!text.to_lowercase().contains("planted"), "{text}");
         for series in [
             r#"{code="UNIMPLEMENTED",method="_OTHER",service="_OTHER"} 4"#,
+            r#"{code="INVALID_ARGUMENT",method="_OTHER",service="_OTHER"} 2"#,
             r#"method="Check",service="grpc.health.v1.Health"}"#,
         ] {
             assert!(text.contains(series), "{series}: {text}");

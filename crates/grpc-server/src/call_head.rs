@@ -1,0 +1,240 @@
+//! The headers of gRPC in the head of a call (gRPC over HTTP/2, Requests).
+//!
+//! A header that is malformed, or is given twice, is refused with INVALID_ARGUMENT and its name. Reading it as
+//! absent would be a guess: a call without a timeout waits longer than its caller does. `te` needs no rule
+//! here, because HTTP/2 itself resets a stream with another value than `trailers`.
+
+use crate::error_status;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    header::{CONTENT_ENCODING, CONTENT_TYPE},
+};
+use rolegate_proto::Reason;
+use std::time::Duration;
+use tonic::body::Body;
+
+const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+const GRPC_ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
+
+/// Digits of a timeout.
+const MAX_DIGITS: usize = 8;
+
+/// What is wrong with a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MalformedHead {
+    /// It is missing, given twice or another one.
+    #[error("content-type must be application/grpc, given once")]
+    ContentType,
+    /// The body has a coding below that of gRPC.
+    #[error("content-encoding is not supported")]
+    ContentEncoding,
+    /// It is given twice. tonic refuses a single one that it does not know.
+    #[error("grpc-encoding must be given at most once")]
+    GrpcEncoding,
+    /// It is malformed or given twice.
+    #[error(
+        "grpc-timeout must be given at most once: one to eight digits and one of H, M, S, m, u, n"
+    )]
+    GrpcTimeout,
+}
+
+/// The response to a call whose head is malformed.
+pub(crate) fn refusal(headers: &HeaderMap) -> Option<Response<Body>> {
+    let error = verify(headers).err()?;
+    let mut response = error_status(Reason::RequestInvalid, &error, None, None).into_http();
+    // The specification asks for it, so that no other client takes the 200 of gRPC errors for a success.
+    if error == MalformedHead::ContentType {
+        *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+    }
+    Some(response)
+}
+
+fn verify(headers: &HeaderMap) -> Result<(), MalformedHead> {
+    let content_type = at_most_once(headers, &CONTENT_TYPE).ok().flatten();
+    if !content_type.is_some_and(is_grpc) {
+        return Err(MalformedHead::ContentType);
+    }
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    if !codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(MalformedHead::ContentEncoding);
+    }
+    at_most_once(headers, &GRPC_ENCODING).map_err(|_repeated| MalformedHead::GrpcEncoding)?;
+    timeout(headers)?;
+    Ok(())
+}
+
+/// `application/grpc` or `application/grpc+proto`, with any parameters.
+fn is_grpc(value: &HeaderValue) -> bool {
+    let Ok(text) = value.to_str() else {
+        return false;
+    };
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let types = ["application/grpc", "application/grpc+proto"];
+    types.iter().any(|it| essence.eq_ignore_ascii_case(it))
+}
+
+/// The time that the caller waits; `None` if it does not say.
+pub fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, MalformedHead> {
+    match at_most_once(headers, &GRPC_TIMEOUT) {
+        Err(_repeated) => Err(MalformedHead::GrpcTimeout),
+        Ok(None) => Ok(None),
+        Ok(Some(value)) => parse_timeout(value)
+            .map(Some)
+            .ok_or(MalformedHead::GrpcTimeout),
+    }
+}
+
+fn parse_timeout(value: &HeaderValue) -> Option<Duration> {
+    let text = value.to_str().ok()?;
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    if number.is_empty() || number.len() > MAX_DIGITS || !is_number {
+        return None;
+    }
+    let number: u64 = number.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_hours(number),
+        "M" => Duration::from_mins(number),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    })
+}
+
+/// A header is given more than once.
+struct Repeated;
+
+fn at_most_once<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a HeaderValue>, Repeated> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next();
+    match values.next() {
+        Some(_) => Err(Repeated),
+        None => Ok(first),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MalformedHead, refusal, timeout, verify};
+    use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+    use std::time::Duration;
+    use tonic::{Code, Status};
+
+    const GRPC: (&str, &str) = ("content-type", "application/grpc");
+
+    fn head(lines: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            let value = HeaderValue::from_bytes(value.as_bytes()).expect("a header value");
+            headers.append(HeaderName::from_static(name), value);
+        }
+        headers
+    }
+
+    #[test]
+    fn heads_of_grpc_clients_are_accepted() {
+        for lines in [
+            &[GRPC][..],
+            &[("content-type", "application/grpc+proto")],
+            &[("content-type", "Application/gRPC; charset=utf-8")],
+            &[GRPC, ("te", "trailers"), ("grpc-timeout", "5S")],
+            &[
+                GRPC,
+                ("grpc-encoding", "gzip"),
+                ("content-encoding", "identity"),
+            ],
+        ] {
+            assert_eq!(verify(&head(lines)), Ok(()), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_or_repeated_header_is_refused_by_its_name() {
+        use MalformedHead::{ContentEncoding, ContentType, GrpcEncoding, GrpcTimeout};
+        for (lines, error) in [
+            (&[][..], ContentType),
+            (&[("content-type", "")], ContentType),
+            (&[("content-type", "application/json")], ContentType),
+            (&[("content-type", "application/grpcx")], ContentType),
+            (&[("content-type", "application/grpc-web")], ContentType),
+            (&[("content-type", "application/grpc+json")], ContentType),
+            (
+                &[("content-type", "application/grpc, application/json")],
+                ContentType,
+            ),
+            (&[("content-type", "application/grpc\u{ff}")], ContentType),
+            (&[GRPC, GRPC], ContentType),
+            (&[GRPC, ("content-type", "application/json")], ContentType),
+            (&[GRPC, ("content-encoding", "gzip")], ContentEncoding),
+            (
+                &[GRPC, ("content-encoding", "identity, gzip")],
+                ContentEncoding,
+            ),
+            (
+                &[
+                    GRPC,
+                    ("grpc-encoding", "identity"),
+                    ("grpc-encoding", "gzip"),
+                ],
+                GrpcEncoding,
+            ),
+            (&[GRPC, ("grpc-timeout", "")], GrpcTimeout),
+            (
+                &[GRPC, ("grpc-timeout", "5S"), ("grpc-timeout", "5S")],
+                GrpcTimeout,
+            ),
+            (&[GRPC, ("grpc-timeout", "5S, 5S")], GrpcTimeout),
+        ] {
+            let headers = head(lines);
+            assert_eq!(verify(&headers), Err(error), "{lines:?}");
+            let response = refusal(&headers).expect("a refusal");
+            let is_unsupported = response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            assert_eq!(is_unsupported, error == ContentType, "{lines:?}");
+            let status = Status::from_header_map(response.headers()).expect("a status");
+            assert_eq!(status.code(), Code::InvalidArgument, "{lines:?}");
+            assert_eq!(status.message(), error.to_string());
+        }
+    }
+
+    #[test]
+    fn a_timeout_is_at_most_eight_digits_and_a_unit() {
+        let read = |text: &str| timeout(&head(&[("grpc-timeout", text)]));
+        for (text, time) in [
+            ("0n", Duration::ZERO),
+            ("7n", Duration::from_nanos(7)),
+            ("7u", Duration::from_micros(7)),
+            ("100m", Duration::from_millis(100)),
+            ("5S", Duration::from_secs(5)),
+            ("2M", Duration::from_mins(2)),
+            ("99999999H", Duration::from_hours(99_999_999)),
+        ] {
+            assert_eq!(read(text), Ok(Some(time)), "{text}");
+        }
+        assert_eq!(timeout(&HeaderMap::new()), Ok(None));
+        for text in [
+            "",
+            "S",
+            "5",
+            "5x",
+            "5s",
+            "5 S",
+            " 5S",
+            "5.5S",
+            "-5S",
+            "+5S",
+            "5S5",
+            "0x5S",
+            "123456789S",
+            "99999999999S",
+            "\u{665}S",
+            "5\u{ff}",
+        ] {
+            assert_eq!(read(text), Err(MalformedHead::GrpcTimeout), "{text}");
+        }
+    }
+}
