@@ -213,13 +213,16 @@ mod tests {
             let response = send(&router, request).await;
             response.header("strict-transport-security").to_owned()
         };
-        for (path, host) in [
-            ("/", "app.example.org"),
-            ("/", "192.0.2.1:8443"),
-            ("/unknown", "app.example.org"),
+        for (path, host, schemes) in [
+            ("/", "app.example.org", &["https"][..]),
+            ("/", "192.0.2.1:8443", &["https"]),
+            ("/unknown", "app.example.org", &["https"]),
+            ("/", "app.example.org", &["HTTPS"]),
+            ("/", "app.example.org", &["https, https"]),
+            ("/", "app.example.org", &["https", "https"]),
         ] {
-            let header = sent(path, host, &["https"]).await;
-            assert_eq!(header, "max-age=31536000", "{path} {host}");
+            let header = sent(path, host, schemes).await;
+            assert_eq!(header, "max-age=31536000", "{path} {host} {schemes:?}");
         }
         // Whoever develops at this machine reaches other ports of it without encryption.
         for (host, schemes) in [

@@ -89,7 +89,7 @@ async fn show(
 ) -> Result<Response> {
     let own = Origin::of_request(&headers).filter(Origin::is_safe);
     let Some(own) = own else {
-        return Ok(page::https_needed());
+        return Ok(page::https_needed(&headers));
     };
     let back = pages.address(query.get("return")?, &own);
     Ok(match uri.path() {
@@ -103,7 +103,7 @@ async fn set_password(headers: HeaderMap) -> Response {
     if Origin::of_request(&headers).is_some_and(|own| own.is_safe()) {
         console::file("set_password.html", &headers)
     } else {
-        page::https_needed()
+        page::https_needed(&headers)
     }
 }
 

@@ -21,10 +21,10 @@ impl Origin {
         Some(Self(url))
     }
 
-    /// That of the request: `Host`, and the scheme in `X-Forwarded-Proto`. That header may be forged, but not
-    /// by a page of another origin.
+    /// The origin of the request: `Host`, and the scheme in `X-Forwarded-Proto`, or `http` without that header;
+    /// `None` if one of them contradicts itself. That header may be forged, but not by a page of another origin.
     pub fn of_request(headers: &HeaderMap) -> Option<Self> {
-        let scheme = only(headers, X_FORWARDED_PROTO).unwrap_or("http");
+        let scheme = forwarded_scheme(headers).ok()?.unwrap_or("http");
         Self::new(scheme, only(headers, header::HOST)?)
     }
 
@@ -45,7 +45,7 @@ impl Origin {
 
     /// Whether the request came over HTTPS to a host that other machines can reach, as far as its headers say.
     pub fn is_https_request(headers: &HeaderMap) -> bool {
-        only(headers, X_FORWARDED_PROTO) == Some("https")
+        forwarded_scheme(headers) == Ok(Some("https"))
             && Self::of_request(headers).is_some_and(|own| !is_loopback(&own.0))
     }
 
@@ -62,6 +62,35 @@ fn is_loopback(url: &Url) -> bool {
         Some(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
         None => false,
     }
+}
+
+/// `X-Forwarded-Proto` does not say one scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AmbiguousScheme;
+
+/// The scheme by which the client came to the proxies, as `X-Forwarded-Proto` says: `https` or `http`, or `None`
+/// without the header. Case does not count. Several proxies may have made a list, in one line or in several;
+/// its entries must agree, because which of them is the client's depends on the proxies.
+pub fn forwarded_scheme(headers: &HeaderMap) -> Result<Option<&'static str>, AmbiguousScheme> {
+    let mut found = None;
+    for line in headers.get_all(X_FORWARDED_PROTO) {
+        let text = line.to_str().map_err(|_not_text| AmbiguousScheme)?;
+        for entry in text.split(',') {
+            let scheme = parse_scheme(entry.trim()).ok_or(AmbiguousScheme)?;
+            if found.is_some_and(|other| other != scheme) {
+                return Err(AmbiguousScheme);
+            }
+            found = Some(scheme);
+        }
+    }
+    Ok(found)
+}
+
+/// `https` or `http`, in any case (RFC 3986, section 3.1).
+pub fn parse_scheme(text: &str) -> Option<&'static str> {
+    ["https", "http"]
+        .into_iter()
+        .find(|scheme| text.eq_ignore_ascii_case(scheme))
 }
 
 /// The value of a header that is given exactly once.
@@ -133,7 +162,73 @@ fn serialized(origin: &str) -> Option<Url> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Origin, ReturnOrigins};
+    use super::{AmbiguousScheme, Origin, ReturnOrigins, forwarded_scheme};
+    use crate::request::BrowserRequest;
+    use http::{HeaderMap, HeaderValue};
+
+    fn forwarded(lines: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.append("host", HeaderValue::from_static("app.example.org"));
+        for line in lines {
+            let value = HeaderValue::from_bytes(line.as_bytes()).expect("a header value");
+            headers.append("x-forwarded-proto", value);
+        }
+        headers
+    }
+
+    #[test]
+    fn every_reader_takes_the_same_scheme_from_x_forwarded_proto() {
+        for (lines, scheme) in [
+            (&[][..], Ok(None)),
+            (&["https"], Ok(Some("https"))),
+            (&["HTTPS"], Ok(Some("https"))),
+            (&["Https"], Ok(Some("https"))),
+            (&[" https\t"], Ok(Some("https"))),
+            (&["https,https"], Ok(Some("https"))),
+            (&["https, HTTPS"], Ok(Some("https"))),
+            (&["https", "https"], Ok(Some("https"))),
+            (&["https,https", "HTTPS"], Ok(Some("https"))),
+            (&["http"], Ok(Some("http"))),
+            (&["HTTP, http"], Ok(Some("http"))),
+            (&["https, http"], Err(AmbiguousScheme)),
+            (&["http,https"], Err(AmbiguousScheme)),
+            (&["https", "http"], Err(AmbiguousScheme)),
+            (&["http", "https"], Err(AmbiguousScheme)),
+            (&["https, https", "http"], Err(AmbiguousScheme)),
+            (&[""], Err(AmbiguousScheme)),
+            (&["https,"], Err(AmbiguousScheme)),
+            (&[",https"], Err(AmbiguousScheme)),
+            (&["https", ""], Err(AmbiguousScheme)),
+            (&["https https"], Err(AmbiguousScheme)),
+            (&["https;http"], Err(AmbiguousScheme)),
+            (&["\"https\""], Err(AmbiguousScheme)),
+            (&["https:"], Err(AmbiguousScheme)),
+            (&["https://"], Err(AmbiguousScheme)),
+            (&["wss"], Err(AmbiguousScheme)),
+            (&["on"], Err(AmbiguousScheme)),
+            (&["https\u{ff}"], Err(AmbiguousScheme)),
+        ] {
+            let headers = forwarded(lines);
+            assert_eq!(forwarded_scheme(&headers), scheme, "{lines:?}");
+            let is_https = scheme == Ok(Some("https"));
+            assert_eq!(Origin::is_https_request(&headers), is_https, "{lines:?}");
+            let origin = Origin::of_request(&headers).map(|own| own.serialized());
+            let expected = match scheme {
+                Ok(scheme) => Some(format!("{}://app.example.org", scheme.unwrap_or("http"))),
+                Err(AmbiguousScheme) => None,
+            };
+            assert_eq!(origin, expected, "{lines:?}");
+            let browser = BrowserRequest::forwarded(&headers);
+            assert_eq!(browser.scheme, scheme.ok().flatten(), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_disagrees_is_no_plain_http_on_loopback_either() {
+        let mut headers = forwarded(&["https, http"]);
+        headers.insert("host", HeaderValue::from_static("localhost:8000"));
+        assert_eq!(Origin::of_request(&headers), None);
+    }
 
     #[test]
     fn origin_of_a_host_is_serialized_as_browsers_do() {

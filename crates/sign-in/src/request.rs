@@ -6,7 +6,7 @@
 
 use crate::{
     cookie::CookieError,
-    origin::{Origin, only},
+    origin::{Origin, forwarded_scheme, only},
     settings::SignIn,
 };
 use http::{
@@ -31,7 +31,7 @@ pub const HEADERS: &str = "cookie origin sec-fetch-site sec-fetch-mode accept up
 pub struct BrowserRequest<'a> {
     /// The method; `None` if the proxy did not say it.
     pub method: Option<&'a str>,
-    /// `http` or `https`; `None` if the proxy did not say it.
+    /// `http` or `https`; `None` if the proxy did not say it, or said both.
     pub scheme: Option<&'a str>,
     /// The `Host`; `None` if the proxy did not say it.
     pub host: Option<&'a str>,
@@ -47,7 +47,8 @@ impl<'a> BrowserRequest<'a> {
         let forwarded = |name| only(headers, HeaderName::from_static(name));
         Self {
             method: forwarded("x-forwarded-method"),
-            scheme: forwarded("x-forwarded-proto"),
+            // Several that disagree are as none: no origin, so no cookie of plain HTTP counts.
+            scheme: forwarded_scheme(headers).ok().flatten(),
             host: forwarded("x-forwarded-host"),
             path: forwarded("x-forwarded-uri"),
             headers,

@@ -2,8 +2,12 @@
 
 use super::return_address::ReturnAddress;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
+use http::{
+    HeaderMap,
+    header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY},
+};
 use rolegate_auth_client::axum::ApiError;
+use rolegate_sign_in::origin::forwarded_scheme;
 
 /// The files of the console that the pages need. They are served below `/sign-in/`, because the proxy of an
 /// application passes no other path.
@@ -57,9 +61,14 @@ pub(super) fn sign_out(back: Option<&ReturnAddress>, problem: &str) -> Response 
     page("Sign out", problem, &content, None)
 }
 
-/// In the place of a form, where anybody on the way could read the password.
-pub(super) fn https_needed() -> Response {
-    let problem = "Signing in needs HTTPS. Open this page at an address that begins with https://.";
+/// In the place of a form, where anybody on the way could read the password, or may have done so.
+pub(super) fn https_needed(headers: &HeaderMap) -> Response {
+    let problem = if forwarded_scheme(headers).is_ok() {
+        "Signing in needs HTTPS. Open this page at an address that begins with https://."
+    } else {
+        "Signing in needs HTTPS. The proxies in front of this page do not agree that you use it: \
+         X-Forwarded-Proto must be https."
+    };
     page("Sign in", problem, "", None)
 }
 

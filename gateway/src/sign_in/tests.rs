@@ -182,27 +182,32 @@ async fn a_valid_return_address_is_in_the_form_and_any_other_is_not() {
 
 #[tokio::test]
 async fn without_encryption_there_is_no_form_and_no_sign_in() {
+    const PROTO: &str = "x-forwarded-proto";
     let (router, calls) = gateway(&[]);
-    for insecure in [
-        &[("host", "example.org")][..],
-        &[("host", "10.0.0.1:8000")],
-        &[("host", "localhost.example.org")],
-        &[("host", "example.org"), ("x-forwarded-proto", "http")],
-        &[
-            ("host", "example.org"),
-            ("x-forwarded-proto", "https, http"),
-        ],
-        &[("host", "example.org"), HTTPS, HTTPS],
-        &[("host", ""), HTTPS],
+    let ask = "Open this page at an address that begins with https://.";
+    let explain = "X-Forwarded-Proto must be https.";
+    for (insecure, hint) in [
+        (&[("host", "example.org")][..], ask),
+        (&[("host", "10.0.0.1:8000")], ask),
+        (&[("host", "localhost.example.org")], ask),
+        (&[("host", "example.org"), (PROTO, "http")], ask),
+        (&[("host", "example.org"), (PROTO, "HTTP, http")], ask),
+        (&[("host", "example.org"), (PROTO, "https, http")], explain),
+        (&[("host", "example.org"), HTTPS, (PROTO, "http")], explain),
+        (&[("host", "example.org"), (PROTO, "")], explain),
+        // Without the header, the form would be there: a host on loopback needs no encryption.
+        (&[LOOPBACK, (PROTO, "https, http")], explain),
+        (&[LOOPBACK, (PROTO, "ftp")], explain),
+        (&[("host", ""), HTTPS], ask),
     ] {
-        let page = fetch(&router, request("GET", "/sign-in", insecure, "")).await;
-        assert_eq!(page.status, 200);
-        assert!(
-            page.text.contains("Signing in needs HTTPS."),
-            "{insecure:?}: {}",
-            page.text
-        );
-        assert!(!page.text.contains("<form"), "{}", page.text);
+        for path in ["/sign-in", "/set-password"] {
+            let page = fetch(&router, request("GET", path, insecure, "")).await;
+            assert_eq!(page.status, 200);
+            let is_refused = page.text.contains("Signing in needs HTTPS.");
+            assert!(is_refused, "{insecure:?}: {}", page.text);
+            assert!(page.text.contains(hint), "{insecure:?}: {}", page.text);
+            assert!(!page.text.contains("<form"), "{}", page.text);
+        }
         let headers = [insecure, &[SAME_ORIGIN, FORM_TYPE]].concat();
         let response = fetch(&router, request("POST", "/sign-in", &headers, FORM)).await;
         assert_eq!(
@@ -216,6 +221,9 @@ async fn without_encryption_there_is_no_form_and_no_sign_in() {
         &[LOOPBACK][..],
         &[("host", "127.0.0.1:8000")],
         &[("host", "example.org"), HTTPS],
+        &[("host", "example.org"), HTTPS, HTTPS],
+        &[("host", "example.org"), (PROTO, "HTTPS")],
+        &[("host", "example.org"), (PROTO, "https,https")],
     ] {
         assert!(
             get("/sign-in", safe).await.text.contains("<form"),

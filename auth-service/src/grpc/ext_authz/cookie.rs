@@ -16,6 +16,7 @@ use rolegate_proto::{
 };
 use rolegate_sign_in::{
     cookie::CookieError,
+    origin::parse_scheme,
     request::{BrowserRequest, HEADERS},
 };
 use secrecy::ExposeSecret as _;
@@ -97,7 +98,7 @@ pub(super) fn is_cross_site_change(attributes: &AttributeContext) -> bool {
 fn browser_request<'a>(http: &'a HttpRequest, headers: &'a HeaderMap) -> BrowserRequest<'a> {
     BrowserRequest {
         method: Some(&http.method),
-        scheme: Some(&http.scheme),
+        scheme: parse_scheme(&http.scheme),
         host: Some(&http.host),
         path: Some(&http.path),
         headers,
