@@ -73,7 +73,7 @@ async fn run(program: Program, settings: &BTreeMap<String, String>, line: &'stat
 }
 
 #[tokio::test]
-async fn log_on_a_terminal_has_colours_unless_it_is_json_or_no_color_is_set() {
+async fn log_on_a_terminal_has_colours_unless_it_is_json_or_the_environment_forbids_them() {
     let database = TestDatabase::create(Store::Sqlite).await;
     let settings = TestSetup::split(Store::Sqlite).auth_settings(&database.url());
     let line = "loaded the keys";
@@ -82,10 +82,16 @@ async fn log_on_a_terminal_has_colours_unless_it_is_json_or_no_color_is_set() {
         settings.insert(name.to_owned(), value.to_owned());
         settings
     };
-    let coloured = with("NO_COLOR", "");
-    let seen = run(Program::AuthService, &coloured, line).await;
-    assert!(seen.contains(ESCAPE), "{seen}");
-    for plain in [with("NO_COLOR", "1"), with("LOG_FORMAT", "json")] {
+    for coloured in [with("NO_COLOR", ""), with("CLICOLOR", "1")] {
+        let seen = run(Program::AuthService, &coloured, line).await;
+        assert!(seen.contains(ESCAPE), "{seen}");
+    }
+    for plain in [
+        with("NO_COLOR", "1"),
+        with("CLICOLOR", "0"),
+        with("TERM", "dumb"),
+        with("LOG_FORMAT", "json"),
+    ] {
         let seen = run(Program::AuthService, &plain, line).await;
         assert!(!seen.contains(ESCAPE), "{seen}");
     }

@@ -60,6 +60,88 @@ async fn configuration_lists_exactly_the_settings_in_help_in_the_same_groups() {
     }
 }
 
+/// The names in the first column of the table with this heading. One with `…` stands for several.
+fn names_under<'a>(document: &'a str, heading: &str) -> BTreeSet<&'a str> {
+    let heading = format!("| {heading} |");
+    let mut lines = document.lines();
+    assert!(
+        lines.any(|line| line.starts_with(&heading)),
+        "no table {heading}"
+    );
+    let rows = lines.take_while(|line| line.starts_with('|'));
+    let cells = rows.filter_map(|row| row.split('|').nth(1));
+    let names = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    names.filter(|name| is_variable(name)).collect()
+}
+
+fn is_variable(name: &str) -> bool {
+    let is_upper = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    !name.is_empty() && name.bytes().all(is_upper)
+}
+
+/// The names of variables in string literals of the product's files that read the environment by themselves.
+fn names_in_sources() -> BTreeSet<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders: Vec<_> = ["auth-service", "gateway", "posts-service", "rolegate"]
+        .map(|program| root.join(program).join("src"))
+        .into();
+    for entry in std::fs::read_dir(root.join("crates")).expect("the crates") {
+        folders.push(entry.expect("an entry").path().join("src"));
+    }
+    let mut names = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let is_source = path.extension().is_some_and(|it| it == "rs");
+            // It is a part of a client that only tests use.
+            if !is_source || path.ends_with("auth-client/src/testing.rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a source");
+            if !text.contains("env::var") {
+                continue;
+            }
+            let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let literals = product.split('"').skip(1).step_by(2);
+            let variables = literals.filter(|it| it.len() > 1 && is_variable(it));
+            names.extend(variables.map(str::to_owned));
+        }
+    }
+    names
+}
+
+#[test]
+fn usual_variables_are_listed_as_read_if_and_only_if_a_source_reads_them() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
+    let document = std::fs::read_to_string(document).expect("the document");
+    let (read, not_read) = (
+        names_under(&document, "Read"),
+        names_under(&document, "Not read"),
+    );
+    let sources = names_in_sources();
+    let sources: BTreeSet<_> = sources.iter().map(String::as_str).collect();
+    let is_documented = |name: &&&str| document.contains(&format!("`{name}`"));
+    let undocumented: Vec<_> = sources.iter().filter(|name| !is_documented(name)).collect();
+    assert!(undocumented.is_empty(), "not listed: {undocumented:?}");
+    let wrong: Vec<_> = not_read.intersection(&sources).collect();
+    assert!(wrong.is_empty(), "listed as not read: {wrong:?}");
+    assert!(read.is_disjoint(&not_read));
+    // sqlx, tokio and OpenTelemetry read the others by themselves.
+    let by_libraries = |name: &&&str| {
+        let prefixes = ["PG", "OTEL_EXPORTER_OTLP_", "OTEL_RESOURCE_"];
+        prefixes.iter().any(|prefix| name.starts_with(prefix))
+    };
+    let stale: Vec<_> = read
+        .difference(&sources)
+        .filter(|name| !by_libraries(name))
+        .collect();
+    assert!(stale.is_empty(), "no source reads {stale:?}");
+}
+
 /// In their order.
 fn groups(settings: &[Setting]) -> Vec<&str> {
     let mut groups: Vec<_> = settings.iter().map(|setting| setting.0.as_str()).collect();

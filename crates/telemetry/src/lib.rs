@@ -63,10 +63,9 @@ impl Telemetry {
         version: &'static str,
         settings: &TelemetrySettings,
     ) -> Result<Self, StartError> {
-        let endpoint = settings.otel_exporter_otlp_endpoint.as_ref();
-        let url = endpoint.and_then(|endpoint| endpoint.0.as_deref());
+        let url = traces::collector(settings.otel_exporter_otlp_endpoint.as_ref())?;
         let traces = url
-            .map(|url| traces::otlp_provider(url, program, version))
+            .map(|url| traces::otlp_provider(&url, program, version))
             .transpose()?;
         let mut layers = logs::layers(settings.log_format, &settings.rust_log);
         layers.extend(traces.as_ref().map(traces::layer));

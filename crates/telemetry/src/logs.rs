@@ -9,6 +9,7 @@ pub use format::LogFormat;
 use format::LineFormatter;
 use std::{
     error::Error,
+    ffi::OsString,
     io::{self, IsTerminal as _},
     iter,
     str::FromStr,
@@ -75,7 +76,8 @@ where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
     let writer = || {
-        let is_coloured = format == LogFormat::Pretty && io::stderr().is_terminal() && !no_color();
+        let is_coloured =
+            format == LogFormat::Pretty && io::stderr().is_terminal() && takes_colours();
         tracing_subscriber::fmt::layer()
             .with_ansi(is_coloured)
             .with_writer(io::stderr)
@@ -94,9 +96,16 @@ where
     ]
 }
 
-/// <https://no-color.org>: set and not empty.
-fn no_color() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+/// Whether the environment leaves colours on: <https://no-color.org>, <https://bixense.com/clicolors>, and terminals
+/// that show no colours.
+fn takes_colours() -> bool {
+    takes_colours_in(|name| std::env::var_os(name))
+}
+
+fn takes_colours_in(variable: impl Fn(&'static str) -> Option<OsString>) -> bool {
+    let is = |name, text: &str| variable(name).is_some_and(|value| value == text);
+    let is_forbidden = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !is_forbidden && !is("CLICOLOR", "0") && !is("TERM", "dumb")
 }
 
 impl LogFilter {
@@ -127,11 +136,30 @@ impl LogFilter {
 
 #[cfg(test)]
 mod tests {
-    use super::LogFilter;
+    use super::{LogFilter, takes_colours_in};
 
     fn filter(text: &str) -> String {
         let filter: LogFilter = text.parse().expect(text);
         filter.directives().expect(text).to_string()
+    }
+
+    #[test]
+    fn the_environment_can_forbid_colours() {
+        for (name, value, expected) in [
+            ("NO_COLOR", "", true),
+            ("NO_COLOR", "0", false),
+            ("NO_COLOR", "1", false),
+            ("CLICOLOR", "", true),
+            ("CLICOLOR", "0", false),
+            ("CLICOLOR", "1", true),
+            ("TERM", "dumb", false),
+            ("TERM", "xterm-256color", true),
+            ("TERM", "", true),
+        ] {
+            let variable = |asked| (asked == name).then(|| value.into());
+            assert_eq!(takes_colours_in(variable), expected, "{name}={value}");
+        }
+        assert!(takes_colours_in(|_| None));
     }
 
     #[test]

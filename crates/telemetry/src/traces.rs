@@ -3,6 +3,8 @@
 //! Spans with the field `otel.kind` are exported; logs ignore spans. Without a collector such spans are
 //! disabled, and creating one costs the check of a flag.
 
+mod environment;
+
 use http::{HeaderMap, Uri};
 use opentelemetry::{
     KeyValue, global,
@@ -27,11 +29,12 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 use uuid::Uuid;
 
+pub(crate) use environment::collector;
+
 /// The name of the tracer: what made the spans.
 const TRACER: &str = "rolegate";
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-const PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
 
 /// A setting that prevents traces: the environment variable and the problem.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -74,11 +77,6 @@ pub(crate) fn otlp_provider(
     program: &'static str,
     version: &'static str,
 ) -> Result<SdkTracerProvider, StartError> {
-    if let Ok(protocol) = env::var(PROTOCOL)
-        && !["", "grpc"].contains(&protocol.as_str())
-    {
-        return Err(StartError(PROTOCOL, "must be grpc or unset".to_owned()));
-    }
     let exporter = SpanExporter::builder()
         .with_tonic()
         .with_endpoint(url)

@@ -76,8 +76,18 @@ async fn invalid_telemetry_setting_is_rejected() {
     ])
     .await;
     let collector = Some(("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317"));
-    let protocol = "OTEL_EXPORTER_OTLP_PROTOCOL";
-    expect_each_refused_with(&[(every, protocol, "http/protobuf")], collector).await;
+    expect_each_refused_with(
+        &[
+            (every, "OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
+            (every, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
+            (every, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "collector"),
+            (every, "OTEL_SDK_DISABLED", "yes"),
+            (every, "OTEL_TRACES_EXPORTER", "zipkin"),
+            (every, "OTEL_TRACES_SAMPLER", "xray"),
+        ],
+        collector,
+    )
+    .await;
 }
 
 #[tokio::test]
