@@ -1,6 +1,7 @@
 //! Invalid settings: exit 64 and one line that names the variable.
 
 mod databases;
+mod empty;
 mod files;
 mod record;
 mod second_factor;

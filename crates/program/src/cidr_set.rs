@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-/// A set of networks, parsed from CIDRs or addresses separated by commas. Empty text is the empty set.
+/// A set of networks, parsed from CIDRs or addresses separated by commas. Empty text and `none` are the empty set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CidrSet(Vec<IpNet>);
 
@@ -23,6 +23,9 @@ impl FromStr for CidrSet {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self::default());
+        }
         let parts = text
             .split(',')
             .map(str::trim)
@@ -77,8 +80,18 @@ mod tests {
 
     #[test]
     fn empty_text_is_empty_and_invalid_text_is_rejected() {
-        assert!(!networks("").contains("127.0.0.1".parse().expect("an address")));
-        for text in ["localhost", "10.0.0.0/33", "10.0.0", "*"] {
+        for nothing in ["", "none"] {
+            let networks = networks(nothing);
+            assert!(!networks.contains("127.0.0.1".parse().expect("an address")));
+        }
+        for text in [
+            "localhost",
+            "10.0.0.0/33",
+            "10.0.0",
+            "*",
+            "None",
+            "none,10.0.0.0/8",
+        ] {
             assert!(text.parse::<CidrSet>().is_err(), "{text}");
         }
     }

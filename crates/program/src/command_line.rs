@@ -1,7 +1,10 @@
 //! The command line of a program: settings and an optional command. Flags may precede or follow it.
 
+mod empty_variables;
+
+use crate::settings::{SettingError, one_line};
 use clap::{Arg, FromArgMatches as _, Parser, Subcommand};
-use std::ffi::OsString;
+use std::{env, ffi::OsString};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command<C: Subcommand> {
@@ -15,16 +18,45 @@ pub(crate) enum Command<C: Subcommand> {
     Own(C),
 }
 
-pub(crate) fn parse<S: Parser, C: Subcommand>() -> Result<(S, Command<C>), clap::Error> {
-    parse_from(std::env::args_os())
+/// Why a command line is not run.
+pub(crate) enum Stop {
+    /// The user asked for help or the version.
+    Help(clap::Error),
+    Invalid(SettingError),
+}
+
+impl From<clap::Error> for Stop {
+    fn from(error: clap::Error) -> Self {
+        if error.use_stderr() {
+            Self::Invalid(one_line(&error))
+        } else {
+            Self::Help(error)
+        }
+    }
+}
+
+pub(crate) fn parse<S: Parser, C: Subcommand>() -> Result<(S, Command<C>), Stop> {
+    parse_from(env::args_os())
 }
 
 fn parse_from<S: Parser, C: Subcommand>(
     arguments: impl IntoIterator<Item = OsString>,
-) -> Result<(S, Command<C>), clap::Error> {
+) -> Result<(S, Command<C>), Stop> {
     let program = command::<S, C>().mut_args(|argument| argument.global(true));
     let settings: Vec<Arg> = program.get_arguments().cloned().collect();
-    let mut matches = hide_in_subcommands(program, &settings).try_get_matches_from(arguments)?;
+    let program = hide_in_subcommands(program, &settings);
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let with_values = empty_variables::unset(program.clone());
+    let mut matches = match with_values.try_get_matches_from(&arguments) {
+        Ok(matches) => matches,
+        Err(error) if error.use_stderr() => return Err(error.into()),
+        // The help lists the variables that are empty, too.
+        Err(help) => {
+            let full_help = program.try_get_matches_from(&arguments).err();
+            return Err(full_help.unwrap_or(help).into());
+        }
+    };
+    empty_variables::check(&program, &matches).map_err(Stop::Invalid)?;
     let settings = S::from_arg_matches_mut(&mut matches)?;
     let command = match matches.subcommand_name() {
         Some(_) => Command::from_arg_matches_mut(&mut matches)?,

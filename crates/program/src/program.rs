@@ -2,12 +2,12 @@
 
 use crate::{
     bind_address::BindAddress,
-    command_line::{self, Command},
+    command_line::{self, Command, Stop},
     descriptors,
     doctor::Doctor,
     healthcheck, process,
     reload_signal::ReloadSignal,
-    settings::{SettingError, check_distinct, number_between, one_line},
+    settings::{SettingError, check_distinct, number_between},
     shutdown::{Shutdown, termination_signal},
 };
 use rolegate_telemetry::{
@@ -20,15 +20,17 @@ use std::{
     future::Future,
     io::{self, Write as _},
     net::SocketAddr,
+    num::NonZero,
     pin::{Pin, pin},
     process::ExitCode,
     sync::OnceLock,
+    thread,
     time::Duration,
 };
 use tokio::runtime::Builder;
 
 /// Far more than any machine has cores.
-const MAX_WORKER_THREADS: u16 = 4096;
+const MAX_WORKER_THREADS: usize = 4096;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Why a program failed. A [`SettingError`] exits with 64, unless it may pass by itself; [`Incomplete`] with 2; any other
@@ -150,17 +152,18 @@ pub fn exit(failure: &Failure) -> ExitCode {
 fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure> {
     let (mut settings, command) = match command_line::parse::<P, P::Command>() {
         Ok(parsed) => parsed,
-        Err(error) if error.use_stderr() => return Err(one_line(&error).into()),
-        // The user asked for help or the version.
-        Err(help) => {
+        Err(Stop::Invalid(error)) => return Err(error.into()),
+        Err(Stop::Help(help)) => {
             print(&help.render().to_string());
             check_printed()?;
             return Ok(ExitCode::SUCCESS);
         }
     };
     adjust(&mut settings);
-    check_worker_threads()?;
-    let runtime = Builder::new_multi_thread().enable_all().build()?;
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(worker_threads()?)
+        .enable_all()
+        .build()?;
     let telemetry = {
         let _context = runtime.enter();
         Telemetry::start(P::PROGRAM, VERSION, &settings.common().telemetry)
@@ -190,17 +193,17 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
     })
 }
 
-/// tokio panics at a value that it cannot read.
-fn check_worker_threads() -> Result<(), SettingError> {
+/// The threads that `TOKIO_WORKER_THREADS` names, or one per core. tokio would panic at a value that it cannot read,
+/// and at an empty one.
+fn worker_threads() -> Result<usize, SettingError> {
     const VARIABLE: &str = "TOKIO_WORKER_THREADS";
     match env::var_os(VARIABLE) {
-        None => Ok(()),
-        Some(value) => {
+        Some(value) if !value.is_empty() => {
             let number = value.to_str().unwrap_or_default();
-            number_between(number, 1_u16, MAX_WORKER_THREADS)
-                .map(drop)
+            number_between(number, 1, MAX_WORKER_THREADS)
                 .map_err(|problem| SettingError::new(VARIABLE, problem))
         }
+        _ => Ok(thread::available_parallelism().map_or(1, NonZero::get)),
     }
 }
 

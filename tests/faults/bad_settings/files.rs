@@ -17,7 +17,6 @@ async fn invalid_secret_is_rejected_without_being_shown() {
     let long = format!("hunter2{}", "x".repeat(66));
     expect_each_refused(&[
         (owners, "SIGNING_SECRET", "hunter2"),
-        (owners, "SIGNING_SECRET", ""),
         (owners, "SIGNING_SECRET", "hunter2 hunter2 hunter2 hunter2"),
         (owners, "SIGNING_SECRETS_ACCEPTED", "hunter2"),
         (
@@ -28,7 +27,6 @@ async fn invalid_secret_is_rejected_without_being_shown() {
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long}\n")),
         (owners, "SIGNING_SECRETS_ACCEPTED", &format!("{long},")),
         (owners, "SECOND_FACTOR_KEY", "hunter2"),
-        (owners, "SECOND_FACTOR_KEY", ""),
         (
             owners,
             "SECOND_FACTOR_KEY",
@@ -42,7 +40,6 @@ async fn invalid_secret_is_rejected_without_being_shown() {
         ),
         (owners, "SECOND_FACTOR_KEYS_ACCEPTED", &format!("{long},")),
         (owners, "PASSWORD_PEPPER", "hunter2"),
-        (owners, "PASSWORD_PEPPER", ""),
         (owners, "PASSWORD_PEPPER", &format!("{long}\nhunter2")),
         (owners, "PASSWORD_PEPPER", &format!("{long},")),
         (owners, "PASSWORD_PEPPER", "none"),
@@ -52,7 +49,6 @@ async fn invalid_secret_is_rejected_without_being_shown() {
         (owners, "PASSWORD_PEPPER", &format!("None,{long}")),
         (owners, "PASSWORD_PEPPER", &format!("{long},none")),
         (owners, "DEFAULT_ADMIN_PASSWORD", &long),
-        (owners, "DEFAULT_ADMIN_PASSWORD", ""),
     ])
     .await;
 }

@@ -16,7 +16,6 @@ async fn invalid_listen_address_is_rejected() {
     let (owners, public) = (&[AuthService, Rolegate][..], &[Gateway, Rolegate][..]);
     expect_each_refused(&[
         (every, "OPS_LISTEN_ADDR", "hunter2"),
-        (every, "OPS_LISTEN_ADDR", ""),
         (owners, "AUTH_LISTEN_ADDR", "localhost:50051"),
         (owners, "AUTH_LISTEN_ADDR", "127.0.0.1"),
         (owners, "AUTH_LISTEN_ADDR", "10.0.0.0/33:50051"),
@@ -37,7 +36,6 @@ async fn out_of_range_value_is_rejected() {
         (owners, "BCRYPT_COST", "17"),
         (owners, "BCRYPT_COST", "4"),
         (owners, "BCRYPT_COST", "twelve"),
-        (owners, "DATABASE_READS", ""),
         (owners, "DATABASE_READS", "Quorum"),
         (owners, "PASSWORD_MIN_LENGTH", "0"),
         (owners, "PASSWORD_MIN_LENGTH", "73"),
@@ -53,7 +51,6 @@ async fn invalid_telemetry_setting_is_rejected() {
     expect_each_refused(&[
         (every, "LOG_FORMAT", "xml"),
         (every, "LOG_FORMAT", "JSON"),
-        (every, "LOG_FORMAT", ""),
         (every, "RUST_LOG", "a=b=c"),
         (every, "RUST_LOG", "info,h2=loud"),
         (every, "RUST_LOG", "[hunter2"),
@@ -96,7 +93,6 @@ async fn invalid_gateway_setting_is_rejected() {
     expect_each_refused(&[
         (only, "AUTH_SERVICE_URL", "auth-service:50051"),
         (only, "AUTH_SERVICE_URL", "ftp://auth-service"),
-        (only, "AUTH_SERVICE_URL", ""),
         (only, "TRUSTED_PROXIES", "everybody"),
         (only, "TRUSTED_PROXIES", "10.0.0.0/33"),
         (only, "CORS_ALLOWED_ORIGINS", "app.example"),
@@ -117,23 +113,18 @@ async fn invalid_setting_of_the_public_api_is_rejected() {
         (public, "REQUEST_MEMORY_MIB", "-64"),
         (public, "RESPONSE_MEMORY_MIB", "31"),
         (public, "RESPONSE_MEMORY_MIB", "65537"),
-        (public, "RESPONSE_MEMORY_MIB", ""),
         (&[PostsService], "RESPONSE_MEMORY_MIB", "31"),
         (&[PostsService], "RESPONSE_MEMORY_MIB", "many"),
         (public, "MAX_CONNECTIONS_PER_ADDRESS", "0"),
         (public, "MAX_CONNECTIONS_PER_ADDRESS", "10001"),
         (public, "MAX_CONNECTIONS_PER_ADDRESS", "-1"),
         (public, "MAX_CONNECTIONS_PER_ADDRESS", "many"),
-        (public, "MAX_CONNECTIONS_PER_ADDRESS", ""),
-        (public, "API_DOCS", ""),
         (public, "API_DOCS", "On"),
         (public, "API_DOCS", "true"),
         (public, "API_DOCS", "hunter2"),
-        (public, "CONSOLE", ""),
         (public, "CONSOLE", "Off"),
         (public, "CONSOLE", "false"),
         (public, "CONSOLE", "hunter2"),
-        (&[Rolegate], "POSTS", ""),
         (&[Rolegate], "POSTS", "Off"),
         (&[Rolegate], "POSTS", "false"),
         (&[Rolegate], "POSTS", "hunter2"),
@@ -266,7 +257,7 @@ async fn value_that_a_library_cannot_read_is_rejected() {
     expect_each_refused(&[
         (every, "TOKIO_WORKER_THREADS", "abc"),
         (every, "TOKIO_WORKER_THREADS", "0"),
-        (every, "TOKIO_WORKER_THREADS", ""),
+        (every, "TOKIO_WORKER_THREADS", " "),
         (every, "TOKIO_WORKER_THREADS", "-1"),
     ])
     .await;
@@ -277,6 +268,7 @@ async fn value_that_a_library_cannot_read_is_rejected() {
         ("PGPORT", "0"),
         ("PGSSLMODE", "on"),
         ("PGSSLMODE", "allow"),
+        ("PGSSLMODE", ""),
     ] {
         let mut settings = good(AuthService, &database);
         settings.insert(name.to_owned(), value.to_owned());
@@ -306,10 +298,8 @@ async fn invalid_limit_or_network_is_rejected() {
         (owners, "BASIC_CACHE_TTL_SECONDS", "86401"),
         (owners, "BASIC_CACHE_TTL_SECONDS", "5m"),
         (owners, "REGISTRATION", "Open"),
-        (owners, "REGISTRATION", ""),
         (owners, "REGISTRATION_LIMIT", "many"),
         (owners, "REGISTRATION_LIMIT", "4294967296"),
-        (owners, "PASSWORD_MIN_LENGTH", ""),
         (owners, "EXTRA_ROLES", "Editor"),
         (owners, "EXTRA_ROLES", "editor,admin"),
         (owners, "EXTRA_ROLES", "editor,editor"),
@@ -326,7 +316,6 @@ async fn invalid_limit_or_network_is_rejected() {
         (owners, "SESSION_IDLE_SECONDS", "2592001"),
         (owners, "SESSION_MAX_SECONDS", "299"),
         (owners, "SESSION_MAX_SECONDS", "31536001"),
-        (owners, "SESSION_MAX_SECONDS", ""),
         (only_auth, "TRUSTED_GATEWAYS", "localhost"),
         (only_auth, "TRUSTED_GATEWAYS", "10.0.0.0/8;192.168.0.0/16"),
         (&[Rolegate], "TRUSTED_PROXIES", "10.0.0.0/33"),
@@ -406,11 +395,9 @@ async fn invalid_posts_setting_is_rejected() {
         (both, "POSTS_LISTEN_ADDR", "127.0.0.1"),
         (only, "POSTS_LISTEN_ADDR", "off"),
         (only, "AUTH_SERVICE_URL", "auth-service:50051"),
-        (only, "AUTH_SERVICE_URL", ""),
         (&[Gateway], "POSTS_SERVICE_URL", "posts-service:50052"),
         (&[Gateway], "POSTS_SERVICE_URL", "ftp://posts-service:50052"),
         (&[Gateway], "POSTS_SERVICE_URL", "http://posts-service:0"),
-        (&[Gateway], "POSTS_SERVICE_URL", ""),
     ])
     .await;
 }

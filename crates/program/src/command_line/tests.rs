@@ -1,5 +1,5 @@
-use super::{Command, parse_from};
-use crate::settings::{number_between, one_line};
+use super::{Command, Stop, parse_from};
+use crate::settings::number_between;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -30,12 +30,9 @@ fn small(text: &str) -> Result<u8, String> {
 
 fn parse<S: Parser>(arguments: &str) -> Result<(S, Command<Own>), String> {
     let arguments = arguments.split(' ').map(OsString::from);
-    parse_from(arguments).map_err(|error| {
-        if error.use_stderr() {
-            one_line(&error).to_string()
-        } else {
-            error.to_string()
-        }
+    parse_from(arguments).map_err(|stop| match stop {
+        Stop::Invalid(error) => error.to_string(),
+        Stop::Help(help) => help.to_string(),
     })
 }
 

@@ -64,11 +64,15 @@ fn has_unencoded_password(url: &str) -> bool {
 fn check_environment() -> Result<(), Problem> {
     let is_wrong =
         |name, is_valid: fn(&str) -> bool| env::var(name).is_ok_and(|value| !is_valid(&value));
-    if is_wrong("PGPORT", |port| parse_port(port).is_some()) {
+    if is_wrong("PGPORT", |port| {
+        port.is_empty() || parse_port(port).is_some()
+    }) {
         return Err("is completed by PGPORT, which must be a port from 1 to 65535".into());
     }
     if is_wrong("PGSSLMODE", is_known_mode) {
-        return Err(format!("is completed by PGSSLMODE, but {SSL_MODE}").into());
+        return Err(
+            format!("is completed by PGSSLMODE, but {SSL_MODE}; or unset PGSSLMODE").into(),
+        );
     }
     Ok(())
 }
