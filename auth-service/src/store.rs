@@ -43,7 +43,7 @@ pub(crate) use record_pages::{CheckedRow, END_OF_9999, MAX_PAGE_ROWS, Unreadable
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub use seal::SealReference;
-pub(crate) use sealed_record::{RecordedRemoval, SealedRecord};
+pub(crate) use sealed_record::{RecordContents, RecordedRemoval, SealedRecord};
 pub(crate) use second_factor::{
     CodeLimit, CodePurpose, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
     WrongCodes,

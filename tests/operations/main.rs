@@ -1,6 +1,7 @@
 //! What operators use: commands, secrets, containers.
 
 mod audit_commands;
+mod audit_emptied;
 mod audit_reading;
 mod audit_retention;
 mod audit_tampering;

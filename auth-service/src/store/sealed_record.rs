@@ -10,6 +10,10 @@ const PAGE: i64 = 20;
 const SEALED_AT: &str = "SELECT at FROM audit_seal WHERE revision = $1";
 const NEXT_AT: &str = "SELECT at FROM audit WHERE revision > $1 ORDER BY revision LIMIT 1";
 
+const UNCOVERED: &str = "SELECT count(*) FROM audit
+    WHERE revision <= (SELECT min(revision) FROM audit_seal)
+        OR revision > (SELECT max(revision) FROM audit_seal)";
+
 /// The record at one moment.
 pub(crate) struct SealedRecord(LongTransaction);
 
@@ -40,6 +44,17 @@ pub(crate) struct RetentionOfRemoval {
     pub(crate) removed_before: i64,
     /// The setting `AUDIT_RETENTION_DAYS`.
     pub(crate) days: i64,
+}
+
+/// The numbers of what tells an emptied record from a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RecordContents {
+    /// The sealed rows.
+    pub(crate) rows: i64,
+    /// The rows that wait for a seal.
+    pub(crate) pending: i64,
+    /// The users that exist.
+    pub(crate) users: i64,
 }
 
 impl SealedRecord {
@@ -99,21 +114,31 @@ impl SealedRecord {
         Ok(first.map(|(at,)| at))
     }
 
-    /// The oldest seal, and the number of rows that no seal covers.
-    pub(crate) async fn oldest_seal(&mut self) -> Result<(Seal, i64), StoreError> {
+    /// The oldest seal; `None` if somebody has removed every seal, because the migration makes the first one.
+    pub(crate) async fn oldest_seal(&mut self) -> Result<Option<Seal>, StoreError> {
         let seal = "SELECT revision, at, digest FROM audit_seal ORDER BY revision LIMIT 1";
         let seal = self.0.statement(seal);
-        let seal = self.0.fetch::<Seal>(seal).await?.pop();
-        let uncovered = self.0.statement(
-            "SELECT count(*) FROM audit WHERE revision <= (SELECT min(revision) FROM audit_seal)
-                OR revision > (SELECT max(revision) FROM audit_seal)",
-        );
-        let uncovered = self.0.fetch::<(i64,)>(uncovered).await?.pop();
-        let missing = || StoreError::Failed(sqlx::Error::RowNotFound.into());
-        Ok((
-            seal.ok_or_else(missing)?,
-            uncovered.map_or(0, |(count,)| count),
-        ))
+        Ok(self.0.fetch::<Seal>(seal).await?.pop())
+    }
+
+    /// The number of rows that no seal covers.
+    pub(crate) async fn uncovered_rows(&mut self) -> Result<i64, StoreError> {
+        self.count(UNCOVERED).await
+    }
+
+    /// What the database has beside the seals.
+    pub(crate) async fn contents(&mut self) -> Result<RecordContents, StoreError> {
+        Ok(RecordContents {
+            rows: self.count("SELECT count(*) FROM audit").await?,
+            pending: self.count("SELECT count(*) FROM audit_pending").await?,
+            users: self.count("SELECT count(*) FROM \"user\"").await?,
+        })
+    }
+
+    async fn count(&mut self, select: &'static str) -> Result<i64, StoreError> {
+        let select = self.0.statement(select);
+        let count = self.0.fetch::<(i64,)>(select).await?.pop();
+        Ok(count.map_or(0, |(count,)| count))
     }
 
     /// The first seals behind this revision, and the rows up to the last of them; none at the end.

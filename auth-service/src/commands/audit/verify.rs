@@ -2,7 +2,8 @@
 
 use super::rfc3339;
 use crate::store::{
-    AuditRow, DAY_SECONDS, RecordedRemoval, Seal, SealReference, SealedRecord, StoreError,
+    AuditRow, DAY_SECONDS, RecordContents, RecordedRemoval, Seal, SealReference, SealedRecord,
+    StoreError,
 };
 use rolegate_program::program::{Failure, print};
 use std::{
@@ -50,7 +51,12 @@ pub(super) async fn run(
     mut record: SealedRecord,
     held: Option<SealReference>,
 ) -> Result<(), Failure> {
-    let (oldest, uncovered) = record.oldest_seal().await?;
+    let contents = record.contents().await?;
+    let Some(oldest) = record.oldest_seal().await? else {
+        drop(record);
+        return Err(report_missing_seals(contents));
+    };
+    let uncovered = record.uncovered_rows().await?;
     let beginning = beginning(&mut record, &oldest).await?;
     let begins_at = record.begins_at().await?;
     let mut seal = oldest.clone();
@@ -117,11 +123,15 @@ pub(super) async fn run(
     }
     // Whoever reads the output may be slow, and must not keep the state of the database.
     drop(record);
-    let problems = mem::take(&mut findings.problems);
+    let mut problems = mem::take(&mut findings.problems);
+    if contents.rows == 0 {
+        let problem = describe_emptied(contents, &oldest, &seal, &problems);
+        problems.splice(..0, problem);
+    }
     for problem in &problems {
         print(problem);
     }
-    let description = describe(&beginning, &oldest, begins_at);
+    let description = describe(&beginning, &oldest, begins_at, problems.is_empty());
     if problems.is_empty() {
         // Scripts read the one line of a good record on stdout.
         let _ = writeln!(io::stderr(), "{description}");
@@ -134,8 +144,55 @@ pub(super) async fn run(
     ));
     match problems.len() {
         0 => Ok(()),
-        count => Err(format!("the record was tampered with: {count} problems").into()),
+        count => Err(tampered(count)),
     }
+}
+
+fn tampered(problems: usize) -> Failure {
+    format!("the record was tampered with: {problems} problems").into()
+}
+
+/// Prints what a record without any seal has. The migration makes the first seal, so a new record has one.
+fn report_missing_seals(contents: RecordContents) -> Failure {
+    let RecordContents { rows, users, .. } = contents;
+    if rows == 0 {
+        print(&format!(
+            "the record was emptied: it has neither rows nor seals, although a new record has a seal; there are {users} \
+             users"
+        ));
+    } else {
+        print(&format!(
+            "all seals are missing: nothing shows whether the {rows} rows were changed"
+        ));
+    }
+    print(&format!("{rows} rows, sealed by nothing"));
+    tampered(1)
+}
+
+/// Says that a record without rows is not a new one: its seals cover rows, or users exist whose creation it would have.
+fn describe_emptied(
+    contents: RecordContents,
+    oldest: &Seal,
+    last: &Seal,
+    problems: &[String],
+) -> Option<String> {
+    let RecordContents { pending, users, .. } = contents;
+    if !last.is_first() {
+        // What retention has removed is no problem.
+        return (!problems.is_empty()).then(|| {
+            format!(
+                "the record was emptied: it has no rows, although its seals reach to revision {}",
+                last.revision
+            )
+        });
+    }
+    // The record of a database that had users before begins behind revision 1.
+    let is_from_the_beginning = oldest.revision == 0;
+    (is_from_the_beginning && pending == 0 && users > 0).then(|| {
+        format!(
+            "the record was emptied: it has no rows, although there are {users} users, whose creation it would have"
+        )
+    })
 }
 
 /// Compares what is missing before the oldest seal with what the record says of it.
@@ -168,13 +225,17 @@ fn is_plausible(removal: &RecordedRemoval) -> bool {
 }
 
 /// From when the record reaches, and why not from earlier.
-fn describe(beginning: &Beginning, oldest: &Seal, begins_at: Option<i64>) -> String {
+fn describe(beginning: &Beginning, oldest: &Seal, begins_at: Option<i64>, is_good: bool) -> String {
+    if is_good && oldest.is_first() && begins_at.is_none() {
+        return "the record is new: nothing was recorded yet".to_owned();
+    }
     let from = begins_at.map_or_else(
         || "the record has no rows".to_owned(),
         |at| format!("the record reaches back to {}", rfc3339(at)),
     );
     let revision = oldest.revision;
     match beginning {
+        Beginning::Complete if begins_at.is_none() => format!("{from}; they are missing"),
         Beginning::Complete => format!("{from}; nothing was removed from it"),
         Beginning::Unexplained => format!("{from}; what was before is missing"),
         Beginning::Removed(removal) => {

@@ -300,8 +300,8 @@ async fn writes_and_seals_at_the_same_time_fail_nothing_and_are_recorded_once(op
         assert!(follows || pair[1].event == "all_ended", "{pair:?}");
     }
     let mut record = opened.transfer.record().await.expect("begun");
-    let (mut seal, uncovered) = record.oldest_seal().await.expect("read");
-    assert_eq!(uncovered, 0);
+    assert_eq!(record.uncovered_rows().await.expect("read"), 0);
+    let mut seal = record.oldest_seal().await.expect("read").expect("a seal");
     loop {
         let (seals, rows) = record.next(seal.revision).await.expect("read");
         if seals.is_empty() {

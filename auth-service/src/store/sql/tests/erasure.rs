@@ -62,7 +62,7 @@ impl Opened {
     async fn verified(&self) -> Vec<AuditRow> {
         self.seal().await;
         let mut record = self.transfer.record().await.expect("begun");
-        let (mut seal, _) = record.oldest_seal().await.expect("a seal");
+        let mut seal = record.oldest_seal().await.expect("read").expect("a seal");
         let mut all = Vec::new();
         loop {
             let (seals, rows) = record.next(seal.revision).await.expect("read");
