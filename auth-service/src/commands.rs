@@ -14,6 +14,7 @@ use init_secrets::InitSecrets;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
 use rolegate_program::{
     bind_address::BindAddress,
+    cidr_set::CidrSet,
     doctor::Doctor,
     program::{CommonSettings, Failure, Program, print},
     reload_signal::ReloadSignal,
@@ -53,6 +54,10 @@ impl Program for Settings {
 
     fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
         vec![("AUTH_LISTEN_ADDR", self.auth_listen_addr)]
+    }
+
+    fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)> {
+        Some(("TRUSTED_GATEWAYS", &self.host.trusted_gateways))
     }
 
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {

@@ -5,6 +5,7 @@ use rolegate_auth_client::ClientTls;
 use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_program::{
     bind_address::BindAddress,
+    cidr_set::CidrSet,
     doctor::Doctor,
     notice::Notice,
     program::{CommonSettings, Failure, Program},
@@ -27,6 +28,10 @@ impl Program for Settings {
 
     fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
         self.public.listeners()
+    }
+
+    fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)> {
+        Some(("TRUSTED_PROXIES", &self.public.trusted_proxies))
     }
 
     /// Binds the listeners, prints their addresses, and serves until `shutdown` is complete.

@@ -11,6 +11,7 @@ use rolegate_auth_client::ClientTls;
 use rolegate_grpc_server::{IGNORED_ADDRESSES, ServiceProgram};
 use rolegate_program::{
     bind_address::BindAddress,
+    cidr_set::CidrSet,
     doctor::Doctor,
     program::{CommonSettings, Failure, Program, print},
     reload_signal::ReloadSignal,
@@ -45,6 +46,10 @@ impl Program for Settings {
 
     fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
         vec![("POSTS_LISTEN_ADDR", self.posts_listen_addr)]
+    }
+
+    fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)> {
+        Some(("TRUSTED_GATEWAYS", &self.host.trusted_gateways))
     }
 
     /// Readiness follows the store and not auth-service: callers get an error that names the outage, not a

@@ -18,6 +18,7 @@ use rolegate_gateway::IGNORED_ADDRESSES;
 use rolegate_posts_service::{commands, store};
 use rolegate_program::{
     bind_address::BindAddress,
+    cidr_set::CidrSet,
     doctor::Doctor,
     program::{CommonSettings, Failure, Program},
     settings::{ListenAddress, SettingError},
@@ -66,6 +67,10 @@ impl Program for Settings {
         let grpc = grpc.into_iter();
         listeners.extend(grpc.filter_map(|(name, ListenAddress(it))| Some((name, it?.into()))));
         listeners
+    }
+
+    fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)> {
+        Some(("TRUSTED_PROXIES", &self.public.trusted_proxies))
     }
 
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {

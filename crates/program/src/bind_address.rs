@@ -1,6 +1,6 @@
 //! Addresses to listen on, of which a host may know only the network.
 
-use crate::settings::SettingError;
+use crate::{cidr_set::unmapped, settings::SettingError};
 use ipnet::IpNet;
 use std::{
     fmt,
@@ -28,6 +28,11 @@ pub fn bind_address<const PORT: u16>(text: &str) -> Result<BindAddress, String> 
             port.parse().ok()?,
         ))
     });
+    if let Some(BindAddress::InNetwork(mapped, port)) = network
+        && let Some(instead) = unmapped(mapped)
+    {
+        return Err(format!("must be an IPv4 network; write {instead}:{port}"));
+    }
     network.ok_or_else(|| {
         format!(
             "must be an IP address and port such as 127.0.0.1:{PORT}, or a network and port such as \

@@ -1,10 +1,10 @@
 //! Sets of networks, such as those of trusted proxies.
 
-use ipnet::IpNet;
-use std::{
-    net::{AddrParseError, IpAddr},
-    str::FromStr,
-};
+use ipnet::{IpNet, Ipv4Net};
+use std::{net::IpAddr, str::FromStr};
+
+/// The bits of an IPv4-mapped IPv6 address before those of the IPv4 address.
+const MAPPED_PREFIX: u8 = 96;
 
 /// A set of networks, parsed from CIDRs or addresses separated by commas. Empty text and `none` are the empty set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,12 @@ impl CidrSet {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
+
+    /// Whether the networks together contain every IPv4 address or every IPv6 address.
+    pub fn contains_everybody(&self) -> bool {
+        let networks = IpNet::aggregate(&self.0);
+        networks.iter().any(|network| network.prefix_len() == 0)
+    }
 }
 
 impl FromStr for CidrSet {
@@ -26,18 +32,48 @@ impl FromStr for CidrSet {
         if text == "none" {
             return Ok(Self::default());
         }
-        let parts = text
-            .split(',')
+        text.split(',')
             .map(str::trim)
-            .filter(|part| !part.is_empty());
-        let networks = parts.map(|part| part.parse().or_else(|_| part.parse().map(IpAddr::into)));
-        networks
+            .filter(|part| !part.is_empty())
+            .map(parse_network)
             .collect::<Result<_, _>>()
             .map(Self)
-            .map_err(|_: AddrParseError| {
-                "must be CIDRs separated by commas, such as 10.0.0.0/8,fd00::/8".to_owned()
-            })
     }
+}
+
+/// Parses a CIDR or an address that can contain the address of a peer.
+fn parse_network(text: &str) -> Result<IpNet, String> {
+    let network: IpNet = text
+        .parse()
+        .or_else(|_| text.parse().map(IpAddr::into))
+        .map_err(|_| "must be CIDRs separated by commas, such as 10.0.0.0/8,fd00::/8".to_owned())?;
+    if let Some(instead) = unmapped(network) {
+        return Err(format!(
+            "has {text}, which would never match, because IPv4 addresses count as such; write {instead}"
+        ));
+    }
+    if network.addr().is_unspecified() && network.prefix_len() == network.max_prefix_len() {
+        return Err(format!(
+            "has {text}, which is the address of nobody; write a network such as 10.0.0.0/8"
+        ));
+    }
+    if network.trunc().addr().is_multicast() {
+        return Err(format!(
+            "has {text}, which is a multicast network, so it would never match; write the network of the callers"
+        ));
+    }
+    Ok(network)
+}
+
+/// The IPv4 network that is meant by a network of IPv4-mapped IPv6 addresses; `None` of another network.
+pub(crate) fn unmapped(network: IpNet) -> Option<IpNet> {
+    let IpNet::V6(mapped) = network else {
+        return None;
+    };
+    let address = mapped.addr().to_ipv4_mapped()?;
+    let prefix = mapped.prefix_len().saturating_sub(MAPPED_PREFIX);
+    let network = Ipv4Net::new(address, prefix).ok()?;
+    Some(network.trunc().into())
 }
 
 #[cfg(test)]
@@ -63,6 +99,48 @@ mod tests {
                 !networks.contains(outside.parse::<IpAddr>().expect("an address")),
                 "{outside}"
             );
+        }
+    }
+
+    #[test]
+    fn network_that_can_contain_no_peer_is_rejected_with_what_to_write() {
+        for (wrong, right) in [
+            ("::ffff:127.0.0.0/104", "write 127.0.0.0/8"),
+            ("::ffff:10.1.2.3", "write 10.1.2.3/32"),
+            ("::ffff:a00:0/104", "write 10.0.0.0/8"),
+            ("::ffff:0:0/96", "write 0.0.0.0/0"),
+            ("::ffff:127.0.0.1/8", "write 0.0.0.0/0"),
+            ("10.0.0.0/8, ::ffff:192.168.0.0/112", "write 192.168.0.0/16"),
+            ("0.0.0.0", "write a network such as"),
+            ("::", "write a network such as"),
+            ("0.0.0.0/32,127.0.0.1", "write a network such as"),
+            ("224.0.0.0/4", "write the network of the callers"),
+            ("ff02::1", "write the network of the callers"),
+        ] {
+            let problem = wrong.parse::<CidrSet>().expect_err(wrong);
+            assert!(problem.contains(right), "{wrong}: {problem}");
+        }
+    }
+
+    #[test]
+    fn everybody_is_every_address_of_a_family_also_in_parts() {
+        for all in [
+            "0.0.0.0/0",
+            "::/0",
+            "10.0.0.0/8,::/0",
+            "0.0.0.0/1,128.0.0.0/1",
+            "::/1, 8000::/2, c000::/2",
+        ] {
+            assert!(networks(all).contains_everybody(), "{all}");
+        }
+        for some in [
+            "",
+            "none",
+            "0.0.0.0/1",
+            "127.0.0.0/8,::1/128",
+            "::/1,0.0.0.0/1",
+        ] {
+            assert!(!networks(some).contains_everybody(), "{some}");
         }
     }
 

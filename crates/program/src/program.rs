@@ -2,6 +2,7 @@
 
 use crate::{
     bind_address::BindAddress,
+    cidr_set::CidrSet,
     command_line::{self, Command, Stop},
     descriptors,
     doctor::Doctor,
@@ -106,6 +107,8 @@ pub trait Program: clap::Parser {
     fn ops_listen_addr(&self) -> SocketAddr;
     /// The listeners for clients that are on, with their settings.
     fn listeners(&self) -> Vec<(&'static str, BindAddress)>;
+    /// The setting of the networks whose statements about clients are trusted, if the program has one.
+    fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)>;
     /// Its commands besides those of every program.
     type Command: clap::Subcommand;
 
@@ -231,6 +234,9 @@ async fn execute<P: Program>(
     let work: Pin<Box<dyn Future<Output = Result<(), Failure>>>> = match command {
         Command::Serve => {
             check_addresses(&settings)?;
+            if let Some(warning) = warning_of_everybody(&settings) {
+                tracing::warn!("{warning}");
+            }
             return Box::pin(settings.serve(shutdown)).await;
         }
         Command::Healthcheck => Box::pin(healthcheck::run(settings.ops_listen_addr())),
@@ -246,11 +252,25 @@ async fn execute<P: Program>(
 async fn doctor(settings: &impl Program) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
     doctor.open_files();
+    if let Some(warning) = warning_of_everybody(settings) {
+        doctor.note("trust", warning);
+    }
     settings.check(&mut doctor).await;
     doctor
         .addresses(&settings.listeners(), settings.ops_listen_addr())
         .await;
     doctor.finish()
+}
+
+/// What to say if everybody is trusted like a proxy or a gateway of one's own.
+fn warning_of_everybody(settings: &impl Program) -> Option<String> {
+    let (name, networks) = settings.trusted_networks()?;
+    networks.contains_everybody().then(|| {
+        format!(
+            "{name}: trusts everybody, so every client can choose the address by which it is limited and recorded; \
+             name only the networks of your own proxies or gateways"
+        )
+    })
 }
 
 /// No two listeners may have one address: the one that is bound later would be blamed alone. Binding
