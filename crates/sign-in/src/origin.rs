@@ -108,6 +108,12 @@ pub(crate) fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }
 
+/// Whether anybody can have a host below this domain, as browsers see it: it is on the Public Suffix List.
+pub(crate) fn is_public_suffix(domain: &str) -> bool {
+    psl::suffix(domain.as_bytes())
+        .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes() == domain.as_bytes())
+}
+
 /// `RETURN_ORIGINS`: origins that people may come from and go back to, each with whether it stands for the hosts
 /// below.
 #[derive(Clone, Debug, Default)]
@@ -139,16 +145,17 @@ impl FromStr for ReturnOrigins {
         let origins = list.map(|origin| match origin.split_once("://*.") {
             Some((scheme, parent)) => {
                 let url = serialized(&format!("{scheme}://{parent}"))?;
-                // Below a top-level domain, anybody can have a host.
-                let is_domain = url.domain().is_some_and(|name| name.contains('.'));
-                is_domain.then_some((url, true))
+                let is_of_one_owner = url
+                    .domain()
+                    .is_some_and(|name| name.contains('.') && !is_public_suffix(name));
+                is_of_one_owner.then_some((url, true))
             }
             None => Some((serialized(origin)?, false)),
         });
         let origins = origins.collect::<Option<_>>();
         origins.map(Self).ok_or(
             "must be origins as browsers send them, separated by commas, such as \
-             https://app.example.org or https://*.example.org (http for loopback only)",
+             https://app.example.org or https://*.example.org (http for loopback only; * not below a public suffix)",
         )
     }
 }
@@ -157,7 +164,7 @@ impl FromStr for ReturnOrigins {
 fn serialized(origin: &str) -> Option<Url> {
     let url = Url::parse(origin).ok()?;
     let is_plain = url.origin().ascii_serialization() == origin && !origin.contains('*');
-    (is_safe(&url) && is_plain).then_some(url)
+    (is_safe(&url) && is_plain && url.port() != Some(0)).then_some(url)
 }
 
 #[cfg(test)]

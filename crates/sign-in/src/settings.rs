@@ -2,12 +2,15 @@
 
 use crate::{
     cookie::Cookie,
-    origin::{Origin, ReturnOrigins, is_safe},
+    origin::{Origin, ReturnOrigins, is_public_suffix, is_safe},
 };
 use clap::{ArgAction, Args};
 use rolegate_program::settings::{SettingError, switch};
 use std::net::IpAddr;
 use url::Url;
+
+/// The longest label of a domain name (RFC 1035, section 2.3.4).
+const MAX_LABEL: usize = 63;
 
 /// Where and how people sign in
 #[derive(Args, Clone, Debug)]
@@ -89,7 +92,10 @@ impl SignIn {
 fn sign_in_url(text: &str) -> Result<String, &'static str> {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"?#\\\"<>".contains(&byte);
     let is_path = text.starts_with('/') && !text.starts_with("//");
-    let is_url = || Url::parse(text).is_ok_and(|it| is_safe(&it) && !it.authority().contains('@'));
+    let is_url = || {
+        Url::parse(text)
+            .is_ok_and(|it| is_safe(&it) && !it.authority().contains('@') && it.port() != Some(0))
+    };
     if text.bytes().all(is_plain) && (is_path || is_url()) {
         return Ok(text.to_owned());
     }
@@ -101,12 +107,22 @@ fn sign_in_url(text: &str) -> Result<String, &'static str> {
 
 fn cookie_domain(text: &str) -> Result<String, &'static str> {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_letter);
+    let is_label = |label: &str| {
+        let has_hyphen_at_end = label.starts_with('-') || label.ends_with('-');
+        (1..=MAX_LABEL).contains(&label.len()) && label.bytes().all(is_letter) && !has_hyphen_at_end
+    };
     let is_domain = text.contains('.') && text.len() <= 253 && text.split('.').all(is_label);
     let is_name = is_domain && text.parse::<IpAddr>().is_err();
-    is_name
-        .then(|| text.to_owned())
-        .ok_or("must be a domain in lower case, such as example.org")
+    if !is_name {
+        return Err("must be a domain in lower case, such as example.org");
+    }
+    if is_public_suffix(text) {
+        return Err(
+            "is a public suffix, below which anybody can have a host, so browsers refuse the cookie; use a domain of your \
+             own below it, such as example.org",
+        );
+    }
+    Ok(text.to_owned())
 }
 
 #[cfg(test)]
@@ -168,6 +184,34 @@ mod tests {
     }
 
     #[test]
+    fn domain_below_which_anybody_can_have_a_host_is_rejected() {
+        for domain in ["co.uk", "com.au", "github.io", "s3.amazonaws.com", "any.ck"] {
+            let page = format!("https://auth.{domain}/sign-in");
+            let wrong = ["--cookie-domain", domain, "--sign-in-url", &page];
+            assert!(read(&wrong).is_err(), "{domain}");
+        }
+        for domain in [
+            "example.co.uk",
+            "me.github.io",
+            "www.ck",
+            "corp.internal",
+            "sso.home.arpa",
+        ] {
+            let page = format!("https://auth.{domain}/sign-in");
+            let good = ["--cookie-domain", domain, "--sign-in-url", &page];
+            assert!(read(&good).is_ok(), "{domain}: {:?}", read(&good));
+        }
+        let error = read(&["--cookie-domain", "co.uk"]).expect_err("a public suffix");
+        assert!(error.contains("is a public suffix"), "{error}");
+        for origins in ["https://*.co.uk", "https://*.github.io"] {
+            assert!(read(&["--return-origins", origins]).is_err(), "{origins}");
+        }
+        for origins in ["https://*.example.co.uk", "https://*.corp.internal"] {
+            assert!(read(&["--return-origins", origins]).is_ok(), "{origins}");
+        }
+    }
+
+    #[test]
     fn other_values_are_rejected() {
         let on_domain = |domain| {
             [
@@ -184,11 +228,15 @@ mod tests {
             "org",
             "Example.org",
             "127.0.0.1",
+            "-a.example.org",
+            "a-.example.org",
             "a b.org",
             "a;b.org",
         ] {
             assert!(read(&on_domain(domain)).is_err(), "{domain:?}");
         }
+        let long_label = format!("{}.example.org", "a".repeat(64));
+        assert!(read(&on_domain(&long_label)).is_err());
         for url in [
             "",
             "sign-in",
@@ -199,6 +247,7 @@ mod tests {
             "/\\evil.example",
             "http://auth.example.org/sign-in",
             "https://me@auth.example.org/sign-in",
+            "https://auth.example.org:0/sign-in",
             "javascript:alert(1)",
             "/sign-in\r\nX: y",
         ] {
@@ -218,6 +267,8 @@ mod tests {
         for value in ["", "On", "true"] {
             assert!(read(&["--sign-in", value]).is_err(), "{value:?}");
         }
-        assert!(read(&["--return-origins", "*"]).is_err());
+        for origins in ["*", "https://app.example.org:0", "http://localhost:0"] {
+            assert!(read(&["--return-origins", origins]).is_err(), "{origins}");
+        }
     }
 }
