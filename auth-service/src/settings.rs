@@ -257,9 +257,18 @@ impl ServiceSettings {
             blocklist: self.password_blocklist_file.clone(),
             trusted_gateways,
             sign_in: self.sign_in.read()?,
-            watchers: self.user_changes_certificates.clone(),
+            watchers: self.watchers()?,
             audit_retention_days: self.audit_retention_days,
         })
+    }
+
+    /// The names of the certificates of services that may follow the changes of users.
+    pub(crate) fn watchers(&self) -> Result<Vec<String>, SettingError> {
+        if !self.user_changes_certificates.is_empty() && self.auth_tls_client_ca_file.is_none() {
+            let problem = "would name nobody, because no client certificate is verified; set AUTH_TLS_CLIENT_CA_FILE";
+            return Err(SettingError::new("USER_CHANGES_CERTIFICATES", problem));
+        }
+        Ok(self.user_changes_certificates.clone())
     }
 
     /// When sessions end.

@@ -90,6 +90,12 @@ impl Settings {
         {
             return Err(source.invalid("must be an API key, which begins with rgk_"));
         }
+        let is_told = source.is_some() || self.auth_tls.auth_client_tls_cert_file.is_some();
+        if self.posts_of_deleted_users == PostsOfDeletedUsers::Delete && !is_told {
+            let problem = "would delete nothing, because nobody tells who was deleted; set USER_CHANGES_KEY, or \
+                           AUTH_CLIENT_TLS_CERT_FILE to a certificate that auth-service names";
+            return Err(SettingError::new("POSTS_OF_DELETED_USERS", problem));
+        }
         Ok(source)
     }
 }
@@ -160,6 +166,18 @@ mod tests {
             key(&["--user-changes-key", "hunter2"]),
             Err(password.to_owned())
         );
+        let delete = ["--posts-of-deleted-users", "delete"];
+        let never = key(&delete).expect_err("nobody tells who was deleted");
+        assert!(
+            never.starts_with("POSTS_OF_DELETED_USERS: would delete nothing, "),
+            "{never}"
+        );
+        for told in [
+            ["--user-changes-key", "rgk_secret"],
+            ["--auth-client-tls-cert-file", "/nowhere/cert.pem"],
+        ] {
+            assert!(key(&[delete, told].concat()).is_ok(), "{told:?}");
+        }
         let missing = key(&["--user-changes-key-file", missing]).expect_err("no file");
         assert_eq!(
             missing,

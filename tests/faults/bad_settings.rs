@@ -8,6 +8,7 @@ mod second_factor;
 mod suggestions;
 mod tls;
 mod values;
+mod without_effect;
 
 use e2e::{ADMIN_PASSWORD, Process, Program, SIGNING_SECRET, Store, TestDatabase, TestSetup};
 use std::{collections::BTreeMap, path::Path};

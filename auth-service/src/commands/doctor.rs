@@ -44,6 +44,9 @@ pub fn check_settings(
     if let Err(error) = service.sessions() {
         doctor.fail("sessions", error);
     }
+    if let Err(error) = service.watchers() {
+        doctor.fail("user changes", error);
+    }
     if let Err(error) = service.sign_in.read() {
         doctor.fail("sign-in", error);
     }

@@ -64,7 +64,9 @@ impl FromStr for Endpoint {
             Some("https") => {
                 Err("https is not supported; use a collector on this host or network over http")
             }
-            Some("http") if has_host && !has_user && !has_path => Ok(Self(Some(text.to_owned()))),
+            Some("http") if has_host && !has_user && !has_path && url.port_u16() != Some(0) => {
+                Ok(Self(Some(text.to_owned())))
+            }
             _ => Err(EXPECTED),
         }
     }

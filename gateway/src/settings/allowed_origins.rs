@@ -45,6 +45,7 @@ fn parse(origin: &str) -> Option<HeaderValue> {
     };
     let is_valid = origin == serialized
         && url.host_str().is_some_and(|host| !host.is_empty())
+        && url.port() != Some(0)
         && !origin.contains(|char: char| matches!(char, '*' | '@') || char.is_ascii_uppercase());
     is_valid
         .then(|| HeaderValue::from_str(origin).ok())
@@ -77,6 +78,7 @@ mod tests {
     #[test]
     fn other_forms_are_rejected() {
         for wrong in [
+            "https://app.example:0",
             "app.example",
             "//app.example",
             "https://",

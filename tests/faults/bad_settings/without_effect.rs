@@ -1,0 +1,154 @@
+//! Settings that could never take effect, and those that trust everybody.
+
+use super::{AuthService, Gateway, PostsService, Program, Rolegate, expect_rejected, good};
+use e2e::{Process, Store, TestDatabase};
+
+#[tokio::test]
+async fn value_that_could_never_take_effect_is_rejected_with_what_to_write() {
+    let gateways = &[AuthService, PostsService][..];
+    let public = &[Gateway, Rolegate][..];
+    let browsers = &[AuthService, Gateway, Rolegate][..];
+    let owners = &[AuthService, Rolegate][..];
+    let every = &[AuthService, PostsService, Gateway, Rolegate][..];
+    let database = TestDatabase::create(Store::Sqlite).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for (programs, variable, value, advice) in [
+        (
+            public,
+            "TRUSTED_PROXIES",
+            "::ffff:127.0.0.0/104",
+            "write 127.0.0.0/8",
+        ),
+        (
+            public,
+            "TRUSTED_PROXIES",
+            "::ffff:10.1.2.3",
+            "write 10.1.2.3/32",
+        ),
+        (public, "TRUSTED_PROXIES", "0.0.0.0", "write a network"),
+        (public, "TRUSTED_PROXIES", "ff02::1", "write the network"),
+        (
+            gateways,
+            "TRUSTED_GATEWAYS",
+            "10.0.0.0/8,::ffff:127.0.0.0/104",
+            "write 127.0.0.0/8",
+        ),
+        (gateways, "TRUSTED_GATEWAYS", "::", "write a network"),
+        (
+            &[AuthService],
+            "AUTH_LISTEN_ADDR",
+            "::ffff:127.0.0.0/104:0",
+            "write 127.0.0.0/8:0",
+        ),
+        (
+            &[PostsService],
+            "POSTS_LISTEN_ADDR",
+            "::ffff:127.0.0.0/104:0",
+            "write 127.0.0.0/8:0",
+        ),
+        (
+            browsers,
+            "COOKIE_DOMAIN",
+            "co.uk",
+            "use a domain of your own",
+        ),
+        (
+            browsers,
+            "COOKIE_DOMAIN",
+            "github.io",
+            "use a domain of your own",
+        ),
+        (
+            browsers,
+            "RETURN_ORIGINS",
+            "https://*.co.uk",
+            "not below a public suffix",
+        ),
+        (
+            browsers,
+            "RETURN_ORIGINS",
+            "https://app.example.org:0",
+            "such as https://app.example.org",
+        ),
+        (
+            browsers,
+            "SIGN_IN_URL",
+            "https://auth.example.org:0/sign-in",
+            "such as /sign-in",
+        ),
+        (
+            public,
+            "CORS_ALLOWED_ORIGINS",
+            "https://app.example:0",
+            "such as https://app.example",
+        ),
+        (
+            every,
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "http://127.0.0.1:0",
+            "such as http://127.0.0.1:4317",
+        ),
+        (
+            owners,
+            "USER_CHANGES_CERTIFICATES",
+            "posts.internal",
+            "set AUTH_TLS_CLIENT_CA_FILE",
+        ),
+        (
+            &[PostsService],
+            "POSTS_OF_DELETED_USERS",
+            "delete",
+            "set USER_CHANGES_KEY",
+        ),
+    ] {
+        for &program in programs {
+            let mut settings = good(program, &database);
+            settings.insert(variable.to_owned(), value.to_owned());
+            let line = expect_rejected(program, &settings, folder.path(), variable).await;
+            assert!(line.contains(advice), "{line}");
+        }
+    }
+}
+
+/// The setting of the networks that a program trusts.
+const TRUSTING: [(Program, &str); 4] = [
+    (AuthService, "TRUSTED_GATEWAYS"),
+    (PostsService, "TRUSTED_GATEWAYS"),
+    (Gateway, "TRUSTED_PROXIES"),
+    (Rolegate, "TRUSTED_PROXIES"),
+];
+
+#[tokio::test]
+async fn trust_in_everybody_is_a_warning_at_start_and_a_note_of_doctor() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (program, setting) in TRUSTING {
+        let database = TestDatabase::create(Store::Sqlite).await;
+        for (networks, is_everybody) in [
+            ("0.0.0.0/0", true),
+            ("10.0.0.0/8,::/0", true),
+            ("0.0.0.0/1,128.0.0.0/1", true),
+            ("0.0.0.0/1,::/1", false),
+            ("none", false),
+        ] {
+            let mut settings = good(program, &database);
+            settings.insert(setting.to_owned(), networks.to_owned());
+            let warning = format!("{setting}: trusts everybody");
+            let mut process = Process::start(program, &settings, folder.path())
+                .ready()
+                .await;
+            // It is written before the listeners are announced.
+            let warns = process
+                .stderr()
+                .lines()
+                .any(|line| line.contains(" WARN ") && line.contains(&warning));
+            assert_eq!(warns, is_everybody, "{program:?} {networks}");
+            process.kill().await;
+            let doctor = Process::run(program, &["doctor"], &settings, folder.path(), "").await;
+            let notes = doctor
+                .stdout
+                .lines()
+                .any(|line| line.starts_with("note   trust ") && line.contains(&warning));
+            assert_eq!(notes, is_everybody, "{program:?} {networks}: {doctor:?}");
+        }
+    }
+}
