@@ -51,7 +51,7 @@ pub(crate) use second_factor::{
 pub(crate) use sql::{FileClock, open, open_beside};
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
-pub(crate) use usage_pause::{UsagePause, uses_in_time};
+pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, uses_in_time};
 
 use crate::{
     audit::Write,

@@ -2,6 +2,10 @@
 
 use std::{cmp::Reverse, ops::Range};
 
+/// Seconds by which the end of a pause may be later than the time of the database: a clock that was set back a little,
+/// or differs between replicas. What is later is by a clock that was ahead. It does not count, and is forgotten.
+pub(crate) const MAX_PAUSE_AHEAD: u64 = 60;
+
 /// A time during which no process could write what was used, in Unix seconds. A session may have been in use at any of
 /// them meanwhile, so this time does not count as time without use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,10 +15,13 @@ pub(crate) struct UsagePause {
 }
 
 /// The last uses with which a session is in use at this time, of which `limit` is the time without use in seconds after
-/// which it ends. The seconds of `pauses` do not count. A use that is later than `limit` from now is by a clock that was
-/// ahead, as is a pause that ends in the future: neither keeps a session.
+/// which it ends. The seconds of `pauses` until now do not count. A use that is later than `limit` from now is by a clock
+/// that was ahead, as is a pause that ends later than [`MAX_PAUSE_AHEAD`]: neither keeps a session. The bound for uses is
+/// longer, because each session has one: a clock that is set back by some minutes must not end all those in use.
 pub(crate) fn uses_in_time(at: u64, limit: u64, mut pauses: Vec<UsagePause>) -> Range<u64> {
-    pauses.retain(|pause| pause.began < pause.ended && pause.ended <= at);
+    pauses.retain(|pause| {
+        pause.began < pause.ended.min(at) && pause.ended <= at.saturating_add(MAX_PAUSE_AHEAD)
+    });
     pauses.sort_unstable_by_key(|pause| Reverse(pause.ended));
     let mut left = limit;
     // Everything later has been counted.
@@ -23,6 +30,7 @@ pub(crate) fn uses_in_time(at: u64, limit: u64, mut pauses: Vec<UsagePause>) -> 
         if pause.began >= counted_from {
             continue;
         }
+        // Zero for a pause that ends in the future.
         let after_pause = counted_from.saturating_sub(pause.ended);
         if after_pause >= left {
             break;
@@ -36,7 +44,7 @@ pub(crate) fn uses_in_time(at: u64, limit: u64, mut pauses: Vec<UsagePause>) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{UsagePause, uses_in_time};
+    use super::{MAX_PAUSE_AHEAD, UsagePause, uses_in_time};
 
     const AT: u64 = 10_000;
     const LIMIT: u64 = 300;
@@ -76,8 +84,18 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_that_ends_up_to_a_minute_ahead_counts_until_now() {
+        assert_eq!(first_use(&[(9000, AT + 1)]), 8701);
+        assert_eq!(first_use(&[(9900, AT + MAX_PAUSE_AHEAD)]), 9601);
+        assert_eq!(first_use(&[(9900, AT + 9), (9800, 9850)]), 9551);
+        assert_eq!(first_use(&[(AT, AT + 9)]), 9701, "it has not begun");
+        assert_eq!(first_use(&[(AT + 1, AT + 9)]), 9701);
+    }
+
+    #[test]
     fn a_pause_of_a_clock_that_was_ahead_keeps_no_session() {
-        assert_eq!(first_use(&[(9000, AT + 1)]), 9701);
+        assert_eq!(first_use(&[(9000, AT + MAX_PAUSE_AHEAD + 1)]), 9701);
+        assert_eq!(first_use(&[(9000, u64::MAX)]), 9701);
         assert_eq!(first_use(&[(9900, 9800)]), 9701, "it ended before it began");
     }
 }

@@ -2,7 +2,7 @@
 //! minute. Each process of the service also writes that it could: when it could not, sessions that nobody seems to use
 //! may be in use at another process.
 
-use crate::store::{UsagePause, Used};
+use crate::store::{MAX_PAUSE_AHEAD, UsagePause, Used};
 use parking_lot::Mutex;
 use rolegate_sql_store::{Database, Statement, StoreError, Then};
 use rolegate_telemetry::{log_once::LogOnce, logs::error_chain};
@@ -339,7 +339,7 @@ fn record_pause(database: &Database, began: u64) -> [Statement; 2] {
     [forget, insert]
 }
 
-/// Forgets pauses that do not count any more. Those in the future go too: the clock that made them was ahead.
+/// Forgets pauses that do not count: those that are too old, and those of a clock that was ahead.
 fn forget_pauses(database: &Database) -> Statement {
     database
         .statement("DELETE FROM usage_pause WHERE ended < ")
@@ -348,7 +348,8 @@ fn forget_pauses(database: &Database) -> Statement {
         .push_bind(PAUSE_TTL)
         .push(" OR ended > ")
         .push_now()
-        .push(" + 60")
+        .push(" + ")
+        .push_bind(super::seconds_to_store(MAX_PAUSE_AHEAD))
 }
 
 /// When any process last wrote that it could write uses.
