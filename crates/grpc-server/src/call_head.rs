@@ -1,6 +1,6 @@
 //! The headers of gRPC in the head of a call (gRPC over HTTP/2, Requests).
 //!
-//! A header that is malformed, or is given twice, is refused with INVALID_ARGUMENT and its name. Reading it as
+//! A header that is malformed, or is given twice, is refused with `INVALID_ARGUMENT` and its name. Reading it as
 //! absent would be a guess: a call without a timeout waits longer than its caller does. `te` needs no rule
 //! here, because HTTP/2 itself resets a stream with another value than `trailers`.
 

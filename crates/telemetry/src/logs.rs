@@ -99,7 +99,7 @@ where
 /// Whether the environment leaves colours on: <https://no-color.org>, <https://bixense.com/clicolors>, and terminals
 /// that show no colours.
 fn takes_colours() -> bool {
-    takes_colours_in(|name| std::env::var_os(name))
+    takes_colours_in(std::env::var_os)
 }
 
 fn takes_colours_in(variable: impl Fn(&'static str) -> Option<OsString>) -> bool {
