@@ -63,8 +63,10 @@ pub(crate) fn router(
 }
 
 /// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, but not
-/// where the dialog of a browser for a password would be in the way; and `Retry-After` to a 504, because asking
-/// again changes nothing.
+/// where the dialog of a browser for a password would be in the way. `Basic` comes first, because nginx before 1.23
+/// reads only the first challenge, and cannot know by itself whether the dialog may open.
+///
+/// A 504 gets `Retry-After`, because asking again changes nothing.
 async fn complete(State(state): State<GatewayState>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let has_authorization = headers.contains_key(AUTHORIZATION);
@@ -72,14 +74,17 @@ async fn complete(State(state): State<GatewayState>, request: Request, next: Nex
         sign_in.allows_basic_challenge(BrowserRequest::forwarded(headers), has_authorization)
     });
     let mut response = next.run(request).await;
-    let (name, value) = match response.status() {
-        StatusCode::UNAUTHORIZED if allows_basic => (WWW_AUTHENTICATE, BASIC_CHALLENGE),
-        StatusCode::GATEWAY_TIMEOUT => (RETRY_AFTER, "1"),
-        _ => return response,
-    };
-    response
-        .headers_mut()
-        .append(name, HeaderValue::from_static(value));
+    let status = response.status();
+    let headers = response.headers_mut();
+    if status == StatusCode::UNAUTHORIZED && allows_basic {
+        let basic = HeaderValue::from_static(BASIC_CHALLENGE);
+        if let Some(bearer) = headers.insert(WWW_AUTHENTICATE, basic) {
+            headers.append(WWW_AUTHENTICATE, bearer);
+        }
+    }
+    if status == StatusCode::GATEWAY_TIMEOUT {
+        headers.append(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
     response
 }
 

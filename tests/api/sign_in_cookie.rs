@@ -248,7 +248,7 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
         let expected = if is_of_page {
             &["Bearer"][..]
         } else {
-            &["Bearer", "Basic"]
+            &["Basic", "Bearer"]
         };
         assert_eq!(answer.challenges, expected, "{browser:?}");
     }

@@ -138,7 +138,7 @@ async fn refused_credentials_get_both_challenges() {
         let challenges = response.headers.get_all("www-authenticate").iter();
         assert_eq!(
             challenges.collect::<Vec<_>>(),
-            [challenge, "Basic"],
+            ["Basic", challenge],
             "{authorization}"
         );
     }

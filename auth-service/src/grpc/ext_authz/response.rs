@@ -103,8 +103,8 @@ pub(super) fn denied(refusal: &Refusal, allows_basic_challenge: bool) -> CheckRe
     };
     let retry_after = retry_after(http_status, delay);
     let challenges = [
-        Some(challenge),
         allows_basic_challenge.then_some(BASIC_CHALLENGE),
+        Some(challenge),
     ];
     let challenges = challenges
         .into_iter()
