@@ -68,8 +68,12 @@ impl<'a> BrowserRequest<'a> {
             || only(self.headers, FETCH_MODE) == Some("websocket")
     }
 
-    /// Whether the browser says that another site caused what may be a change, and not by a script with a password of
-    /// its own, which CORS would have to allow. The password of such a request is one that the browser remembers.
+    /// Whether the browser says that another site caused what may be a change, in a mode in which no script can add
+    /// `Authorization`. The password of such a request is one that the browser remembers.
+    ///
+    /// Mode `cors` is not refused, because a script may have sent a password that it knows. The browser adds one that
+    /// it remembers to such requests, too, and a simple one needs no preflight, so CORS does not prevent the change:
+    /// the application must check `Origin`.
     pub fn is_cross_site_change(&self) -> bool {
         let is_unasked = ["navigate", "no-cors", "websocket"]
             .iter()
