@@ -134,10 +134,34 @@ def decisions_know_the_request(proxy, fake):
 
 def upgrades_are_changes(proxy, fake):
     """Whatever else it says: a page of another site could open a WebSocket."""
-    for more in ([], [("Sec-Fetch-Mode", "navigate")], [("X-Forwarded-Method", "GET")]):
+    for more in ([], [("Sec-Fetch-Mode", "navigate")], [("X-Forwarded-Method", "GET")],
+                 [("Authorization", "Basic YTpi")]):
         tunnel(proxy.port, "GET", "/x", [("Upgrade", "websocket"), *KEY, ("Cookie", OWN[0]), *more])
         says = fake.last("upgrade") + fake.last("sec-websocket-key") + fake.last("sec-websocket-version")
         assert says or fake.last("sec-fetch-mode") == ["websocket"], (proxy.name, more, fake.asked)
+
+
+def passwords_tell_the_browser(proxy, fake):
+    """With Authorization, Rolegate gets no cookie, but all that says whether another site caused the request."""
+    for credentials in (("Authorization", "Basic YTpi"), ("Authorization", "Bearer x")):
+        for method in ("GET", "POST"):
+            for browser in (NAVIGATION, FETCH, [("Accept", "text/html")], []):
+                proxy.ask("/x?a=1", credentials, *browser, ("X-Forwarded-Method", "HEAD"), method=method)
+                what = (proxy.name, method, credentials, browser, fake.asked)
+                said = dict(browser)
+                assert fake.last("authorization") == [credentials[1]], what
+                for name, value in (("method", method), ("proto", "http"), ("host", "app.example")):
+                    assert fake.last(f"x-forwarded-{name}") == [value], what
+                for name in ("Sec-Fetch-Site", "Origin"):
+                    assert "".join(fake.last(name.lower())) == said.get(name, ""), what
+                mode, accept = "".join(fake.last("sec-fetch-mode")), "".join(fake.last("accept"))
+                is_page = mode == "navigate" or (not mode and "text/html" in accept)
+                assert is_page == ("html" in said.get("Accept", "")), what
+                assert mode in ("", "navigate", said.get("Sec-Fetch-Mode")), what
+                for name in ("upgrade", "sec-websocket-key", "sec-websocket-version"):
+                    assert not fake.last(name), what
+        proxy.ask("/x", credentials, ("Cookie", OWN[0]))
+        assert not fake.last("cookie") or proxy.name in ("envoy", "traefik"), (proxy.name, fake.asked)
 
 
 def redirects(proxy, fake):
@@ -159,8 +183,46 @@ def cookies_and_redirects(proxy):
     try:
         only_other_cookies_arrive(proxy)
         decisions_know_the_request(proxy, fake)
+        passwords_tell_the_browser(proxy, fake)
         upgrades_are_changes(proxy, fake)
         redirects(proxy, fake)
     finally:
         fake.stop()
         proxy.relay.forward()
+
+
+def schemes(response):
+    return [challenge.split(" ")[0] for value in response.all("www-authenticate") for challenge in value.split(", ")]
+
+
+def passwords_that_browsers_remember(proxy, ann):
+    """Another site changes nothing by a right password, and no dialog for a password opens in the way of a page."""
+    cross_site = ("Sec-Fetch-Site", "cross-site")
+    for mode in ("navigate", "no-cors"):
+        for method in ("POST", "PUT", "DELETE"):
+            sent = (ann.basic, cross_site, ("Sec-Fetch-Mode", mode))
+            refused = proxy.expect(403, "/x", *sent, method=method)
+            assert refused.all("rolegate-reason") == ["CROSS_SITE"], (proxy.name, mode, method, refused.headers)
+    first, _ = tunnel(proxy.port, "GET", "/x", [
+        ("Upgrade", "websocket"), *KEY, ann.basic, cross_site, ("Sec-Fetch-Mode", "websocket")])
+    assert first.startswith(b"HTTP/1.1 403"), (proxy.name, first)
+    # A link of another site leads here, and a page of the application may change something.
+    proxy.expect(200, "/x", ann.basic, cross_site, ("Sec-Fetch-Mode", "navigate"), identity=ann.identity)
+    own = (("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Mode", "cors"))
+    proxy.expect(200, "/x", ann.basic, *own, method="POST", identity=ann.identity)
+    own_cookie_twice = ("Cookie", f"{OWN[0]}; {OWN[0]}")
+    # A browser without Sec-Fetch-Mode accepts pages.
+    accepts_pages = ("Accept", "text/html")
+    wrong = ("Authorization", "Basic YTpi")
+    page = ("Sec-Fetch-Mode", "navigate")
+    for sent in ([own_cookie_twice, *NAVIGATION], [own_cookie_twice, accepts_pages], [own_cookie_twice],
+                 [own_cookie_twice, *FETCH], FETCH, [wrong, page], [wrong, accepts_pages]):
+        refused = proxy.expect(401, "/x", *sent)
+        assert schemes(refused) == ["Bearer"], (proxy.name, sent, refused.headers)
+        assert not refused.all("location"), (proxy.name, sent, refused.headers)
+    # Programs learn that there is Basic.
+    for sent in ([], [wrong], [wrong, *FETCH], [("Accept", "*/*")]):
+        refused = proxy.expect(401, "/x", *sent)
+        assert schemes(refused) == ["Basic", "Bearer"], (proxy.name, sent, refused.headers)
+    refused = proxy.expect(401, "/x", ("Authorization", "Bearer nonsense"))
+    assert refused.all("www-authenticate") == ["Basic", 'Bearer error="invalid_token"'], (proxy.name, refused.headers)

@@ -6,8 +6,11 @@ local ROLEGATE = "http://127.0.0.1:8089"
 -- Milliseconds: longer than the timeouts of that section, which answers in any case.
 local TIMEOUT = 20000
 local IDENTITY = { "rolegate-user-id", "rolegate-username", "rolegate-role" }
--- What Rolegate reads of a browser's request.
-local BROWSER = { "origin", "accept", "sec-fetch-site", "sec-fetch-mode", "sec-websocket-key", "upgrade" }
+-- What Rolegate reads of a browser's request. A browser sends Authorization, too: a password that it remembers, also
+-- for a page of another site.
+local BROWSER = {
+  "origin", "accept", "sec-fetch-site", "sec-fetch-mode", "upgrade", "sec-websocket-key", "sec-websocket-version",
+}
 local ANSWER = { "content-type", "www-authenticate", "retry-after", "rolegate-reason", "location", "cache-control" }
 local COOKIES = {}
 for _, name in ipairs({ "__Host-rolegate", "__Secure-rolegate", "rolegate" }) do
@@ -82,11 +85,11 @@ core.register_action("rolegate", { "http-req" }, function(txn, path)
     ["x-forwarded-proto"] = values(request, "x-forwarded-proto"),
     ["x-forwarded-host"] = values(request, "host"),
   }
-  -- Programs have Authorization, and nothing else counts.
+  for _, name in ipairs(BROWSER) do
+    sent[name] = values(request, name)
+  end
+  -- Beside Authorization, no cookie counts and nobody is led to the page to sign in at.
   if #sent["authorization"] == 0 then
-    for _, name in ipairs(BROWSER) do
-      sent[name] = values(request, name)
-    end
     sent["cookie"] = cookies(request, true)
     sent["x-forwarded-uri"] = { txn.sf:pathq() }
   end
