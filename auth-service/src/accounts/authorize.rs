@@ -70,6 +70,8 @@ enum Credential {
 struct PresentedToken {
     kind: TokenKind,
     from_cookie: bool,
+    /// Set for a token that may have been made as a bearer token, which one for a domain never was.
+    may_be_unrestricted: bool,
 }
 
 impl Accounts {
@@ -101,8 +103,12 @@ impl Accounts {
             Credential::Opaque(presented, Some(digest)) => {
                 let found = self.reads.tokens.get(digest).await?;
                 let idle = self.end_idle_sessions(found.at, found.value.iter()).await;
-                if presented.from_cookie {
-                    self.restrict_to_cookies(found.at, found.value.iter()).await;
+                if presented.may_be_unrestricted {
+                    let unrestricted = self.unrestricted_sessions(found.at, found.value.iter());
+                    if !unrestricted.is_empty() {
+                        // What is rare is boxed, or every decision would be larger.
+                        Box::pin(self.restrict_to_cookies(&unrestricted)).await;
+                    }
                 }
                 self.admit_opaque(presented, found, &idle, requirement)
             }
@@ -128,7 +134,7 @@ impl Accounts {
                 Credential::Token(token) => ids.push(token.user_id),
                 Credential::Opaque(presented, digest) => {
                     digests.extend(digest.clone());
-                    if presented.from_cookie {
+                    if presented.may_be_unrestricted {
                         digests_in_cookies.extend(digest.clone());
                     }
                 }
@@ -145,7 +151,10 @@ impl Accounts {
         let in_cookies = digests_in_cookies
             .iter()
             .filter_map(|digest| tokens.value.get(digest)?.as_ref().ok());
-        self.restrict_to_cookies(tokens.at, in_cookies).await;
+        let unrestricted = self.unrestricted_sessions(tokens.at, in_cookies);
+        if !unrestricted.is_empty() {
+            self.restrict_to_cookies_beside(unrestricted);
+        }
         let mut outcomes = Vec::with_capacity(verified.len());
         for verified in verified {
             let outcome = async {
@@ -207,6 +216,7 @@ impl Accounts {
         let presented = PresentedToken {
             kind,
             from_cookie: cookie,
+            may_be_unrestricted: cookie && !is_for_domain,
         };
         Ok(Credential::Opaque(
             presented,

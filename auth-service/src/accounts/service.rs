@@ -63,6 +63,8 @@ pub(crate) struct Accounts {
     pub(super) watches: Arc<Watches>,
     /// The places for readers of the record.
     pub(super) page_reads: Arc<Semaphore>,
+    /// The place for a write beside a batch that restricts sessions to cookies.
+    pub(super) restrictions: Arc<Semaphore>,
 }
 
 impl Accounts {
@@ -95,6 +97,7 @@ impl Accounts {
             searches: Searches::default(),
             watches,
             page_reads: page_reads(),
+            restrictions: Arc::new(Semaphore::new(1)),
         })
     }
 }

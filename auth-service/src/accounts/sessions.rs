@@ -16,7 +16,7 @@ use rolegate_proto::{
     limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
 use rolegate_sql_store::Timed;
-use rolegate_telemetry::{log_once::LogOnce, logs::error_chain};
+use rolegate_telemetry::{log_once::LogOnce, logs::error_chain, request_context::RequestContext};
 use secrecy::SecretString;
 use std::{io, ops::Range, sync::Arc, time::Duration};
 use tokio::time::timeout;
@@ -203,15 +203,13 @@ impl Accounts {
         session.idle_expires_at(self.policy.sessions.idle)
     }
 
-    /// Restricts the sessions among these tokens, which a cookie of applications presented, to cookies: a process of the
-    /// version before made them, or they were made for the API. An application can read its cookie, and must not be
-    /// able to act as its visitors by it. A decision does not depend on this write, and does not wait long for it:
-    /// the next decision tries it again.
-    pub(super) async fn restrict_to_cookies<'t>(
+    /// The sessions among these tokens of cookies that are also good as bearer tokens: a process of the version before made
+    /// them, or they were made for the API. None while nothing can be written, because they could not be restricted.
+    pub(super) fn unrestricted_sessions<'t>(
         &self,
         at: u64,
         tokens: impl Iterator<Item = &'t TokenBearer>,
-    ) {
+    ) -> Vec<i64> {
         let is_unrestricted = |token: &&TokenBearer| {
             token.kind() == TokenKind::Session && !token.cookie_only && token.is_good(at)
         };
@@ -219,18 +217,36 @@ impl Accounts {
             .filter(is_unrestricted)
             .map(|token| token.token_id)
             .collect();
-        if ids.is_empty() {
-            return;
+        if !ids.is_empty() && self.store.unwritten_since().is_some() {
+            return Vec::new();
         }
-        // What is rare is boxed, or every decision would be larger.
-        let restrict = Box::pin(timeout(IDLE_TIMEOUT, self.store.restrict_to_cookies(&ids)));
-        let restricted = restrict.await.unwrap_or(Err(StoreError::TimedOut));
+        ids
+    }
+
+    /// Restricts these sessions, which a cookie of applications presented, to cookies. An application can read its cookie,
+    /// and must not be able to act as its visitors by it. A decision does not depend on this write, and does not wait long
+    /// for it: the next decision tries it again.
+    pub(super) async fn restrict_to_cookies(&self, ids: &[i64]) {
+        let restricted = soon(self.store.restrict_to_cookies(ids)).await;
         if let Err(error) = restricted
             && UNRESTRICTED.is_due(())
         {
             let error = error_chain(&error);
             tracing::warn!(error, "cannot restrict sessions in cookies to cookies");
         }
+    }
+
+    /// The same without waiting, so that no other decision of a batch waits. While one such write runs, sessions of other
+    /// batches are left for their next decision: a store that is slow must not collect writes.
+    pub(super) fn restrict_to_cookies_beside(&self, ids: Vec<i64>) {
+        let Ok(permit) = Arc::clone(&self.restrictions).try_acquire_owned() else {
+            return;
+        };
+        let accounts = self.clone();
+        tokio::spawn(RequestContext::propagate(async move {
+            accounts.restrict_to_cookies(&ids).await;
+            drop(permit);
+        }));
     }
 
     /// Deletes the sessions among these tokens that were not used for too long, so that they do not live again,

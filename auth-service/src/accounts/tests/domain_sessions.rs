@@ -1,17 +1,25 @@
 //! Sessions in cookies, and those for a domain.
 
-use super::{NOW, SESSIONS, origin, sessions::app};
+use super::{App, NOW, SESSIONS, bearer, origin, sessions::app};
 use crate::{
     accounts::{
         ApiKeyRequest, Bearer, Requirement, SessionRequest, SessionUse, sessions::CreatedSession,
     },
     audit::Write,
     opaque_token::TokenKind,
-    store::{AuditFilter, AuditStore as _, SessionEnd, UserStore as _},
+    store::{
+        AuditFilter, AuditStore as _, SessionEnd, TokenStore as _, Used, UserStore as _,
+    },
 };
 use secrecy::ExposeSecret as _;
+use std::time::Duration;
+use tokio::{
+    task::yield_now,
+    time::{Instant, pause, timeout},
+};
 
 const IDLE: u64 = SESSIONS.idle;
+const MINUTE: Duration = Duration::from_mins(1);
 
 #[tokio::test]
 async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_good_nowhere_else() {
@@ -272,6 +280,13 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
     let batch = vec![bearer(&in_batch, true), bearer(&of_api, false)];
     let outcomes = app.accounts.authorize_batch(batch).await.expect("read");
     assert!(outcomes.iter().all(Result::is_ok));
+    // The batch does not wait for it.
+    let is_restricted = async {
+        while app.is_good(&in_batch).await {
+            yield_now().await;
+        }
+    };
+    timeout(MINUTE, is_restricted).await.expect("restricted");
     for (token, in_header) in [(&alone, false), (&in_batch, false), (&of_api, true)] {
         assert_eq!(app.is_good(token).await, in_header, "{token}");
     }
@@ -283,6 +298,53 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
     app.store.set_read_only(false);
     assert!(app.is_good_from(true, &late).await);
     assert!(!app.is_good(&late).await);
+}
+
+/// The decision for a token of a cookie, alone or in a batch, while sessions cannot be restricted. Virtual time passes only
+/// where something waits.
+async fn wait_of_decision(app: &App, token: &str, is_batch: bool) -> Duration {
+    let started = Instant::now();
+    let any = Requirement::AnyAuthenticated;
+    if is_batch {
+        let of_cookie = Bearer {
+            from_cookie: true,
+            ..bearer(token, any)
+        };
+        let outcomes = app.accounts.authorize_batch(vec![Ok(of_cookie)]).await;
+        assert!(outcomes.expect("read")[0].is_ok());
+    } else {
+        let admitted = app.accounts.authorize_from(true, token, &any).await;
+        admitted.expect("good");
+    }
+    started.elapsed()
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_restricted_slows_down_its_own_decision_only() {
+    let (app, _) = app().await;
+    let (session, _) = app.session().await;
+    let request = SessionRequest {
+        session_use: SessionUse::Domain,
+        ..SessionRequest::default()
+    };
+    let (domain, stored) = app.try_session("sesame", request).await.expect("made");
+    app.store.lift_restriction(stored.id);
+    app.store.stall_restrictions();
+    pause();
+    let wait = async |token: &str, is_batch| wait_of_decision(&app, token, is_batch).await;
+    for _ in 0..3 {
+        assert_eq!(wait(&session, true).await, Duration::ZERO, "its neighbours");
+    }
+    assert!(wait(&session, false).await > Duration::ZERO);
+    // It never was a bearer token.
+    assert_eq!(wait(&domain, false).await, Duration::ZERO);
+
+    // Nothing is tried while it is known that nothing can be written.
+    app.store.set_read_only(true);
+    app.store.note_use(Used::Token, stored.id, NOW);
+    assert_eq!(wait(&session, false).await, Duration::ZERO);
+    app.store.set_read_only(false);
+    assert!(wait(&session, false).await > Duration::ZERO);
 }
 
 #[tokio::test]

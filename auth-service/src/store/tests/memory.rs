@@ -94,6 +94,18 @@ impl MemoryStore {
         self.0.lock().expect("not poisoned").stalled = Some("snapshot");
     }
 
+    /// From now on sessions are never restricted to cookies, as while their table is locked.
+    pub(crate) fn stall_restrictions(&self) {
+        self.0.lock().expect("not poisoned").stalled = Some("restrict_to_cookies");
+    }
+
+    /// Makes a session good as a bearer token, as a process of the version before made it.
+    pub(crate) fn lift_restriction(&self, session_id: i64) {
+        let mut users = self.0.lock().expect("not poisoned");
+        let session = users.tokens.get_mut(&session_id).expect("a session");
+        session.1.cookie_only = false;
+    }
+
     /// How often old rows were removed.
     pub(crate) fn removals(&self) -> usize {
         self.0.lock().expect("not poisoned").removals
