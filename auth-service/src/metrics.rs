@@ -165,6 +165,7 @@ pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
         "password_link",
         "one_time_code",
         "additions",
+        "basic",
     ] {
         LIMITS.with_label_values(&[limit]);
     }

@@ -11,7 +11,7 @@ mod rejection;
 mod validation;
 
 pub(crate) use blocklist::BlocklistFile;
-pub(crate) use credential_cache::{CacheKey, CredentialCache};
+pub(crate) use credential_cache::{CacheKey, CredentialCache, Recall};
 pub(crate) use hasher::{HashError, Hasher, Verification};
 pub(crate) use importable::{HashCounts, HashRules, NO_PASSWORD};
 pub(crate) use pepper::Peppers;

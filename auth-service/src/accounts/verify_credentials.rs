@@ -7,11 +7,16 @@ use crate::{
     audit,
     call_origin::CallOrigin,
     metrics,
-    password::CacheKey,
+    password::{CacheKey, Recall},
     user::{Credentials, User},
 };
 use rolegate_proto::{Reason, Role};
+use rolegate_telemetry::log_once::LogOnce;
 use secrecy::{ExposeSecret as _, SecretString};
+use std::time::Duration;
+
+/// Limits how often it is logged that the password of a user is being guessed.
+static GUESSED: LogOnce<i64> = LogOnce::at_most(10, Duration::from_mins(1));
 
 /// A username and a password of a batch, and who presents them.
 pub(crate) type BasicCheck = (String, SecretString, CallOrigin);
@@ -90,9 +95,12 @@ impl Accounts {
             let key = self
                 .cache
                 .key(&username, hash, password.expose_secret(), client);
-            let is_hit = self.cache.recall(&key, origin.deadline);
+            let recalled = self.cache.recall(&key, origin.deadline);
+            if recalled == Recall::TooManyMisses {
+                note_guess(stored.map(|stored| &stored.user));
+            }
             let mut user = active
-                .filter(|it| is_hit && !it.user.second_factor)?
+                .filter(|it| recalled.is_hit() && !it.user.second_factor)?
                 .user
                 .clone();
             metrics::BASIC_CACHE_HITS.inc();
@@ -126,5 +134,19 @@ impl Accounts {
             self.cache.insert(key, presented.origin.deadline);
         }
         Ok(user)
+    }
+}
+
+/// Counts a guess in batches, and warns about the first of a user. A name that no user has is only counted: it is the text
+/// of a client, and may be a password.
+fn note_guess(user: Option<&User>) {
+    metrics::limit_exceeded("basic");
+    let Some(user) = user else { return };
+    if GUESSED.is_due(user.id) {
+        tracing::warn!(
+            user_id = user.id,
+            username = user.username,
+            "a hundred wrong passwords in a minute, in batches of HTTP Basic"
+        );
     }
 }

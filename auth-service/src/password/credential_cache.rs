@@ -46,6 +46,21 @@ pub(crate) struct Hit {
     pub(crate) is_first_in_minute: bool,
 }
 
+/// What [`CredentialCache::recall`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recall {
+    Hit,
+    Miss,
+    /// A miss that ended what is cached for the name, because its password seems to be guessed.
+    TooManyMisses,
+}
+
+impl Recall {
+    pub(crate) fn is_hit(self) -> bool {
+        self == Self::Hit
+    }
+}
+
 impl CredentialCache {
     /// Keeps entries for `ttl`; zero turns caching off. Fails only without system randomness.
     pub(crate) fn new(ttl: Duration) -> Result<Self, getrandom::Error> {
@@ -114,19 +129,25 @@ impl CredentialCache {
         })
     }
 
-    /// Returns true for a hit that [`Self::get`] would not call the first of its minute. Nothing else counts such a
-    /// question, so a check that is not cached counts as a guess: [`misses::MAX_MISSES`] in a minute end what is cached for
-    /// the name. What has ended is no longer found, so it takes the time of a wrong guess.
-    pub(crate) fn recall(&self, key: &CacheKey, deadline: Instant) -> bool {
+    /// Finds a hit that [`Self::get`] would not call the first of its minute. Nothing else counts such a question, so a
+    /// check that is not cached counts as a guess: [`misses::MAX_MISSES`] in a minute end what is cached for the name. What
+    /// has ended is no longer found, so it takes the time of a wrong guess.
+    pub(crate) fn recall(&self, key: &CacheKey, deadline: Instant) -> Recall {
         let Some(entries) = &self.entries else {
-            return false;
+            return Recall::Miss;
         };
         let Some(audited) = entries.get(&self.entry_key(key)) else {
             // Not by the deadline, which callers choose.
-            self.misses.count(key.slot, Instant::now());
-            return false;
+            if self.misses.count(key.slot, Instant::now()) {
+                return Recall::TooManyMisses;
+            }
+            return Recall::Miss;
         };
-        audited.load(Ordering::Relaxed) >= self.minute(deadline)
+        if audited.load(Ordering::Relaxed) >= self.minute(deadline) {
+            Recall::Hit
+        } else {
+            Recall::Miss
+        }
     }
 
     /// Caches the success of a check that has just run.

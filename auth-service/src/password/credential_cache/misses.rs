@@ -56,8 +56,8 @@ impl Misses {
         self.slots.lock()[slot.0].generation
     }
 
-    /// Counts a password that was not remembered.
-    pub(super) fn count(&self, slot: SlotIndex, now: Instant) {
+    /// Counts a password that was not remembered. Returns true for each one that ends what is remembered.
+    pub(super) fn count(&self, slot: SlotIndex, now: Instant) -> bool {
         let second = now.saturating_duration_since(self.started).as_secs();
         let second = u32::try_from(second).unwrap_or(u32::MAX);
         let mut slots = self.slots.lock();
@@ -67,9 +67,11 @@ impl Misses {
             slot.misses = 0;
         }
         slot.misses = slot.misses.saturating_add(1);
-        if slot.misses >= MAX_MISSES {
+        let is_guess = slot.misses >= MAX_MISSES;
+        if is_guess {
             slot.generation += 1;
         }
+        is_guess
     }
 
     /// Takes a miss back, because the right password of the name was presented: a client whose password is not remembered

@@ -1,4 +1,4 @@
-use super::{CacheKey, CredentialCache, Hit, MAX_ENTRIES, misses::MAX_MISSES};
+use super::{CacheKey, CredentialCache, Hit, MAX_ENTRIES, Recall, misses::MAX_MISSES};
 use std::{
     net::{IpAddr, Ipv4Addr},
     sync::{
@@ -84,20 +84,20 @@ fn a_hit_without_its_line_of_the_minute_is_not_audited_until_another_is() {
         cache.key("ada", Some("hash"), "sesame", HERE),
         Instant::now(),
     );
-    assert!(!cache.recall(&key, now));
+    assert!(!cache.recall(&key, now).is_hit());
     cache.insert(key, now);
     let later = now + Duration::from_mins(1);
-    assert!(cache.recall(&key, now) && !cache.recall(&key, later));
-    assert!(!cache.recall(&key, later), "asking marks nothing");
+    assert!(cache.recall(&key, now).is_hit() && !cache.recall(&key, later).is_hit());
+    assert!(!cache.recall(&key, later).is_hit(), "asking marks nothing");
     assert!(cache.get(&key, later).expect("cached").is_first_in_minute);
-    assert!(cache.recall(&key, later));
+    assert!(cache.recall(&key, later).is_hit());
 }
 
 /// Asks in a batch for so many passwords that are not cached.
 fn guess(cache: &CredentialCache, username: &str, guesses: u32) {
     for guess in 0..guesses {
         let wrong = cache.key(username, Some("hash"), &format!("guess {guess}"), HERE);
-        assert!(!cache.recall(&wrong, Instant::now()));
+        assert!(!cache.recall(&wrong, Instant::now()).is_hit());
     }
 }
 
@@ -119,13 +119,29 @@ fn a_hundred_misses_end_what_is_cached_for_the_name_at_every_client() {
         .expect("a name with a slot of its own");
     let bob = remembered(&cache, &other, HERE);
     guess(&cache, "ada", MAX_MISSES - 1);
-    assert!(ada.iter().all(|key| cache.recall(key, now)));
+    assert!(ada.iter().all(|key| cache.recall(key, now).is_hit()));
     guess(&cache, "ada", 1);
     for key in &ada {
-        assert!(!cache.recall(key, now));
+        assert!(!cache.recall(key, now).is_hit());
         assert_eq!(cache.get(key, now), None, "nor for a single check");
     }
-    assert!(cache.recall(&bob, now), "of another name");
+    assert!(cache.recall(&bob, now).is_hit(), "of another name");
+}
+
+#[test]
+fn the_hundredth_miss_and_each_further_one_of_its_minute_are_too_many() {
+    let mut cache = cache(Duration::from_mins(5));
+    let wrong = cache.key("ada", Some("hash"), "wrong", HERE);
+    guess(&cache, "ada", MAX_MISSES - 2);
+    let recalled = [0; 4].map(|_| cache.recall(&wrong, Instant::now()));
+    let [Recall::Miss, further @ ..] = recalled else {
+        panic!("{recalled:?}");
+    };
+    assert_eq!(further, [Recall::TooManyMisses; 3]);
+    Arc::get_mut(&mut cache.misses)
+        .expect("not shared")
+        .pass_a_minute();
+    assert_eq!(cache.recall(&wrong, Instant::now()), Recall::Miss);
 }
 
 #[test]
@@ -134,11 +150,11 @@ fn after_the_misses_a_right_password_is_cached_again_until_the_next_miss() {
     let now = Instant::now();
     let key = remembered(&cache, "ada", HERE);
     guess(&cache, "ada", MAX_MISSES + 5);
-    assert!(!cache.recall(&key, now));
+    assert!(!cache.recall(&key, now).is_hit());
     cache.insert(key, now);
-    assert!(cache.recall(&key, now) && cache.recall(&key, now));
+    assert!(cache.recall(&key, now).is_hit() && cache.recall(&key, now).is_hit());
     guess(&cache, "ada", 1);
-    assert!(!cache.recall(&key, now), "the minute is not over");
+    assert!(!cache.recall(&key, now).is_hit(), "the minute is not over");
 }
 
 #[test]
@@ -151,9 +167,9 @@ fn misses_of_different_minutes_do_not_count_together() {
             .expect("not shared")
             .pass_a_minute();
     }
-    assert!(cache.recall(&key, Instant::now()));
+    assert!(cache.recall(&key, Instant::now()).is_hit());
     guess(&cache, "ada", MAX_MISSES);
-    assert!(!cache.recall(&key, Instant::now()));
+    assert!(!cache.recall(&key, Instant::now()).is_hit());
 }
 
 /// Each client of a fleet asks once in a batch, in vain, before it has the password checked.
@@ -165,11 +181,11 @@ fn many_clients_of_one_user_end_nothing() {
     let keys: Vec<_> = clients
         .map(|client| {
             let key = cache.key("ada", Some("hash"), "sesame", client);
-            assert!(!cache.recall(&key, now));
+            assert!(!cache.recall(&key, now).is_hit());
             remembered(&cache, "ada", client)
         })
         .collect();
-    assert!(keys.iter().all(|key| cache.recall(key, now)));
+    assert!(keys.iter().all(|key| cache.recall(key, now).is_hit()));
 }
 
 #[test]
@@ -181,7 +197,7 @@ fn misses_at_once_all_count() {
             scope.spawn(|| guess(&cache, "ada", MAX_MISSES / 4));
         }
     });
-    assert!(!cache.recall(&key, Instant::now()));
+    assert!(!cache.recall(&key, Instant::now()).is_hit());
 }
 
 #[test]
@@ -191,9 +207,9 @@ fn a_deadline_far_away_counts_in_the_same_minute() {
     for guess in 0..MAX_MISSES {
         let wrong = cache.key("ada", Some("hash"), &guess.to_string(), HERE);
         let deadline = Instant::now() + Duration::from_mins(u64::from(guess % 3));
-        assert!(!cache.recall(&wrong, deadline));
+        assert!(!cache.recall(&wrong, deadline).is_hit());
     }
-    assert!(!cache.recall(&key, Instant::now()));
+    assert!(!cache.recall(&key, Instant::now()).is_hit());
 }
 
 #[test]
@@ -205,7 +221,7 @@ fn guesses_of_countless_names_take_no_memory_and_take_back_no_count() {
         guess(&cache, &format!("stranger {stranger}"), 1);
     }
     guess(&cache, "ada", 1);
-    assert!(!cache.recall(&key, Instant::now()));
+    assert!(!cache.recall(&key, Instant::now()).is_hit());
 }
 
 #[test]

@@ -102,5 +102,5 @@ pub fn one_hit_is_audited() {
         .into_iter()
         .filter(|it| *it);
     assert_eq!(audited.count(), 1, "audited hits");
-    assert!(cache.recall(&key, next_minute));
+    assert!(cache.recall(&key, next_minute).is_hit());
 }
