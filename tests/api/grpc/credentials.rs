@@ -1,6 +1,7 @@
 //! `BatchVerifyCredentials`.
 
 use super::client;
+use crate::metrics::{scrape, value};
 use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments, grpc::expect_error};
 use rolegate_proto::{
     auth_v1::{
@@ -149,6 +150,14 @@ async fn a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_
         assert_eq!(recall(&mut client, &["wrong"; 5], &address).await, 0);
     }
     assert_eq!(recall(&mut client, &right, home).await, 0);
+    if is_told {
+        let warning = "a hundred wrong passwords in a minute";
+        let is_warning = |line: &str| line.contains(warning) && line.contains("ann");
+        app.auth().logs("the guesses", is_warning).await;
+        let metrics = scrape(app.auth()).await;
+        let guesses = value(&metrics, r#"rolegate_limit_refusals_total{limit="basic"}"#);
+        assert!((guesses - 2.0).abs() < 0.1, "the hundredth, and one more: {guesses}");
+    }
     for _ in 0..3 {
         // No guess was an attempt, so nobody is refused.
         verify(&mut client).await;
