@@ -156,7 +156,10 @@ async fn a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_
         app.auth().logs("the guesses", is_warning).await;
         let metrics = scrape(app.auth()).await;
         let guesses = value(&metrics, r#"rolegate_limit_refusals_total{limit="basic"}"#);
-        assert!((guesses - 2.0).abs() < 0.1, "the hundredth, and one more: {guesses}");
+        assert!(
+            (guesses - 2.0).abs() < 0.1,
+            "the hundredth, and one more: {guesses}"
+        );
     }
     for _ in 0..3 {
         // No guess was an attempt, so nobody is refused.

@@ -4,6 +4,7 @@ use super::{AuthService, Gateway, PostsService, Program, Rolegate, expect_reject
 use e2e::{Process, Store, TestDatabase};
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one table of settings")]
 async fn value_that_could_never_take_effect_is_rejected_with_what_to_write() {
     let gateways = &[AuthService, PostsService][..];
     let public = &[Gateway, Rolegate][..];

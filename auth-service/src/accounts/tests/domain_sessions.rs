@@ -7,9 +7,7 @@ use crate::{
     },
     audit::Write,
     opaque_token::TokenKind,
-    store::{
-        AuditFilter, AuditStore as _, SessionEnd, TokenStore as _, Used, UserStore as _,
-    },
+    store::{AuditFilter, AuditStore as _, SessionEnd, TokenStore as _, Used, UserStore as _},
 };
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
