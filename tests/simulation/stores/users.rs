@@ -126,7 +126,7 @@ disturbed!(TokenStore {
     write delete_tokens(
         kind: TokenKind, actor: Option<i64>, user: i64, selection: TokenSelection, entry: Write
     ) -> Result<Vec<OpaqueToken>, WriteError>;
-    write end_sessions_by_digest(digests: &[String], entry: Write) -> Result<Vec<OpaqueToken>, WriteError>;
+    write end_sessions_by_digest(digests: &[String], extent: SessionEnd, entry: Write) -> Result<Vec<OpaqueToken>, WriteError>;
     write delete_idle_sessions(ids: &[i64], in_use: Range<u64>) -> Result<Vec<i64>, StoreError>;
     read possible_pause(at: u64) -> Result<Option<UsagePause>, StoreError>;
     read usage_pauses() -> Result<Vec<UsagePause>, StoreError>;
