@@ -15,10 +15,7 @@ use rolegate_proto::{
     Authorization,
     envoy_auth_v3::{CheckRequest, attribute_context::HttpRequest},
 };
-use rolegate_sign_in::{
-    request::BrowserRequest,
-    settings::SignIn,
-};
+use rolegate_sign_in::{request::BrowserRequest, settings::SignIn};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::LazyLock;
 
