@@ -30,7 +30,7 @@ use axum::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{AUTHORIZATION, CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE},
+    header::{AUTHORIZATION, CONNECTION, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use rolegate_auth_client::{
     CallContext, CallError, Reason, Requirement, Role, User,
@@ -147,10 +147,13 @@ async fn decide(
     };
     let user = match &state.sign_in {
         Some(sign_in) if !headers.contains_key(AUTHORIZATION) => by_cookie(sign_in).await,
-        Some(sign_in) if is_remembered_password(headers) => {
+        Some(sign_in) if is_remembered_password(headers) && !is_malformed => {
             match authenticate(state, headers, context, requirement).await {
                 Err(refused) if refused.status() == StatusCode::UNAUTHORIZED => {
-                    by_cookie(sign_in).await
+                    match by_cookie(sign_in).await {
+                        Err(other) if !other.headers().contains_key(LOCATION) => Err(refused),
+                        outcome => outcome,
+                    }
                 }
                 outcome => outcome,
             }

@@ -111,7 +111,11 @@ impl AuthGrpc {
                 metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
                 match verified {
                     Err(error) if is_wrong(&error) && self.is_by_person(attributes) => {
-                        Box::pin(self.user_in_cookie(attributes, &requirement)).await?
+                        match Box::pin(self.user_in_cookie(attributes, &requirement)).await {
+                            Ok(verified) => verified,
+                            Err(page @ Refusal::SignIn(_)) => return Err(page),
+                            Err(_) => return Err(error.into()),
+                        }
                     }
                     verified => verified?,
                 }
