@@ -29,10 +29,16 @@ fn outcome(response: &TestResponse) -> Value {
     if response.status != 200 {
         outcome["detail"] = response.json()["detail"].clone();
     }
-    for name in ["rolegate-reason", "www-authenticate", "retry-after"] {
+    for name in ["rolegate-reason", "retry-after"] {
         if let Some(value) = response.header(name) {
             outcome[name] = value.into();
         }
+    }
+    // A proxy may also pass a password on, for which the challenge stands before that of a token.
+    let challenges = response.headers.get_all("www-authenticate").iter();
+    let challenges = challenges.map(|value| value.to_str().expect("ASCII"));
+    if let Some(bearer) = challenges.filter(|value| value.starts_with("Bearer")).last() {
+        outcome["www-authenticate"] = bearer.into();
     }
     outcome
 }

@@ -182,7 +182,7 @@ impl Accounts {
         }
         let in_use = self.uses_in_time(at).await?;
         sessions.retain(|session| {
-            session.last_used_at.unwrap_or(session.created_at) >= in_use.possible.start
+            session.last_used_at.unwrap_or(session.created_at) >= in_use.start
                 && session.expires_at.is_none_or(|end| at < end)
                 && session.not_before == Some(user.tokens_not_before)
         });
@@ -279,8 +279,7 @@ impl Accounts {
         }
     }
 
-    /// Ends those of these sessions that are idle, also by what is known of uses that could not be written. Nothing is
-    /// decided about those that are idle unless another process records a pause.
+    /// Ends those of these sessions that are idle, also by what is known of uses that could not be written.
     async fn end_if_idle(
         &self,
         at: u64,
@@ -291,48 +290,26 @@ impl Accounts {
             idle.map(|session| session.session_id).collect()
         };
         let in_use = soon(self.uses_in_time(at)).await?;
-        let to_end = idle(&in_use.possible);
-        let undecided = idle(&in_use.known)
-            .into_iter()
-            .filter(|id| !to_end.contains(id));
-        let mut outcomes = failed(undecided);
+        let to_end = idle(&in_use);
         if to_end.is_empty() {
-            return Ok(outcomes);
+            return Ok(Vec::new());
         }
-        let deleted = soon(self.store.delete_idle_sessions(&to_end, in_use.possible)).await;
-        let ended = match deleted {
+        let ended = match soon(self.store.delete_idle_sessions(&to_end, in_use)).await {
             Ok(ended) => ended,
             // Only now it is known that nothing can be written. Those that were idle before are refused all the same.
-            Err(StoreError::ReadOnly(_)) => idle(&soon(self.uses_in_time(at)).await?.possible),
-            Err(_) => {
-                outcomes.extend(failed(to_end.into_iter()));
-                return Ok(outcomes);
-            }
+            Err(StoreError::ReadOnly(_)) => idle(&soon(self.uses_in_time(at)).await?),
+            Err(_) => return Ok(failed(to_end.into_iter())),
         };
-        outcomes.extend(ended.into_iter().map(|id| (id, None)));
-        Ok(outcomes)
+        Ok(ended.into_iter().map(|id| (id, None)).collect())
     }
 
     /// The last uses with which a session is not idle at this time.
-    async fn uses_in_time(&self, at: u64) -> Result<UsesInTime, StoreError> {
-        let possible_pause = self.store.possible_pause(at).await?;
+    async fn uses_in_time(&self, at: u64) -> Result<Range<u64>, StoreError> {
         let mut pauses = self.store.usage_pauses().await?;
         let going_on = |began| UsagePause { began, ended: at };
         pauses.extend(self.store.unwritten_since().map(going_on));
-        let idle = self.policy.sessions.idle;
-        let known = uses_in_time(at, idle, pauses.clone());
-        pauses.extend(possible_pause);
-        let possible = uses_in_time(at, idle, pauses);
-        Ok(UsesInTime { known, possible })
+        Ok(uses_in_time(at, self.policy.sessions.idle, pauses))
     }
-}
-
-/// The last uses, in Unix seconds, with which a session is not idle.
-struct UsesInTime {
-    /// By the pauses that are known.
-    known: Range<u64>,
-    /// The same, if what may turn out to be a pause is one.
-    possible: Range<u64>,
 }
 
 /// What is known of sessions that could not be ended. It is not the error of a write, which the caller did not ask for.

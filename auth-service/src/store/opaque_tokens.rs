@@ -118,11 +118,6 @@ pub(crate) trait TokenStore: Store {
     /// Uses on other replicas may be unknown since then.
     fn unwritten_since(&self) -> Option<u64>;
 
-    /// The time before this process started in which no process wrote uses, until `at`, while it may turn out to be a pause:
-    /// another process that could not write them has yet to record it. Whoever asks for both asks for this first, because
-    /// it ends when the pause is recorded.
-    async fn possible_pause(&self, at: u64) -> Result<Option<UsagePause>, StoreError>;
-
     /// When uses of tokens could not be written, as far as that is over.
     async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError>;
 }

@@ -123,7 +123,7 @@ impl Store for SqlStore {
 
     async fn close(&self) {
         for usage in &self.token_usage {
-            usage.close(&self.database).await;
+            usage.write(&self.database).await;
         }
         if let Err(error) = self.sealer.write_pending_events().await {
             tracing::warn!(

@@ -128,7 +128,6 @@ disturbed!(TokenStore {
     ) -> Result<Vec<OpaqueToken>, WriteError>;
     write end_sessions_by_digest(digests: &[String], extent: SessionEnd, entry: Write) -> Result<Vec<OpaqueToken>, WriteError>;
     write delete_idle_sessions(ids: &[i64], in_use: Range<u64>) -> Result<Vec<i64>, StoreError>;
-    read possible_pause(at: u64) -> Result<Option<UsagePause>, StoreError>;
     read usage_pauses() -> Result<Vec<UsagePause>, StoreError>;
 }
     fn note_use(&self, used: Used, id: i64, at: u64) {

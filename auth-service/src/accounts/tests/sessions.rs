@@ -1,11 +1,11 @@
 //! Sessions.
 
-use super::{App, NOW, POLICY, SESSIONS, bearer, origin};
+use super::{App, NOW, POLICY, SESSIONS, origin};
 use crate::{
     accounts::{AccountError, ApiKeyRequest, Bearer, Requirement, SessionRequest},
     audit::Write,
     opaque_token::{OpaqueToken, TokenKind},
-    store::{TokenStore as _, UsagePause, UserStore as _, Writer},
+    store::{TokenStore as _, UserStore as _, Writer},
     user::User,
 };
 use rolegate_proto::{Reason, Role};
@@ -283,56 +283,6 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
     app.store.set_read_only(true);
     app.store.set_time(NOW + MAX);
     assert!(!app.is_good(&token).await, "it is too old");
-}
-
-#[tokio::test]
-async fn after_a_start_nothing_is_decided_about_a_session_that_may_be_in_use_elsewhere() {
-    let (app, _) = app().await;
-    let ((idle, _), (open, _)) = (app.session().await, app.session().await);
-    let authorize = async |token: &str| {
-        let any = Requirement::AnyAuthenticated;
-        app.accounts.authorize(token, &any).await
-    };
-    app.store.set_time(NOW + 5);
-    authorize(&open).await.expect("good");
-    app.store.set_last_write_before_start(Some(NOW + IDLE));
-    app.store.set_time(NOW + 2 * IDLE);
-    assert_err!(authorize(&idle).await, TokenInvalid);
-    for _ in 0..2 {
-        assert_err!(authorize(&open).await, StoreUnavailable);
-    }
-    let batch = [&open, &idle].map(|token| Ok(bearer(token, Requirement::AnyAuthenticated)));
-    let outcomes = app.accounts.authorize_batch(batch.into()).await;
-    let [of_open, of_idle] = outcomes.expect("read").try_into().expect("two");
-    assert_err!(of_open, StoreUnavailable);
-    assert_err!(of_idle, TokenInvalid);
-
-    // Another replica has recorded the pause.
-    app.store.add_pause(UsagePause {
-        began: NOW + IDLE,
-        ended: NOW + 2 * IDLE,
-    });
-    authorize(&open).await.expect("good");
-    assert_err!(authorize(&idle).await, TokenInvalid);
-}
-
-#[tokio::test]
-async fn a_session_that_was_idle_while_every_process_was_stopped_ends_once_that_is_known() {
-    let (app, _) = app().await;
-    let (token, session) = app.session().await;
-    let listed = async || {
-        let (now, _) = app.session().await;
-        app.ids(&now).await.contains(&session.id)
-    };
-    app.store.set_last_write_before_start(Some(NOW));
-    app.store.set_time(NOW + IDLE);
-    let any = Requirement::AnyAuthenticated;
-    let undecided = app.accounts.authorize(&token, &any).await;
-    assert_err!(undecided, StoreUnavailable);
-    assert!(listed().await, "nothing is decided");
-    app.store.set_last_write_before_start(None);
-    assert!(!app.is_good(&token).await);
-    assert!(!listed().await);
 }
 
 #[tokio::test]

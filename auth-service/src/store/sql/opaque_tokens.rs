@@ -355,12 +355,6 @@ impl TokenStore for SqlStore {
         self.token_usage[Used::Token as usize].failing_since()
     }
 
-    async fn possible_pause(&self, at: u64) -> Result<Option<UsagePause>, StoreError> {
-        self.token_usage[Used::Token as usize]
-            .possible_pause(&self.database, at)
-            .await
-    }
-
     async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError> {
         pauses(&self.database).await
     }

@@ -7,7 +7,6 @@ use parking_lot::Mutex;
 use rolegate_sql_store::{Database, Statement, StoreError, Then};
 use rolegate_telemetry::{log_once::LogOnce, logs::error_chain};
 use serde_json::json;
-use sqlx::{FromRow, Row};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::sleep;
 
@@ -20,9 +19,6 @@ const MAX_BATCH: usize = 1000;
 
 /// Writes that must succeed before all other replicas have written the uses that they could not write.
 const SUCCESSES: u8 = 2;
-
-/// The longest time, in seconds, between two writes of a process that can write: two intervals.
-const MAX_WRITE_AGE: u64 = 120;
 
 /// How long a pause is kept, in seconds: the longest `SESSION_IDLE_SECONDS`.
 const PAUSE_TTL: i64 = 31_536_000;
@@ -46,24 +42,6 @@ struct Unwritten {
     /// When this process last wrote that it could write uses, in Unix seconds.
     written_at: Option<u64>,
     failing: Option<Failing>,
-    /// Set after the first write of a process that found the last write too old, and left it.
-    leaves_last_write: bool,
-}
-
-/// The row of `usage_write` after a write, and the time of the database.
-struct UsageWrite {
-    written_at: i64,
-    now: i64,
-}
-
-impl<'r, R: Row> FromRow<'r, R> for UsageWrite
-where
-    (i64, i64): FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        let (written_at, now) = FromRow::from_row(row)?;
-        Ok(Self { written_at, now })
-    }
 }
 
 /// Uses cannot be written, or could not a while ago.
@@ -122,56 +100,9 @@ impl TokenUsage {
         self.unwritten.lock().failing.map(|failing| failing.since)
     }
 
-    /// Returns true for a service that has neither written that it could write uses, nor found that it cannot.
-    fn has_just_started(&self) -> bool {
-        let unwritten = self.unwritten.lock();
-        self.is_service && unwritten.written_at.is_none() && unwritten.failing.is_none()
-    }
-
-    /// The time from the last write of any process to `at`, if this process has just started and the time is too long. Every
-    /// process may have been stopped then, or another one could not write and has yet to record the pause.
-    pub(super) async fn possible_pause(
-        &self,
-        database: &Database,
-        at: u64,
-    ) -> Result<Option<UsagePause>, StoreError> {
-        if !self.has_just_started() {
-            return Ok(None);
-        }
-        let last_write = stored_write(database).await?;
-        Ok(last_write
-            .filter(|began| at.saturating_sub(*began) > MAX_WRITE_AGE)
-            .map(|began| UsagePause { began, ended: at }))
-    }
-
-    /// Writes what was noted, before the process stops. One that has just started leaves the time of the last write, so that
-    /// its successor finds it.
-    pub(super) async fn close(&self, database: &Database) {
-        if self.has_just_started() {
-            let uses = self.unwritten.lock().last.len();
-            if let Err(error) = self.write_uses(database).await {
-                self.log_failure(&error, uses);
-            }
-        } else {
-            self.write(database).await;
-        }
-    }
-
     /// Writes what was noted, and in a service that tokens' uses can be written. What cannot be written stays for the next
     /// time.
     pub(super) async fn write(&self, database: &Database) {
-        let uses = self.unwritten.lock().last.len();
-        let mut result = self.write_uses(database).await;
-        if self.used == Used::Token && self.is_service && result.is_ok() {
-            result = self.record_write(database).await;
-        }
-        if let Err(error) = result {
-            self.log_failure(&error, uses);
-            self.note_failure(database).await;
-        }
-    }
-
-    async fn write_uses(&self, database: &Database) -> Result<(), StoreError> {
         let used: Vec<(i64, u64)> = self.unwritten.lock().last.clone().into_iter().collect();
         let mut result = Ok(());
         for batch in used.chunks(MAX_BATCH) {
@@ -184,61 +115,46 @@ impl TokenUsage {
                 Err(error) => result = Err(error),
             }
         }
-        result
-    }
-
-    fn log_failure(&self, error: &StoreError, uses: usize) {
-        if FAILED.is_due(self.used) {
-            let error = error_chain(error);
-            let what = if self.used == Used::Token {
-                "tokens"
-            } else {
-                "passwords"
-            };
-            tracing::warn!(error, uses, "cannot write when {what} were used");
+        if self.used == Used::Token && self.is_service && result.is_ok() {
+            result = self.record_write(database).await;
+        }
+        if let Err(error) = result {
+            if FAILED.is_due(self.used) {
+                let error = error_chain(&error);
+                let what = if self.used == Used::Token {
+                    "tokens"
+                } else {
+                    "passwords"
+                };
+                tracing::warn!(
+                    error,
+                    uses = used.len(),
+                    "cannot write when {what} were used"
+                );
+            }
+            self.note_failure(database).await;
         }
     }
 
     /// Writes that uses could be written now, and the pause that this ends, or ended a while ago.
-    ///
-    /// The first write of a process leaves a time that is too old. For an interval, all processes that start find it, and
-    /// those that could not write have recorded the pause by then.
     async fn record_write(&self, database: &Database) -> Result<(), StoreError> {
-        let is_first = self.has_just_started() && !self.unwritten.lock().leaves_last_write;
-        let max_age = if is_first {
-            super::seconds_to_store(MAX_WRITE_AGE)
-        } else {
-            i64::MAX
-        };
         let record = database
             .statement("INSERT INTO usage_write (id, written_at) VALUES (1, ")
             .push_now()
             .push(
-                ") ON CONFLICT (id) DO UPDATE SET written_at =
-                CASE WHEN excluded.written_at - usage_write.written_at > ",
-            )
-            .push_bind(max_age)
-            .push(
-                " THEN usage_write.written_at ELSE excluded.written_at END
-                RETURNING written_at, ",
-            )
-            .push_now()
-            .push(" AS now");
+                ") ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
+                RETURNING written_at",
+            );
         // No row has this id. It fails where the table of the uses is locked, or cannot be written.
         let touch = "UPDATE api_key SET last_used_at = last_used_at WHERE id = -1";
         let mut then = vec![database.statement(touch), forget_pauses(database)];
         if let Some(since) = self.failing_since() {
             then.extend(record_pause(database, since));
         }
-        let then = Then::of_rows(move |_: &[UsageWrite]| Ok(then.clone()));
+        let then = Then::of_rows(move |_: &[(i64,)]| Ok(then.clone()));
         let written = database.write_all(record, then).await?;
         let mut unwritten = self.unwritten.lock();
-        if let Some(write) = written.first() {
-            unwritten.leaves_last_write = is_first && write.now - write.written_at > max_age;
-            if !unwritten.leaves_last_write {
-                unwritten.written_at = write.written_at.try_into().ok();
-            }
-        }
+        unwritten.written_at = written.first().and_then(|(at,)| (*at).try_into().ok());
         unwritten.failing = unwritten.failing.and_then(|failing| {
             let successes_left = failing.successes_left - 1;
             (successes_left > 0).then_some(Failing {
@@ -264,7 +180,7 @@ impl TokenUsage {
         };
         let since = match known {
             Some(since) => Some(since),
-            None => stored_write(database).await.ok().flatten(),
+            None => stored_write(database).await,
         };
         // Without the time, the database cannot be read either, so nothing is decided by it.
         let Some(since) = since else { return };
@@ -353,8 +269,8 @@ fn forget_pauses(database: &Database) -> Statement {
 }
 
 /// When any process last wrote that it could write uses.
-async fn stored_write(database: &Database) -> Result<Option<u64>, StoreError> {
+async fn stored_write(database: &Database) -> Option<u64> {
     let select = database.statement("SELECT written_at FROM usage_write");
-    let rows = database.read::<(i64,)>(select).await?;
-    Ok(rows.first().and_then(|(at,)| (*at).try_into().ok()))
+    let rows = database.read::<(i64,)>(select).await.ok()?;
+    rows.first()?.0.try_into().ok()
 }

@@ -53,8 +53,6 @@ struct Users {
     noted: BTreeMap<(Used, i64), u64>,
     unwritten_since: Option<u64>,
     usage_pauses: Vec<UsagePause>,
-    /// When any process last wrote uses, long before this one started a moment ago.
-    last_write_before_start: Option<u64>,
     revokes_before_token: bool,
     /// The clock of the database, in Unix seconds.
     now: u64,
@@ -136,20 +134,6 @@ impl MemoryStore {
                 users.write_use(used, id, at);
             }
         }
-    }
-
-    /// From now on this process has just started, and no process wrote uses since then; with `None`, it has run for a while.
-    pub(crate) fn set_last_write_before_start(&self, unix_seconds: Option<u64>) {
-        self.0.lock().expect("not poisoned").last_write_before_start = unix_seconds;
-    }
-
-    /// Another process records a pause.
-    pub(crate) fn add_pause(&self, pause: UsagePause) {
-        self.0
-            .lock()
-            .expect("not poisoned")
-            .usage_pauses
-            .push(pause);
     }
 
     /// The tokens of the user of the next opaque token are revoked just before it is inserted.

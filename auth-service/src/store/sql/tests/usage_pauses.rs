@@ -101,88 +101,6 @@ async fn a_start_after_a_time_without_processes_records_no_pause(database: Datab
     assert!(recorded(&database).await.is_empty());
 }
 
-async fn possible_pause(replica: &TokenUsage, database: &Database) -> Option<(u64, u64)> {
-    let now = database.statement("SELECT ").push_now();
-    let now = database.read::<(i64,)>(now).await.expect("read")[0].0;
-    let pause = replica.possible_pause(database, now.unsigned_abs()).await;
-    pause
-        .expect("read")
-        .map(|it| (it.began, it.ended - it.began))
-}
-
-/// Only one process knows of the outage, and it records the pause after the others have started.
-async fn processes_that_start_after_an_outage_leave_it_open_until_the_pause_is_recorded(
-    database: Database,
-) {
-    replica().write(&database).await;
-    let last_write = age_writes(&database).await;
-    break_writes(&database).await;
-    let within = replica();
-    within.write(&database).await;
-    assert_eq!(possible_pause(&within, &database).await, None, "it knows");
-    mend_writes(&database).await;
-
-    let (first, second) = (replica(), replica());
-    let outage = async |replica| {
-        let pause = possible_pause(replica, &database).await;
-        pause
-            .is_some_and(|(began, seconds)| began == last_write && seconds >= OUTAGE.unsigned_abs())
-    };
-    assert!(outage(&first).await, "before its first write");
-    first.write(&database).await;
-    second.write(&database).await;
-    assert!(outage(&first).await && outage(&second).await);
-    assert!(recorded(&database).await.is_empty());
-    // One that stops at once leaves it for its successor.
-    first.close(&database).await;
-    assert!(outage(&replica()).await);
-
-    within.write(&database).await;
-    assert_eq!(recorded(&database).await.len(), 1);
-    for replica in [&within, &first, &second, &replica()] {
-        assert_eq!(possible_pause(replica, &database).await, None);
-    }
-}
-
-async fn a_time_without_processes_is_no_pause_once_a_process_has_run_for_a_while(
-    database: Database,
-) {
-    replica().write(&database).await;
-    age_writes(&database).await;
-    let (first, second) = (replica(), replica());
-    for replica in [&first, &second] {
-        replica.write(&database).await;
-        assert!(possible_pause(replica, &database).await.is_some());
-    }
-    first.write(&database).await;
-    for replica in [&first, &second, &replica()] {
-        assert_eq!(possible_pause(replica, &database).await, None);
-    }
-    // A clock that is set forward while the process runs.
-    age_writes(&database).await;
-    first.write(&database).await;
-    assert_eq!(possible_pause(&first, &database).await, None);
-    assert!(recorded(&database).await.is_empty());
-}
-
-async fn a_start_soon_after_the_last_write_finds_no_possible_pause(database: Database) {
-    replica().write(&database).await;
-    let later = replica();
-    assert_eq!(possible_pause(&later, &database).await, None);
-    let age = "UPDATE usage_write SET written_at = written_at + 9999";
-    change(&database, age).await;
-    assert_eq!(
-        possible_pause(&later, &database).await,
-        None,
-        "by a clock ahead"
-    );
-    later.write(&database).await;
-    assert_eq!(possible_pause(&later, &database).await, None);
-    age_writes(&database).await;
-    let command = TokenUsage::new(Used::Token, false);
-    assert_eq!(possible_pause(&command, &database).await, None);
-}
-
 async fn a_command_writes_and_finds_no_pause(database: Database) {
     let last_write = age_writes(&database).await;
     let command = TokenUsage::new(Used::Token, false);
@@ -253,15 +171,6 @@ on_both_stores! {
     a_start_after_a_time_without_processes_records_no_pause:
         a_start_after_a_time_without_processes_records_no_pause_on_sqlite,
         a_start_after_a_time_without_processes_records_no_pause_on_postgres;
-    processes_that_start_after_an_outage_leave_it_open_until_the_pause_is_recorded:
-        processes_that_start_after_an_outage_leave_it_open_until_the_pause_is_recorded_on_sqlite,
-        processes_that_start_after_an_outage_leave_it_open_until_the_pause_is_recorded_on_postgres;
-    a_time_without_processes_is_no_pause_once_a_process_has_run_for_a_while:
-        a_time_without_processes_is_no_pause_once_a_process_has_run_for_a_while_on_sqlite,
-        a_time_without_processes_is_no_pause_once_a_process_has_run_for_a_while_on_postgres;
-    a_start_soon_after_the_last_write_finds_no_possible_pause:
-        a_start_soon_after_the_last_write_finds_no_possible_pause_on_sqlite,
-        a_start_soon_after_the_last_write_finds_no_possible_pause_on_postgres;
     a_command_writes_and_finds_no_pause:
         a_command_writes_and_finds_no_pause_on_sqlite,
         a_command_writes_and_finds_no_pause_on_postgres;

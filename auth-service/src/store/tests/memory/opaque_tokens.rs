@@ -254,11 +254,6 @@ impl TokenStore for MemoryStore {
         self.users().ok()?.unwritten_since
     }
 
-    async fn possible_pause(&self, at: u64) -> Result<Option<UsagePause>, StoreError> {
-        let began = self.users()?.last_write_before_start;
-        Ok(began.map(|began| UsagePause { began, ended: at }))
-    }
-
     async fn usage_pauses(&self) -> Result<Vec<UsagePause>, StoreError> {
         Ok(self.users()?.usage_pauses.clone())
     }
