@@ -76,7 +76,7 @@ fn names_under<'a>(document: &'a str, heading: &str) -> BTreeSet<&'a str> {
 
 fn is_variable(name: &str) -> bool {
     let is_upper = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-    !name.is_empty() && name.bytes().all(is_upper)
+    name.starts_with(|first: char| first.is_ascii_uppercase()) && name.bytes().all(is_upper)
 }
 
 /// The names of variables in string literals of the product's files that read the environment by themselves.
@@ -107,7 +107,9 @@ fn names_in_sources() -> BTreeSet<String> {
             }
             let product = text.split("#[cfg(test)]").next().unwrap_or_default();
             let literals = product.split('"').skip(1).step_by(2);
-            let variables = literals.filter(|it| it.len() > 1 && is_variable(it));
+            // Cargo's are read by the compiler.
+            let is_read = |it: &&str| is_variable(it) && !it.starts_with("CARGO_");
+            let variables = literals.filter(is_read);
             names.extend(variables.map(str::to_owned));
         }
     }

@@ -125,8 +125,8 @@ pub(super) async fn run(
     drop(record);
     let mut problems = mem::take(&mut findings.problems);
     if contents.rows == 0 {
-        let problem = describe_emptied(contents, &oldest, &seal, &problems);
-        problems.splice(..0, problem);
+        // Behind what is wrong with the parts, which says how it can be seen.
+        problems.extend(describe_emptied(contents, &oldest, &seal, &problems));
     }
     for problem in &problems {
         print(problem);
