@@ -36,11 +36,8 @@ fn outcome(response: &TestResponse) -> Value {
     }
     // A proxy may also pass a password on, for which the challenge stands before that of a token.
     let challenges = response.headers.get_all("www-authenticate").iter();
-    let challenges = challenges.map(|value| value.to_str().expect("ASCII"));
-    if let Some(bearer) = challenges
-        .filter(|value| value.starts_with("Bearer"))
-        .last()
-    {
+    let mut challenges = challenges.map(|value| value.to_str().expect("ASCII"));
+    if let Some(bearer) = challenges.find(|value| value.starts_with("Bearer")) {
         outcome["www-authenticate"] = bearer.into();
     }
     outcome
