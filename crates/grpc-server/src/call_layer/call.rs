@@ -179,12 +179,12 @@ mod tests {
     /// Also holds tonic to what [`super::Call::measure`] assumes: unknown methods do not wait.
     #[tokio::test]
     async fn unknown_methods_are_answered_at_once_and_share_one_label() {
+        const GRPC: &str = "application/grpc";
         let (_reporter, health) = tonic_health::server::health_reporter();
         let mut service = Observed {
             services: Routes::new(health),
             trusted: Arc::default(),
         };
-        const GRPC: &str = "application/grpc";
         let mut call = |path: &str, content_type: &str| {
             let request = Request::builder()
                 .uri(path)
