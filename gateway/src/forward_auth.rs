@@ -14,7 +14,10 @@ const MAX_LOGGED: usize = 200;
 static MISTAKES: LogOnce<String> = LogOnce::at_most(10, Duration::from_mins(1));
 
 use crate::{
-    extract::{credentials::authenticate, parameters::QueryParams},
+    extract::{
+        credentials::{authenticate, authorization},
+        parameters::QueryParams,
+    },
     memory::MemoryBudgets,
     middleware::{self, drain_body},
     settings::{AllowedOrigins, PublicSettings},
@@ -37,6 +40,7 @@ use rolegate_auth_client::{
     axum::{ApiError, RequiredRoles},
 };
 use rolegate_proto::{
+    Authorization,
     http::{BASIC_CHALLENGE, HttpReason},
     identity_headers::identity_headers,
 };
@@ -176,11 +180,8 @@ async fn decide(
 
 /// Whether a browser adds a password to the request for a page, which a person may have typed long ago.
 fn is_remembered_password(headers: &HeaderMap) -> bool {
-    let scheme = headers
-        .get(AUTHORIZATION)
-        .and_then(|value| value.as_bytes().get(..6));
-    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"basic "))
-        && BrowserRequest::forwarded(headers).is_by_person()
+    BrowserRequest::forwarded(headers).is_by_person()
+        && matches!(authorization(headers), Ok(Authorization::Basic { .. }))
 }
 
 /// The names of the roles, and the status of redirects. A misspelt parameter must not admit every user, so

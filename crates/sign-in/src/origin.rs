@@ -45,8 +45,11 @@ impl Origin {
 
     /// Whether the request came over HTTPS to a host that other machines can reach, as far as its headers say.
     pub fn is_https_request(headers: &HeaderMap) -> bool {
-        forwarded_scheme(headers) == Ok(Some("https"))
-            && Self::of_request(headers).is_some_and(|own| !is_loopback(&own.0))
+        if forwarded_scheme(headers) != Ok(Some("https")) {
+            return false;
+        }
+        let own = only(headers, header::HOST).and_then(|host| Self::new("https", host));
+        own.is_some_and(|own| !is_loopback(&own.0))
     }
 
     /// Whether it is this host itself over plain HTTP, which needs no encryption.

@@ -175,8 +175,6 @@ async fn credentials_beside_a_cookie_count_as_without_it() {
                 let request = authorized("GET", path, authorization);
                 let mut response = send_with(settings, request, headers).await;
                 response.headers.remove("x-request-id");
-                // It follows from how the request came, and not from the decision.
-                response.headers.remove("strict-transport-security");
                 // Where there is a page, a navigation opens no dialog for a password.
                 let challenges = response.headers.remove("www-authenticate");
                 assert_eq!(challenges.is_some(), response.status == 401);
@@ -309,6 +307,13 @@ async fn an_outdated_password_that_the_browser_remembers_keeps_nobody_from_the_p
     }
     let response = send_with(&["--sign-in", "off"], wrong(), &signed_in).await;
     assert_denied_with(&response, 401, detail, 2);
+    // What is malformed, or given twice, is no password that a browser remembers.
+    let malformed = authorized("GET", "/authorize", "Basic !");
+    let response = send_with(&[], malformed, &signed_in).await;
+    assert_denied_with(&response, 401, "Not authenticated.", 1);
+    let twice = [&signed_in[..], &[("authorization", "Bearer user")]].concat();
+    let response = send_with(&[], wrong(), &twice).await;
+    assert_denied_with(&response, 401, "Not authenticated.", 1);
 }
 
 #[tokio::test]
