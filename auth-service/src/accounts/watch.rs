@@ -368,9 +368,8 @@ impl WatchStream {
                     deleted: false,
                 };
                 count += 1;
-                timeout_at(deadline(count), self.send(WatchItem::Change(change)))
-                    .await
-                    .map_err(|_| Reason::Overloaded)??;
+                self.send_by(deadline(count), WatchItem::Change(change))
+                    .await?;
             }
         }
         let Snapshot { revision, seal, .. } = snapshot;
@@ -378,9 +377,7 @@ impl WatchStream {
             revision,
             seal: seal.clone(),
         };
-        timeout_at(deadline(count), self.send(progress))
-            .await
-            .map_err(|_| Reason::Overloaded)??;
+        self.send_by(deadline(count), progress).await?;
         Ok((revision, seal))
     }
 
@@ -437,6 +434,13 @@ impl WatchStream {
     /// Waits for a slow caller, and sends to a fast one, only while the caller may watch.
     async fn send(&mut self, item: WatchItem) -> Result<(), AccountError> {
         self.send_result(Ok(item)).await
+    }
+
+    /// Does the same within a deadline, so that a slow caller leaves the place for snapshots to others.
+    async fn send_by(&mut self, deadline: Instant, item: WatchItem) -> Result<(), AccountError> {
+        timeout_at(deadline, self.send(item))
+            .await
+            .map_err(|_| Reason::Overloaded)?
     }
 
     async fn send_result(

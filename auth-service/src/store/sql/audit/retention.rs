@@ -5,7 +5,7 @@
 //! rows around it for ever either, so the end of the removed rows is where the fewest rows are on the wrong side. Rows
 //! whose time cannot be believed, however many, are not looked at: they leave with the rows around them.
 
-use super::{SqlStore, insert_pending};
+use super::{SqlStore, count_to_store, insert_pending};
 use crate::{
     audit::{Details, Entry, Removal},
     store::{AuditStore as _, DAY_SECONDS, Seal, StoreError, seal::REMOVAL_EVENTS},
@@ -250,7 +250,7 @@ impl SqlStore {
         };
         self.record_removal(removal).await?;
         while self.remove_seals(last).await? {}
-        let is_full = i64::try_from(rows.len()).is_ok_and(|count| count >= PAGE);
+        let is_full = count_to_store(rows.len()) >= PAGE;
         Ok(is_full && removable.len() == rows.len())
     }
 
