@@ -34,6 +34,26 @@ struct Enrolled {
     codes: Vec<SecretString>,
 }
 
+/// What a second factor that is not on yet gives its user.
+struct Begun {
+    secret: Vec<u8>,
+    codes: Vec<SecretString>,
+}
+
+async fn begin(app: &App, token: &str) -> Begun {
+    let begun = app
+        .accounts
+        .begin_second_factor(token, "sesame".into(), origin(1))
+        .await;
+    let (enrolment, user) = begun.expect("begun");
+    let (secret, _) = enrolment.shown(&user.username);
+    let secret = BASE32_NOPAD.decode(secret.expose_secret().as_bytes());
+    Begun {
+        secret: secret.expect("base32"),
+        codes: enrolment.recovery_codes,
+    }
+}
+
 impl Enrolled {
     async fn new(mode: Mode) -> Self {
         let app = App::new(policy(mode)).await;
@@ -43,15 +63,7 @@ impl Enrolled {
     }
 
     async fn enrol(app: App, token: String) -> Self {
-        let begun = app
-            .accounts
-            .begin_second_factor(&token, "sesame".into(), origin(1))
-            .await;
-        let (enrolment, user) = begun.expect("begun");
-        let (secret, _) = enrolment.shown(&user.username);
-        let secret = BASE32_NOPAD
-            .decode(secret.expose_secret().as_bytes())
-            .expect("base32");
+        let Begun { secret, codes } = begin(&app, &token).await;
         let on = app
             .accounts
             .turn_on_second_factor(&token, &otp_at(&secret, NOW))
@@ -61,7 +73,7 @@ impl Enrolled {
             app,
             token,
             secret,
-            codes: enrolment.recovery_codes,
+            codes,
         }
     }
 
@@ -267,15 +279,7 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
     let app = App::new(policy(Mode::Optional)).await;
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let begun = app
-        .accounts
-        .begin_second_factor(&token, "sesame".into(), origin(1))
-        .await;
-    let (enrolment, user) = begun.expect("begun");
-    let (secret, _) = enrolment.shown(&user.username);
-    let secret = BASE32_NOPAD
-        .decode(secret.expose_secret().as_bytes())
-        .expect("base32");
+    let secret = begin(&app, &token).await.secret;
     let on =
         async |token: &str, otp: &str| reason(app.accounts.turn_on_second_factor(token, otp).await);
     for wrong in 0..10 {
