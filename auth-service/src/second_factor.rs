@@ -13,7 +13,7 @@ pub(crate) use totp::step_of;
 use crate::user::User;
 use data_encoding::BASE32_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use rolegate_proto::Role;
+use rolegate_proto::{Role, decimal_digit, shows_nothing};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use std::{io, str::FromStr, sync::Arc};
@@ -24,6 +24,8 @@ const SECRET_BYTES: usize = 20;
 /// 128 bits cannot be guessed, so a digest without a salt hides them.
 const RECOVERY_BYTES: usize = 16;
 const RECOVERY_CODES: usize = 10;
+/// The capacity for a typed code, so that none is left in memory by growing: one character more than a recovery code has.
+const MAX_TYPED_BYTES: usize = 4 * (RECOVERY_CHARS + 1);
 /// Characters of a recovery code, and where groups of them end.
 const RECOVERY_CHARS: usize = 26;
 const GROUPS: [usize; 4] = [20, 15, 10, 5];
@@ -131,15 +133,26 @@ impl Enrolment {
 }
 
 impl Code {
-    /// Spaces and hyphens are for the eye, as is the case of letters.
-    pub(crate) fn parse(text: &str) -> Self {
-        let mut typed = Zeroizing::new(String::with_capacity(RECOVERY_CHARS));
-        let characters = text.chars().filter(|c| *c != '-' && !c.is_whitespace());
-        typed.extend(
-            characters
-                .take(RECOVERY_CHARS + 1)
-                .map(|c| c.to_ascii_uppercase()),
-        );
+    /// Reads a code; `None` if nothing was typed. Spaces, hyphens and invisible characters are for the eye, as is the
+    /// case of letters. A digit of any script is that digit.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text.chars().all(shows_nothing) {
+            return None;
+        }
+        let characters = text
+            .chars()
+            .filter(|character| *character != '-' && !shows_nothing(*character))
+            .map(|character| {
+                decimal_digit(character)
+                    .and_then(|digit| char::from_digit(digit, 10))
+                    .unwrap_or_else(|| character.to_ascii_uppercase())
+            });
+        let mut typed = Zeroizing::new(String::with_capacity(MAX_TYPED_BYTES));
+        typed.extend(characters.take(RECOVERY_CHARS + 1));
+        Some(Self::of_typed(&typed))
+    }
+
+    fn of_typed(typed: &str) -> Self {
         if typed.len() == 6 && typed.bytes().all(|byte| byte.is_ascii_digit()) {
             return typed.parse().map_or(Self::Malformed, Self::OneTime);
         }

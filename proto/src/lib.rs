@@ -33,7 +33,7 @@ pub use generated::{AUTH_DESCRIPTORS, POSTS_DESCRIPTORS, auth_v1, envoy_auth_v3,
 pub use metadata::{InvalidRequestId, RequestId};
 pub use reason::{ERROR_DOMAIN, REFUSAL_SCOPE, Reason, RefusalScope};
 pub use role::{Role, UnknownRole};
-pub use text::{has_blank, has_invisible, is_emoji, is_invisible, shows_nothing};
+pub use text::{decimal_digit, has_blank, has_invisible, is_emoji, is_invisible, shows_nothing};
 
 /// The full name of the auth service in `grpc.health.v1` and in reflection.
 pub use auth_v1::auth_service_server::SERVICE_NAME;

@@ -89,6 +89,20 @@ fn is_text_by_default(emoji: char) -> bool {
     !emoji.is_ascii() && matches!(emoji.emoji_status(), EmojiModifierBase | EmojiOther)
 }
 
+/// The value of a decimal digit (Nd) of any script. Unicode has the ten digits of a script in a row, from zero to nine,
+/// so the digits before this one say which it is.
+#[must_use]
+pub fn decimal_digit(character: char) -> Option<u32> {
+    let is_digit = |character: &char| {
+        character.is_ascii_digit() || character.general_category() == GeneralCategory::DecimalNumber
+    };
+    if !is_digit(&character) {
+        return None;
+    }
+    let digits_before = ('\0'..character).rev().take_while(is_digit).zip(1..).last();
+    Some(digits_before.map_or(0, |(_, count)| count % 10))
+}
+
 /// `Default_Ignorable_Code_Point` of `DerivedCoreProperties.txt`, without Cf and Cn: the combining
 /// grapheme joiner, fillers of Hangul, vowels of Khmer, and variation selectors.
 fn is_default_ignorable_mark_or_letter(character: char) -> bool {

@@ -70,7 +70,8 @@ impl Accounts {
             begun.ok_or_else(|| AccountError::second_factor("Second factor is not begun."))?;
         check_wrong_codes(&begun, TURN_ON, at)
             .inspect_err(|error| self.note_unchecked_code(&actor.user, METHOD, error))?;
-        let step = one_time_step(&keys, &begun, actor.user.id, &Code::parse(otp), at)?;
+        let code = Code::parse(otp).ok_or(Reason::OtpWrong)?;
+        let step = one_time_step(&keys, &begun, actor.user.id, &code, at)?;
         let Some((step, _)) = step else {
             self.count_wrong(&actor.user, TURN_ON)
                 .await
@@ -105,8 +106,9 @@ impl Accounts {
             if !actor.user.second_factor {
                 return Err(WriteError::SecondFactorOff.into());
             }
+            let code = Code::parse(otp).ok_or(Reason::OtpWrong)?;
             let is_taken = self
-                .take_code(&actor.user, otp, CodePurpose::Confirmation)
+                .take_code(&actor.user, code, CodePurpose::Confirmation)
                 .await
                 .inspect_err(|error| self.note_unchecked_code(&actor.user, METHOD, error))?;
             if !is_taken {
@@ -156,12 +158,12 @@ impl Accounts {
             return Ok(());
         }
         let method = presented.method;
-        let Some(otp) = presented.otp else {
+        let Some(code) = presented.otp.and_then(Code::parse) else {
             self.note_login_failed(Some(user), method, "otp_required");
             return Err(Reason::OtpRequired.into());
         };
         let is_taken = self
-            .take_code(user, otp, CodePurpose::SignIn)
+            .take_code(user, code, CodePurpose::SignIn)
             .await
             .inspect_err(|error| self.note_unchecked_code(user, method, error))?;
         if !is_taken {
@@ -176,14 +178,13 @@ impl Accounts {
     async fn take_code(
         &self,
         user: &User,
-        otp: &str,
+        code: Code,
         purpose: CodePurpose,
     ) -> Result<bool, AccountError> {
         let Timed { at, value } = self.store.second_factor(user.id).await?;
         let Some(factor) = value else {
             return Ok(false);
         };
-        let code = Code::parse(otp);
         let limit = match code {
             Code::Recovery(_) => CodeLimit::Recovery(purpose),
             Code::OneTime(_) | Code::Malformed => CodeLimit::OneTime(purpose),

@@ -5,19 +5,49 @@ use std::collections::BTreeSet;
 
 #[test]
 fn one_time_codes_have_six_digits_and_spaces_do_not_count() {
-    assert_eq!(Code::parse("012345"), Code::OneTime(12345));
-    assert_eq!(Code::parse(" 012 345\n"), Code::OneTime(12345));
+    for typed in [
+        "012345",
+        " 012 345\n",
+        "012-345",
+        "0\u{a0}1\u{2009}2\u{3000}3\u{202f}4\u{2800}5",
+        "\u{feff}012\u{200b}345\u{200e}",
+        "٠١٢٣٤٥",
+        "۰۱۲۳۴۵",
+        "०१२३४५",
+        "０１２３４５",
+        "𝟎𝟏𝟐𝟑𝟒𝟓",
+        "٠1२３𝟜5",
+    ] {
+        assert_eq!(Code::parse(typed), Some(Code::OneTime(12345)), "{typed}");
+    }
     for bad in [
-        "",
         "12345",
         "1234567",
         "12345a",
         "+12345",
-        "１２３４５６",
+        "①②③④⑤⑥",
+        "¹²³⁴⁵⁶",
+        "一二三四五六",
         "-",
         &"1".repeat(1000),
+        &"１".repeat(1000),
+        &"𐌀".repeat(1000),
     ] {
-        assert_eq!(Code::parse(bad), Code::Malformed, "{bad}");
+        assert_eq!(Code::parse(bad), Some(Code::Malformed), "{bad}");
+    }
+}
+
+#[test]
+fn blank_text_is_no_code() {
+    for blank in [
+        "",
+        " ",
+        "\t\r\n",
+        "\u{a0}\u{3000}",
+        "\u{200b}\u{feff}",
+        "\u{2800}",
+    ] {
+        assert_eq!(Code::parse(blank), None, "{blank:?}");
     }
 }
 
@@ -40,15 +70,17 @@ fn recovery_codes_differ_and_are_read_however_they_are_typed() {
             &upper,
             &code.replace('-', ""),
             &code.replace('-', " "),
+            &code.replace('-', "\u{a0}"),
+            &code.replace('2', "２").replace('3', "٣").replace('7', "७"),
         ] {
             assert_eq!(
                 Code::parse(typed),
-                Code::Recovery(digest.clone()),
+                Some(Code::Recovery(digest.clone())),
                 "{typed}"
             );
         }
-        assert_eq!(Code::parse(&format!("{code}a")), Code::Malformed);
-        assert_eq!(Code::parse(&code[1..]), Code::Malformed);
+        assert_eq!(Code::parse(&format!("{code}a")), Some(Code::Malformed));
+        assert_eq!(Code::parse(&code[1..]), Some(Code::Malformed));
     }
 }
 

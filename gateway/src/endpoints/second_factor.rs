@@ -76,7 +76,7 @@ pub(crate) async fn enrol_second_factor(
 /// A one-time code.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct OtpRequest {
-    /// Six digits, or where it is turned off, perhaps a recovery code. White space and hyphens are ignored.
+    /// Six digits, or where it is turned off, perhaps a recovery code. White space and hyphens are ignored, and a digit of any script is that digit.
     #[schema(value_type = String, example = "123456")]
     otp: SecretString,
 }

@@ -1,4 +1,4 @@
-use super::{has_blank, has_invisible, is_emoji, is_invisible};
+use super::{decimal_digit, has_blank, has_invisible, is_emoji, is_invisible};
 use regex_syntax::{
     Parser,
     hir::{Class, HirKind},
@@ -107,5 +107,43 @@ fn of_all_code_points_names_have_those_that_show_something_and_the_space_of_asci
     );
     for noncharacter in ['\u{fdd0}', '\u{fffe}', '\u{10ffff}'] {
         assert!(has_blank(&noncharacter.to_string()), "{noncharacter:?}");
+    }
+}
+
+#[test]
+fn of_all_code_points_the_decimal_digits_have_the_value_of_their_place() {
+    let digits = class(r"\p{Nd}");
+    let unassigned = class(r"\p{Cn}");
+    let mut expected = 0;
+    for character in '\0'..=char::MAX {
+        if digits.contains(&character) {
+            assert_eq!(decimal_digit(character), Some(expected), "{character:?}");
+            expected = (expected + 1) % 10;
+        } else {
+            assert_eq!(
+                expected, 0,
+                "{character:?} interrupts the digits of a script"
+            );
+            let is_digit = decimal_digit(character).is_some();
+            assert!(
+                !is_digit || unassigned.contains(&character),
+                "{character:?}"
+            );
+        }
+    }
+    for (text, value) in [("٧", 7), ("７", 7), ("७", 7), ("𝟕", 7), ("𝟘", 0), ("𝟡", 9)]
+    {
+        assert_eq!(
+            text.chars().next().and_then(decimal_digit),
+            Some(value),
+            "{text}"
+        );
+    }
+    for no_decimal in ["²", "①", "Ⅶ", "七", "½", "a"] {
+        assert_eq!(
+            no_decimal.chars().next().and_then(decimal_digit),
+            None,
+            "{no_decimal}"
+        );
     }
 }

@@ -187,12 +187,12 @@ const WRONG_RECOVERY_CODE: &str = "aaaaa-aaaaa-aaaaa-aaaaa-aaaaaa";
 async fn ten_wrong_one_time_codes_refuse_all_of_them_for_an_hour_from_the_first() {
     let ann = Enrolled::new(Mode::Optional).await;
     for wrong in 0..10 {
-        let codes = ["000000", "", "x"];
+        let codes = ["000000", "-", "x"];
         let outcome = ann.login(Some(codes[wrong % codes.len()])).await;
         assert_eq!(outcome, Err(Reason::OtpInvalid), "{wrong}");
     }
     let otp = ann.otp(NOW + 3570);
-    for code in [&*otp, "000000", ""] {
+    for code in [&*otp, "000000", "-"] {
         assert_eq!(
             ann.login(Some(code)).await,
             Err(Reason::TooManyAttempts),
@@ -351,6 +351,50 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
         None
     );
     ann.login(None).await.expect("without a code");
+}
+
+#[tokio::test]
+async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
+    let app = App::new(policy(Mode::Optional)).await;
+    app.register("ann").await.expect("registered");
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let Begun { secret, codes } = begin(&app, &token).await;
+    for blank in ["", " ", "\u{a0}\n", "\u{200b}"].repeat(5) {
+        let on = app.accounts.turn_on_second_factor(&token, blank).await;
+        assert_eq!(reason(on), Some(Reason::OtpWrong), "{blank:?}");
+    }
+    let otp = otp_at(&secret, NOW);
+    let on = app.accounts.turn_on_second_factor(&token, &otp).await;
+    on.expect("no code was wrong");
+    let ann = Enrolled {
+        app,
+        token,
+        secret,
+        codes,
+    };
+    for blank in ["", " ", "\u{a0}\n", "\u{200b}"].repeat(5) {
+        assert_eq!(
+            ann.login(Some(blank)).await,
+            Err(Reason::OtpRequired),
+            "{blank:?}"
+        );
+    }
+    let otp = ann.otp(NOW + 30);
+    let token = ann.login(Some(&otp)).await.expect("no code was wrong");
+    let off = async |otp| {
+        reason(
+            ann.app
+                .accounts
+                .turn_off_second_factor(&token, None, otp)
+                .await,
+        )
+    };
+    for blank in ["", " ", "\u{a0}\n", "\u{200b}"].repeat(5) {
+        assert_eq!(off(blank).await, Some(Reason::OtpWrong), "{blank:?}");
+    }
+    let otp = ann.otp(NOW + 60);
+    let spaced = format!("{} {}", &otp[..3], &otp[3..]);
+    assert_eq!(off(&spaced).await, None, "no code was wrong");
 }
 
 #[tokio::test]
