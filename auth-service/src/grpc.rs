@@ -93,6 +93,8 @@ calls! {
     change_password(ChangePasswordRequest) -> ChangePasswordResponse;
     create_password_link(CreatePasswordLinkRequest) -> CreatePasswordLinkResponse;
     redeem_password_link(RedeemPasswordLinkRequest) -> RedeemPasswordLinkResponse;
+    get_password_link(GetPasswordLinkRequest) -> GetPasswordLinkResponse;
+    get_password_policy(GetPasswordPolicyRequest) -> GetPasswordPolicyResponse;
     enrol_second_factor(EnrolSecondFactorRequest) -> EnrolSecondFactorResponse;
     enable_second_factor(EnableSecondFactorRequest) -> EnableSecondFactorResponse;
     disable_second_factor(DisableSecondFactorRequest) -> DisableSecondFactorResponse;

@@ -1,10 +1,20 @@
 // A field for a new password, which can be generated.
 
+import { call } from "./api.js";
 import { copyButton } from "./copy.js";
 import { button, el, field, plainInput } from "./dom.js";
 
-/** The service's own setting, which the API names where it refuses a shorter password. */
+/** The shortest password that the service takes, in bytes; `undefined` until it is known. */
 let least;
+let policy;
+/** Asks once. Where the answer is missing, the API names the length when it refuses a shorter password. */
+function readPolicy() {
+  policy ??= call("GET", "/password-policy").then(
+    ({ min_length: length }) => (least = length),
+    () => (policy = undefined),
+  );
+  return policy;
+}
 const hint = () => (least ? `${least} to 72 bytes.` : "At most 72 bytes.");
 
 /** At least 20 characters of base64url. */
@@ -18,8 +28,10 @@ export function newPassword(label) {
   const labelled = field(label, input, hint());
   input.addEventListener("refused", ({ detail }) => {
     least = /at least (\d+) byte/.exec(detail)?.[1] ?? least;
-    labelled.querySelector("small").textContent = hint();
+    showHint();
   });
+  const showHint = () => (labelled.querySelector("small").textContent = hint());
+  readPolicy().then(showHint);
   const show = (isShown) => {
     input.type = isShown ? "text" : "password";
     reveal.textContent = isShown ? "Hide" : "Show";

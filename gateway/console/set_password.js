@@ -1,7 +1,7 @@
 // The page where a password link leads. Its token is in the fragment, which browsers send to no server.
 
 import { call } from "./api.js";
-import { el, fill } from "./dom.js";
+import { el, field, fill } from "./dom.js";
 import { form, outcome } from "./form.js";
 import { newPassword } from "./new_password.js";
 
@@ -14,21 +14,46 @@ addEventListener("hashchange", () => location.hash && location.reload());
 const content = document.getElementById("content");
 const message = outcome(document.getElementById("message"));
 
-const { element } = form({
-  name: "Choose a password",
-  fields: [newPassword("New password"), el("small", {}, "The link is good once, for 24 hours.")],
-  submit: "Set password",
-  act: async ({ elements }) => {
-    await call("PUT", "/password", { body: { token, password: elements.password.value } });
-    const link = el("a", { class: "button primary", href: "/sign-in" }, "Sign in");
-    fill(content, link);
-    message.good("Your password is set.");
-    link.focus();
-  },
-});
-if (token) {
+/** The username of the link; `undefined` if it cannot be read now. Throws if the link is dead. */
+async function owner() {
+  try {
+    return (await call("POST", "/password-link", { body: { token } })).username;
+  } catch (error) {
+    if (error.status === 400) throw error;
+    return undefined;
+  }
+}
+
+/** Password managers save the name with the password. */
+function nameField(username) {
+  const input = el("input", { name: "username", autocomplete: "username", readonly: true, value: username });
+  return field("Your username", input);
+}
+
+function choose(username) {
+  const link = el("small", {}, "The link is good once, for 24 hours.");
+  const { element } = form({
+    name: "Choose a password",
+    fields: [username && nameField(username), newPassword("New password"), link],
+    submit: "Set password",
+    act: async ({ elements }) => {
+      await call("PUT", "/password", { body: { token, password: elements.password.value } });
+      const query = username ? `?${new URLSearchParams({ username })}` : "";
+      const signIn = el("a", { class: "button primary", href: `/sign-in${query}` }, "Sign in");
+      fill(content, signIn);
+      message.good("Your password is set.");
+      signIn.focus();
+    },
+  });
   fill(content, element);
   element.elements.password.focus();
+}
+
+if (token) {
+  owner().then(choose, () => {
+    fill(content);
+    message.error("This link was used before, or it has expired. Ask for a new one.");
+  });
 } else {
   fill(content);
   message.error("The link is not complete. Open it again, or ask for a new one.");

@@ -64,6 +64,8 @@ fn routes(
         .routes(routes!(accounts::login))
         .routes(routes!(sessions::create_session))
         .routes(routes!(password_links::redeem_password_link))
+        .routes(routes!(password_links::read_password_link))
+        .routes(routes!(passwords::password_policy))
         .routes(routes!(access::public))
         // any user: the handlers extract `CurrentUser` or `ActingClient`
         .routes(signed_in(routes!(accounts::profile)))

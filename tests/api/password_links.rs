@@ -67,6 +67,11 @@ pub(crate) async fn redeem(api: &Api, token: &str, password: &str) -> TestRespon
     .await
 }
 
+/// Asks whose link it is.
+async fn look_up(api: &Api, token: &str) -> TestResponse {
+    api.post("/password-link", &json!({ "token": token })).await
+}
+
 #[track_caller]
 fn expect_invalid(response: &TestResponse) {
     response.expect_detail(400, "Invalid or expired link.");
@@ -94,9 +99,18 @@ async fn a_user_chooses_a_password_by_a_link_that_is_good_once(setup: TestSetup)
         .await
         .expect_detail(401, ENDED);
 
+    for _ in 0..2 {
+        let owner = look_up(&app.bearer, &token).await.expect(200).json();
+        assert_eq!(owner["username"], "ann", "{owner}");
+        let url =
+            json!({ "url": format!("/set-password#{token}"), "expires_at": owner["expires_at"] });
+        assert_eq!(token_in(&url, ""), token, "{owner}");
+    }
+
     redeem(&app.bearer, &token, "chosen by ann")
         .await
         .expect_message(DONE);
+    expect_invalid(&look_up(&app.bearer, &token).await);
     for password in ["again", "chosen by ann"] {
         expect_invalid(&redeem(&app.bearer, &token, password).await);
     }

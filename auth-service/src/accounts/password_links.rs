@@ -6,7 +6,7 @@ use crate::{
     call_origin::CallOrigin,
     metrics,
     opaque_token::{self, link_digest},
-    store::{WriteError, Writer},
+    store::{StoredLink, WriteError, Writer},
     user::User,
 };
 use rolegate_proto::Reason;
@@ -41,13 +41,12 @@ impl Accounts {
         Ok((token, expires_at))
     }
 
-    /// Sets the password of the user of a link. Bad tokens count for their client's address.
-    pub(crate) async fn redeem_password_link(
+    /// Finds a good link and its digest. The link stays good. Bad tokens count for their client's address.
+    pub(crate) async fn find_password_link(
         &self,
         token: &str,
-        password: SecretString,
-        origin: CallOrigin,
-    ) -> Result<User, AccountError> {
+        origin: &CallOrigin,
+    ) -> Result<(String, StoredLink), AccountError> {
         let attempt = self
             .links
             .acquire("", origin.client_key(), Instant::now())
@@ -71,8 +70,18 @@ impl Accounts {
         if let Some(reason) = link.refusal(found.at) {
             return Err(self.refuse_link(Some(&link.user), reason));
         }
-        let user = link.user;
         attempt.refund();
+        Ok((digest, link))
+    }
+
+    /// Sets the password of the user of a link.
+    pub(crate) async fn redeem_password_link(
+        &self,
+        token: &str,
+        password: SecretString,
+        origin: CallOrigin,
+    ) -> Result<User, AccountError> {
+        let (digest, StoredLink { user, .. }) = self.find_password_link(token, &origin).await?;
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit(origin).await?;
         let write = Write::new(Change::PasswordSetByLink, By::Owner(None), Some(user.id));

@@ -16,11 +16,17 @@ use rolegate_http_server::clients::ClientSlot;
 use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
 use std::{
+    ops::RangeInclusive,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 impl Accounts {
+    /// How many bytes a new password may have.
+    pub(crate) fn password_lengths(&self) -> RangeInclusive<usize> {
+        self.policy.passwords.lengths()
+    }
+
     /// Replaces the password of the bearer, who must present the current one, and revokes their
     /// tokens and sessions, but a session that is the bearer's. The rules of the new password are checked first, because that needs no hash. A check
     /// of the current password counts as a login attempt, so that a stolen token does not bypass the

@@ -63,6 +63,31 @@ impl AuthGrpc {
             .await?;
         Ok(Response::new(wire::RedeemPasswordLinkResponse {}))
     }
+
+    pub(super) async fn get_password_link(
+        &self,
+        request: Request<wire::GetPasswordLinkRequest>,
+    ) -> RpcResult<wire::GetPasswordLinkResponse> {
+        let origin = origin_of(&request);
+        let token = &request.get_ref().token;
+        let (_digest, link) = self.accounts.find_password_link(token, &origin).await?;
+        Ok(Response::new(wire::GetPasswordLinkResponse {
+            username: link.user.username,
+            expires_at: Some(timestamp(link.expires_at)),
+        }))
+    }
+
+    pub(super) async fn get_password_policy(
+        &self,
+        _: Request<wire::GetPasswordPolicyRequest>,
+    ) -> RpcResult<wire::GetPasswordPolicyResponse> {
+        let lengths = self.accounts.password_lengths();
+        let bytes = |length: usize| length.try_into().unwrap_or(u32::MAX);
+        Ok(Response::new(wire::GetPasswordPolicyResponse {
+            min_length: bytes(*lengths.start()),
+            max_length: bytes(*lengths.end()),
+        }))
+    }
 }
 
 pub(super) fn password_link_message((token, expires_at): PasswordLink) -> wire::PasswordLink {

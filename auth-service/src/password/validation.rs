@@ -2,6 +2,7 @@
 
 use super::blocklist::BlocklistFile;
 use secrecy::{ExposeSecret, SecretString};
+use std::ops::RangeInclusive;
 
 /// bcrypt ignores further bytes.
 const MAX_PASSWORD_BYTES: usize = 72;
@@ -42,6 +43,11 @@ pub(crate) struct PasswordRules {
 }
 
 impl PasswordRules {
+    /// How many bytes a new password may have.
+    pub(crate) fn lengths(&self) -> RangeInclusive<usize> {
+        self.min_length.max(1)..=MAX_PASSWORD_BYTES
+    }
+
     pub(crate) fn check(&self, text: SecretString) -> Result<Password, PasswordError> {
         let password = Password::new(text, self.min_length)?;
         match &self.blocklist {

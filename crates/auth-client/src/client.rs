@@ -10,17 +10,18 @@ use crate::{
 use credential_checks::CredentialChecks;
 use rolegate_grpc_client::{
     BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,
-    PASSWORD_TIMEOUT, ServiceInfo, call,
+    PASSWORD_TIMEOUT, READ_TIMEOUT, ServiceInfo, call, read,
 };
 use rolegate_proto::{
     auth_v1::{
-        AuthorizeRequest, CreateSessionRequest, LoginRequest, RedeemPasswordLinkRequest,
-        RegisterRequest, auth_service_server::SERVICE_NAME,
+        AuthorizeRequest, CreateSessionRequest, GetPasswordLinkRequest, GetPasswordPolicyRequest,
+        LoginRequest, RedeemPasswordLinkRequest, RegisterRequest,
+        auth_service_server::SERVICE_NAME,
     },
     limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
 use secrecy::{ExposeSecret, SecretString};
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::RangeInclusive, sync::Arc, time::SystemTime};
 
 /// A client of auth-service. Clones are cheap and share connections and batches.
 #[derive(Clone, Debug)]
@@ -198,6 +199,33 @@ impl AuthClient {
         )
         .await?;
         Ok(())
+    }
+
+    /// Returns whose password a link sets and when the link ends. The link stays good.
+    pub async fn password_link(
+        &self,
+        token: &SecretString,
+        context: CallContext,
+    ) -> Result<(String, SystemTime), CallError> {
+        let token = token.expose_secret().to_owned();
+        let request = context.request(GetPasswordLinkRequest { token });
+        let client = &self.0.client;
+        // Not as a read, which may be sent twice: a wrong token would count twice.
+        let link = call(READ_TIMEOUT, client, request, Client::get_password_link).await?;
+        let expires_at = link.expires_at.ok_or(CallError::Malformed)?;
+        let expires_at = expires_at.try_into().map_err(|_| CallError::Malformed)?;
+        Ok((link.username, expires_at))
+    }
+
+    /// Returns how many bytes a new password may have.
+    pub async fn password_lengths(
+        &self,
+        context: CallContext,
+    ) -> Result<RangeInclusive<u32>, CallError> {
+        let request = context.request(GetPasswordPolicyRequest {});
+        let client = &self.0.client;
+        let policy = read(READ_TIMEOUT, client, request, Client::get_password_policy).await?;
+        Ok(policy.min_length..=policy.max_length)
     }
 
     /// Decides whether the bearer of an access token meets a requirement, by the role stored now.

@@ -116,6 +116,18 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
         ("PUT", "/password", link, [200, 200, 200, 200, 200, 200]),
         (
             "POST",
+            "/password-link",
+            link,
+            [200, 200, 200, 200, 200, 200],
+        ),
+        (
+            "GET",
+            "/password-policy",
+            "",
+            [200, 200, 200, 200, 200, 200],
+        ),
+        (
+            "POST",
             "/profile/second-factor",
             current,
             [401, 401, 401, 201, 400, 201],
@@ -366,6 +378,8 @@ async fn unknown_paths_and_methods_get_error_bodies() {
         ("OPTIONS", "/users/1/role", "PUT"),
         ("GET", "/sessions", "POST"),
         ("GET", "/password", "PUT"),
+        ("GET", "/password-link", "POST"),
+        ("POST", "/password-policy", "GET,HEAD"),
         ("GET", "/users/1/password-link", "POST"),
         ("GET", "/users/1/second-factor", "DELETE"),
         (

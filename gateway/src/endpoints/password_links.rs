@@ -99,3 +99,48 @@ pub(crate) async fn redeem_password_link(
     state.refusals.answer(context, call.await).await?;
     Ok(message("Password updated successfully."))
 }
+
+/// The token of a link.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct PasswordLinkRequest {
+    /// What is behind `#` in the link.
+    #[schema(value_type = String, example = "rgl_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
+    token: SecretString,
+}
+
+/// Whose password a link sets, and until when.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct PasswordLinkOwner {
+    #[schema(example = "ada")]
+    username: String,
+    /// RFC 3339 in UTC, to the second.
+    #[schema(format = DateTime, example = "2026-11-22T06:00:00.000Z")]
+    expires_at: String,
+}
+
+/// Find out whose password a link sets
+///
+/// The link stays good. The token is in the body, because addresses are logged.
+#[utoipa::path(
+    post,
+    path = "/password-link",
+    responses(
+        (status = 200, body = PasswordLinkOwner),
+        (status = 400, description = "The link is unknown, used, replaced or expired, or the request \
+                                      body is malformed.",
+            body = ErrorBody, example = "Invalid or expired link."),
+        TooManyAttempts
+    )
+)]
+pub(crate) async fn read_password_link(
+    State(state): State<GatewayState>,
+    Extension(context): Extension<CallContext>,
+    JsonBody(PasswordLinkRequest { token }): JsonBody<PasswordLinkRequest>,
+) -> Answer<PasswordLinkOwner> {
+    let call = state.auth.password_link(&token, context);
+    let (username, expires_at) = state.refusals.answer(context, call.await).await?;
+    Ok(Json(PasswordLinkOwner {
+        username,
+        expires_at: rfc3339(expires_at),
+    }))
+}

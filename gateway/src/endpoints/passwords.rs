@@ -9,9 +9,10 @@ use crate::{
     openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
     state::GatewayState,
 };
-use axum::extract::State;
+use axum::{Extension, Json, extract::State};
+use rolegate_auth_client::CallContext;
 use secrecy::SecretString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// The current password and the new one.
@@ -87,4 +88,32 @@ pub(crate) async fn set_password(
     let call = client.set_password(ids.only(), &password);
     state.refusals.answer(client.context(), call.await).await?;
     Ok(message("Password updated successfully."))
+}
+
+/// How many bytes a new password may have.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct PasswordPolicy {
+    #[schema(example = 8)]
+    min_length: u32,
+    #[schema(example = 72)]
+    max_length: u32,
+}
+
+/// Get the rules of new passwords
+///
+/// Lengths are in bytes of UTF-8. A list of common passwords may refuse others.
+#[utoipa::path(
+    get,
+    path = "/password-policy",
+    responses((status = 200, body = PasswordPolicy))
+)]
+pub(crate) async fn password_policy(
+    State(state): State<GatewayState>,
+    Extension(context): Extension<CallContext>,
+) -> Answer<PasswordPolicy> {
+    let lengths = state.auth.password_lengths(context).await?;
+    Ok(Json(PasswordPolicy {
+        min_length: *lengths.start(),
+        max_length: *lengths.end(),
+    }))
 }

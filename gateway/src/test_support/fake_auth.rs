@@ -349,6 +349,25 @@ impl AuthService for FakeAuth {
         Ok(Response::new(v1::RedeemPasswordLinkResponse {}))
     }
 
+    async fn get_password_link(
+        &self,
+        request: Request<v1::GetPasswordLinkRequest>,
+    ) -> Answer<v1::GetPasswordLinkResponse> {
+        self.record(&request, "get_password_link");
+        second_factor::find_link(request.get_ref()).map(Response::new)
+    }
+
+    async fn get_password_policy(
+        &self,
+        request: Request<v1::GetPasswordPolicyRequest>,
+    ) -> Answer<v1::GetPasswordPolicyResponse> {
+        self.record(&request, "get_password_policy");
+        Ok(Response::new(v1::GetPasswordPolicyResponse {
+            min_length: 8,
+            max_length: 72,
+        }))
+    }
+
     async fn enrol_second_factor(
         &self,
         request: Request<v1::EnrolSecondFactorRequest>,

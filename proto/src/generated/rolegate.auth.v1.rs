@@ -110,7 +110,8 @@ pub struct LoginRequest {
     /// The password as registered.
     #[prost(string, tag = "2")]
     pub password: ::prost::alloc::string::String,
-    /// A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off.
+    /// A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off. Blank text
+    /// counts as not set.
     #[prost(string, optional, tag = "3")]
     pub otp: ::core::option::Option<::prost::alloc::string::String>,
 }
@@ -472,6 +473,36 @@ pub struct RedeemPasswordLinkRequest {
 /// The password was replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RedeemPasswordLinkResponse {}
+/// Looks a link up.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetPasswordLinkRequest {
+    /// The token of the link.
+    #[prost(string, tag = "1")]
+    pub token: ::prost::alloc::string::String,
+}
+/// The link is good.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetPasswordLinkResponse {
+    /// The user whose password it sets.
+    #[prost(string, tag = "1")]
+    pub username: ::prost::alloc::string::String,
+    /// When it ends, unless it is used before.
+    #[prost(message, optional, tag = "2")]
+    pub expires_at: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// Requests the rules of new passwords.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetPasswordPolicyRequest {}
+/// The rules of new passwords. A list of common ones may refuse others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetPasswordPolicyResponse {
+    /// In bytes.
+    #[prost(uint32, tag = "1")]
+    pub min_length: u32,
+    /// In bytes.
+    #[prost(uint32, tag = "2")]
+    pub max_length: u32,
+}
 /// Begins to turn on a second factor.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct EnrolSecondFactorRequest {
@@ -1599,6 +1630,63 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        /// Returns whose password a link sets and until when. It stays good. Wrong tokens count as those of
+        /// RedeemPasswordLink.
+        ///
+        /// Errors, in the order of the checks: TOO_MANY_ATTEMPTS, LINK_INVALID.
+        pub async fn get_password_link(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetPasswordLinkRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetPasswordLinkResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/GetPasswordLink",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("rolegate.auth.v1.AuthService", "GetPasswordLink"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Returns how long new passwords may be.
+        pub async fn get_password_policy(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetPasswordPolicyRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetPasswordPolicyResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/GetPasswordPolicy",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("rolegate.auth.v1.AuthService", "GetPasswordPolicy"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         /// Begins to turn on the second factor of the bearer of the token in the metadata, given the current password.
         /// It asks for nothing until EnableSecondFactor; one that was begun before is replaced.
         ///
@@ -2287,6 +2375,25 @@ pub mod auth_service_server {
             request: tonic::Request<super::RedeemPasswordLinkRequest>,
         ) -> std::result::Result<
             tonic::Response<super::RedeemPasswordLinkResponse>,
+            tonic::Status,
+        >;
+        /// Returns whose password a link sets and until when. It stays good. Wrong tokens count as those of
+        /// RedeemPasswordLink.
+        ///
+        /// Errors, in the order of the checks: TOO_MANY_ATTEMPTS, LINK_INVALID.
+        async fn get_password_link(
+            &self,
+            request: tonic::Request<super::GetPasswordLinkRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetPasswordLinkResponse>,
+            tonic::Status,
+        >;
+        /// Returns how long new passwords may be.
+        async fn get_password_policy(
+            &self,
+            request: tonic::Request<super::GetPasswordPolicyRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetPasswordPolicyResponse>,
             tonic::Status,
         >;
         /// Begins to turn on the second factor of the bearer of the token in the metadata, given the current password.
@@ -3287,6 +3394,97 @@ pub mod auth_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = RedeemPasswordLinkSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/GetPasswordLink" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetPasswordLinkSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::GetPasswordLinkRequest>
+                    for GetPasswordLinkSvc<T> {
+                        type Response = super::GetPasswordLinkResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetPasswordLinkRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::get_password_link(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetPasswordLinkSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/GetPasswordPolicy" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetPasswordPolicySvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::GetPasswordPolicyRequest>
+                    for GetPasswordPolicySvc<T> {
+                        type Response = super::GetPasswordPolicyResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetPasswordPolicyRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::get_password_policy(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetPasswordPolicySvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -58,6 +58,8 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
     ("GET /profile", Id::None, Body::None),
     ("PUT /profile/password", Id::None, Body::OwnPassword),
     ("PUT /password", Id::None, Body::Link),
+    ("POST /password-link", Id::None, Body::Link),
+    ("GET /password-policy", Id::None, Body::None),
     (
         "POST /profile/second-factor",
         Id::None,

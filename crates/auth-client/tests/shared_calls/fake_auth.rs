@@ -292,6 +292,20 @@ impl AuthService for FakeAuth {
         Err(Status::unimplemented("not used by these tests"))
     }
 
+    async fn get_password_link(
+        &self,
+        _: Request<proto::GetPasswordLinkRequest>,
+    ) -> Result<Response<proto::GetPasswordLinkResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
+    async fn get_password_policy(
+        &self,
+        _: Request<proto::GetPasswordPolicyRequest>,
+    ) -> Result<Response<proto::GetPasswordPolicyResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
     async fn enrol_second_factor(
         &self,
         _: Request<proto::EnrolSecondFactorRequest>,

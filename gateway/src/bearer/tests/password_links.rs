@@ -253,3 +253,39 @@ async fn a_link_is_redeemed_after_the_documented_checks() {
         .await
         .assert_error(415, "Content-Type must be application/json.");
 }
+
+#[tokio::test]
+async fn a_link_names_its_user_and_its_end_without_credentials() {
+    let required = "Field \"token\" is required and must be a string.";
+    let invalid = "Invalid or expired link.";
+    let flood = "Too many attempts, try again later.";
+    for (body, status, detail) in [
+        ("[]", 400, "Request body must be a JSON object."),
+        ("{}", 400, required),
+        (r#"{"token": null}"#, 400, required),
+        (r#"{"token": ["rgl_good"]}"#, 400, required),
+        (r#"{"token": ""}"#, 400, invalid),
+        (r#"{"token": "rgl_bad"}"#, 400, invalid),
+        (r#"{"token": "flood"}"#, 429, flood),
+    ] {
+        send_one(json("POST", "/password-link", body))
+            .await
+            .assert_error(status, detail);
+    }
+    let good = || json("POST", "/password-link", r#"{"token": "rgl_good"}"#);
+    let owner = json!({"username": "ann", "expires_at": "1970-01-01T00:00:01.000Z"});
+    for request in [good(), with_token(good(), "bad")] {
+        send_one(request).await.assert_ok(&owner);
+    }
+}
+
+#[tokio::test]
+async fn the_policy_of_passwords_is_public() {
+    let policy = json!({"min_length": 8, "max_length": 72});
+    for request in [
+        bare("GET", "/password-policy"),
+        with_token(bare("GET", "/password-policy"), "bad"),
+    ] {
+        send_one(request).await.assert_ok(&policy);
+    }
+}

@@ -9,8 +9,9 @@ use prost_types::Timestamp;
 use rolegate_auth_client::Reason;
 use rolegate_proto::auth_v1::{
     CreatePasswordLinkRequest, DisableSecondFactorRequest, EnableSecondFactorRequest,
-    EnrolSecondFactorRequest, EnrolSecondFactorResponse, GetSecondFactorRequest,
-    GetSecondFactorResponse, PasswordLink, RedeemPasswordLinkRequest, User,
+    EnrolSecondFactorRequest, EnrolSecondFactorResponse, GetPasswordLinkRequest,
+    GetPasswordLinkResponse, GetSecondFactorRequest, GetSecondFactorResponse, PasswordLink,
+    RedeemPasswordLinkRequest, User,
 };
 use tonic::{Request, Status};
 
@@ -144,6 +145,19 @@ pub(super) fn redeem_link(request: &RedeemPasswordLinkRequest) -> Result<(), Sta
         ("flood", _) => Err(error(Reason::TooManyAttempts, "")),
         ("rgl_good", "") => Err(error(Reason::PasswordInvalid, "Password must be longer.")),
         ("rgl_good", _) => Ok(()),
+        _ => Err(error(Reason::LinkInvalid, "")),
+    }
+}
+
+pub(super) fn find_link(
+    request: &GetPasswordLinkRequest,
+) -> Result<GetPasswordLinkResponse, Status> {
+    match request.token.as_str() {
+        "flood" => Err(error(Reason::TooManyAttempts, "")),
+        "rgl_good" => Ok(GetPasswordLinkResponse {
+            username: "ann".to_owned(),
+            expires_at: link().expires_at,
+        }),
         _ => Err(error(Reason::LinkInvalid, "")),
     }
 }
