@@ -404,7 +404,9 @@ class LoginRequest(_message.Message):
     password: _builtins.str
     """The password as registered."""
     otp: _builtins.str
-    """A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off."""
+    """A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off. Blank text
+    counts as not set.
+    """
     def __init__(
         self,
         *,
@@ -1359,6 +1361,99 @@ class RedeemPasswordLinkResponse(_message.Message):
 Global___RedeemPasswordLinkResponse: _TypeAlias = RedeemPasswordLinkResponse  # noqa: Y015
 
 @_typing.final
+class GetPasswordLinkRequest(_message.Message):
+    """Looks a link up."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_FIELD_NUMBER: _builtins.int
+    token: _builtins.str
+    """The token of the link."""
+    def __init__(
+        self,
+        *,
+        token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPasswordLinkRequest: _TypeAlias = GetPasswordLinkRequest  # noqa: Y015
+
+@_typing.final
+class GetPasswordLinkResponse(_message.Message):
+    """The link is good."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USERNAME_FIELD_NUMBER: _builtins.int
+    EXPIRES_AT_FIELD_NUMBER: _builtins.int
+    username: _builtins.str
+    """The user whose password it sets."""
+    @_builtins.property
+    def expires_at(self) -> _timestamp_pb2.Timestamp:
+        """When it ends, unless it is used before."""
+
+    def __init__(
+        self,
+        *,
+        username: _builtins.str = ...,
+        expires_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expires_at", b"expires_at", "username", b"username"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPasswordLinkResponse: _TypeAlias = GetPasswordLinkResponse  # noqa: Y015
+
+@_typing.final
+class GetPasswordPolicyRequest(_message.Message):
+    """Requests the rules of new passwords."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPasswordPolicyRequest: _TypeAlias = GetPasswordPolicyRequest  # noqa: Y015
+
+@_typing.final
+class GetPasswordPolicyResponse(_message.Message):
+    """The rules of new passwords. A list of common ones may refuse others."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MIN_LENGTH_FIELD_NUMBER: _builtins.int
+    MAX_LENGTH_FIELD_NUMBER: _builtins.int
+    min_length: _builtins.int
+    """In bytes."""
+    max_length: _builtins.int
+    """In bytes."""
+    def __init__(
+        self,
+        *,
+        min_length: _builtins.int = ...,
+        max_length: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["max_length", b"max_length", "min_length", b"min_length"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetPasswordPolicyResponse: _TypeAlias = GetPasswordPolicyResponse  # noqa: Y015
+
+@_typing.final
 class EnrolSecondFactorRequest(_message.Message):
     """Begins to turn on a second factor."""
 
@@ -1598,12 +1693,15 @@ class RevokeTokensRequest(_message.Message):
     USER_ID_FIELD_NUMBER: _builtins.int
     FROM_COOKIE_FIELD_NUMBER: _builtins.int
     COOKIE_SESSIONS_FIELD_NUMBER: _builtins.int
+    WITH_PAIRS_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
     """The user; unset for the actor."""
     from_cookie: _builtins.bool
     """Whether the actor is the session in the cookie of the sign-in page, as in AuthorizeRequest, which then
     ends. Without user_id only.
     """
+    with_pairs: _builtins.bool
+    """Also ends the other session of each sign-in that made two of cookie_sessions: of a person who signs out."""
     @_builtins.property
     def cookie_sessions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The tokens of all sessions in the cookies of the sign-in page, which end together, whoever they are of: a
@@ -1618,10 +1716,11 @@ class RevokeTokensRequest(_message.Message):
         user_id: _builtins.int | None = ...,
         from_cookie: _builtins.bool = ...,
         cookie_sessions: _abc.Iterable[_builtins.str] | None = ...,
+        with_pairs: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "cookie_sessions", b"cookie_sessions", "from_cookie", b"from_cookie", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "cookie_sessions", b"cookie_sessions", "from_cookie", b"from_cookie", "user_id", b"user_id", "with_pairs", b"with_pairs"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
     _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015

@@ -196,7 +196,10 @@ export interface LoginRequest {
   username: string;
   /** The password as registered. */
   password: string;
-  /** A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off. */
+  /**
+   * A one-time code (RFC 6238, 6 digits) or a recovery code; ignored for users whose second factor is off. Blank text
+   * counts as not set.
+   */
   otp?: string | undefined;
 }
 
@@ -527,6 +530,32 @@ export interface RedeemPasswordLinkRequest {
 export interface RedeemPasswordLinkResponse {
 }
 
+/** Looks a link up. */
+export interface GetPasswordLinkRequest {
+  /** The token of the link. */
+  token: string;
+}
+
+/** The link is good. */
+export interface GetPasswordLinkResponse {
+  /** The user whose password it sets. */
+  username: string;
+  /** When it ends, unless it is used before. */
+  expiresAt?: Date | undefined;
+}
+
+/** Requests the rules of new passwords. */
+export interface GetPasswordPolicyRequest {
+}
+
+/** The rules of new passwords. A list of common ones may refuse others. */
+export interface GetPasswordPolicyResponse {
+  /** In bytes. */
+  minLength: number;
+  /** In bytes. */
+  maxLength: number;
+}
+
 /** Begins to turn on a second factor. */
 export interface EnrolSecondFactorRequest {
   /** The current password. */
@@ -611,6 +640,8 @@ export interface RevokeTokensRequest {
    * before end the session of the actor only.
    */
   cookieSessions: string[];
+  /** Also ends the other session of each sign-in that made two of cookie_sessions: of a person who signs out. */
+  withPairs: boolean;
 }
 
 /** Every access token of the user is refused, or every session in the cookies has ended. */
@@ -3477,6 +3508,201 @@ export const RedeemPasswordLinkResponse: MessageFns<RedeemPasswordLinkResponse> 
   },
 };
 
+function createBaseGetPasswordLinkRequest(): GetPasswordLinkRequest {
+  return { token: "" };
+}
+
+export const GetPasswordLinkRequest: MessageFns<GetPasswordLinkRequest> = {
+  encode(message: GetPasswordLinkRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.token !== "") {
+      writer.uint32(10).string(message.token);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetPasswordLinkRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetPasswordLinkRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.token = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetPasswordLinkResponse(): GetPasswordLinkResponse {
+  return { username: "", expiresAt: undefined };
+}
+
+export const GetPasswordLinkResponse: MessageFns<GetPasswordLinkResponse> = {
+  encode(message: GetPasswordLinkResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.username !== "") {
+      writer.uint32(10).string(message.username);
+    }
+    if (message.expiresAt !== undefined) {
+      Timestamp.encode(toTimestamp(message.expiresAt), writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetPasswordLinkResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetPasswordLinkResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.expiresAt = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetPasswordPolicyRequest(): GetPasswordPolicyRequest {
+  return {};
+}
+
+export const GetPasswordPolicyRequest: MessageFns<GetPasswordPolicyRequest> = {
+  encode(_: GetPasswordPolicyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetPasswordPolicyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetPasswordPolicyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetPasswordPolicyResponse(): GetPasswordPolicyResponse {
+  return { minLength: 0, maxLength: 0 };
+}
+
+export const GetPasswordPolicyResponse: MessageFns<GetPasswordPolicyResponse> = {
+  encode(message: GetPasswordPolicyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.minLength !== 0) {
+      writer.uint32(8).uint32(message.minLength);
+    }
+    if (message.maxLength !== 0) {
+      writer.uint32(16).uint32(message.maxLength);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetPasswordPolicyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetPasswordPolicyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.minLength = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.maxLength = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseEnrolSecondFactorRequest(): EnrolSecondFactorRequest {
   return { currentPassword: "" };
 }
@@ -3966,7 +4192,7 @@ export const ChangePasswordResponse: MessageFns<ChangePasswordResponse> = {
 };
 
 function createBaseRevokeTokensRequest(): RevokeTokensRequest {
-  return { userId: undefined, fromCookie: false, cookieSessions: [] };
+  return { userId: undefined, fromCookie: false, cookieSessions: [], withPairs: false };
 }
 
 export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
@@ -3982,6 +4208,9 @@ export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
     }
     for (const v of message.cookieSessions) {
       writer.uint32(26).string(v!);
+    }
+    if (message.withPairs !== false) {
+      writer.uint32(32).bool(message.withPairs);
     }
     return writer;
   },
@@ -4021,6 +4250,14 @@ export const RevokeTokensRequest: MessageFns<RevokeTokensRequest> = {
             }
 
             message.cookieSessions.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.withPairs = reader.bool();
             continue;
           }
         }
