@@ -50,6 +50,19 @@ pub(crate) enum SessionUse {
     Domain,
     /// Two sessions: one for the API, and one for applications on the same host.
     ApiAndApplication,
+    /// Two sessions: one for the API, and one for the cookie of a domain.
+    ApiAndDomain,
+}
+
+impl SessionUse {
+    /// The use of each session that is made.
+    fn sessions(self) -> Vec<Self> {
+        match self {
+            Self::ApiAndApplication => vec![Self::Api, Self::Application],
+            Self::ApiAndDomain => vec![Self::Api, Self::Domain],
+            one => vec![one],
+        }
+    }
 }
 
 /// A session that was made.
@@ -57,7 +70,7 @@ pub(crate) enum SessionUse {
 pub(crate) struct CreatedSession {
     pub(crate) token: SecretString,
     pub(crate) session: OpaqueToken,
-    /// The token of the second session, with [`SessionUse::ApiAndApplication`].
+    /// The token of the second session, if there are two.
     pub(crate) application_token: Option<SecretString>,
     pub(crate) user: User,
 }
@@ -93,38 +106,34 @@ impl Accounts {
             .collect::<String>();
         let user_agent = &user_agent[..user_agent.floor_char_boundary(MAX_USER_AGENT)];
         let name = request.name.unwrap_or_default();
-        let session_use = request.session_use;
-        let prefix = if session_use == SessionUse::Domain {
-            DOMAIN_SESSION_PREFIX
-        } else {
-            SESSION_PREFIX
-        };
+        let uses = request.session_use.sessions();
         let mut is_repeated = false;
         loop {
             let (checked, Timed { at, value: user }) = self.check_login(&mut presented).await?;
-            let generate = || -> io::Result<NewToken> {
+            let generate = |session_use: &SessionUse| -> io::Result<NewToken> {
+                let prefix = if *session_use == SessionUse::Domain {
+                    DOMAIN_SESSION_PREFIX
+                } else {
+                    SESSION_PREFIX
+                };
                 let mut new = NewToken::generate(prefix, user.id, name.clone(), at)?;
                 new.stored.expires_at = Some(at.saturating_add(self.policy.sessions.max));
                 new.stored.not_before = Some(user.tokens_not_before);
                 new.stored.client_address =
                     origin.client_address.map(|address| address.to_string());
                 new.stored.user_agent = Some(user_agent.to_owned()).filter(|it| !it.is_empty());
+                new.stored.cookie_only = *session_use != SessionUse::Api;
                 Ok(new)
             };
-            let mut new = generate().map_err(AccountError::internal)?;
-            new.stored.cookie_only =
-                matches!(session_use, SessionUse::Application | SessionUse::Domain);
-            let token = new.token.clone();
-            let mut tokens = vec![new];
-            let mut application_token = None;
-            if session_use == SessionUse::ApiAndApplication {
-                let mut second = generate().map_err(AccountError::internal)?;
-                second.stored.cookie_only = true;
+            let tokens: io::Result<Vec<NewToken>> = uses.iter().map(generate).collect();
+            let mut tokens = tokens.map_err(AccountError::internal)?;
+            let token = tokens[0].token.clone();
+            let application_token = tokens.get(1).map(|second| second.token.clone());
+            if application_token.is_some() {
                 let pair_id = new_pair_id().map_err(AccountError::internal)?;
-                second.stored.pair_id = Some(pair_id);
-                tokens[0].stored.pair_id = Some(pair_id);
-                application_token = Some(second.token.clone());
-                tokens.push(second);
+                for new in &mut tokens {
+                    new.stored.pair_id = Some(pair_id);
+                }
             }
             let password_hash = checked.credentials.password_hash.clone();
             let writer = Writer::Login {

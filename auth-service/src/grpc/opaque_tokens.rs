@@ -38,8 +38,9 @@ impl AuthGrpc {
             (true, false, false) => SessionUse::Domain,
             (false, true, false) => SessionUse::Application,
             (false, false, true) => SessionUse::ApiAndApplication,
+            (true, false, true) => SessionUse::ApiAndDomain,
             _ => {
-                let rule = "a session is for a domain, for an application or with one for it";
+                let rule = "for_application is given alone";
                 return Err(AccountError::request(rule));
             }
         };

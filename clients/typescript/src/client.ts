@@ -171,7 +171,7 @@ export class AuthClient extends SignIn {
    * `actor` ends only itself.
    */
   async revokeTokens(actor: string, userId?: number, context: Context = {}): Promise<User> {
-    const message = { userId: optionalId(userId), fromCookie: false, cookieSessions: [] };
+    const message = { userId: optionalId(userId), fromCookie: false, cookieSessions: [], withPairs: false };
     return userFrom((await this.call(methods.REVOKE_TOKENS, message, context, actor)).user);
   }
 

@@ -134,7 +134,7 @@ impl AuthClient {
         Ok((response.access_token.into(), user))
     }
 
-    /// Checks what [`Self::login`] checks, and makes a session, or two with [`SessionUse::ApiAndApplication`].
+    /// Checks what [`Self::login`] checks, and makes a session, or two for some [`SessionUse`]s.
     #[expect(clippy::too_many_arguments, reason = "the fields of the request")]
     pub async fn create_session(
         &self,
@@ -147,8 +147,11 @@ impl AuthClient {
         context: CallContext,
     ) -> Result<NewSession, CallError> {
         let client = self.checks_of(username);
-        let for_domain = session_use == SessionUse::Domain;
-        let with_application = session_use == SessionUse::ApiAndApplication;
+        let for_domain = matches!(session_use, SessionUse::Domain | SessionUse::ApiAndDomain);
+        let with_application = matches!(
+            session_use,
+            SessionUse::ApiAndApplication | SessionUse::ApiAndDomain
+        );
         let request = context.request(CreateSessionRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
@@ -162,7 +165,7 @@ impl AuthClient {
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
         let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
         // An auth-service of before ignores what it does not know, and makes a session for the API.
-        let prefix = if for_domain {
+        let prefix = if session_use == SessionUse::Domain {
             DOMAIN_SESSION_PREFIX
         } else {
             SESSION_PREFIX

@@ -43,8 +43,10 @@ pub enum SessionUse {
     Application,
     /// It is good in the cookie of applications on all hosts of a domain only.
     Domain,
-    /// Two sessions, one of each of the first two kinds: both are made, or none.
+    /// Two sessions, for the API and for applications on one host: both are made, or none.
     ApiAndApplication,
+    /// Two sessions, for the API and for applications on a domain: both are made, or none.
+    ApiAndDomain,
 }
 
 /// A session that was made, with its token, which auth-service does not keep.
@@ -52,7 +54,7 @@ pub enum SessionUse {
 pub struct NewSession {
     /// The token of the session.
     pub token: SecretString,
-    /// The token of the session for applications, by [`SessionUse::ApiAndApplication`]. An auth-service of the version
+    /// The token of the session for applications, if there are two sessions. An auth-service of the version
     /// before makes none.
     pub application_token: Option<SecretString>,
     /// What auth-service keeps of the session.

@@ -151,8 +151,9 @@ pub struct CreateSessionRequest {
     /// from_cookie, and by Envoy's Check, only; by services of the version before everywhere.
     #[prost(bool, tag = "7")]
     pub for_application: bool,
-    /// Whether the session is made together with a second one as by for_application, by the same password and code:
-    /// both or none. One of for_domain, for_application and with_application at most.
+    /// Whether the session is made together with a second one as by for_application, or with for_domain as by that alone,
+    /// by the same password and code: both or none. The first one is for the API then. Services of the version before
+    /// refuse it with for_domain. for_application is given alone.
     #[prost(bool, tag = "8")]
     pub with_application: bool,
 }

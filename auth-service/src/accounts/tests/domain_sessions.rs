@@ -405,6 +405,28 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
 }
 
 #[tokio::test]
+async fn one_sign_in_makes_a_session_for_the_api_and_one_for_a_domain() {
+    let (app, _) = app().await;
+    let created = made(&app, SessionUse::ApiAndDomain).await;
+    let console = created.token.expose_secret().to_owned();
+    let domain = created.application_token.expect("the second one");
+    let domain = domain.expose_secret().to_owned();
+    assert!(console.starts_with("rgs_") && domain.starts_with("rgd_"));
+    for (token, in_header) in [(&console, true), (&domain, false)] {
+        assert_eq!(app.is_good(token).await, in_header);
+    }
+    assert!(app.is_good_from(true, &domain).await);
+    let listed = app.accounts.list_sessions(&console, None).await;
+    let (_, listed) = listed.expect("listed");
+    assert_eq!(listed.len(), 1, "one sign-in: {listed:?}");
+    app.accounts
+        .end_cookie_sessions(&[domain.clone()], SessionEnd::WithPairs)
+        .await
+        .expect("ended");
+    assert!(!app.is_good(&console).await && !app.is_good_from(true, &domain).await);
+}
+
+#[tokio::test]
 async fn one_password_and_one_code_make_both_sessions() {
     let (app, _) = app().await;
     let wrong = |session_use| SessionRequest {

@@ -485,8 +485,9 @@ class CreateSessionRequest(_message.Message):
     from_cookie, and by Envoy's Check, only; by services of the version before everywhere.
     """
     with_application: _builtins.bool
-    """Whether the session is made together with a second one as by for_application, by the same password and code:
-    both or none. One of for_domain, for_application and with_application at most.
+    """Whether the session is made together with a second one as by for_application, or with for_domain as by that alone,
+    by the same password and code: both or none. The first one is for the API then. Services of the version before
+    refuse it with for_domain. for_application is given alone.
     """
     def __init__(
         self,

@@ -238,8 +238,9 @@ export interface CreateSessionRequest {
    */
   forApplication: boolean;
   /**
-   * Whether the session is made together with a second one as by for_application, by the same password and code:
-   * both or none. One of for_domain, for_application and with_application at most.
+   * Whether the session is made together with a second one as by for_application, or with for_domain as by that alone,
+   * by the same password and code: both or none. The first one is for the API then. Services of the version before
+   * refuse it with for_domain. for_application is given alone.
    */
   withApplication: boolean;
 }
