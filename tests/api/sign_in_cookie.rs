@@ -4,6 +4,7 @@ mod application;
 pub(crate) mod browser;
 mod changes;
 mod domain;
+mod several;
 
 use crate::{api_keys::create_key, audit::audit, sessions::create_session};
 use browser::{Browser, Proxies, new_session, sign_out};
@@ -180,28 +181,6 @@ async fn a_cookie_holds_one_session_and_nothing_else(setup: TestSetup) {
         let other = proxies.ask(&Browser::get().with("cookie", &cookie)).await;
         other.expect_refused(401, "NOT_AUTHENTICATED");
     }
-    // Tossed by a sibling domain: who set which?
-    for other in [
-        &*own,
-        "__Host-rolegate=",
-        "__Host-rolegate",
-        "__Host-rolegate=rgs_evil",
-    ] {
-        for (one, two) in [(&*own, other), (other, &*own)] {
-            let in_one = Browser::navigation().with("cookie", &format!("{one}; a=b; {two}"));
-            let in_two = Browser::navigation()
-                .with("cookie", one)
-                .with("cookie", two);
-            for browser in [in_one, in_two] {
-                let answer = proxies.ask(&browser).await;
-                answer.expect_refused(401, "NOT_AUTHENTICATED");
-                assert_eq!(answer.challenges, ["Bearer"], "no dialog of the browser");
-            }
-        }
-        let program = Browser::get().with("cookie", &format!("{own}; {other}"));
-        let answer = proxies.ask(&program).await;
-        assert_eq!(answer.challenges, ["Bearer"]);
-    }
 }
 
 async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
@@ -210,10 +189,7 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
         Browser::navigation(),
         Browser::navigation().with("accept", "application/json"),
         Browser::get().with("accept", "text/html,application/xhtml+xml"),
-        Browser {
-            method: "POST",
-            ..Browser::navigation()
-        },
+        Browser::navigation().with("referer", "https://app.example.org/edit"),
     ] {
         proxies.ask(&browser).await.expect_led(PAGE);
         proxies.ask_for("admin", &browser).await.expect_led(PAGE);

@@ -18,10 +18,13 @@ pub struct Cookie<'a> {
     domain: Option<&'a str>,
 }
 
+/// The number of different sessions in the cookies of one request of which the good one is looked for.
+pub const MAX_SESSIONS: usize = 8;
+
 /// Why a cookie is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CookieError {
-    /// It is there twice, so it is not known who set which: as without credentials.
+    /// It is there more often than can be looked at, so it is not known who set which.
     Twice,
     /// It came with a change that another site may have caused.
     CrossSite,
@@ -74,15 +77,21 @@ impl<'a> Cookie<'a> {
         }
     }
 
-    /// Everything that may be a session in the cookies of this name, once each: other hosts of a domain may have set
-    /// some of them.
+    /// Everything in the cookies of this name that has the form of a session, once each: other hosts of a domain may
+    /// have set some of them.
     pub fn sessions(&self, headers: &HeaderMap) -> Vec<SecretString> {
         let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let mut sessions = self.find_different(headers);
+        sessions.retain(|session| session.expose_secret().bytes().all(is_base64url));
+        sessions
+    }
+
+    /// What may be a session, good or not, in the cookies of this name, once each.
+    pub(crate) fn find_different(&self, headers: &HeaderMap) -> Vec<SecretString> {
         let mut sessions: Vec<SecretString> = Vec::new();
         for session in self.find_all(headers).flatten() {
             let text = session.expose_secret();
-            let is_new = sessions.iter().all(|known| known.expose_secret() != text);
-            if is_new && text.bytes().all(is_base64url) {
+            if sessions.iter().all(|known| known.expose_secret() != text) {
                 sessions.push(session);
             }
         }

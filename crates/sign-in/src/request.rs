@@ -5,16 +5,16 @@
 //! `Origin`.
 
 use crate::{
-    cookie::CookieError,
+    cookie::{CookieError, MAX_SESSIONS},
     origin::{Origin, forwarded_scheme, only},
     settings::SignIn,
 };
 use http::{
     HeaderMap, HeaderName,
-    header::{ACCEPT, ORIGIN, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE},
+    header::{ACCEPT, ORIGIN, REFERER, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE},
 };
 use secrecy::SecretString;
-use url::{Url, form_urlencoded::byte_serialize};
+use url::{Position, Url, form_urlencoded::byte_serialize};
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -22,9 +22,18 @@ const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 /// Bytes of a return address; proxies limit the headers of an answer to 4 KiB.
 pub const MAX_RETURN: usize = 2048;
 
+/// The parameter of the page for people whose form was sent after their session had ended.
+pub const UNSAVED: &str = "unsaved";
+
+/// The parameter of the page for people whose address is too long to return to.
+pub const TOO_LONG: &str = "too_long";
+
+/// The parameter of the page for people whose browser has two good sessions for one address.
+pub const TWO_SESSIONS: &str = "two_sessions";
+
 /// The headers of browsers that decisions read, in lower case, separated by blanks.
 pub const HEADERS: &str = "cookie origin sec-fetch-site sec-fetch-mode accept upgrade sec-websocket-key \
-                           sec-websocket-version";
+                           sec-websocket-version referer";
 
 /// What a browser asked an application for.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +70,7 @@ impl<'a> BrowserRequest<'a> {
 
     /// Whether it may change something. A WebSocket begins with GET, and may then do anything.
     fn may_change(&self) -> bool {
-        !matches!(self.method, Some("GET" | "HEAD"))
+        self.may_send_form()
             || [UPGRADE, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION]
                 .iter()
                 .any(|name| self.headers.contains_key(name))
@@ -79,6 +88,23 @@ impl<'a> BrowserRequest<'a> {
             .iter()
             .any(|mode| says(self.headers, FETCH_MODE, mode));
         self.may_change() && is_unasked && says(self.headers, FETCH_SITE, "cross-site")
+    }
+
+    /// Whether the method may send a form. A browser that repeats the address by GET would not send the form again.
+    fn may_send_form(&self) -> bool {
+        !matches!(self.method, Some("GET" | "HEAD"))
+    }
+
+    /// The path with the query that a person should come back to: of a form, those of the page that it was on.
+    fn return_path(&self) -> Option<String> {
+        if !self.may_send_form() {
+            let path = self.path.filter(|path| path.starts_with('/'));
+            return path.map(str::to_owned);
+        }
+        let page = Url::parse(only(self.headers, REFERER)?).ok()?;
+        let own = Origin::new(page.scheme(), self.host?)?;
+        let is_own = own.url().origin() == page.origin();
+        is_own.then(|| page[Position::BeforePath..Position::AfterQuery].to_owned())
     }
 
     /// Whether a person waits for a page, and can be led to the one to sign in at.
@@ -134,18 +160,20 @@ pub fn is_same_origin(headers: &HeaderMap, own: Option<&Origin>) -> bool {
 }
 
 impl SignIn {
-    /// What may be a session, good or not, in the cookie of a request without `Authorization`. Without one, the
-    /// request may be led to the page.
-    pub fn session(
-        &self,
-        request: BrowserRequest<'_>,
-    ) -> Result<Option<SecretString>, CookieError> {
+    /// What may be a session, good or not, in the cookies of a request without `Authorization`. Another host of the
+    /// domain may have set some of them, so one decides only if no other is good. Without a good one, the request may be
+    /// led to the page.
+    pub fn sessions(&self, request: BrowserRequest<'_>) -> Result<Vec<SecretString>, CookieError> {
         let own = request.origin();
-        let session = self.cookie(own.as_ref()).find(request.headers)?;
-        if session.is_some() && request.may_change() && !self.is_from_page(request, own.as_ref()) {
+        let sessions = self.cookie(own.as_ref()).find_different(request.headers);
+        if sessions.len() > MAX_SESSIONS {
+            return Err(CookieError::Twice);
+        }
+        if !sessions.is_empty() && request.may_change() && !self.is_from_page(request, own.as_ref())
+        {
             return Err(CookieError::CrossSite);
         }
-        Ok(session)
+        Ok(sessions)
     }
 
     /// Whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog of its own. The dialog
@@ -181,37 +209,49 @@ impl SignIn {
     /// Where a person signs in who has no good credential; `None` for requests of programs, and for the page
     /// itself, which the proxy should have passed. A proxy that does not say the method was configured before
     /// there was a page: nginx would answer 500 to its visitors if they were led there.
-    pub fn redirect(&self, request: BrowserRequest<'_>) -> Option<String> {
+    ///
+    /// `has_two_sessions`: the browser presented more than one good session.
+    pub fn redirect(&self, request: BrowserRequest<'_>, has_two_sessions: bool) -> Option<String> {
         if !request.leads_to_page() {
             return None;
         }
-        let path = request
-            .path
-            .filter(|path| path.starts_with('/'))
-            .unwrap_or("/");
-        let is_page = |page: &str| path.split('?').next() == Some(page);
-        let origin = match Url::parse(&self.url) {
-            Err(_) if is_page(&self.url) => return None,
-            Err(_) => Some(String::new()),
-            Ok(page) => {
-                let own = request.origin();
-                let is_own = own
-                    .as_ref()
-                    .is_some_and(|own| own.url().origin() == page.origin());
-                if is_own && is_page(page.path()) {
-                    return None;
-                }
-                own.map(|own| own.serialized())
+        let asked = request.path.and_then(|path| path.split('?').next());
+        let own = request.origin();
+        let page = Url::parse(&self.url).ok();
+        let is_page = match &page {
+            None => asked == Some(&self.url),
+            Some(page) => {
+                let own = own.as_ref().map(|own| own.url().origin());
+                asked == Some(page.path()) && own == Some(page.origin())
             }
         };
-        let Some(origin) = origin else {
-            return Some(self.url.clone());
+        if is_page {
+            return None;
+        }
+        // A page at the own host needs the path only.
+        let origin = match page {
+            None => Some(String::new()),
+            Some(_) => own.map(|own| own.serialized()),
         };
-        let encode =
-            |path| -> String { byte_serialize((origin.clone() + path).as_bytes()).collect() };
-        let address = Some(encode(path)).filter(|address| address.len() <= MAX_RETURN);
-        let address = address.unwrap_or_else(|| encode("/"));
-        Some(format!("{}?return={address}", self.url))
+        let mut parameters = Vec::new();
+        if let Some(origin) = origin {
+            let path = request.return_path();
+            let encode = |path: &str| byte_serialize((origin.clone() + path).as_bytes()).collect();
+            let mut address: String = encode(path.as_deref().unwrap_or("/"));
+            if address.len() > MAX_RETURN {
+                address = encode("/");
+                parameters.push(TOO_LONG.to_owned());
+            }
+            parameters.insert(0, format!("return={address}"));
+        }
+        if request.may_send_form() {
+            parameters.push(UNSAVED.to_owned());
+        }
+        if has_two_sessions {
+            parameters.push(TWO_SESSIONS.to_owned());
+        }
+        let separator = if parameters.is_empty() { "" } else { "?" };
+        Some([&self.url, separator, &parameters.join("&")].concat())
     }
 }
 

@@ -4,14 +4,14 @@ use crate::extract::credentials::cross_site;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header::LOCATION};
 use rolegate_auth_client::{
-    AuthClient, CallContext, CallError, Reason, Requirement, User,
+    AuthClient, CallContext, Reason, Requirement, User,
     axum::{ApiError, BearerToken},
 };
 use rolegate_sign_in::{cookie::CookieError, request::BrowserRequest, settings::SignIn};
 
-/// The user of the session in the cookie, if the role stored now meets the requirement. A person without one is
-/// led to the page, with `redirect_status`. The denial of a role has the session in its extensions, for the
-/// audit log.
+/// The user of the only good session in the cookies, if the role stored now meets the requirement. A person without
+/// one, or with two, is led to the page, with `redirect_status`. The denial of a role has the session in its
+/// extensions, for the audit log.
 pub(super) async fn user(
     auth: &AuthClient,
     sign_in: &SignIn,
@@ -21,28 +21,38 @@ pub(super) async fn user(
     redirect_status: StatusCode,
 ) -> Result<User, Response> {
     let request = BrowserRequest::forwarded(headers);
-    let refused = match sign_in.session(request) {
-        Ok(None) => ApiError::not_authenticated(),
-        Err(CookieError::Twice) => return Err(ApiError::not_authenticated().into_response()),
-        Err(CookieError::CrossSite) => {
-            return Err(cross_site().into_response());
-        }
-        Ok(Some(session)) => {
-            let user = auth.authorize_cookie(&session, requirement, context).await;
-            let is_denied = |error: &CallError| error.reason().is_some_and(Reason::is_denial);
-            match user {
-                Ok(user) => return Ok(user),
-                Err(error) if is_denied(&error) => {
-                    let mut denied = ApiError::from(error).into_response();
-                    denied.extensions_mut().insert(BearerToken(session));
-                    return Err(denied);
-                }
-                Err(error) => error.into(),
-            }
-        }
+    let (sessions, mut has_two_sessions) = match sign_in.sessions(request) {
+        Ok(sessions) => (sessions, false),
+        Err(CookieError::Twice) => (Vec::new(), true),
+        Err(CookieError::CrossSite) => return Err(cross_site().into_response()),
     };
-    let is_nobody = refused.status() == StatusCode::UNAUTHORIZED;
-    let page = is_nobody.then(|| sign_in.redirect(request)).flatten();
+    let mut refused = ApiError::not_authenticated();
+    let mut decision = None;
+    for session in sessions {
+        let good = match auth.authorize_cookie(&session, requirement, context).await {
+            Ok(user) => Ok(user),
+            Err(error) if error.reason().is_some_and(Reason::is_denial) => {
+                let mut denied = ApiError::from(error).into_response();
+                denied.extensions_mut().insert(BearerToken(session));
+                Err(denied)
+            }
+            Err(error) => {
+                refused = error.into();
+                if refused.status() != StatusCode::UNAUTHORIZED {
+                    return Err(refused.into_response());
+                }
+                continue;
+            }
+        };
+        has_two_sessions |= decision.replace(good).is_some();
+    }
+    if has_two_sessions {
+        // Another host may have set either, so neither counts.
+        refused = ApiError::not_authenticated();
+    } else if let Some(decision) = decision {
+        return decision;
+    }
+    let page = sign_in.redirect(request, has_two_sessions);
     let page = page.and_then(|page| HeaderValue::from_str(&page).ok());
     let Some(page) = page else {
         return Err(refused.into_response());

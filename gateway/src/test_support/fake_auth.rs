@@ -416,9 +416,13 @@ impl AuthService for FakeAuth {
         let v1::RevokeTokensRequest {
             user_id,
             cookie_sessions,
+            with_pairs,
             ..
         } = request.get_ref();
-        let cookies = cookie_sessions.join(" ");
+        let mut cookies = cookie_sessions.join(" ");
+        if !cookies.is_empty() && !with_pairs {
+            cookies += " alone";
+        }
         self.record(
             &request,
             format!("revoke_tokens {user_id:?} {cookies}").trim_end(),

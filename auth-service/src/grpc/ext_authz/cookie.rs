@@ -47,7 +47,7 @@ impl AuthGrpc {
             })
     }
 
-    /// The user of the session in the cookie, whatever else the request has.
+    /// The user of the only good session in the cookies, whatever else the request has.
     pub(super) async fn user_in_cookie(
         &self,
         attributes: &AttributeContext,
@@ -59,21 +59,32 @@ impl AuthGrpc {
         };
         let headers = browser_headers(http);
         let browser = browser_request(http, &headers);
-        let refusal = match sign_in.session(browser) {
-            Ok(None) => Refusal::NotAuthenticated,
-            Err(CookieError::Twice) => return Err(Refusal::NotAuthenticated),
+        let (sessions, mut has_two_sessions) = match sign_in.sessions(browser) {
+            Ok(sessions) => (sessions, false),
+            Err(CookieError::Twice) => (Vec::new(), true),
             Err(CookieError::CrossSite) => return Err(Refusal::CrossSite),
-            Ok(Some(session)) => {
-                let (session, any) = (session.expose_secret(), Requirement::AnyAuthenticated);
-                let bearer = self.accounts.authorize_from(true, session, &any).await;
-                match counted(bearer, requirement) {
-                    Ok(user) => return Ok(user),
-                    Err(error) if error.reason().code() == Code::Unauthenticated => error.into(),
-                    Err(error) => return Err(error.into()),
-                }
-            }
         };
-        Err(sign_in.redirect(browser).map_or(refusal, Refusal::SignIn))
+        let mut refusal = Refusal::NotAuthenticated;
+        let mut good = None;
+        for session in &sessions {
+            let (session, any) = (session.expose_secret(), Requirement::AnyAuthenticated);
+            let bearer = self.accounts.authorize_from(true, session, &any).await;
+            match counted(bearer, requirement) {
+                Ok(user) => has_two_sessions |= good.replace(user).is_some(),
+                Err(error) if error.reason().code() == Code::Unauthenticated => {
+                    refusal = error.into();
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if has_two_sessions {
+            // Another host may have set either, so neither counts.
+            refusal = Refusal::NotAuthenticated;
+        } else if let Some(user) = good {
+            return Ok(user);
+        }
+        let page = sign_in.redirect(browser, has_two_sessions);
+        Err(page.map_or(refusal, Refusal::SignIn))
     }
 
     /// Whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog.

@@ -1,11 +1,16 @@
 //! The table of cases for the gateway and auth-service alike.
 
-use super::{BrowserRequest, is_by_page, is_same_origin};
-use crate::{origin::Origin, settings::SignIn};
+use super::{BrowserRequest, MAX_RETURN, is_by_page, is_same_origin};
+use crate::{
+    cookie::{CookieError, MAX_SESSIONS},
+    origin::Origin,
+    settings::SignIn,
+};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret as _;
 
 const COOKIE: (&str, &str) = ("cookie", "a=b; __Host-rolegate=rgs_A; c=d");
+const OTHER: (&str, &str) = ("cookie", "__Host-rolegate=rgs_B");
 const PAGE: (&str, &str) = ("sec-fetch-site", "same-origin");
 const OWN: (&str, &str) = ("origin", "https://app.example.org");
 
@@ -39,10 +44,14 @@ fn request<'a>(method: Option<&'a str>, headers: &'a HeaderMap) -> BrowserReques
 }
 
 fn credential(sign_in: &SignIn, request: BrowserRequest<'_>) -> String {
-    sign_in.session(request).map_or_else(
-        |error| format!("{error:?}"),
-        |session| session.map_or_else(|| "nothing".to_owned(), |it| it.expose_secret().to_owned()),
-    )
+    match sign_in.sessions(request) {
+        Err(error) => format!("{error:?}"),
+        Ok(sessions) if sessions.is_empty() => "nothing".to_owned(),
+        Ok(sessions) => {
+            let exposed: Vec<_> = sessions.iter().map(|it| it.expose_secret()).collect();
+            exposed.join(" ")
+        }
+    }
 }
 
 #[test]
@@ -57,8 +66,21 @@ fn cookie_is_good_for_reading_and_for_changes_by_pages_of_the_application() {
         (Some("HEAD"), &[COOKIE], "rgs_A"),
         // Reading may come from anywhere: a link in a mail.
         (get, &[COOKIE, ("sec-fetch-site", "cross-site")], "rgs_A"),
-        (get, &[COOKIE, COOKIE], "Twice"),
-        (post, &[COOKIE, COOKIE, PAGE], "Twice"),
+        // One session that is there twice is one.
+        (get, &[COOKIE, COOKIE], "rgs_A"),
+        (post, &[COOKIE, COOKIE, PAGE], "rgs_A"),
+        (get, &[COOKIE, OTHER], "rgs_A rgs_B"),
+        (
+            get,
+            &[
+                OTHER,
+                ("cookie", "__Host-rolegate=; __Host-rolegate"),
+                COOKIE,
+            ],
+            "rgs_B rgs_A",
+        ),
+        (post, &[COOKIE, OTHER, PAGE], "rgs_A rgs_B"),
+        (post, &[COOKIE, OTHER], "CrossSite"),
         (get, &[("cookie", "__Host-rolegate=rgk_A")], "nothing"),
         (post, &[("cookie", "__Host-rolegate=rgk_A")], "nothing"),
         (get, &[("cookie", "__Secure-rolegate=rgd_A")], "nothing"),
@@ -229,7 +251,9 @@ fn only_navigations_are_led_to_the_page() {
     ] {
         let headers = headers(list);
         assert_eq!(
-            sign_in.redirect(request(Some("GET"), &headers)).as_deref(),
+            sign_in
+                .redirect(request(Some("GET"), &headers), false)
+                .as_deref(),
             expected,
             "{list:?}"
         );
@@ -261,7 +285,7 @@ fn pages_are_told_from_people_and_programs() {
 fn nobody_is_led_to_the_page_by_a_proxy_that_does_not_say_the_method() {
     let headers = headers(&[("sec-fetch-mode", "navigate"), ("accept", "text/html")]);
     assert_eq!(
-        sign_in("/sign-in", None).redirect(request(None, &headers)),
+        sign_in("/sign-in", None).redirect(request(None, &headers), false),
         None
     );
 }
@@ -284,30 +308,178 @@ fn return_address_is_a_path_or_for_another_host_a_whole_url() {
         ),
         ("/\u{e4}", Some("/sign-in?return=%2F%C3%A4")),
         ("https://evil.example/", Some("/sign-in?return=%2F")),
-        (long.as_str(), Some("/sign-in?return=%2F")),
+        (long.as_str(), Some("/sign-in?return=%2F&too_long")),
         ("/sign-in", None),
         ("/sign-in?return=%2F", None),
     ] {
-        assert_eq!(own.redirect(at(path)).as_deref(), expected, "{path}");
+        assert_eq!(own.redirect(at(path), false).as_deref(), expected, "{path}");
     }
     let other = sign_in("https://auth.example.org/sign-in", Some("example.org"));
     let page = "https://auth.example.org/sign-in";
     let whole = format!("{page}?return=https%3A%2F%2Fapp.example.org%2Fa%3Fb%3Dc%26d");
-    assert_eq!(other.redirect(request), Some(whole));
+    assert_eq!(other.redirect(request, false), Some(whole));
     assert!(
-        other.redirect(at("/sign-in")).is_some(),
+        other.redirect(at("/sign-in"), false).is_some(),
         "a page of the application"
     );
     let unknown = BrowserRequest {
         host: None,
         ..request
     };
-    assert_eq!(other.redirect(unknown).as_deref(), Some(page));
+    assert_eq!(other.redirect(unknown, false).as_deref(), Some(page));
     let itself = BrowserRequest {
         host: Some("auth.example.org"),
         ..at("/sign-in")
     };
-    assert_eq!(other.redirect(itself), None);
+    assert_eq!(other.redirect(itself, false), None);
+}
+
+#[test]
+fn no_more_sessions_are_looked_at_than_browsers_have() {
+    let sign_in = sign_in("/sign-in", None);
+    for (count, is_read) in [
+        (1, true),
+        (MAX_SESSIONS, true),
+        (MAX_SESSIONS + 1, false),
+        (200, false),
+    ] {
+        let cookies: Vec<_> = (0..count)
+            .map(|number| {
+                format!("__Host-rolegate=rgs_{number}; a=b; __Host-rolegate=rgs_{number}")
+            })
+            .collect();
+        let headers = headers(&[("cookie", &cookies.join("; ")), PAGE]);
+        for method in [Some("GET"), Some("POST"), None] {
+            let found = sign_in.sessions(request(method, &headers));
+            let expected = if is_read {
+                Ok(count)
+            } else {
+                Err(CookieError::Twice)
+            };
+            assert_eq!(found.map(|sessions| sessions.len()), expected, "{count}");
+        }
+    }
+}
+
+#[test]
+fn address_that_is_too_long_to_return_to_is_told_from_one_that_just_fits() {
+    let headers = headers(&[("sec-fetch-mode", "navigate")]);
+    for (sign_in, origin) in [
+        (sign_in("/sign-in", None), ""),
+        (
+            sign_in("https://auth.example.org/sign-in", None),
+            "https%3A%2F%2Fapp.example.org",
+        ),
+    ] {
+        // The encoded address has "%2F" for "/".
+        let fits = "a".repeat(MAX_RETURN - origin.len() - 3);
+        for (rest, is_too_long) in [(fits.clone(), false), (fits + "a", true)] {
+            let path = format!("/{rest}");
+            let request = BrowserRequest {
+                path: Some(&path),
+                ..request(Some("GET"), &headers)
+            };
+            let page = sign_in.redirect(request, false).expect("led");
+            assert_eq!(page.ends_with("%2F&too_long"), is_too_long, "{page}");
+            assert_eq!(page.ends_with("aaa"), !is_too_long, "{page}");
+        }
+    }
+}
+
+#[test]
+fn person_who_sent_a_form_is_led_back_to_the_page_of_the_form() {
+    let own = "https://app.example.org";
+    let long = format!("{own}/{}", "a".repeat(3000));
+    let back_to_root = "/sign-in?return=%2F&unsaved";
+    for (referers, expected) in [
+        (
+            &["https://app.example.org/edit?a=b&c"][..],
+            "/sign-in?return=%2Fedit%3Fa%3Db%26c&unsaved",
+        ),
+        (&["https://app.example.org"], back_to_root),
+        (
+            &["HTTPS://App.Example.org:443/x"],
+            "/sign-in?return=%2Fx&unsaved",
+        ),
+        // The proxy may not know that the browser uses HTTPS.
+        (
+            &["http://app.example.org/x"],
+            "/sign-in?return=%2Fx&unsaved",
+        ),
+        (
+            &["https://app.example.org//evil.example/x"],
+            "/sign-in?return=%2F%2Fevil.example%2Fx&unsaved",
+        ),
+        (&[], back_to_root),
+        (&[""], back_to_root),
+        (&["/edit"], back_to_root),
+        (
+            &["https://app.example.org/a", "https://app.example.org/a"],
+            back_to_root,
+        ),
+        (&["https://evil.example/edit"], back_to_root),
+        (&["https://app.example.org.evil.example/edit"], back_to_root),
+        (&["https://app.example.org:8443/edit"], back_to_root),
+        (&["https://app.example.org@evil.example/edit"], back_to_root),
+        (&["https://other.example.org/edit"], back_to_root),
+        (&["data:text/html,a"], back_to_root),
+        (&["javascript:alert(1)"], back_to_root),
+        (&[long.as_str()], "/sign-in?return=%2F&too_long&unsaved"),
+    ] {
+        let referers = referers.iter().map(|it| ("referer", *it));
+        let list: Vec<_> = [("sec-fetch-mode", "navigate")]
+            .into_iter()
+            .chain(referers)
+            .collect();
+        let headers = headers(&list);
+        for method in ["POST", "PUT", "DELETE", "get", ""] {
+            let led = sign_in("/sign-in", None).redirect(request(Some(method), &headers), false);
+            assert_eq!(led.as_deref(), Some(expected), "{method} {list:?}");
+        }
+        // The address of a page that is only read is its own.
+        for method in ["GET", "HEAD"] {
+            let led = sign_in("/sign-in", None).redirect(request(Some(method), &headers), false);
+            assert_eq!(led.as_deref(), Some("/sign-in?return=%2Fa%3Fb%3Dc%26d"));
+        }
+    }
+    let headers = headers(&[
+        ("sec-fetch-mode", "navigate"),
+        ("referer", "https://app.example.org/edit"),
+    ]);
+    let other = sign_in("https://auth.example.org/sign-in", Some("example.org"));
+    let page = "https://auth.example.org/sign-in";
+    let led = other.redirect(request(Some("POST"), &headers), false);
+    let whole = format!("{page}?return=https%3A%2F%2Fapp.example.org%2Fedit&unsaved");
+    assert_eq!(led, Some(whole));
+    let unknown = BrowserRequest {
+        host: None,
+        ..request(Some("POST"), &headers)
+    };
+    assert_eq!(
+        other.redirect(unknown, false),
+        Some(format!("{page}?unsaved"))
+    );
+    // A form to the address of the page itself is none of the application.
+    let itself = BrowserRequest {
+        path: Some("/sign-in?return=%2F"),
+        ..request(Some("POST"), &headers)
+    };
+    assert_eq!(sign_in("/sign-in", None).redirect(itself, false), None);
+}
+
+#[test]
+fn person_whose_browser_has_two_sessions_is_told_so() {
+    let headers = headers(&[("sec-fetch-mode", "navigate")]);
+    let led = sign_in("/sign-in", None).redirect(request(Some("GET"), &headers), true);
+    assert_eq!(
+        led.as_deref(),
+        Some("/sign-in?return=%2Fa%3Fb%3Dc%26d&two_sessions")
+    );
+    let program = HeaderMap::new();
+    assert_eq!(
+        sign_in("/sign-in", None).redirect(request(Some("GET"), &program), true),
+        None
+    );
 }
 
 #[test]

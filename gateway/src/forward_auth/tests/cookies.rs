@@ -140,19 +140,104 @@ async fn a_change_needs_a_page_of_the_application_and_a_method_that_is_not_said_
 }
 
 #[tokio::test]
-async fn a_cookie_that_is_there_twice_is_no_credential_and_leads_nowhere() {
-    let both = "__Host-rolegate=rgs_user; __Host-rolegate=rgs_user";
-    for cookies in [&[COOKIE, COOKIE][..], &[("cookie", both)]] {
-        for mode in [&[][..], &[NAVIGATE], &[("sec-fetch-mode", "no-cors")]] {
-            let response = ask("/authorize", &[cookies, mode].concat()).await;
-            assert_denied_with(&response, 401, "Not authenticated.", 1);
-            assert_eq!(response.header("www-authenticate"), "Bearer");
-            assert_eq!(response.header("location"), "");
-            // Also where a proxy does not say the method.
-            let bare = bare("GET", "/authorize");
-            let response = send_with(&[], bare, &[cookies, mode].concat()).await;
-            assert_denied_with(&response, 401, "Not authenticated.", 1);
+async fn a_session_that_is_not_good_counts_as_none_beside_a_good_one() {
+    let dead = "__Host-rolegate=rgs_dead";
+    let good = "__Host-rolegate=rgs_user";
+    for cookies in [
+        &[good, good][..],
+        &[dead, good],
+        &[good, dead],
+        &[good, "__Host-rolegate="],
+        &["__Host-rolegate", good],
+        &["__Host-rolegate=rgk_admin", good],
+        &[
+            dead,
+            "__Host-rolegate=rgs_1; __Host-rolegate=rgs_2",
+            good,
+            "__Host-rolegate=rgs_3",
+        ],
+    ] {
+        let line = cookies.join("; ");
+        let lines: Vec<_> = cookies.iter().map(|cookie| ("cookie", *cookie)).collect();
+        for sent in [&[("cookie", &*line)][..], &lines] {
+            for mode in [NAVIGATE, ("sec-fetch-mode", "cors")] {
+                let headers = [sent, &[mode]].concat();
+                let response = ask("/authorize", &headers).await;
+                assert_eq!(identity(&response), ["1", "user", "user"], "{headers:?}");
+                // The role of the good one counts.
+                let denied = ask("/authorize?roles=admin", &headers).await;
+                assert_denied(&denied, 403, "Insufficient privileges.");
+                // It is good for no more than alone.
+                let change = [
+                    &[("x-forwarded-method", "POST")],
+                    &FORWARDED[1..],
+                    &headers[..],
+                ]
+                .concat();
+                let refused = send_with(&[], bare("GET", "/authorize"), &change).await;
+                refused.assert_reason("CROSS_SITE");
+            }
         }
+    }
+    for cookies in [
+        format!("{dead}; __Host-rolegate=rgs_1"),
+        format!("{dead}; {dead}"),
+    ] {
+        let cookie = ("cookie", cookies.as_str());
+        assert_led(&ask("/authorize", &[cookie, NAVIGATE]).await, PAGE);
+        let program = ask("/authorize", &[cookie]).await;
+        assert_denied_with(&program, 401, "Invalid or expired token.", 1);
+    }
+}
+
+#[tokio::test]
+async fn two_good_sessions_are_no_credential_and_a_person_is_told_so() {
+    let two = "__Host-rolegate=rgs_user; a=b; __Host-rolegate=rgs_admin";
+    let many: Vec<_> = (0..9)
+        .map(|number| format!("__Host-rolegate=rgs_{number}"))
+        .collect();
+    let many = format!("__Host-rolegate=rgs_user; {}", many.join("; "));
+    let with_dead = format!("{two}; __Host-rolegate=rgs_dead");
+    for cookies in [two, &with_dead, &many] {
+        let cookie = ("cookie", cookies);
+        for path in [
+            "/authorize",
+            "/authorize?roles=admin",
+            "/authorize?roles=user",
+        ] {
+            let led = ask(path, &[cookie, NAVIGATE]).await;
+            assert_led(&led, &format!("{PAGE}&two_sessions"));
+            for mode in [&[][..], &[("sec-fetch-mode", "no-cors")]] {
+                let response = ask(path, &[&[cookie], mode].concat()).await;
+                assert_denied_with(&response, 401, "Not authenticated.", 1);
+                assert_eq!(response.header("www-authenticate"), "Bearer");
+                assert_eq!(response.header("location"), "");
+            }
+            // Also where a proxy does not say the method.
+            let origin = ("sec-fetch-site", "same-origin");
+            for mode in [&[][..], &[NAVIGATE]] {
+                let headers = [&[cookie, origin], mode].concat();
+                let response = send_with(&[], bare("GET", path), &headers).await;
+                assert_denied_with(&response, 401, "Not authenticated.", 1);
+                assert_eq!(response.header("location"), "");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_form_that_was_sent_after_the_session_leads_back_to_its_page() {
+    let referer = ("referer", "https://app.example.org/edit?a=b");
+    let post = [&[("x-forwarded-method", "POST")], &FORWARDED[1..]].concat();
+    let dead = ("cookie", "__Host-rolegate=rgs_dead");
+    let own = ("sec-fetch-site", "same-origin");
+    for cookie in [&[][..], &[dead, own]] {
+        let sent = [&post[..], cookie, &[NAVIGATE, referer]].concat();
+        let response = send_with(&[], bare("GET", "/authorize"), &sent).await;
+        assert_led(&response, "/sign-in?return=%2Fedit%3Fa%3Db&unsaved");
+        let sent = [&post[..], cookie, &[NAVIGATE]].concat();
+        let response = send_with(&[], bare("GET", "/authorize"), &sent).await;
+        assert_led(&response, "/sign-in?return=%2F&unsaved");
     }
 }
 

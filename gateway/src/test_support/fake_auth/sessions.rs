@@ -46,10 +46,15 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
     let user = verify(&request.username, &request.password)?;
     check_code(&user, request.otp.as_deref())?;
     let session = sessions_of(&user, "").pop();
-    let token = if request.for_domain {
+    let token = if request.for_domain && !request.with_application {
         "rgd_user"
     } else {
         "rgs_user"
+    };
+    let application_token = if request.for_domain {
+        "rgd_application"
+    } else {
+        "rgs_application"
     };
     // The version before makes one session.
     let makes_both = request.with_application && request.username != "before";
@@ -57,7 +62,7 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
         token: token.to_owned(),
         session,
         user: Some(user),
-        application_token: makes_both.then(|| "rgs_application".to_owned()),
+        application_token: makes_both.then(|| application_token.to_owned()),
     })
 }
 

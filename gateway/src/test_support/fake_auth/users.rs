@@ -51,6 +51,7 @@ pub(super) fn user_of_token(token: &str) -> Result<User, Reason> {
         "rgk_user" | "rgs_user" => Ok(user(1, "user", Role::USER)),
         "rgk_admin" | "rgs_admin" => Ok(user(3, "admin", Role::ADMIN)),
         "deleted" => Err(Reason::TokenUserNotFound),
+        "rgs_down" => Err(Reason::Overloaded),
         _ => Err(Reason::TokenInvalid),
     }
 }
