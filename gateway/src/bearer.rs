@@ -156,7 +156,7 @@ pub(crate) fn router(
         routes = routes.merge(console::routes());
     }
     if let Some(sign_in) = state.sign_in.clone() {
-        routes = routes.merge(sign_in::routes(state.clone(), sign_in, settings.console));
+        routes = routes.merge(sign_in::routes(state.clone(), sign_in, &settings));
     }
     middleware::apply("bearer", routes, &settings, memory).with_state(state)
 }

@@ -2,12 +2,14 @@
 //! session is in a cookie, which no script reads. And `/set-password`, where the link leads that an admin makes.
 
 mod page;
+mod place;
 pub(crate) mod return_address;
 
 use crate::{
     console,
     endpoints::sessions::user_agent,
     extract::{credentials::cross_site, form::Form, parameters::QueryParams},
+    settings::PublicSettings,
     state::GatewayState,
 };
 use axum::{
@@ -17,14 +19,21 @@ use axum::{
     routing::get,
 };
 use http::{
-    HeaderMap, HeaderValue, Uri,
+    HeaderMap, HeaderValue,
     header::{AUTHORIZATION, SET_COOKIE},
 };
+use page::SignInPage;
 use return_address::ReturnAddress;
 use rolegate_auth_client::{
-    AuthClient, CallContext, CallError, Reason, Requirement, SessionUse, axum::ApiError,
+    AuthClient, CallContext, CallError, Reason, Requirement, User, axum::ApiError,
 };
-use rolegate_sign_in::{cookie::Cookie, origin::Origin, request::is_same_origin, settings::SignIn};
+use rolegate_program::cidr_set::CidrSet;
+use rolegate_sign_in::{
+    cookie::{Cookie, MAX_SESSIONS},
+    origin::Origin,
+    request::is_same_origin,
+    settings::SignIn,
+};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
 use url::form_urlencoded::byte_serialize;
@@ -34,21 +43,31 @@ struct Pages {
     gateway: GatewayState,
     sign_in: Arc<SignIn>,
     has_console: bool,
+    trusted_proxies: Arc<CidrSet>,
 }
 
-/// What a page of ours sent: headers, form and return address, with the own origin.
-type Sent = (HeaderMap, Form, Option<ReturnAddress>, Origin);
+/// A form that a page of ours sent.
+struct SentForm {
+    headers: HeaderMap,
+    query: QueryParams,
+    fields: Form,
+    /// The address in the field `return`, or without that field in the query, if people may be sent there.
+    back: Option<ReturnAddress>,
+    own: Origin,
+    is_forwarded: bool,
+}
 
 /// The routes. They are not in the OpenAPI document: they are no part of the API.
 pub(crate) fn routes<S>(
     gateway: GatewayState,
     sign_in: Arc<SignIn>,
-    has_console: bool,
+    settings: &PublicSettings,
 ) -> Router<S> {
     let pages = Pages {
         gateway,
         sign_in,
-        has_console,
+        has_console: settings.console,
+        trusted_proxies: Arc::new(settings.trusted_proxies.clone()),
     };
     let routes = Router::new()
         .route("/sign-in", get(show).post(sign_in_by_form))
@@ -83,19 +102,29 @@ pub(crate) fn use_console_cookie(headers: &mut HeaderMap) {
 
 async fn show(
     State(pages): State<Pages>,
-    uri: Uri,
+    Extension(context): Extension<CallContext>,
     query: QueryParams,
-    headers: HeaderMap,
+    request: Request,
 ) -> Result<Response> {
-    let own = Origin::of_request(&headers).filter(Origin::is_safe);
+    let headers = request.headers();
+    let own = Origin::of_request(headers).filter(Origin::is_safe);
     let Some(own) = own else {
-        return Ok(page::https_needed(&headers));
+        return Ok(page::https_needed(headers));
     };
     let back = pages.address(query.get("return")?, &own);
-    Ok(match uri.path() {
-        "/sign-in" => page::sign_in(back.as_ref(), "", false, ""),
-        _ => page::sign_out(back.as_ref(), ""),
-    })
+    if request.uri().path() != "/sign-in" {
+        return Ok(page::sign_out(back.as_ref(), ""));
+    }
+    let place = pages.place(headers, &own, back.as_ref(), pages.is_forwarded(&request));
+    let sessions = place.cookie().sessions(headers);
+    let user = pages.user(place.leads_to_console, &sessions, context).await;
+    let page = SignInPage {
+        back: back.as_ref(),
+        notices: page::notices(&query),
+        signed_in: user.as_ref().map(|user| &*user.username),
+        ..SignInPage::default()
+    };
+    Ok(page.respond())
 }
 
 /// The token of the link is in the fragment, which the page's script sends to `PUT /password`.
@@ -115,87 +144,89 @@ async fn sign_in_by_form(
     Extension(context): Extension<CallContext>,
     request: Request,
 ) -> Result<Response> {
-    let (headers, form, back, own) = pages.read(request).await?;
-    let username = form.required("username")?;
-    let password = SecretString::from(form.required("password")?);
+    let form = pages.read(request).await?;
+    let SentForm {
+        headers,
+        query,
+        fields,
+        back,
+        own,
+        is_forwarded,
+    } = &form;
+    let goal = back.as_ref().map_or("/", |back| &back.location);
+    if fields.optional("go_on")?.is_some() {
+        return Ok(Redirect::to(goal).into_response());
+    }
+    let username = fields.required("username")?;
+    let password = SecretString::from(fields.required("password")?);
     // The field is there once a code has been asked for.
-    let code = form.optional("otp")?;
+    let code = fields.optional("otp")?;
     let otp = code.filter(|code| !code.is_empty());
-    let start = if pages.has_console { "/console/" } else { "/" };
-    let goal = back.clone().unwrap_or_else(|| ReturnAddress::own(start));
-    let application = pages.sign_in.cookie(Some(&own));
-    let has_console = pages.has_console && goal.is_of_console();
-    let console = Cookie::of_console(own.is_plain_loopback());
-    let cookie = if has_console { console } else { application };
-    let [of_application, of_console] =
-        [application, console].map(|cookie| cookie.sessions(&headers));
-    // An application on its own host may have pages at the console's path, and there is no console then.
-    let may_set_both = has_console && !application.is_for_domain();
-    let session_use = if may_set_both {
-        SessionUse::ApiAndApplication
-    } else if has_console {
-        SessionUse::Api
-    } else if application.is_for_domain() {
-        SessionUse::Domain
-    } else {
-        SessionUse::Application
-    };
-    let (auth, agent) = (&pages.gateway.auth, user_agent(&headers));
+    let place = pages.place(headers, own, back.as_ref(), *is_forwarded);
+    let (auth, agent) = (&pages.gateway.auth, user_agent(headers));
     let call = auth.create_session(
         &username,
         &password,
         otp,
         None,
         agent.as_deref(),
-        session_use,
+        place.session_use(),
         context,
     );
     let created = match pages.gateway.refusals.login(context, call).await {
         Ok(created) => created,
         Err(error) => {
             let with_code = code.is_some() || asks_for_code(&error);
-            let page = |problem: &_| page::sign_in(back.as_ref(), &username, with_code, problem);
+            let page = |problem: &_| {
+                let page = SignInPage {
+                    back: back.as_ref(),
+                    notices: page::notices(query),
+                    signed_in: None,
+                    username: &username,
+                    with_code,
+                    problem,
+                };
+                page.respond()
+            };
             return Ok(page::refuse(error, page));
         }
     };
-    let is_in_console = |session: &SecretString| of_console.iter().any(|it| is_same(it, session));
-    let mut application_token = created.application_token;
-    let mut before = of_application;
-    if has_console {
-        // Its other half in the cookie of applications ends with a session of the console. Somebody may use applications
-        // with a session of their own, which stays.
-        let other = application.find(&headers).ok().flatten();
-        let other = other.filter(|session| application_token.is_some() && !is_in_console(session));
-        if let (Some(other), Some(new)) = (other, &application_token) {
-            end_before(auth, &of_console, true, context).await;
-            if is_good(auth, &other, context).await {
-                before = vec![new.clone()];
-                application_token = None;
-            }
-        } else if application_token.is_some() {
-            before.extend(of_console);
-        } else {
-            before = of_console;
-        }
-    } else {
-        // Those of the console go on beside an application's.
-        before.retain(|session| !is_in_console(session));
-    }
-    end_before(auth, &before, has_console, context).await;
     let session = created.session;
     let left = session
         .expires_at
         .duration_since(session.created_at)
         .unwrap_or_default();
-    let set = cookie
-        .set(&created.token, left.as_secs())
+    // An auth-service of the version before makes one session.
+    let (token, mut second_token) = match created.application_token {
+        Some(of_application) if !place.leads_to_console => (of_application, Some(created.token)),
+        second => (created.token, second),
+    };
+    let mut before = place.cookie().sessions(headers);
+    let mut beside = place.other_cookie().sessions(headers);
+    if place.sets_both {
+        end_before(auth, &before, true, context).await;
+        beside.retain(|session| before.iter().all(|it| !is_same(it, session)));
+        // Somebody may use the other pages with a session of their own, which stays.
+        let other = pages.user(!place.leads_to_console, &beside, context).await;
+        if other.is_some() {
+            beside = second_token.take().into_iter().collect();
+        }
+        end_before(auth, &beside, other.is_none(), context).await;
+    } else {
+        // One that is in both cookies goes on in the console.
+        before.retain(|session| beside.iter().all(|it| !is_same(it, session)));
+        end_before(auth, &before, false, context).await;
+    }
+    let set = place
+        .cookie()
+        .set(&token, left.as_secs())
         .ok_or(ApiError::from(CallError::Malformed))?;
-    let second = application_token.and_then(|token| application.set(&token, left.as_secs()));
+    let second = second_token.and_then(|it| place.other_cookie().set(&it, left.as_secs()));
     let cookies = [Some(set), second]
         .into_iter()
         .flatten()
         .map(|it| (SET_COOKIE, it));
-    Ok((AppendHeaders(cookies), Redirect::to(&goal.location)).into_response())
+    Ok((AppendHeaders(cookies), Redirect::to(goal)).into_response())
 }
 
 /// Ends sessions that a browser had before. A failure is logged: the sign-in is good nevertheless.
@@ -211,11 +242,9 @@ async fn end_before(
     }
 }
 
-/// Whether the session in the cookie of applications is one. If that is not known, it counts as none, so that nobody goes
-/// on as somebody else.
-async fn is_good(auth: &AuthClient, session: &SecretString, context: CallContext) -> bool {
-    let user = auth.authorize_cookie(session, Requirement::AnyAuthenticated, context);
-    user.await.is_ok()
+/// Whether a token is refused because it is none, or has ended.
+fn is_not_good(error: &CallError) -> bool {
+    error.reason().is_some_and(|reason| reason.http().0 == 401)
 }
 
 fn is_same(one: &SecretString, other: &SecretString) -> bool {
@@ -238,7 +267,9 @@ async fn sign_out(
     Extension(context): Extension<CallContext>,
     request: Request,
 ) -> Result<Response> {
-    let (headers, _, back, own) = pages.read(request).await?;
+    let SentForm {
+        headers, back, own, ..
+    } = pages.read(request).await?;
     let cookies = [
         Cookie::of_console(own.is_plain_loopback()),
         pages.sign_in.cookie(Some(&own)),
@@ -271,7 +302,7 @@ impl Pages {
     }
 
     /// The form, if a page of ours sent it: no other signs its visitors in or out, or makes them guess.
-    async fn read(&self, request: Request) -> Result<Sent> {
+    async fn read(&self, request: Request) -> Result<SentForm> {
         let headers = request.headers().clone();
         let own = Origin::of_request(&headers);
         if !is_same_origin(&headers, own.as_ref()) {
@@ -280,9 +311,47 @@ impl Pages {
         let own = own
             .filter(Origin::is_safe)
             .ok_or_else(|| Redirect::to("/sign-in"))?;
-        let form = Form::read(request).await?;
-        let back = self.address(form.optional("return")?, &own);
-        Ok((headers, form, back, own))
+        let query = QueryParams::parse(request.uri().query().unwrap_or_default())?;
+        let is_forwarded = self.is_forwarded(&request);
+        let fields = Form::read(request).await?;
+        let given = match fields.optional("return")? {
+            Some(field) => Some(field),
+            None => query.get("return")?,
+        };
+        let back = self.address(given, &own);
+        Ok(SentForm {
+            headers,
+            query,
+            fields,
+            back,
+            own,
+            is_forwarded,
+        })
+    }
+
+    /// The user of the only good one of these sessions in the cookie of the console or of applications. If it cannot be
+    /// known, it is nobody, so that nobody goes on as somebody else.
+    async fn user(
+        &self,
+        is_of_console: bool,
+        sessions: &[SecretString],
+        context: CallContext,
+    ) -> Option<User> {
+        let (auth, any) = (&self.gateway.auth, Requirement::AnyAuthenticated);
+        let mut found = None;
+        for session in sessions.iter().take(MAX_SESSIONS) {
+            let user = if is_of_console {
+                auth.authorize(session, any, context).await
+            } else {
+                auth.authorize_cookie(session, any, context).await
+            };
+            match user {
+                Ok(user) if found.is_none() => found = Some(user),
+                Err(error) if is_not_good(&error) => {}
+                _ => return None,
+            }
+        }
+        found
     }
 }
 

@@ -1,13 +1,17 @@
 //! The HTML of the pages. They need no scripts.
 
 use super::return_address::ReturnAddress;
+use crate::extract::parameters::QueryParams;
 use axum::response::{IntoResponse as _, Response};
 use http::{
     HeaderMap,
     header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY},
 };
 use rolegate_auth_client::axum::ApiError;
-use rolegate_sign_in::origin::forwarded_scheme;
+use rolegate_sign_in::{
+    origin::forwarded_scheme,
+    request::{MAX_RETURN, TOO_LONG, TWO_SESSIONS, UNSAVED},
+};
 
 /// The files of the console that the pages need. They are served below `/sign-in/`, because the proxy of an
 /// application passes no other path.
@@ -27,38 +31,100 @@ pub(super) const SCRIPTS: [&str; 7] = [
 /// Bytes of a username that is shown again; no longer one can be registered.
 const MAX_USERNAME: usize = 255;
 
-/// `with_code`: with a field for a one-time code. Who has no second factor never sees it. The password has to be
-/// typed again, because it is in no page.
-pub(super) fn sign_in(
-    back: Option<&ReturnAddress>,
-    username: &str,
-    with_code: bool,
-    problem: &str,
-) -> Response {
-    let username = if username.len() <= MAX_USERNAME {
-        username
-    } else {
-        ""
+/// What the page says about the way there, by the parameter that asks for it.
+const NOTICES: [(&str, &str); 3] = [
+    (UNSAVED, "What you sent was not saved."),
+    (
+        TOO_LONG,
+        "The address that you came from is too long to return to. Signing in leads to the first page instead.",
+    ),
+    (
+        TWO_SESSIONS,
+        "This browser is signed in twice where you came from, so nobody knows which sign-in is yours. Sign in again. If \
+         that leads back here, delete the cookies of the address that you came from, and sign in once more.",
+    ),
+];
+
+/// The notices that the query of the page asks for.
+pub(super) fn notices(query: &QueryParams) -> Vec<&'static str> {
+    let is_too_long = |name| {
+        name == TOO_LONG
+            && query
+                .get("return")
+                .is_ok_and(|it| it.is_some_and(|it| it.len() > MAX_RETURN))
     };
-    let focus = ["", " autofocus"];
-    let content = format!(
-        include_str!("sign_in.html"),
-        username = escape(username),
-        focus_username = focus[usize::from(username.is_empty())],
-        focus_password = focus[usize::from(!username.is_empty())],
-        code = if with_code {
-            include_str!("one_time_code.html")
+    NOTICES
+        .into_iter()
+        .filter(|(name, _)| !matches!(query.get(name), Ok(None)) || is_too_long(*name))
+        .map(|(_, text)| text)
+        .collect()
+}
+
+/// The page to sign in at.
+#[derive(Default)]
+pub(super) struct SignInPage<'a> {
+    /// The address that the sign-in leads to.
+    pub(super) back: Option<&'a ReturnAddress>,
+    /// What the page says above the form.
+    pub(super) notices: Vec<&'static str>,
+    /// The name of the user whose session the sign-in would replace.
+    pub(super) signed_in: Option<&'a str>,
+    /// The name that was typed.
+    pub(super) username: &'a str,
+    /// Whether there is a field for a one-time code. Who has no second factor never sees it. The password has to be
+    /// typed again, because it is in no page.
+    pub(super) with_code: bool,
+    /// Why the sign-in was refused.
+    pub(super) problem: &'a str,
+}
+
+impl SignInPage<'_> {
+    pub(super) fn respond(self) -> Response {
+        let username = if self.username.len() <= MAX_USERNAME {
+            self.username
         } else {
             ""
-        },
-        back = location(back),
-    );
-    page("Sign in", problem, &content, back)
+        };
+        let back = location(self.back);
+        let notices = self.notices.iter();
+        let mut above: String = notices
+            .map(|text| format!("    <p class=\"message\">{text}</p>\n"))
+            .collect();
+        if let Some(user) = self.signed_in {
+            above += &format!(
+                include_str!("signed_in.html"),
+                user = escape(user),
+                back = back
+            );
+        }
+        // A person who may go on finds that first.
+        let focus = |is_here| {
+            if is_here && self.signed_in.is_none() {
+                " autofocus"
+            } else {
+                ""
+            }
+        };
+        let content = above
+            + &format!(
+                include_str!("sign_in.html"),
+                username = escape(username),
+                focus_username = focus(username.is_empty()),
+                focus_password = focus(!username.is_empty()),
+                code = if self.with_code {
+                    include_str!("one_time_code.html")
+                } else {
+                    ""
+                },
+                back = back,
+            );
+        page("Sign in", self.problem, &content)
+    }
 }
 
 pub(super) fn sign_out(back: Option<&ReturnAddress>, problem: &str) -> Response {
     let content = format!(include_str!("sign_out.html"), back = location(back));
-    page("Sign out", problem, &content, None)
+    page("Sign out", problem, &content)
 }
 
 /// In the place of a form, where anybody on the way could read the password, or may have done so.
@@ -69,7 +135,7 @@ pub(super) fn https_needed(headers: &HeaderMap) -> Response {
         "Signing in needs HTTPS. The proxies in front of this page do not agree that you use it: \
          X-Forwarded-Proto must be https."
     };
-    page("Sign in", problem, "", None)
+    page("Sign in", problem, "")
 }
 
 /// A page with the status and the headers of an error.
@@ -80,8 +146,10 @@ pub(super) fn refuse(error: ApiError, page: impl FnOnce(&str) -> Response) -> Re
     Response::from_parts(head, body)
 }
 
-/// Chromium applies `form-action` to the address that the answer to a form leads to, too.
-fn page(title: &str, problem: &str, content: &str, leads_to: Option<&ReturnAddress>) -> Response {
+/// Browsers apply `form-action` to every address that the answer to a form leads to, also those to which an application
+/// leads on, so the policy does not have it. Nor is there a policy for openers, so that people can sign in in a window
+/// that an application opened.
+fn page(title: &str, problem: &str, content: &str) -> Response {
     let problem = escape(problem);
     let html = format!(
         include_str!("page.html"),
@@ -89,26 +157,15 @@ fn page(title: &str, problem: &str, content: &str, leads_to: Option<&ReturnAddre
         problem = problem,
         content = content
     );
-    let origin = leads_to.and_then(|address| address.origin.as_ref());
-    let origin = origin
-        .map(|origin| format!(" {}", origin.serialized()))
-        .unwrap_or_default();
-    let policy = format!(
-        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
-         form-action 'self'{origin}; frame-ancestors 'none'"
-    );
+    let policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
+                  frame-ancestors 'none'";
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
-        (CONTENT_SECURITY_POLICY, &policy),
+        (CONTENT_SECURITY_POLICY, policy),
         // With `no-referrer`, the header `Origin` of a form would be `null`.
         (REFERRER_POLICY, "same-origin"),
     ];
-    (
-        headers,
-        [("cross-origin-opener-policy", "same-origin")],
-        html,
-    )
-        .into_response()
+    (headers, html).into_response()
 }
 
 fn location(back: Option<&ReturnAddress>) -> String {

@@ -11,8 +11,6 @@ use url::Position;
 pub(crate) struct ReturnAddress {
     /// For `Location`: visible ASCII, and on the own origin a path, which may have a query and a fragment.
     pub(crate) location: String,
-    /// Another origin than the own one.
-    pub(crate) origin: Option<Origin>,
 }
 
 impl ReturnAddress {
@@ -22,32 +20,23 @@ impl ReturnAddress {
         let url = own.url().join(given).ok().filter(|_| !given.is_empty())?;
         // None for other schemes, and for a URL with credentials.
         let origin = Origin::new(url.scheme(), url.authority())?;
-        let address = if origin == *own {
-            Self::own(&url[Position::BeforePath..])
-        } else {
-            Self {
-                location: url.into(),
-                origin: Some(origin),
-            }
-        };
-        let is_good = match &address.origin {
-            Some(origin) => others.contains(origin),
+        let (location, is_good) = if origin == *own {
+            let path = &url[Position::BeforePath..];
             // A browser would take the next segment for a host.
-            None => !address.location.starts_with("//"),
+            (path.to_owned(), !path.starts_with("//"))
+        } else {
+            (url.into(), others.contains(&origin))
         };
-        (is_good && address.location.len() <= MAX_RETURN).then_some(address)
+        (is_good && location.len() <= MAX_RETURN).then_some(Self { location })
     }
 
-    pub(crate) fn own(path: &str) -> Self {
-        Self {
-            location: path.to_owned(),
-            origin: None,
-        }
-    }
-
+    /// Whether the address is of a page that uses the console's cookie.
     pub(crate) fn is_of_console(&self) -> bool {
         let path = self.location.split(['?', '#']).next().unwrap_or_default();
-        path == "/console" || path.starts_with("/console/")
+        ["/console", "/account"].iter().any(|page| {
+            path.strip_prefix(page)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
     }
 }
 

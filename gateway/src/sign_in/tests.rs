@@ -11,13 +11,15 @@ use crate::{
     state::GatewayState,
     test_support::{Calls, File, bare, fake_auth, fetch, send, sign_in},
 };
-use axum::{Router, body::Body};
+use axum::{Router, body::Body, extract::ConnectInfo};
 use http::{HeaderValue, Request, header::HeaderName};
+use std::net::SocketAddr;
 
 const FORM: &str = "username=ann&password=right";
 const SAME_ORIGIN: (&str, &str) = ("sec-fetch-site", "same-origin");
 const LOOPBACK: (&str, &str) = ("host", "localhost:8000");
 const HTTPS: (&str, &str) = ("x-forwarded-proto", "https");
+const MARK: (&str, &str) = ("rolegate-page", "application");
 const FORM_TYPE: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 const DOMAIN: [&str; 4] = [
     "--cookie-domain",
@@ -76,12 +78,14 @@ async fn pages_have_a_strict_policy_and_no_script() {
             (page.status, page.header("content-type")),
             (200, "text/html; charset=utf-8")
         );
+        // Browsers would apply `form-action` also to where an application leads on.
         let policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
-                      form-action 'self'; frame-ancestors 'none'";
+                      frame-ancestors 'none'";
         assert_eq!(page.header("content-security-policy"), policy);
         assert_eq!(page.header("cache-control"), "no-store");
         assert_eq!(page.header("x-content-type-options"), "nosniff");
-        assert_eq!(page.header("cross-origin-opener-policy"), "same-origin");
+        // An application may open it in a window.
+        assert_eq!(page.header("cross-origin-opener-policy"), "");
         // Browsers without Fetch Metadata would otherwise send `Origin: null`.
         assert_eq!(page.header("referrer-policy"), "same-origin");
         assert!(page.headers.get("set-cookie").is_none());
@@ -94,11 +98,13 @@ async fn pages_have_a_strict_policy_and_no_script() {
             let file = format!("\"/sign-in/{file}\"");
             assert!(page.text.contains(&file), "{file}: {}", page.text);
         }
-        assert!(
-            page.text.contains(r#"method="post" action="/sign-"#),
-            "{}",
-            page.text
-        );
+        // With an action, browsers would lose the fragment of the address.
+        let form = if path.starts_with("/sign-in") {
+            r#"<form method="post">"#
+        } else {
+            r#"<form method="post" action="/sign-out">"#
+        };
+        assert!(page.text.contains(form), "{}", page.text);
     }
     let page = get("/sign-in", &[LOOPBACK]).await;
     for part in [
@@ -164,13 +170,6 @@ async fn a_valid_return_address_is_in_the_form_and_any_other_is_not() {
             assert!(page.text.contains(&field), "{given}: {}", page.text);
         }
     }
-    let path = "/sign-in?return=https://app.example.org/a";
-    let page = fetch(&router, request("GET", path, &[LOOPBACK], "")).await;
-    let policy = page.header("content-security-policy");
-    assert!(
-        policy.contains("form-action 'self' https://app.example.org;"),
-        "{policy}"
-    );
     for path in [
         "/sign-in?return=/a&return=/a",
         "/sign-out?return=/a&return=/b",
@@ -408,6 +407,7 @@ async fn username_is_shown_again_as_text_and_only_if_it_may_be_one() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
     let attributes = "HttpOnly; Secure; SameSite=Lax";
     let host = format!("__Host-rolegate=rgs_user; Path=/; Max-Age=2; {attributes}");
@@ -416,46 +416,166 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
         format!("__Secure-rolegate=rgd_user; Path=/; Domain=example.org; Max-Age=2; {attributes}");
     let plain = "rolegate=rgs_user; Path=/; Max-Age=2; HttpOnly; SameSite=Lax";
     let plain_console = "rolegate-console=rgs_user; Path=/; Max-Age=2; HttpOnly; SameSite=Lax";
-    let https = [("host", "auth.example.org"), HTTPS];
+    let auth = [("host", "auth.example.org"), HTTPS];
+    let app = [("host", "app.example.org"), HTTPS];
+    let marked = [("host", "app.example.org"), HTTPS, MARK];
+    let marked_auth = [("host", "auth.example.org"), HTTPS, MARK];
+    let loopback = [LOOPBACK];
+    let marked_loopback = [LOOPBACK, MARK];
+    let forwarded_loopback = [LOOPBACK, ("x-forwarded-for", "203.0.113.9")];
+    let named_page = ["--sign-in-url", "https://auth.example.org/sign-in"];
     let with_origins = [&DOMAIN[..], &["--return-origins", "https://*.example.org"]].concat();
     let no_console = ["--console", "off"];
-    // An application on its own host may have pages at /console/.
-    let host_beside = host.replace("rgs_user", "rgs_application");
-    let both = [console.as_str(), &host_beside];
-    let plain_beside = plain.replace("rgs_user", "rgs_application");
+    let of_application = |line: &str| line.replace("=rgs_user", "=rgs_application");
+    let host_beside = of_application(&host);
+    let plain_beside = of_application(plain);
+    let domain_beside = domain.replace("rgd_user", "rgd_application");
+    // The one that people need where they go comes first.
+    let both = [&console, &host_beside];
+    let both_for_application = [&host_beside, &console];
+    let both_plain = [plain_console, &plain_beside];
+    let both_plain_for_application = [&plain_beside, plain_console];
+    let both_of_domain = [&console, &domain_beside];
+    let both_of_domain_for_application = [&domain_beside, &console];
     for (arguments, at, back, location, expected) in [
-        (&[][..], &https[..], "/a", "/a", &[host.as_str()][..]),
-        (&[], &https, "", "/console/", &both),
-        (&[], &https, "https://evil.example/", "/console/", &both),
-        (&[], &https, "/console/%23/users", "/console/#/users", &both),
-        (&[], &https, "/consoles", "/consoles", &[&host]),
-        (&no_console, &https, "", "/", &[&host]),
-        (&no_console, &https, "/console/a", "/console/a", &[&host]),
-        (&DOMAIN, &https, "/a", "/a", &[&domain]),
-        (&DOMAIN, &https, "", "/console/", &[&console]),
+        // A proxy before the hosts of applications were marked: no more than it gave before.
+        (&[][..], &app[..], "/a", "/a", vec![host.as_str()]),
+        (&[], &app, "", "/", vec![&host]),
+        (&[], &app, "https://evil.example/", "/", vec![&host]),
+        (&[], &app, "/consoles", "/consoles", vec![&host]),
+        (&[], &app, "/accounts", "/accounts", vec![&host]),
+        (&[], &forwarded_loopback, "/a", "/a", vec![plain]),
+        (&DOMAIN, &app, "/a", "/a", vec![&domain]),
+        // A page that uses the console's cookie.
+        (
+            &[],
+            &app,
+            "/console/%23/users",
+            "/console/#/users",
+            both.map(|it| it.as_str()).to_vec(),
+        ),
+        (
+            &[],
+            &app,
+            "/console",
+            "/console",
+            both.map(|it| it.as_str()).to_vec(),
+        ),
+        (
+            &[],
+            &app,
+            "/account",
+            "/account",
+            both.map(|it| it.as_str()).to_vec(),
+        ),
+        (
+            &[],
+            &app,
+            "/account/keys?a",
+            "/account/keys?a",
+            both.map(|it| it.as_str()).to_vec(),
+        ),
         (
             &DOMAIN,
-            &https,
-            "https://app.example.org/a",
+            &auth,
+            "/account",
+            "/account",
+            both_of_domain.map(|it| it.as_str()).to_vec(),
+        ),
+        (
+            &[],
+            &loopback,
             "/console/",
-            &[&console],
+            "/console/",
+            both_plain.to_vec(),
+        ),
+        // The host of SIGN_IN_URL.
+        (
+            &DOMAIN,
+            &auth,
+            "/a",
+            "/a",
+            both_of_domain_for_application
+                .map(|it| it.as_str())
+                .to_vec(),
+        ),
+        (
+            &DOMAIN,
+            &auth,
+            "",
+            "/",
+            both_of_domain_for_application
+                .map(|it| it.as_str())
+                .to_vec(),
+        ),
+        (
+            &DOMAIN,
+            &auth,
+            "https://app.example.org/a",
+            "/",
+            both_of_domain_for_application
+                .map(|it| it.as_str())
+                .to_vec(),
         ),
         (
             &with_origins,
-            &https,
+            &auth,
             "https://app.example.org/a",
             "https://app.example.org/a",
-            &[&domain],
+            both_of_domain_for_application
+                .map(|it| it.as_str())
+                .to_vec(),
         ),
-        (&[], &[LOOPBACK], "/a", "/a", &[plain]),
+        (
+            &with_origins,
+            &auth,
+            "https://app.example.org/console/",
+            "https://app.example.org/console/",
+            both_of_domain_for_application
+                .map(|it| it.as_str())
+                .to_vec(),
+        ),
+        (
+            &named_page,
+            &auth,
+            "/a",
+            "/a",
+            both_for_application.map(|it| it.as_str()).to_vec(),
+        ),
+        (&named_page, &app, "/a", "/a", vec![&host]),
+        // No proxy passed it on.
         (
             &[],
-            &[LOOPBACK],
-            "",
-            "/console/",
-            &[plain_console, &plain_beside],
+            &loopback,
+            "/a",
+            "/a",
+            both_plain_for_application.to_vec(),
         ),
-        (&DOMAIN, &[LOOPBACK], "/a", "/a", &[plain]),
+        (&[], &loopback, "", "/", both_plain_for_application.to_vec()),
+        (
+            &DOMAIN,
+            &loopback,
+            "/a",
+            "/a",
+            both_plain_for_application.to_vec(),
+        ),
+        // The host of an application may have pages at the paths of ours.
+        (&[], &marked, "/console/", "/console/", vec![&host]),
+        (&[], &marked, "/account", "/account", vec![&host]),
+        (&[], &marked, "", "/", vec![&host]),
+        (&[], &marked_loopback, "/account", "/account", vec![plain]),
+        (&DOMAIN, &marked_auth, "/account", "/account", vec![&domain]),
+        (
+            &named_page,
+            &marked_auth,
+            "/account",
+            "/account",
+            vec![&host],
+        ),
+        // There is no console.
+        (&no_console, &auth, "", "/", vec![&host]),
+        (&no_console, &auth, "/console/a", "/console/a", vec![&host]),
+        (&no_console, &loopback, "/account", "/account", vec![plain]),
     ] {
         let headers = [at, &[SAME_ORIGIN, FORM_TYPE]].concat();
         let body = format!("{FORM}&return={back}");
@@ -467,13 +587,13 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
             (303, location),
             "{back}"
         );
-        assert_eq!(cookies(&response), expected, "{arguments:?} {back}");
+        assert_eq!(cookies(&response), expected, "{arguments:?} {at:?} {back}");
         // Each cookie has a session of its own, which is good for nothing else, by one call.
-        let session_use = match expected {
-            [_, _] => " with_application",
-            [cookie] if cookie.contains("-console=") => "",
-            [cookie] if cookie.contains("rgd_") => " for_domain",
-            _ => " for_application",
+        let session_use = match (expected.len(), expected.concat().contains("rgd_")) {
+            (2, true) => " for_domain with_application",
+            (2, false) => " with_application",
+            (_, true) => " for_domain",
+            (_, false) => " for_application",
         };
         let calls = calls.lock().expect("no panic").clone();
         let call = format!("create_session None \"\"{session_use} from unknown");
@@ -482,21 +602,261 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
     }
 }
 
+/// A proxy may pass requests on without saying so.
 #[tokio::test]
-async fn sign_in_to_the_console_leaves_the_person_of_an_application_alone() {
-    let (router, _) = gateway(&[]);
-    for (cookie, set) in [
-        ("rolegate=rgs_admin", 1),
-        ("rolegate=rgs_admin; rolegate-console=rgs_user", 1),
-        // The other half of a session of the console has ended with it: a second person signs in here.
-        ("rolegate=rgs_other; rolegate-console=rgs_user", 2),
-        ("rolegate=rgs_user; rolegate-console=rgs_user", 2),
-        ("rolegate-console=rgs_user", 2),
-        // Given twice, it is of nobody who could use it.
-        ("rolegate=rgs_other; rolegate=rgs_another", 2),
-        ("a=b", 2),
+async fn address_that_a_trusted_proxy_asks_is_not_that_of_the_gateway_itself() {
+    for (trusted, peer, set) in [
+        ("127.0.0.1/32", "127.0.0.1:4000", 1),
+        ("127.0.0.1/32", "[::ffff:127.0.0.1]:4000", 1),
+        ("127.0.0.1/32", "127.0.0.2:4000", 2),
+        ("10.0.0.0/8", "127.0.0.1:4000", 2),
     ] {
-        let mut request = form("/sign-in", FORM);
+        let (router, _) = gateway(&["--trusted-proxies", trusted]);
+        let mut request = form("/sign-in", &format!("{FORM}&return=/a"));
+        let peer: SocketAddr = peer.parse().expect("an address");
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let response = fetch(&router, request).await;
+        assert_eq!(cookies(&response).len(), set, "{trusted} {peer}");
+    }
+}
+
+#[tokio::test]
+async fn the_address_of_the_form_counts_and_that_of_the_query_where_it_is_missing() {
+    let (router, _) = gateway(&[]);
+    for (query, field, location) in [
+        ("?return=/a", "", "/a"),
+        ("?return=/a", "&return=/b", "/b"),
+        ("?return=/a", "&return=", "/"),
+        ("?return=/a&return=/b", "&return=/c", "/c"),
+        ("?return=https://evil.example/", "", "/"),
+        ("?return=%2F%2Fevil.example", "", "/"),
+        ("?return=/account", "", "/account"),
+        ("?unsaved&x", "", "/"),
+        ("", "", "/"),
+    ] {
+        let request = form(&format!("/sign-in{query}"), &format!("{FORM}{field}"));
+        let response = fetch(&router, request).await;
+        assert_eq!(
+            (response.status, response.header("location")),
+            (303, location),
+            "{query} {field}"
+        );
+        // Going on leads to the same place, without a password or a cookie.
+        let request = form(&format!("/sign-in{query}"), &format!("go_on={field}"));
+        let response = fetch(&router, request).await;
+        assert_eq!(
+            (response.status, response.header("location")),
+            (303, location),
+            "{query} {field}"
+        );
+        assert!(cookies(&response).is_empty());
+    }
+    for query in ["?return=/a&return=/b", "?return=%ff", "?x=%ff"] {
+        let response = send(&router, form(&format!("/sign-in{query}"), FORM)).await;
+        response.assert_reason("QUERY_INVALID");
+    }
+}
+
+#[tokio::test]
+async fn page_says_what_happened_on_the_way_there_and_nothing_that_is_not_known() {
+    let unsaved = r#"<p class="message">What you sent was not saved.</p>"#;
+    let too_long = "is too long to return to.";
+    let twice = "This browser is signed in twice";
+    let long = format!("/sign-in?return=/{}", "a".repeat(2048));
+    for (path, expected) in [
+        ("/sign-in", &[][..]),
+        ("/sign-in?return=/unsaved", &[]),
+        ("/sign-in?Unsaved&notice=unsaved", &[]),
+        ("/sign-in?return=/a&unsaved", &[unsaved]),
+        ("/sign-in?unsaved=%3Cb%3Einjected%3C/b%3E", &[unsaved]),
+        ("/sign-in?unsaved&unsaved", &[unsaved]),
+        ("/sign-in?return=%2F&too_long", &[too_long]),
+        ("/sign-in?return=%2F&too_long&unsaved", &[too_long, unsaved]),
+        ("/sign-in?return=/a&two_sessions", &[twice]),
+        (&long, &[too_long]),
+        ("/sign-out?unsaved&too_long&two_sessions", &[]),
+    ] {
+        let shown = get(path, &[LOOPBACK]).await.text;
+        for text in [unsaved, too_long, twice] {
+            assert_eq!(
+                shown.contains(text),
+                expected.contains(&text),
+                "{path}: {shown}"
+            );
+        }
+        assert!(!shown.contains("injected"), "{shown}");
+    }
+    // They are there again after a wrong password, because the form has no address of its own.
+    let router = gateway(&[]).0;
+    let wrong = form(
+        "/sign-in?return=/a&unsaved",
+        "username=ann&password=wrong&return=/a",
+    );
+    let response = fetch(&router, wrong).await;
+    assert_eq!(response.status, 401);
+    assert!(response.text.contains(unsaved), "{}", response.text);
+}
+
+#[tokio::test]
+async fn page_names_the_person_whose_session_a_sign_in_would_replace() {
+    let app = [("host", "app.example.org"), HTTPS];
+    let auth = [("host", "auth.example.org"), HTTPS];
+    for (arguments, at, path, cookie, name) in [
+        (
+            &[][..],
+            &app[..],
+            "/sign-in?return=/a",
+            "__Host-rolegate=rgs_user",
+            "user",
+        ),
+        (&[], &app, "/sign-in", "__Host-rolegate=rgs_user", "user"),
+        (
+            &[],
+            &app,
+            "/sign-in?return=/a",
+            "__Host-rolegate=rgs_dead; __Host-rolegate=rgs_admin",
+            "admin",
+        ),
+        (
+            &[],
+            &app,
+            "/sign-in?return=/account",
+            "__Host-rolegate-console=rgs_admin; __Host-rolegate=rgs_user",
+            "admin",
+        ),
+        (
+            &[],
+            &app,
+            "/sign-in?return=/a",
+            "__Host-rolegate-console=rgs_admin; __Host-rolegate=rgs_user",
+            "user",
+        ),
+        (
+            &DOMAIN,
+            &auth,
+            "/sign-in?return=/a",
+            "__Secure-rolegate=rgd_user",
+            "user",
+        ),
+        // None of these is a session that a sign-in here would replace.
+        (&[], &app, "/sign-in?return=/a", "", ""),
+        (
+            &[],
+            &app,
+            "/sign-in?return=/a",
+            "__Host-rolegate=rgs_dead",
+            "",
+        ),
+        (
+            &[],
+            &app,
+            "/sign-in?return=/a",
+            "__Host-rolegate-console=rgs_admin",
+            "",
+        ),
+        (
+            &[],
+            &app,
+            "/sign-in?return=/account",
+            "__Host-rolegate=rgs_user",
+            "",
+        ),
+        (
+            &[],
+            &app,
+            "/sign-in?return=/a",
+            "__Host-rolegate=rgs_user; __Host-rolegate=rgs_admin",
+            "",
+        ),
+        (&[], &app, "/sign-in?return=/a", "rolegate=rgs_user", ""),
+        (
+            &[],
+            &app,
+            "/sign-in?return=/a",
+            "__Host-rolegate=rgk_user",
+            "",
+        ),
+        // It cannot be read.
+        (
+            &[],
+            &app,
+            "/sign-in?return=/a",
+            "__Host-rolegate=rgs_down",
+            "",
+        ),
+        (
+            &[],
+            &app,
+            "/sign-in?return=/a",
+            "__Host-rolegate=rgs_user; __Host-rolegate=rgs_down",
+            "",
+        ),
+    ] {
+        let router = gateway(arguments).0;
+        let headers = [at, &[("cookie", cookie)]].concat();
+        let response = fetch(&router, request("GET", path, &headers, "")).await;
+        assert_eq!((response.status, cookies(&response).len()), (200, 0));
+        let sentence = format!(
+            "You are <strong>{name}</strong>: <button class=\"link\" name=\"go_on\">go on</button>, or sign in as \
+             somebody else."
+        );
+        assert_eq!(
+            response.text.contains(&sentence),
+            !name.is_empty(),
+            "{cookie}: {}",
+            response.text
+        );
+        assert_eq!(
+            response.text.contains("You are"),
+            !name.is_empty(),
+            "{cookie}"
+        );
+        assert!(
+            response.text.contains(r#"name="username""#),
+            "the form is there"
+        );
+        // Whoever may go on finds that first.
+        assert_eq!(
+            response.text.contains("autofocus"),
+            name.is_empty(),
+            "{cookie}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn sign_in_to_one_of_two_cookies_leaves_the_person_of_the_other_alone() {
+    let (router, _) = gateway(&[]);
+    for (back, cookie, set) in [
+        ("/console/", "rolegate=rgs_admin", 1),
+        (
+            "/console/",
+            "rolegate=rgs_admin; rolegate-console=rgs_user",
+            1,
+        ),
+        ("/console/", "rolegate=rgs_dead; rolegate=rgs_admin", 1),
+        // The other half of a session of the console has ended with it: a second person signs in here.
+        (
+            "/console/",
+            "rolegate=rgs_other; rolegate-console=rgs_user",
+            2,
+        ),
+        (
+            "/console/",
+            "rolegate=rgs_user; rolegate-console=rgs_user",
+            2,
+        ),
+        ("/console/", "rolegate-console=rgs_user", 2),
+        // Two good ones are of nobody who could use them.
+        ("/console/", "rolegate=rgs_admin; rolegate=rgs_user", 2),
+        ("/console/", "rolegate=rgs_other; rolegate=rgs_another", 2),
+        ("/console/", "a=b", 2),
+        ("/a", "rolegate-console=rgs_admin", 1),
+        ("/a", "rolegate-console=rgs_admin; rolegate=rgs_user", 1),
+        ("/a", "rolegate-console=rgs_other; rolegate=rgs_user", 2),
+        ("/a", "rolegate=rgs_user", 2),
+    ] {
+        let mut request = form("/sign-in", &format!("{FORM}&return={back}"));
         request
             .headers_mut()
             .insert("cookie", HeaderValue::from_static(cookie));
@@ -506,62 +866,87 @@ async fn sign_in_to_the_console_leaves_the_person_of_an_application_alone() {
             (303, set),
             "{cookie}"
         );
-        assert!(
-            cookies(&response)[0].starts_with("rolegate-console=rgs_user;"),
-            "{cookie}"
-        );
+        let first = if back == "/a" {
+            "rolegate=rgs_application;"
+        } else {
+            "rolegate-console=rgs_user;"
+        };
+        assert!(cookies(&response)[0].starts_with(first), "{cookie}");
     }
 }
 
 #[tokio::test]
 async fn session_that_the_browser_had_ends_with_the_next_sign_in() {
     let (router, calls) = gateway(&[]);
-    for (back, cookie, ended) in [
-        ("/a", "rolegate=rgs_user", "rgs_user"),
-        ("/a", "rolegate=rgs_unknown", "rgs_unknown"),
-        ("/a", "rolegate-console=rgs_user", ""),
+    for (at, back, cookie, ended) in [
+        (&[MARK][..], "/a", "rolegate=rgs_user", "rgs_user alone"),
+        (&[MARK], "/a", "rolegate=rgs_unknown", "rgs_unknown alone"),
+        (&[MARK], "/a", "rolegate-console=rgs_user", ""),
         // One session in both goes on in the console.
-        ("/a", "rolegate=rgs_user; rolegate-console=rgs_user", ""),
         (
+            &[MARK],
+            "/a",
+            "rolegate=rgs_user; rolegate-console=rgs_user",
+            "",
+        ),
+        (
+            &[MARK],
             "/a",
             "rolegate=rgs_other; rolegate-console=rgs_user",
-            "rgs_other",
+            "rgs_other alone",
         ),
-        ("/a", "rolegate=user", ""),
+        (&[MARK], "/a", "rolegate=user", ""),
         // Another host may have set some of them.
         (
+            &[MARK],
             "/a",
             "rolegate=rgs_tossed; rolegate=rgs_other; rolegate=; rolegate=rgs_user",
-            "rgs_tossed rgs_other rgs_user",
+            "rgs_tossed rgs_other rgs_user alone",
+        ),
+        // Both cookies are set.
+        (&[], "/a", "rolegate=rgs_user", "rgs_user"),
+        (
+            &[],
+            "/a",
+            "rolegate=rgs_other; rolegate-console=rgs_unknown",
+            "rgs_other|rgs_unknown",
         ),
         (
+            &[],
             "/console/",
             "rolegate-console=rgs_tossed; rolegate-console=rgs_user",
             "rgs_tossed rgs_user",
         ),
         (
+            &[],
             "/console/",
             "rolegate=rgs_tossed; rolegate=rgs_other; rolegate-console=rgs_user",
-            "rgs_tossed rgs_other rgs_user",
+            "rgs_user|rgs_tossed rgs_other",
         ),
-        // That of one person who uses applications goes on, and the new one for them is not used.
+        // That of one person who uses applications goes on, and the new one for them is not used, which ends alone.
         (
+            &[],
             "/console/",
             "rolegate=rgs_admin; rolegate-console=rgs_user",
-            "rgs_user|rgs_application",
+            "rgs_user|rgs_application alone",
         ),
         (
+            &[],
+            "/a",
+            "rolegate=rgs_user; rolegate-console=rgs_admin",
+            "rgs_user|rgs_user alone",
+        ),
+        (
+            &[],
             "/console/",
             "rolegate=rgs_other; rolegate-console=rgs_user",
             "rgs_user|rgs_other",
         ),
     ] {
         calls.lock().expect("no panic").clear();
-        let mut request = form("/sign-in", &format!("{FORM}&return={back}"));
-        request
-            .headers_mut()
-            .insert("cookie", HeaderValue::from_static(cookie));
-        let response = fetch(&router, request).await;
+        let headers = [at, &[LOOPBACK, SAME_ORIGIN, FORM_TYPE, ("cookie", cookie)]].concat();
+        let body = format!("{FORM}&return={back}");
+        let response = fetch(&router, request("POST", "/sign-in", &headers, &body)).await;
         assert_eq!(response.status, 303, "{cookie}");
         let calls = calls.lock().expect("no panic").clone();
         let revoked: Vec<_> = calls

@@ -32,7 +32,7 @@ async fn over_https_the_cookie_is_for_this_host_only(setup: TestSetup) {
     let (cookie, set) = sign_in(&app, "/a").await;
     assert!(cookie.starts_with("__Host-rolegate=rgs_"), "{cookie}");
     assert_eq!(set, format!("{cookie}; Path=/; {ATTRIBUTES}"));
-    let (of_console, set) = sign_in(&app, "").await;
+    let (of_console, set) = sign_in(&app, "/console/").await;
     assert!(
         of_console.starts_with("__Host-rolegate-console=rgs_"),
         "{of_console}"

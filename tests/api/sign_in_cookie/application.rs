@@ -258,4 +258,7 @@ async fn a_sign_in_to_the_console_makes_two_sessions_that_people_see_as_one(setu
     let made = sessions_of(&submit(&app.bearer, "/sign-in", &form, &headers).await);
     assert_eq!(made.len(), 1, "{made:?}");
     decide(&app, of_application).await.expect("it goes on");
+    // The session for applications that is not needed has not taken the other half with it.
+    let console = app.bearer.with_token(&made[0].1);
+    console.get("/me").await.expect(200);
 }

@@ -101,6 +101,6 @@ async fn a_code_signs_in_and_is_ignored_without_a_second_factor() {
             (303, "/a"),
             "{body}"
         );
-        assert_eq!(cookies(&response).len(), 1, "{body}");
+        assert_eq!(cookies(&response).len(), 2, "{body}");
     }
 }
