@@ -7,9 +7,10 @@ local ROLEGATE = "http://127.0.0.1:8089"
 local TIMEOUT = 20000
 local IDENTITY = { "rolegate-user-id", "rolegate-username", "rolegate-role" }
 -- What Rolegate reads of a browser's request. A browser sends Authorization, too: a password that it remembers, also
--- for a page of another site.
+-- for a page of another site. By Referer people are led back to where a form was, whose session had ended.
 local BROWSER = {
-  "origin", "accept", "sec-fetch-site", "sec-fetch-mode", "upgrade", "sec-websocket-key", "sec-websocket-version",
+  "origin", "accept", "referer", "sec-fetch-site", "sec-fetch-mode", "upgrade", "sec-websocket-key",
+  "sec-websocket-version",
 }
 local ANSWER = { "content-type", "www-authenticate", "retry-after", "rolegate-reason", "location", "cache-control" }
 local COOKIES = {}
