@@ -101,13 +101,14 @@ def decisions_know_the_request(proxy, fake):
     """Rolegate gets one value of each header, and what the browser says nothing of is not there."""
     forged = [(f"X-Forwarded-{name}", value) for name, value in (
         ("Method", "GET"), ("Method", "HEAD"), ("Proto", "https"), ("Host", "evil.example"), ("Uri", "/sign-in"))]
-    cookie = ("Cookie", f"a=1; {OWN[0]}; b=2")
+    cookie, referer = ("Cookie", f"a=1; {OWN[0]}; b=2"), ("Referer", "http://app.example:8443/edit?c=d")
     for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
         for browser in (NAVIGATION, FETCH, [("Accept", "*/*")], [("Accept", "text/html")], []):
-            proxy.ask("/x?a=1", cookie, *browser, *forged, method=method, host="app.example:8443")
+            proxy.ask("/x?a=1", cookie, referer, *browser, *forged, method=method, host="app.example:8443")
             what = (proxy.name, method, browser, fake.asked)
             for name, value in (("method", method), ("proto", "http"), ("host", "app.example:8443"), ("uri", "/x?a=1")):
                 assert fake.last(f"x-forwarded-{name}") == [value], (name, what)
+            assert "".join(fake.last("referer")) == referer[1], what
             said = dict(browser)
             origin = [said["Origin"]] if "Origin" in said else []
             assert fake.last("origin") in (origin, origin or [""]), what
@@ -215,8 +216,9 @@ def passwords_that_browsers_remember(proxy, ann):
     accepts_pages = ("Accept", "text/html")
     wrong = ("Authorization", "Basic YTpi")
     page = ("Sec-Fetch-Mode", "navigate")
-    for sent in ([own_cookie_twice, *NAVIGATION], [own_cookie_twice, accepts_pages], [own_cookie_twice],
-                 [own_cookie_twice, *FETCH], FETCH, [wrong, page], [wrong, accepts_pages]):
+    for sent in ([own_cookie_twice, *NAVIGATION], [own_cookie_twice, accepts_pages]):
+        assert not schemes(proxy.expect(303, "/x", *sent)), (proxy.name, sent)
+    for sent in ([own_cookie_twice], [own_cookie_twice, *FETCH], FETCH, [wrong, page], [wrong, accepts_pages]):
         refused = proxy.expect(401, "/x", *sent)
         assert schemes(refused) == ["Bearer"], (proxy.name, sent, refused.headers)
         assert not refused.all("location"), (proxy.name, sent, refused.headers)

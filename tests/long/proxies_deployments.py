@@ -42,6 +42,16 @@ WITHOUT_PAGE = {
 }
 
 
+# What makes the host of the page one that is no application's.
+WITHOUT_MARK = {
+    "nginx": ("Rolegate-Page application;", 'Rolegate-Page "";'),
+    "caddy": ("\t*header_up Rolegate-Page application\n", ""),
+    "haproxy": (" *http-request set-header Rolegate-Page application\n", ""),
+    "envoy": (r" *request_headers_to_add:\n *- { header: { key: rolegate-page.*\n", ""),
+    "traefik": ("Rolegate-Page: application }", 'Rolegate-Page: "" }'),
+}
+
+
 def certificate():
     with tempfile.TemporaryDirectory() as folder:
         names = f"subjectAltName=DNS:*.{DOMAIN}"
@@ -52,13 +62,17 @@ def certificate():
     return {"cert.pem": cert, "key.pem": key, "both.pem": cert + key}
 
 
-def with_tls(name, has_page):
+def with_tls(name, has_page, is_marked=True):
     files = configuration(name)
     for shipped, changed in TLS[name]:
         assert any(shipped in text for text in files.values()), (name, shipped)
         files = {file: text.replace(shipped, changed, 1) for file, text in files.items()}
     if not has_page:
         without = {file: re.sub(*WITHOUT_PAGE[name], text) for file, text in files.items()}
+        assert sum(without[file] != files[file] for file in files) == 1, name
+        files = without
+    if not is_marked:
+        without = {file: re.sub(*WITHOUT_MARK[name], text) for file, text in files.items()}
         assert sum(without[file] != files[file] for file in files) == 1, name
         files = without
     return files | certificate()
@@ -77,7 +91,10 @@ class Deployment:
         headers = [("Sec-Fetch-Site", "same-origin"), ("Content-Type", "application/x-www-form-urlencoded")]
         response = self.page.exchange("POST", "/sign-in", headers, body=body)
         assert response.status == 303, (self.name, response.status, response.body[:500])
-        (line,) = response.all("set-cookie")
+        line, *more = response.all("set-cookie")
+        # At the host of the page, where no application is, the console knows the person, too.
+        consoles = [] if self.app is self.page else ["__Host-rolegate-console"]
+        assert [it.split("=")[0] for it in more] == consoles, (self.name, more)
         cookie, *attributes = line.split("; ")
         assert cookie.startswith(f"{self.cookie}="), (self.name, line)
         assert {"HttpOnly", "Secure", "SameSite=Lax", "Path=/"} <= set(attributes), (self.name, line)
@@ -108,7 +125,7 @@ def domain(name, application):
     with service(settings) as urls:
         app = Proxy(name, application, with_tls(name, False), urls, ports["app"], APPLICATION)
         try:
-            page = Proxy(name, application, with_tls(name, True), urls, ports["page"], PAGE)
+            page = Proxy(name, application, with_tls(name, True, False), urls, ports["page"], PAGE)
             try:
                 yield Deployment("whole domain", app, page, urls, "__Secure-rolegate")
             finally:

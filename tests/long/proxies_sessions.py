@@ -33,9 +33,17 @@ def sessions_are_safe(deployment, user, admin, password):
     cross_site_requests(deployment, user, cookie)
     # Somebody else has set one of them.
     other = deployment.sign_in("admin", password)
-    for lines in ([f"{pair}; {other}"], [f"{other}; {pair}"], [pair, other], [pair, pair], [f"{pair}; a=1", other]):
-        for more in ([], [SAME], NAVIGATION):
-            expect(deployment, 401, *(("Cookie", line) for line in lines), *more)
+    for lines in ([f"{pair}; {other}"], [f"{other}; {pair}"], [pair, other], [f"{pair}; a=1", other]):
+        cookies = [("Cookie", line) for line in lines]
+        for more in ([], [SAME]):
+            expect(deployment, 401, *cookies, *more)
+        (page,) = expect(deployment, 303, *cookies, *NAVIGATION).all("location")
+        assert page.endswith("&two_sessions"), (deployment.name, page)
+    # What has ended counts as none, and one session that is there twice as one.
+    dead = f"{deployment.cookie}={session[:4]}{'A' * 43}"
+    for lines in ([pair, pair], [f"{pair}; {pair}"], [f"{dead}; {pair}"], [pair, dead], [f"{dead}; a=1", pair]):
+        for more in ([], NAVIGATION):
+            expect(deployment, 200, *(("Cookie", line) for line in lines), *more, identity=user.identity)
     for size in (5_000, 60_000, 200_000):
         for large in (pair + "A" * size, f"{pair}; a=" + "x" * size, "; ".join([pair] * (size // 60))):
             before, status = deployment.app.application.received, 400
@@ -130,6 +138,14 @@ def led_to_the_page(deployment, user, cookie):
             assert response.all("cache-control") == ["no-store"], (deployment.name, response.headers)
             refused = expect(deployment, 401, ("Accept", "application/json"), *more, path=path)
             assert not refused.all("location"), (deployment.name, refused.headers)
+    # The page of the form, if the proxy says it, and if it is of this host.
+    for referer, back in ((f"https://{app.host}/edit?a=b", "/edit?a=b"), ("https://evil.example/x", "/"), ("", "/")):
+        back = back if app is page else f"https://{app.host}{back}"
+        response = expect(deployment, 303, *NAVIGATION, ("Referer", referer), path="/save?c=d", method="POST")
+        expected = [f"{here}/sign-in?return={quote(back, safe='*-._')}&unsaved"]
+        assert response.all("location") == expected, (deployment.name, response.headers, expected)
+    response = expect(deployment, 303, *NAVIGATION, path="/" + "x" * 3000)
+    assert response.all("location")[0].endswith("%2F&too_long"), (deployment.name, response.headers)
     # A person who may not see a page is told so.
     expect(deployment, 403, cookie, *NAVIGATION, path="/admin/x")
     # Only the page passes without a decision, and nothing else of Rolegate.

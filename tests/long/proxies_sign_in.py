@@ -5,8 +5,9 @@ import tempfile
 
 from proxies_browser import start
 from proxies_deployments import DOMAIN, OTHER, domain, own_host
+from proxies_detours import Site, detours
 from proxies_network import call
-from proxies_process import Application, check_identity
+from proxies_process import check_identity
 from proxies_sessions import sessions_are_safe
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -114,7 +115,7 @@ def loses_access_at_once(person, admin):
     return decided
 
 
-def in_chromium(browser, deployment, user, admin, password):
+def in_chromium(browser, deployment, user, other, admin, password):
     person = Person(browser, deployment, user, password)
     call("PUT", f"/users/{user.id}/role", {"role": "admin"}, admin.token, deployment.urls)
     seen = person.sign_in()
@@ -134,11 +135,12 @@ def in_chromium(browser, deployment, user, admin, password):
     person.sign_out_elsewhere()
     assert not person.opens_the_page() and not person.opens_the_page("/x?a=1"), deployment.name
     browser.delete_all_cookies()
+    detours(person, other, admin, password)
     return decided
 
 
 def people(names, make_user, password):
-    application, decided = Application(), 0
+    application, decided = Site(), 0
     with tempfile.TemporaryDirectory() as folder:
         browser = start(folder, f"host-resolver-rules=MAP *.{DOMAIN} 127.0.0.1", "ignore-certificate-errors")
         try:
@@ -147,8 +149,9 @@ def people(names, make_user, password):
                     with kind(name, application) as deployment:
                         admin = make_user("admin", password, "admin", deployment.urls)
                         user = make_user(f"ann behind {name}", password, "user", deployment.urls)
+                        other = make_user(f"bob behind {name}", password, "user", deployment.urls)
                         sessions_are_safe(deployment, user, admin, password)
-                        decided += in_chromium(browser, deployment, user, admin, password)
+                        decided += in_chromium(browser, deployment, user, other, admin, password)
                     print(f"proxies: people sign in and lose access at once: {deployment.name}", flush=True)
         finally:
             browser.quit()
