@@ -5,6 +5,7 @@ pub(crate) mod browser;
 mod changes;
 mod domain;
 mod several;
+mod walks;
 
 use crate::{api_keys::create_key, audit::audit, sessions::create_session};
 use browser::{Browser, Proxies, new_session, sign_out};
