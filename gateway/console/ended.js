@@ -1,14 +1,23 @@
 // When the session ends, this comes over the page, which keeps what was typed, and goes when it is back.
 
 import { explain, refresh } from "./api.js";
+import { button, el } from "./dom.js";
 import { outcome, run } from "./form.js";
 import { session, signInAddress } from "./session.js";
 
 export function startEnded() {
-  const dialog = document.getElementById("ended");
-  const link = dialog.querySelector("a");
-  const trigger = dialog.querySelector("button");
-  const message = outcome(dialog.querySelector(".message"));
+  const link = el("a", { class: "button primary", target: "_blank", rel: "noopener" }, "Sign in");
+  const trigger = button("Go on", {});
+  const message = outcome();
+  const dialog = el(
+    "dialog",
+    { id: "ended", closedby: "none", "aria-labelledby": "ended-title" },
+    el("h2", { id: "ended-title" }, "Your session has ended"),
+    el("p", {}, "Sign in in a new tab, and this page goes on. What you typed is kept."),
+    el("p", { class: "actions" }, link, trigger),
+    message.place,
+  );
+  document.body.append(dialog);
 
   const ask = () => {
     link.href = signInAddress();

@@ -7,7 +7,7 @@ const TIMEOUT = 10_000;
 export async function picture(text, label) {
   try {
     const signal = AbortSignal.timeout(TIMEOUT);
-    const response = await fetch("/console/picture", { method: "POST", body: text, cache: "no-store", redirect: "error", signal });
+    const response = await fetch("/account/picture", { method: "POST", body: text, cache: "no-store", redirect: "error", signal });
     if (!response.ok) return undefined;
     const { size, path } = await response.json();
     const ground = shape("path", { fill: "#fff", d: `M0 0h${size}v${size}h-${size}z` });

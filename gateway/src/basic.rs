@@ -54,7 +54,7 @@ pub(crate) fn router(
     if settings.api_docs {
         routes = routes.merge(docs_ui::routes(&document(variant(), paths), false));
     }
-    middleware::apply("basic", routes, settings, memory).with_state(state)
+    middleware::apply("basic", routes, false, settings, memory).with_state(state)
 }
 
 /// Replaces the `Bearer` challenge of `ApiError`. The API contract omits the realm that RFC 7617,

@@ -139,8 +139,9 @@ pub(crate) fn router(
     settings: &PublicSettings,
     memory: &MemoryBudgets,
 ) -> Router {
-    // People sign in to the console at the page.
-    let console = settings.console && state.sign_in.is_some();
+    // People sign in at the page, to their account and to the console.
+    let has_accounts = state.sign_in.is_some();
+    let console = settings.console && has_accounts;
     let settings = PublicSettings {
         console,
         ..settings.clone()
@@ -158,7 +159,7 @@ pub(crate) fn router(
     if let Some(sign_in) = state.sign_in.clone() {
         routes = routes.merge(sign_in::routes(state.clone(), sign_in, &settings));
     }
-    middleware::apply("bearer", routes, &settings, memory).with_state(state)
+    middleware::apply("bearer", routes, has_accounts, &settings, memory).with_state(state)
 }
 
 #[cfg(test)]

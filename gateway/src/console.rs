@@ -1,8 +1,8 @@
 //! `/console/`: a page for people who look after users. It is embedded in the program and calls the
 //! public API as any other client does; the browser sends the session, which no script of the page sees. The
-//! page `/set-password` is of the same files.
+//! pages `/account` and `/set-password` are of the same files.
 
-mod picture;
+pub(crate) mod picture;
 
 use crate::{
     pages::{self, not_found},
@@ -43,7 +43,9 @@ const FILES: &[(&str, &str)] = &files![
     "sign_in.css",
     "views.css",
     "icon.svg",
+    "account.html",
     "account.js",
+    "account_page.js",
     "address.js",
     "api.js",
     "audit.js",
@@ -58,6 +60,7 @@ const FILES: &[(&str, &str)] = &files![
     "main.js",
     "new_password.js",
     "new_user.js",
+    "page.js",
     "paging.js",
     "password_link.js",
     "picture.js",
@@ -80,9 +83,47 @@ const FILES: &[(&str, &str)] = &files![
     "users.js",
 ];
 
+/// The files of the account page. The administration is not among them: a host for signing in serves none of it.
+pub(crate) const ACCOUNT_FILES: [&str; 25] = [
+    "base.css",
+    "views.css",
+    "icon.svg",
+    "account.js",
+    "account_page.js",
+    "address.js",
+    "api.js",
+    "audit.js",
+    "copy.js",
+    "credentials.js",
+    "dom.js",
+    "ended.js",
+    "form.js",
+    "keys.js",
+    "new_password.js",
+    "page.js",
+    "paging.js",
+    "picture.js",
+    "roles.js",
+    "second_step.js",
+    "session.js",
+    "sessions.js",
+    "states.js",
+    "times.js",
+    "typing.js",
+];
+
 /// The files, and what draws for the page.
 pub(crate) fn routes() -> Router<GatewayState> {
     pages::routes("/console", file).route("/console/picture", post(picture::draw))
+}
+
+/// The response to a request with these headers for a file of the account page.
+pub(crate) fn account_file(name: &str, request: &HeaderMap) -> Response {
+    if ACCOUNT_FILES.contains(&name) {
+        file(name, request)
+    } else {
+        not_found()
+    }
 }
 
 /// The response to a request with these headers for a file.

@@ -63,7 +63,7 @@ pub(crate) fn router(
         .route("/authorize", any(authorize))
         .route("/introspect", post(introspect::introspect))
         .layer(from_fn_with_state(state.clone(), complete));
-    middleware::apply("forward-auth", routes, &settings, memory).with_state(state)
+    middleware::apply("forward-auth", routes, false, &settings, memory).with_state(state)
 }
 
 /// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, but not

@@ -41,17 +41,18 @@ struct MiddlewareState {
     trusted_proxies: Arc<CidrSet>,
     /// For request bodies.
     memory: MemoryBudget,
-    /// Whether the console's cookie stands for a token.
-    has_console: bool,
+    takes_console_cookie: bool,
 }
 
-/// Adds the fallbacks and the middleware of both variants to `routes`.
+/// Adds the fallbacks and the middleware of both variants to `routes`. With `takes_console_cookie`, the session in the
+/// console's cookie stands for a token.
 ///
 /// It is one layer, because every layer costs a request two allocations and a clone of the services
 /// below it. CORS is inside, so that preflights are logged and counted too.
 pub(crate) fn apply<S>(
     variant: &'static str,
     routes: Router<S>,
+    takes_console_cookie: bool,
     settings: &PublicSettings,
     memory: &MemoryBudgets,
 ) -> Router<S>
@@ -74,13 +75,12 @@ where
             .layer(cors),
         None => routes,
     };
-    let has_console = variant == "bearer" && settings.console;
     let memory = memory.requests.clone();
     let state = MiddlewareState {
         variant,
         trusted_proxies,
         memory,
-        has_console,
+        takes_console_cookie,
     };
     routes.layer(from_fn_with_state(state, handle))
 }
@@ -113,7 +113,7 @@ async fn handle(
         request_id: request_id.clone(),
         client_address,
     };
-    if state.has_console {
+    if state.takes_console_cookie {
         use_console_cookie(request.headers_mut());
     }
     let authorization = request.headers().get(AUTHORIZATION).cloned();
@@ -179,6 +179,7 @@ mod tests {
         let router = apply(
             "bearer",
             inner,
+            false,
             &settings.public,
             &MemoryBudgets::new(&settings.public),
         );
@@ -200,6 +201,7 @@ mod tests {
         let router = apply(
             "basic",
             inner,
+            false,
             &settings.public,
             &MemoryBudgets::new(&settings.public),
         );
@@ -251,6 +253,7 @@ mod tests {
             let router = apply(
                 "bearer",
                 inner.clone(),
+                false,
                 &settings.public,
                 &MemoryBudgets::new(&settings.public),
             );

@@ -21,19 +21,29 @@ where
 {
     let folder = format!("{path}/");
     let index = file.clone();
+    files(path, file)
+        .route(
+            &folder,
+            get(async move |headers: HeaderMap| index("index.html", &headers)),
+        )
+        .route(path, get(async move || Redirect::temporary(&folder)))
+}
+
+/// Serves the files below `path` alone.
+pub(crate) fn files<S>(
+    path: &str,
+    file: impl Fn(&str, &HeaderMap) -> Response + Clone + Send + Sync + 'static,
+) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
     let named =
         async move |name: Result<Path<String>, PathRejection>, headers: HeaderMap| match name {
             Ok(Path(name)) => file(&name, &headers),
             // Not UTF-8.
             Err(_) => not_found(),
         };
-    Router::new()
-        .route(
-            &folder,
-            get(async move |headers: HeaderMap| index("index.html", &headers)),
-        )
-        .route(&format!("{folder}{{file}}"), get(named))
-        .route(path, get(async move || Redirect::temporary(&folder)))
+    Router::new().route(&format!("{path}/{{file}}"), get(named))
 }
 
 pub(crate) fn not_found() -> Response {

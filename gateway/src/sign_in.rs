@@ -1,14 +1,16 @@
 //! `/sign-in` and `/sign-out`: pages for people who use applications, or the console, with a browser. The
-//! session is in a cookie, which no script reads. And `/set-password`, where the link leads that an admin makes.
+//! session is in a cookie, which no script reads. And `/account`, where they look after their account, and
+//! `/set-password`, where the link leads that an admin makes.
 
 mod page;
 mod place;
 pub(crate) mod return_address;
 
 use crate::{
-    console,
+    console::{self, picture::draw},
     endpoints::sessions::user_agent,
     extract::{credentials::cross_site, form::Form, parameters::QueryParams},
+    pages,
     settings::PublicSettings,
     state::GatewayState,
 };
@@ -16,7 +18,7 @@ use axum::{
     Extension, Router,
     extract::{Request, State},
     response::{AppendHeaders, IntoResponse as _, Redirect, Response, Result},
-    routing::get,
+    routing::{get, post},
 };
 use http::{
     HeaderMap, HeaderValue,
@@ -31,7 +33,7 @@ use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::{
     cookie::{Cookie, MAX_SESSIONS},
     origin::Origin,
-    request::is_same_origin,
+    request::{asks_for_document, is_same_origin},
     settings::SignIn,
 };
 use secrecy::{ExposeSecret as _, SecretString};
@@ -42,7 +44,6 @@ use url::form_urlencoded::byte_serialize;
 struct Pages {
     gateway: GatewayState,
     sign_in: Arc<SignIn>,
-    has_console: bool,
     trusted_proxies: Arc<CidrSet>,
 }
 
@@ -64,15 +65,18 @@ pub(crate) fn routes<S>(
     settings: &PublicSettings,
 ) -> Router<S> {
     let pages = Pages {
-        gateway,
+        gateway: gateway.clone(),
         sign_in,
-        has_console: settings.console,
         trusted_proxies: Arc::new(settings.trusted_proxies.clone()),
     };
     let routes = Router::new()
         .route("/sign-in", get(show).post(sign_in_by_form))
         .route("/sign-out", get(show).post(sign_out));
-    let routes = routes.route("/set-password", get(set_password));
+    let routes = routes
+        .route("/set-password", get(set_password))
+        .route("/account", get(account))
+        .merge(pages::files("/account", console::account_file))
+        .route("/account/picture", post(draw).with_state(gateway));
     let file = |routes: Router<Pages>, name: &'static str| {
         let handler = get(async move |headers: HeaderMap| console::file(name, &headers));
         routes.route(&format!("/sign-in/{name}"), handler)
@@ -84,9 +88,10 @@ pub(crate) fn routes<S>(
         .with_state(pages)
 }
 
-/// Takes the session in the console's cookie for the token of a request that a page of the same origin made.
+/// Takes the session in the console's cookie for the token of a request that a script of the same origin made.
 pub(crate) fn use_console_cookie(headers: &mut HeaderMap) {
-    if headers.contains_key(AUTHORIZATION) || !is_same_origin(headers, None) {
+    let is_by_script = is_same_origin(headers, None) && !asks_for_document(headers);
+    if headers.contains_key(AUTHORIZATION) || !is_by_script {
         return;
     }
     let is_plain = Origin::of_request(headers).is_some_and(|own| own.is_plain_loopback());
@@ -129,10 +134,20 @@ async fn show(
 
 /// The token of the link is in the fragment, which the page's script sends to `PUT /password`.
 async fn set_password(headers: HeaderMap) -> Response {
-    if Origin::of_request(&headers).is_some_and(|own| own.is_safe()) {
-        console::file("set_password.html", &headers)
+    encrypted_page("set_password.html", &headers)
+}
+
+/// The page leads to `/sign-in` if nobody is signed in.
+async fn account(headers: HeaderMap) -> Response {
+    encrypted_page("account.html", &headers)
+}
+
+/// A page where passwords are typed, unless anybody on the way could read them.
+fn encrypted_page(name: &str, headers: &HeaderMap) -> Response {
+    if Origin::of_request(headers).is_some_and(|own| own.is_safe()) {
+        console::file(name, headers)
     } else {
-        page::https_needed(&headers)
+        page::https_needed(headers)
     }
 }
 

@@ -18,6 +18,7 @@ use url::{Position, Url, form_urlencoded::byte_serialize};
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// Bytes of a return address; proxies limit the headers of an answer to 4 KiB.
 pub const MAX_RETURN: usize = 2048;
@@ -148,6 +149,11 @@ fn fetch_mode(headers: &HeaderMap) -> Option<&str> {
         .iter()
         .any(|mode| !mode.is_empty());
     is_said.then(|| only(headers, FETCH_MODE).unwrap_or_default())
+}
+
+/// Whether the browser says that a person goes to this address, to see a page in a tab of their own.
+pub fn asks_for_document(headers: &HeaderMap) -> bool {
+    only(headers, FETCH_MODE) == Some("navigate") && only(headers, FETCH_DEST) == Some("document")
 }
 
 /// Whether the browser says that a page of this origin made the request.

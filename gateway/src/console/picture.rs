@@ -1,4 +1,4 @@
-//! `/console/picture`: a text as a QR code, which the console shows when a second factor is begun.
+//! `/account/picture` and `/console/picture`: a text as a QR code, which the pages show when a second factor is begun.
 //!
 //! Nothing of the text is kept or logged, and the answer tells nothing that was not sent. It is for signed-in
 //! people, because drawing takes more work than asking; the console's cookie does not count in pages of others.
@@ -18,14 +18,14 @@ const QUIET: i32 = 4;
 
 /// A square whose side has `size` modules. Data and no document: the page's policy lets no script parse one.
 #[derive(Debug, Serialize)]
-pub(super) struct Picture {
+pub(crate) struct Picture {
     size: i32,
     /// The dark modules, as a path of SVG.
     path: String,
 }
 
 /// The picture of the text in the body.
-pub(super) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Picture>, ApiError> {
+pub(crate) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Picture>, ApiError> {
     let (head, body) = request.into_parts();
     let text = read(&head, body, MAX_TEXT).await?;
     let text = str::from_utf8(&text).map_err(|_| invalid("Request body is not valid UTF-8."))?;

@@ -64,7 +64,7 @@ impl Pages {
         back: Option<&ReturnAddress>,
         is_forwarded: bool,
     ) -> Place<'a> {
-        let may_set_console = self.has_console && !headers.contains_key(ROLEGATE_PAGE);
+        let may_set_console = !headers.contains_key(ROLEGATE_PAGE);
         let leads_to_console = may_set_console && back.is_some_and(ReturnAddress::is_of_console);
         let page = Url::parse(&self.sign_in.url).ok();
         let is_page_host = page.is_some_and(|page| page.origin() == own.url().origin());

@@ -1,3 +1,4 @@
+mod account;
 mod console_cookie;
 mod one_time_code;
 mod set_password;

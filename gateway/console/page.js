@@ -1,0 +1,82 @@
+// What the console and the account page have in common: they follow the session and the role, and sign out.
+
+import { explain, refresh, signOut } from "./api.js";
+import { el, fill, notify } from "./dom.js";
+import { startEnded } from "./ended.js";
+import { session, signInAddress } from "./session.js";
+import { failure, loading } from "./states.js";
+
+/** After this time out of sight, the page asks who is signed in, and for the role. */
+const AWAY = 30_000;
+
+export const app = document.getElementById("app");
+export const main = document.getElementById("main");
+
+/** Secrets are shown once, until another view is shown or the session ends. */
+export function forget() {
+  app.querySelectorAll(".once").forEach((secret) => secret.remove());
+}
+
+/** Goes to another page; nothing stays that was seen or typed. */
+export function leave(address) {
+  document.body.replaceChildren();
+  location.replace(address);
+}
+
+/** `show` runs when somebody is signed in, and when their role has changed. `signedOut` is where one goes after signing out. */
+export function startPage({ show, signedOut }) {
+  const leaving = app.querySelector("#sign-out");
+  const showAll = () => {
+    const { username, role } = session.user;
+    fill(app.querySelector(".who"), el("span", {}, username), el("span", { class: "chip" }, role));
+    show();
+  };
+  session.addEventListener("start", () => {
+    leaving.hidden = false;
+    showAll();
+  });
+  session.addEventListener("end", forget);
+  session.addEventListener("other", () => {
+    document.body.replaceChildren();
+    history.replaceState(null, "", location.pathname);
+    location.reload();
+  });
+  session.addEventListener("role", () => {
+    notify(`Your role is now ${session.user.role}.`);
+    showAll();
+  });
+  // As the link does, without another address, which says the view.
+  app.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    main.focus();
+  });
+  leaving.addEventListener("click", async () => {
+    leaving.setAttribute("aria-busy", "true");
+    try {
+      await signOut();
+      leave(signedOut);
+    } catch (error) {
+      notify(`You are still signed in: ${explain(error)}`);
+      leaving.removeAttribute("aria-busy");
+    }
+  });
+  let left = Date.now();
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) left = Date.now();
+    else if (session.user && !session.isOver && Date.now() - left > AWAY) refresh().catch(() => {});
+  });
+  // After Back the browser may show the page as it was, of a session that has ended.
+  addEventListener("pageshow", (event) => event.persisted && location.reload());
+  startEnded();
+  start();
+}
+
+async function start() {
+  fill(main, el("div", { class: "view" }, loading()));
+  try {
+    await refresh();
+  } catch (error) {
+    if (error.status === 401) return leave(signInAddress());
+    fill(main, failure(explain(error), start));
+  }
+}

@@ -1,0 +1,118 @@
+//! `/account`.
+
+use super::{HTTPS, LOOPBACK, bare, fetch, gateway, get, request, send};
+use std::collections::BTreeSet;
+
+#[tokio::test]
+async fn page_has_the_policy_of_the_console_and_its_files_below_account() {
+    let router = gateway(&[]).0;
+    for at in [&[LOOPBACK][..], &[("host", "auth.example.org"), HTTPS]] {
+        let page = get("/account", at).await;
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (200, "text/html; charset=utf-8")
+        );
+        let console = get("/console/", at).await;
+        let head = fetch(&router, request("HEAD", "/account", at, "")).await;
+        for name in [
+            "content-security-policy",
+            "referrer-policy",
+            "cross-origin-opener-policy",
+            "cache-control",
+            "x-content-type-options",
+        ] {
+            assert_ne!(page.header(name), "", "{name}");
+            assert_eq!(page.header(name), console.header(name), "{name}");
+            assert_eq!(page.header(name), head.header(name), "{name}");
+        }
+        assert_eq!((head.status, head.text.as_str()), (200, ""));
+        assert!(page.headers.get("set-cookie").is_none());
+        let known = [at, &[("if-none-match", page.header("etag"))]].concat();
+        assert_eq!(get("/account", &known).await.status, 304);
+        // A proxy passes nothing else of the page, but a link.
+        let (own, all) = (
+            page.text.matches("=\"/account").count(),
+            page.text.matches("=\"/").count(),
+        );
+        assert_eq!((own + 1, all), (all, 7), "{}", page.text);
+        assert!(page.text.contains("href=\"/console/\""), "{}", page.text);
+    }
+}
+
+#[tokio::test]
+async fn exactly_what_the_page_needs_is_served_and_no_administration() {
+    let mut wanted = vec!["account_page.js".to_owned()];
+    let mut served = BTreeSet::new();
+    while let Some(script) = wanted.pop() {
+        if !served.insert(script.clone()) {
+            continue;
+        }
+        let file = get(&format!("/account/{script}"), &[LOOPBACK]).await;
+        let kind = file.header("content-type");
+        assert_eq!(
+            (file.status, kind),
+            (200, "text/javascript; charset=utf-8"),
+            "{script}"
+        );
+        let imports = file.text.split("from \"./").skip(1);
+        wanted.extend(imports.filter_map(|it| Some(it.split('"').next()?.to_owned())));
+    }
+    let others = ["base.css", "views.css", "icon.svg"].map(str::to_owned);
+    for file in &others {
+        let response = get(&format!("/account/{file}"), &[LOOPBACK]).await;
+        assert_eq!(response.status, 200, "{file}");
+    }
+    served.extend(others);
+    let all: BTreeSet<_> = crate::console::ACCOUNT_FILES.map(str::to_owned).into();
+    assert_eq!(served, all);
+    for other in [
+        "",
+        "main.js",
+        "users.js",
+        "posts.js",
+        "requests.js",
+        "index.html",
+        "account.html",
+        "set_password.html",
+        "a/b",
+        "%ff",
+        "..%2fbase.css",
+    ] {
+        let router = gateway(&[]).0;
+        send(&router, bare("GET", &format!("/account/{other}")))
+            .await
+            .assert_error(404, "Not Found");
+    }
+}
+
+#[tokio::test]
+async fn page_only_reads_and_needs_encryption() {
+    for insecure in [("host", "example.org"), ("host", "10.0.0.1:8000")] {
+        let page = get("/account", &[insecure]).await;
+        assert_eq!(page.status, 200);
+        let has_script = page.text.contains("<script");
+        assert!(
+            !has_script && page.text.contains("needs HTTPS"),
+            "{}",
+            page.text
+        );
+    }
+    let response = send(&gateway(&[]).0, bare("POST", "/account")).await;
+    response.assert_error(405, "Method Not Allowed");
+}
+
+#[tokio::test]
+async fn it_is_there_where_people_sign_in_also_without_the_console() {
+    for (arguments, status) in [
+        (&["--console", "off"][..], 200),
+        (&["--sign-in", "off"], 404),
+    ] {
+        let router = gateway(arguments).0;
+        for path in ["/account", "/account/account_page.js"] {
+            let file = fetch(&router, request("GET", path, &[LOOPBACK], "")).await;
+            assert_eq!(file.status, status, "{path} {arguments:?}");
+        }
+        let console = fetch(&router, request("GET", "/console/", &[LOOPBACK], "")).await;
+        assert_eq!(console.status, 404, "{arguments:?}");
+    }
+}
