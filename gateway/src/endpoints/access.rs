@@ -5,8 +5,14 @@ use crate::{
     extract::credentials::BasicCredentials, openapi::responses::TooManyAttempts,
     state::GatewayState,
 };
-use axum::{Extension, Json, extract::State};
+use axum::{
+    Extension, Json,
+    extract::{Request, State},
+    response::{IntoResponse as _, Redirect, Response},
+};
+use http::header::{AUTHORIZATION, VARY};
 use rolegate_auth_client::{CallContext, User, axum::CurrentUser};
+use rolegate_sign_in::request::asks_for_document;
 
 /// Get the name of the API
 #[utoipa::path(
@@ -15,8 +21,19 @@ use rolegate_auth_client::{CallContext, User, axum::CurrentUser};
     operation_id = "index",
     responses((status = 200, body = Message, example = "Role-Based Authorization API"))
 )]
-pub(crate) async fn bearer_index() -> Json<Message> {
-    message("Role-Based Authorization API")
+pub(crate) async fn bearer_index(State(state): State<GatewayState>, request: Request) -> Response {
+    let answer = message("Role-Based Authorization API");
+    if state.sign_in.is_none() {
+        return answer.into_response();
+    }
+    let vary = [(VARY, "Sec-Fetch-Mode, Sec-Fetch-Dest")];
+    let headers = request.headers();
+    // People come here, too. Programs never get this answer, so the OpenAPI document does not have it.
+    if asks_for_document(headers) && !headers.contains_key(AUTHORIZATION) {
+        (vary, Redirect::to("/account")).into_response()
+    } else {
+        (vary, answer).into_response()
+    }
 }
 
 /// Get the name of the API

@@ -1,7 +1,15 @@
-//! `/account`.
+//! `/account`, and `/` for people.
 
-use super::{HTTPS, LOOPBACK, bare, fetch, gateway, get, request, send};
+use super::{HTTPS, LOOPBACK, SAME_ORIGIN, bare, fetch, gateway, get, request, send};
+use http::HeaderValue;
 use std::collections::BTreeSet;
+
+const NAVIGATION: [(&str, &str); 2] = [
+    ("sec-fetch-mode", "navigate"),
+    ("sec-fetch-dest", "document"),
+];
+
+const VARY: &str = "Sec-Fetch-Mode, Sec-Fetch-Dest";
 
 #[tokio::test]
 async fn page_has_the_policy_of_the_console_and_its_files_below_account() {
@@ -115,4 +123,70 @@ async fn it_is_there_where_people_sign_in_also_without_the_console() {
         let console = fetch(&router, request("GET", "/console/", &[LOOPBACK], "")).await;
         assert_eq!(console.status, 404, "{arguments:?}");
     }
+}
+
+#[tokio::test]
+async fn person_at_the_root_is_led_to_the_account() {
+    let cookie = ("cookie", "rolegate-console=rgs_user");
+    for arguments in [&[][..], &["--console", "off"]] {
+        let router = gateway(arguments).0;
+        for others in [&[][..], &[cookie], &[cookie, SAME_ORIGIN]] {
+            for method in ["GET", "HEAD"] {
+                let headers = [&[LOOPBACK], &NAVIGATION[..], others].concat();
+                let response = fetch(&router, request(method, "/", &headers, "")).await;
+                assert_eq!(
+                    (response.status, response.header("location")),
+                    (303, "/account"),
+                    "{method} {others:?}"
+                );
+                assert_eq!(response.header("vary"), VARY);
+                assert_eq!(response.header("cache-control"), "no-store");
+                assert_eq!(response.text, "");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn program_at_the_root_gets_the_documented_answer() {
+    let router = gateway(&[]).0;
+    let [mode, dest] = NAVIGATION;
+    for headers in [
+        &[][..],
+        &[mode],
+        &[dest],
+        &[mode, mode, dest],
+        &[mode, dest, dest],
+        &[mode, ("sec-fetch-dest", "iframe")],
+        &[mode, ("sec-fetch-dest", "document, iframe")],
+        &[mode, ("sec-fetch-dest", "Document")],
+        &[("sec-fetch-mode", "cors"), dest],
+        &[("sec-fetch-mode", ""), dest],
+        &[("accept", "text/html")],
+        &[mode, dest, ("authorization", "Bearer user")],
+        &[mode, dest, ("authorization", "Bearer bad")],
+        &[mode, dest, ("authorization", "")],
+    ] {
+        let headers = [&[LOOPBACK], headers].concat();
+        let response = fetch(&router, request("GET", "/", &headers, "")).await;
+        assert_eq!(
+            (response.status, response.text.as_str()),
+            (200, r#"{"message":"Role-Based Authorization API"}"#),
+            "{headers:?}"
+        );
+        assert_eq!(response.header("content-type"), "application/json");
+        assert_eq!(response.header("vary"), VARY);
+    }
+    // Beside the ones of CORS.
+    let with_cors = gateway(&["--cors-allowed-origins", "https://app.example"]).0;
+    let response = fetch(&with_cors, request("GET", "/", &[LOOPBACK], "")).await;
+    let all: Vec<_> = response.headers.get_all("vary").iter().collect();
+    assert!(
+        all.len() > 1 && all.contains(&&HeaderValue::from_static(VARY)),
+        "{all:?}"
+    );
+    let nowhere_to_sign_in = gateway(&["--sign-in", "off"]).0;
+    let headers = [&[LOOPBACK], &NAVIGATION[..]].concat();
+    let response = fetch(&nowhere_to_sign_in, request("GET", "/", &headers, "")).await;
+    assert_eq!((response.status, response.header("vary")), (200, ""));
 }
