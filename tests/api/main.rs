@@ -1,6 +1,7 @@
 //! What clients of the API see: the same cases in every deployment.
 
 mod access;
+mod account_page;
 mod additions;
 mod api_keys;
 mod audit;
