@@ -1,15 +1,90 @@
-"""The account of the signed-in user."""
+"""The account page, to which the console leads everybody but admins."""
 
 from deployment import PASSWORD
 
+PANES = ["You", "Password", "Second step", "Sessions", "Where you signed in", "API keys"]
 
-def a_user_sees_the_own_account_and_no_users(page):
-    page.deployment.create("plain")
-    page.open("plain")
-    page.find("dl", "plain")
-    assert [link.text for link in page.all("nav a")] == ["Posts", "Account"]
-    page.go("#/users")
-    page.find("main", "this page is for admins")
+
+def everybody_has_an_account_and_no_administration(page):
+    server = page.deployment
+    for role in ("user", "author", "editor"):
+        server.create(f"plain-{role}", role)
+        page.open(f"plain-{role}")
+        page.find("dl", f"plain-{role}")
+        assert page.browser.current_url == f"{server.url}/account", page.browser.current_url
+        assert [heading.text for heading in page.all(".cards h2")] == PANES
+        assert not page.all("nav, nav a, #requests")
+        for view in ("#/users", "#/posts", "#/audit", "#/account", ""):
+            page.browser.get("about:blank")
+            page.go(view)
+            page.find("dl", f"plain-{role}")
+            assert page.browser.current_url == f"{server.url}/account", view
+        # Back leads to the page before the console, not to the console, which would lead here again.
+        page.browser.back()
+        page.wait(lambda: page.browser.current_url == "about:blank", "Back does not lead away")
+
+
+def the_root_leads_to_the_account(page):
+    server = page.deployment
+    server.create("types-the-address")
+    page.open()
+    page.browser.get(f"{server.url}/")
+    page.find("form [name=password]")
+    assert page.browser.current_url == f"{server.url}/sign-in?return=%2Faccount", page.browser.current_url
+    page.sign_in("types-the-address")
+    page.find("dl", "types-the-address")
+    assert page.browser.current_url == f"{server.url}/account"
+    page.browser.get(f"{server.url}/")
+    page.find("dl", "types-the-address")
+    answer = "const done = arguments[0]; fetch('/').then((it) => it.json()).then((it) => done(it.message))"
+    assert page.browser.execute_async_script(answer) == "Role-Based Authorization API"
+
+
+def admins_find_the_console_and_others_do_not(page):
+    server = page.deployment
+    user = server.create("rises")
+    page.open("rises")
+    page.find("[aria-label='Where you signed in'] li")
+    assert not page.all("nav a")
+    ask = "const done = arguments[0]; import('/account/api.js').then((it) => it.refresh()).then(done)"
+    for role, links in (("author", []), ("admin", ["Console"]), ("user", []), ("admin", ["Console"])):
+        server.api("PUT", f"/users/{user}/role", {"role": role}, server.token())
+        page.browser.execute_async_script(ask)
+        page.find("#notice", f"Your role is now {role}.")
+        page.find(".who .chip", role)
+        page.wait(lambda: [link.text for link in page.all("nav a")] == links, links)
+    page.click("nav a", "Console")
+    page.find("tbody tr")
+    assert page.browser.current_url.startswith(f"{server.url}/console/")
+
+
+def admins_find_no_console_where_it_is_not_passed(page):
+    """At a host for signing in; with CONSOLE=off the answer is the same."""
+    page.open("admin")
+    page.find("dl", "admin")
+    asked = "return performance.getEntriesByName(arguments[0] + '/console/').map((it) => it.responseStatus)"
+    page.wait(lambda: page.script(asked, page.deployment.url) == [404], "the page does not look for the console")
+    page.find("[aria-label='Where you signed in'] li")
+    assert not page.all("nav a")
+
+
+def a_session_that_ends_leads_back_to_the_account(page):
+    server = page.deployment
+    server.create("comes-back")
+    page.open("comes-back")
+    page.find("dl", "comes-back")
+    page.type("[aria-label='New API key'] [name=name]", "typed before")
+    assert server.api("POST", "/logout", token=page.token())[0] == 200
+    page.click("[aria-label='New API key'] button")
+    page.find("#ended h2", "Your session has ended")
+    page.sign_in_again("comes-back")
+    page.wait(lambda: not page.all("#ended"), "the page does not go on")
+    assert page.find("[aria-label='New API key'] [name=name]").get_attribute("value") == "typed before"
+    page.click("#sign-out")
+    page.find("form [name=password]")
+    page.sign_in("comes-back")
+    page.find("dl", "comes-back")
+    assert page.browser.current_url == f"{server.url}/account"
 
 
 def a_password_is_changed_and_other_sessions_end(page):
@@ -58,22 +133,20 @@ def end(page, text, place):
     page.click(f"[aria-label=Sessions]{place} button.danger", f"{text}: sure?")
 
 
-def a_role_that_changes_is_shown_at_the_next_look(page):
-    server = page.deployment
-    user = server.create("promoted")
-    page.open("promoted")
-    page.find("dl", "promoted")
-    server.api("PUT", f"/users/{user}/role", {"role": "author"}, server.token())
-    page.click("nav a", "Posts")
-    page.find("h1", "Posts")
-    page.click("nav a", "Account")
-    page.find("#notice", "Your role is now author.")
-    page.find(".who .chip", "author")
-
-
 CHECKS = [
-    a_user_sees_the_own_account_and_no_users,
+    everybody_has_an_account_and_no_administration,
+    the_root_leads_to_the_account,
+    admins_find_the_console_and_others_do_not,
+    a_session_that_ends_leads_back_to_the_account,
     a_password_is_changed_and_other_sessions_end,
     sessions_are_listed_and_ended_and_this_one_stays,
-    a_role_that_changes_is_shown_at_the_next_look,
+]
+
+# What the account page does at a host for signing in, too.
+AT_EVERY_HOST = [
+    the_root_leads_to_the_account,
+    admins_find_no_console_where_it_is_not_passed,
+    a_session_that_ends_leads_back_to_the_account,
+    a_password_is_changed_and_other_sessions_end,
+    sessions_are_listed_and_ended_and_this_one_stays,
 ]

@@ -1,4 +1,4 @@
-"""Rolegate for the tests of the console: in one process on SQLite, or apart on PostgreSQL."""
+"""Rolegate for the tests of the console: in one process on SQLite, apart on PostgreSQL, or behind nginx."""
 
 import json
 import os
@@ -19,14 +19,18 @@ DEADLINE = 60
 
 
 class Deployment:
-    """`url` is the bearer address. Every user has PASSWORD."""
+    """`url` is the address that browsers know, `api_url` the bearer address. Every user has PASSWORD."""
+
+    start_page = "/console/"
+    cookie = "rolegate-console"
+    chromium_flags = []
 
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="rolegate-console-"))
         self.folder.chmod(0o755)
         self.children = {}
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = self.api_url = f"http://127.0.0.1:{self.port}"
 
     def __enter__(self):
         try:
@@ -63,7 +67,7 @@ class Deployment:
         if token:
             headers["Authorization"] = f"Bearer {token}"
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        request = urllib.request.Request(self.api_url + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=15) as response:
                 return response.status, json.load(response)
@@ -104,12 +108,13 @@ class Embedded(Deployment):
     """`rolegate`. In an outage nothing answers."""
 
     name = "embedded store"
+    settings = {}
 
     def start(self):
         off = {f"{name}_LISTEN_ADDR": "off" for name in ("BASIC", "FORWARD_AUTH", "AUTH", "POSTS")}
         data = str(self.folder / "data")
         address = f"127.0.0.1:{self.port}"
-        self.spawn("rolegate", "fast-hash-rolegate", DATA_DIR=data, BEARER_LISTEN_ADDR=address, **off)
+        self.spawn("rolegate", "fast-hash-rolegate", DATA_DIR=data, BEARER_LISTEN_ADDR=address, **off, **self.settings)
 
     def outage(self):
         self.kill("rolegate")
@@ -129,6 +134,69 @@ class Embedded(Deployment):
             )
         database.close()
         self.recover()
+
+
+class SignInHost(Embedded):
+    """The host where people of a domain sign in, over HTTPS behind nginx. It passes what docs/proxies.md names, and
+    nothing else: no console."""
+
+    name = "a host for signing in, HTTPS behind nginx"
+    start_page = "/account"
+    cookie = "__Host-rolegate-console"
+    chromium_flags = ["ignore-certificate-errors", "host-resolver-rules=MAP *.example.test 127.0.0.1"]
+    paths = r"^/(sign-(in(/.*)?|out)|set-password|password|account(/.*)?|me|roles|profile/(password|second-factor|sessions|keys|audit)(/.*)?)?$"
+
+    def __init__(self):
+        super().__init__()
+        self.tls_port = free_port()
+        self.url = f"https://auth.example.test:{self.tls_port}"
+        self.settings = {"COOKIE_DOMAIN": "example.test", "SIGN_IN_URL": f"{self.url}/sign-in",
+                         "RETURN_ORIGINS": "https://*.example.test", "TRUSTED_PROXIES": "127.0.0.1"}
+
+    def __enter__(self):
+        super().__enter__()
+        self.start_nginx()
+        return self
+
+    def start_nginx(self):
+        request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=example.test",
+                   "-addext", "subjectAltName=DNS:*.example.test", "-keyout", "key.pem", "-out", "cert.pem"]
+        subprocess.run(request, cwd=self.folder, check=True, stderr=subprocess.DEVNULL)
+        (self.folder / "nginx.conf").write_text(f"""
+            events {{}}
+            http {{
+                access_log off;
+                server {{
+                    listen 127.0.0.1:{self.tls_port} ssl;
+                    ssl_certificate cert.pem;
+                    ssl_certificate_key key.pem;
+                    location / {{ return 404; }}
+                    location ~ "{self.paths}" {{
+                        proxy_pass {self.api_url};
+                        proxy_set_header Host $http_host;
+                        proxy_set_header X-Forwarded-For $remote_addr;
+                        proxy_set_header X-Forwarded-Proto $scheme;
+                    }}
+                }}
+            }}""")
+        log = open(self.folder / "nginx.log", "ab")
+        directives = f"daemon off; pid {self.folder}/nginx.pid; error_log stderr error;"
+        self.children["nginx"] = subprocess.Popen(["nginx", "-p", str(self.folder), "-e", "stderr", "-c", "nginx.conf", "-g", directives],
+                                                  stdout=log, stderr=log)
+
+        def listens():
+            with socket.socket() as client:
+                return client.connect_ex(("127.0.0.1", self.tls_port)) == 0
+
+        self.wait(listens)
+
+    def kill(self, name):
+        if name != "nginx":
+            return super().kill(name)
+        # Not at once by SIGKILL, which would leave its workers behind.
+        child = self.children.pop(name)
+        child.terminate()
+        child.wait()
 
 
 class Apart(Deployment):

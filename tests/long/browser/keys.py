@@ -49,12 +49,12 @@ def a_key_is_made_shown_once_and_revoked(page):
 
 def a_new_key_is_forgotten_when_it_is_out_of_sight(page):
     server = page.deployment
-    server.create("forgets")
+    server.create("forgets", "admin")
 
     def is_there(key):
         return key in page.content()
 
-    page.open("forgets")
+    page.open("forgets", "#/account")
     page.find("dl", "forgets")
     key = make(page, "first")
     assert is_there(key)
@@ -147,4 +147,9 @@ CHECKS = [
     an_admin_sees_and_revokes_the_keys_of_a_user,
     an_admin_makes_a_key_for_a_user_but_not_for_another_admin,
     an_admin_sees_and_ends_the_sessions_and_tokens_of_a_user,
+]
+
+# What the account page does at a host for signing in, too.
+AT_EVERY_HOST = [
+    a_key_is_made_shown_once_and_revoked,
 ]

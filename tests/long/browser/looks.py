@@ -1,9 +1,11 @@
 """Looks: accessibility, keyboard, sizes, nothing foreign; and the screenshots of the documents."""
 
+import re
 from pathlib import Path
 
 from deployment import PASSWORD
-from page import NARROW, WIDE
+from page import NARROW, SMALL, WIDE
+from second_step import Phone
 from selenium.webdriver.common.keys import Keys
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -117,26 +119,78 @@ def views(page):
     yield "ended"
 
 
+def account_views(page):
+    """The account page of somebody with a long name and a long role, and of an admin."""
+    name = "a-person-with-a-rather-long-name-of-fifty-characters"
+    server = page.deployment
+    if not server.api("GET", f"/users?username={name}", token=server.token())[1]["users"]:
+        server.create(name, "auditor")
+    page.open(name)
+    page.find("[aria-label='Where you signed in'] li")
+    page.find("[aria-label=Sessions] li", "this one")
+    yield "account"
+    page.type("[aria-label='New API key'] [name=name]", "nightly")
+    page.click("[aria-label='New API key'] button")
+    page.find(".once .secret")
+    yield "new key"
+    page.type("[aria-label='Second step'] [name=current]", PASSWORD)
+    page.click("[aria-label='Second step'] button", "Begin")
+    page.find("svg.picture")
+    yield "second step"
+    page.script("arguments[0].scrollIntoView()", page.find(".sheet"))
+    yield "recovery codes"
+    page.type("[aria-label='Change password'] [name=current]", "wrong")
+    page.type("[aria-label='Change password'] [name=password]", "another password")
+    page.click("[aria-label='Change password'] .primary")
+    page.find("[aria-label='Change password'] .message.error")
+    yield "wrong password"
+    assert server.api("POST", "/logout", token=page.token())[0] == 200
+    page.click("[aria-label='Change password'] .primary")
+    page.find("#ended")
+    yield "ended"
+    page.open("admin")
+    page.browser.get(f"{server.url}/account")
+    if server.start_page == "/console/":
+        page.find("nav a", "Console")
+    page.find("[aria-label='Where you signed in'] li")
+    yield "account of an admin"
+
+
 def every_view_is_accessible_and_fits_at_both_widths(page):
-    axe = AXE.read_text()
     for name in views(page):
-        for size in (WIDE, NARROW):
-            for scheme in ("light", "dark"):
-                page.resize(size, scheme)
-                settle(page)
-                page.script(f"if (!window.axe) {{ {axe} }}")
-                result = page.browser.execute_async_script(
-                    "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']})"
-                    ".then(done, (error) => done({violations: [String(error)]}))"
-                )
-                assert result["violations"] == [], (name, size, scheme, result["violations"])
-                wide, high = page.script(
-                    "const { scrollWidth, scrollHeight } = document.documentElement;"
-                    "return [scrollWidth, scrollHeight]"
-                )
-                assert wide <= size[0] and high <= size[1], (name, size, wide, high)
-        page.resize(WIDE)
-        settle(page)
+        check_view(page, name, (WIDE, NARROW))
+
+
+def the_account_page_is_accessible_and_fits_down_to_320_pixels(page):
+    for name in account_views(page):
+        check_view(page, name, (WIDE, NARROW, SMALL))
+
+
+def check_view(page, name, sizes):
+    axe = AXE.read_text()
+    for size in sizes:
+        for scheme in ("light", "dark"):
+            page.resize(size, scheme)
+            settle(page)
+            page.script(f"if (!window.axe) {{ {axe} }}")
+            result = page.browser.execute_async_script(
+                "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']})"
+                ".then(done, (error) => done({violations: [String(error)]}))"
+            )
+            assert result["violations"] == [], (name, size, scheme, result["violations"])
+            wide, high = page.script(
+                "const { scrollWidth, scrollHeight } = document.documentElement;"
+                "return [scrollWidth, scrollHeight]"
+            )
+            assert wide <= size[0] and high <= size[1], (name, size, wide, high)
+            outside = page.script(
+                "return [...document.querySelectorAll('#app *')].filter((it) => it.checkVisibility()"
+                " && !it.closest('.unseen, .skip') && it.getBoundingClientRect().right > innerWidth + 1)"
+                ".map((it) => it.outerHTML.slice(0, 200))"
+            )
+            assert not outside, (name, size, outside)
+    page.resize(WIDE)
+    settle(page)
 
 
 def everything_works_by_keyboard_with_a_visible_focus(page):
@@ -172,6 +226,76 @@ def everything_works_by_keyboard_with_a_visible_focus(page):
     assert focused == "Manage person00001", focused
 
 
+def the_account_needs_no_mouse(page):
+    server = page.deployment
+    server.create("keyboard-only")
+    server.session("keyboard-only")
+    page.open()
+    page.browser.get(f"{server.url}/")
+    page.wait(lambda: page.script("return document.activeElement.name") == "username", "no focus")
+    page.press("keyboard-only", Keys.TAB, PASSWORD, Keys.ENTER)
+    page.find("[aria-label='Where you signed in'] li")
+    tab_to(page, "Skip to the content")
+    page.press(Keys.ENTER)
+    assert page.script("return document.activeElement.id") == "main"
+    tab_to(page, "current")
+    page.press(PASSWORD)
+    tab_to(page, "password")
+    page.press("a new password")
+    tab_to(page, "Change password")
+    page.press(Keys.ENTER)
+    page.find("[aria-label='Change password'] .message.good", "Password updated successfully.")
+    page.find("[aria-label=Sessions]", "this one")
+    tab_to(page, "current", within="Second step")
+    page.press("a new password", Keys.ENTER)
+    page.find("svg.picture")
+    code = Phone(page.find("[aria-label='Second step'] .secret").get_attribute("value")).code()
+    tab_to(page, "otp")
+    page.press(code, Keys.ENTER)
+    page.find("#ended .message", "The second step is on")
+    # The notice of the end has the focus, and its link opens a tab.
+    assert page.script("return document.activeElement.textContent") == "Sign in"
+
+
+def the_lists_of_the_account_need_no_mouse(page):
+    server = page.deployment
+    server.create("keyboard-lists")
+    server.session("keyboard-lists")
+    page.open("keyboard-lists")
+    page.wait(lambda: len(page.all("[aria-label=Sessions] li")) == 2, "not all sessions")
+    page.find("[aria-label='Where you signed in'] li")
+    tab_to(page, "End", within="Sessions")
+    page.press(Keys.ENTER)
+    page.press(Keys.ENTER)
+    page.find("[aria-label=Sessions] .message.good", "has ended.")
+    tab_to(page, "name", within="New API key")
+    page.press("nightly", Keys.ENTER)
+    page.find("[aria-label='API keys'] li", "nightly")
+    assert page.script("return document.activeElement.className") == "secret", "the new key has no focus"
+    tab_to(page, "Revoke", within="API keys")
+    page.press(Keys.ENTER)
+    page.press(Keys.ENTER)
+    page.find("[aria-label='API keys'] .message.good", "is revoked.")
+    tab_to(page, "Sign out")
+    page.press(Keys.ENTER)
+    page.find("form [name=password]")
+
+
+def tab_to(page, name, within=None):
+    """Presses Tab until a control has the focus, visibly; `within` is the label of a form or a group."""
+    for _ in range(80):
+        page.press(Keys.TAB)
+        found, places, width, style = page.script(
+            "const it = document.activeElement, style = getComputedStyle(it); const places = [];"
+            "for (let at = it; at; at = at.parentElement) places.push(at.getAttribute('aria-label'));"
+            "return [it.name || it.innerText, places, parseFloat(style.outlineWidth), style.outlineStyle]"
+        )
+        if found == name and (within is None or within in places):
+            assert width >= 2 and style != "none", f"{name}: the focus is not visible"
+            return
+    raise AssertionError(f"no way to {name} by Tab")
+
+
 def nothing_foreign_is_loaded_and_the_policy_blocks_nothing(page):
     for _ in views(page):
         pass
@@ -186,6 +310,19 @@ def nothing_foreign_is_loaded_and_the_policy_blocks_nothing(page):
     )
     assert blocked == "TypeError", "Trusted Types are not enforced"
     page.problems()
+
+
+def the_account_page_asks_for_its_own_paths_only(page):
+    """Those that docs/proxies.md names, which a proxy before a sign-in host passes."""
+    server = page.deployment
+    for _ in account_views(page):
+        asked = page.script(
+            "return [document.URL, ...performance.getEntriesByType('resource').map((it) => it.name)]"
+        )
+        assert all(address.startswith(f"{server.url}/") for address in asked), asked
+        paths = {address.removeprefix(server.url).split("?")[0] for address in asked}
+        others = {path for path in paths if not re.fullmatch(r"/account(/[a-z_.]+)?|/me|/roles|/profile/[a-z-]+(/\d+)?|/console/", path)}
+        assert "/account/account_page.js" in paths and not others, others
 
 
 def screenshots_for_the_documents(page):
@@ -221,6 +358,18 @@ def settle(page):
 
 CHECKS = [
     every_view_is_accessible_and_fits_at_both_widths,
+    the_account_page_is_accessible_and_fits_down_to_320_pixels,
     everything_works_by_keyboard_with_a_visible_focus,
+    the_account_needs_no_mouse,
+    the_lists_of_the_account_need_no_mouse,
     nothing_foreign_is_loaded_and_the_policy_blocks_nothing,
+    the_account_page_asks_for_its_own_paths_only,
+]
+
+# What the account page does at a host for signing in, too.
+AT_EVERY_HOST = [
+    the_account_page_is_accessible_and_fits_down_to_320_pixels,
+    the_account_needs_no_mouse,
+    the_lists_of_the_account_need_no_mouse,
+    the_account_page_asks_for_its_own_paths_only,
 ]

@@ -9,20 +9,20 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-WIDE, NARROW = (1280, 800), (375, 720)
-COOKIE = "rolegate-console"
+# The last is that of WCAG, 1.4.10 (Reflow).
+WIDE, NARROW, SMALL = (1280, 800), (375, 720), (320, 568)
 DEADLINE = 30
 
 
 class Page:
     def __init__(self, deployment, folder):
         self.deployment = deployment
-        self.url = f"{deployment.url}/console/"
+        self.url = f"{deployment.url}{deployment.start_page}"
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
         flags = "headless no-sandbox disable-gpu disable-quic no-first-run disable-sync hide-scrollbars"
         flags += " disable-background-networking disable-component-update lang=en-GB"
-        for flag in [*flags.split(), f"user-data-dir={folder}"]:
+        for flag in [*flags.split(), *deployment.chromium_flags, f"user-data-dir={folder}"]:
             options.add_argument(f"--{flag}")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         service = webdriver.ChromeService(shutil.which("chromedriver"))
@@ -30,7 +30,7 @@ class Page:
         self.resize(WIDE)
 
     def resize(self, size, scheme="light"):
-        metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == NARROW}
+        metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size != WIDE}
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
@@ -156,7 +156,7 @@ class Page:
 
     def token(self):
         """Of the session, which no script of the page can read; None without one."""
-        cookie = self.browser.get_cookie(COOKIE)
+        cookie = self.browser.get_cookie(self.deployment.cookie)
         return cookie and cookie["value"]
 
     def content(self):

@@ -42,9 +42,9 @@ def its_curl_lines_do_the_same_and_have_no_secret(page):
 def a_line_signs_in_for_the_others(page):
     server = page.deployment
     name = "it's \"me\""
-    server.create(name)
+    server.create(name, "admin")
     page.open(name)
-    page.find("dl", name)
+    page.find("tbody tr")
     page.click("#requests .toggle")
     script = f'{sign_in_line(page)}; printf %s "$TOKEN"'
     done = subprocess.run(["bash", "-c", script], input=f"{PASSWORD}\n", check=True, capture_output=True, text=True)

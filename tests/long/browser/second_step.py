@@ -51,7 +51,7 @@ def a_user_turns_it_on_and_signs_in_with_a_code(page):
     server = page.deployment
     server.create("careful-user")
     other = server.session("careful-user")
-    page.open("careful-user", "#/account")
+    page.open("careful-user")
     page.type(f"{PLACE} [name=current]", "wrong")
     page.click(f"{PLACE} button", "Begin")
     page.find(f"{PLACE} .field .message.error", "Current password is incorrect.")
@@ -62,8 +62,6 @@ def a_user_turns_it_on_and_signs_in_with_a_code(page):
     picture = page.find("svg.picture")
     assert picture.size["width"] == picture.size["height"] > 100, picture.size
     page.click(f"{PLACE} button", "Copy")
-    requests = page.script("return document.getElementById('requests').textContent")
-    assert not any(it in requests for it in (secret, PASSWORD, *codes)), requests
     token = page.token()
     assert server.api("GET", "/profile", token=token)[0] == 200, "what is only begun ends a session"
     page.type(f"{PLACE} [name=otp]", "12345")
@@ -79,6 +77,16 @@ def a_user_turns_it_on_and_signs_in_with_a_code(page):
     page.wait(lambda: not page.all("#ended"), "the page does not go on")
     page.find(PLACE, "10 of 10 recovery codes are left")
     assert server.api("POST", "/login", {"username": "careful-user", "password": PASSWORD})[0] == 401
+
+
+def the_pane_of_requests_has_nothing_of_it(page):
+    page.deployment.create("careful-admin", "admin")
+    page.open("careful-admin", "#/account")
+    secret, codes = begin(page)
+    page.find("svg.picture")
+    requests = page.script("return document.getElementById('requests').textContent")
+    assert "/profile/second-factor" in requests
+    assert not any(it in requests for it in (secret, PASSWORD, *codes)), requests
 
 
 def the_page_asks_for_a_code_only_after_the_password(page):
@@ -110,7 +118,7 @@ def without_the_phone_a_recovery_code_is_good_once(page):
     server = page.deployment
     server.create("lost-the-phone")
     _, (first, second, *_) = enrol(server, "lost-the-phone")
-    page.open(fragment="#/account")
+    page.open()
     page.sign_in("lost-the-phone", code=first.upper().replace("-", " "))
     page.find(PLACE, "9 of 10 recovery codes are left")
     page.type(f"{PLACE} [name=otp]", first)
@@ -125,7 +133,7 @@ def without_the_phone_a_recovery_code_is_good_once(page):
 
 
 def what_is_shown_once_is_gone_with_another_view(page):
-    page.deployment.create("looks-away")
+    page.deployment.create("looks-away", "admin")
     page.open("looks-away", "#/account")
     secret, codes = begin(page)
     page.click("nav a", "Posts")
@@ -139,7 +147,7 @@ def what_is_shown_once_is_gone_with_another_view(page):
 
 def the_recovery_codes_are_printed_and_nothing_else(page):
     page.deployment.create("prints")
-    page.open("prints", "#/account")
+    page.open("prints")
     begin(page)
     page.script("window.print = () => { window.printed = true; }")
     page.click(f"{PLACE} button", "Print")
@@ -169,9 +177,16 @@ def an_admin_helps_who_has_neither_phone_nor_codes(page):
 
 CHECKS = [
     a_user_turns_it_on_and_signs_in_with_a_code,
+    the_pane_of_requests_has_nothing_of_it,
     the_page_asks_for_a_code_only_after_the_password,
     without_the_phone_a_recovery_code_is_good_once,
     what_is_shown_once_is_gone_with_another_view,
     the_recovery_codes_are_printed_and_nothing_else,
     an_admin_helps_who_has_neither_phone_nor_codes,
+]
+
+# What the account page does at a host for signing in, too.
+AT_EVERY_HOST = [
+    a_user_turns_it_on_and_signs_in_with_a_code,
+    without_the_phone_a_recovery_code_is_good_once,
 ]

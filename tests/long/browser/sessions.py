@@ -179,7 +179,8 @@ def the_next_user_sees_nothing_of_the_one_before(page):
     page.find(".who", "second-user")
     page.find("dl", "second-user")
     assert "a secret plan" not in page.content() and "person00001" not in page.content()
-    assert not [path for _, path, _ in page.requests() if path.startswith("/users")], page.requests()
+    asked = page.script("return performance.getEntriesByType('resource').map((it) => new URL(it.name).pathname)")
+    assert "/me" in asked and "/users" not in asked, asked
 
 
 def the_page_is_painted_before_the_api_answers(page):
