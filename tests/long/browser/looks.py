@@ -129,6 +129,9 @@ def account_views(page):
     page.find("[aria-label='Where you signed in'] li")
     page.find("[aria-label=Sessions] li", "this one")
     yield "account"
+    # The longest name that a role can have.
+    page.script("document.querySelector('.who .chip').textContent = 'r'.repeat(32)")
+    yield "long role"
     page.type("[aria-label='New API key'] [name=name]", "nightly")
     page.click("[aria-label='New API key'] button")
     page.find(".once .secret")
