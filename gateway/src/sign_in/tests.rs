@@ -573,10 +573,14 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
             "/account",
             vec![&host],
         ),
-        // There is no console.
-        (&no_console, &auth, "", "/", vec![&host]),
-        (&no_console, &auth, "/console/a", "/console/a", vec![&host]),
-        (&no_console, &loopback, "/account", "/account", vec![plain]),
+        // The account page uses the cookie, too.
+        (
+            &no_console,
+            &loopback,
+            "/account",
+            "/account",
+            both_plain.to_vec(),
+        ),
     ] {
         let headers = [at, &[SAME_ORIGIN, FORM_TYPE]].concat();
         let body = format!("{FORM}&return={back}");
