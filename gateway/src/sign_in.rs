@@ -285,12 +285,18 @@ async fn sign_out(
     let SentForm {
         headers, back, own, ..
     } = pages.read(request).await?;
-    let cookies = [
-        Cookie::of_console(own.is_plain_loopback()),
-        pages.sign_in.cookie(Some(&own)),
-    ];
+    let is_plain = own.is_plain_loopback();
+    let application = pages.sign_in.cookie(Some(&own));
+    let cookies = [Cookie::of_console(is_plain), application];
+    // COOKIE_DOMAIN may have been set, or removed, since the person signed in.
+    let former = if application.is_for_domain() {
+        Cookie::of_host(is_plain)
+    } else {
+        Cookie::of_domain("")
+    };
     let sessions: Vec<_> = cookies
         .iter()
+        .chain([&former])
         .flat_map(|cookie| cookie.sessions(&headers))
         .collect();
     if let Err(error) = pages

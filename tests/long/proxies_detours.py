@@ -5,6 +5,7 @@ import re
 from proxies_deployments import OTHER
 from proxies_network import call
 from proxies_process import Application
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -57,6 +58,8 @@ class Detours:
         return self.browser.find_element(By.TAG_NAME, "main").text
 
     def forget(self):
+        # Otherwise an address with the same fragment would not be loaded again.
+        self.browser.get("about:blank")
         self.browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
 
     def end_sessions(self):
@@ -169,9 +172,8 @@ class Detours:
         self.person.password += "x"
         self.person.fill()
         self.person.password = self.password
-        alert = WebDriverWait(self.browser, 20).until(
-            lambda it: [one for one in it.find_elements(By.CSS_SELECTOR, "[role=alert]") if one.text])
-        assert "Invalid username or password." in alert[0].text, self.deployment.name
+        wait = WebDriverWait(self.browser, 20, ignored_exceptions=[StaleElementReferenceException])
+        wait.until(lambda it: "Invalid username or password." in self.text(), self.deployment.name)
         self.browser.find_element(By.NAME, "password").send_keys(self.password + Keys.ENTER)
         self.wait_for(link)
 

@@ -31,6 +31,30 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
             ],
             "rgs_user",
         ),
+        // COOKIE_DOMAIN was set before.
+        (
+            &[],
+            &https,
+            "__Secure-rolegate=rgd_user; __Host-rolegate=rgs_user",
+            [
+                removed("__Host-rolegate-console", secure),
+                removed("__Host-rolegate", secure),
+            ],
+            "rgs_user rgd_user",
+        ),
+        (
+            &DOMAIN,
+            &https,
+            "__Host-rolegate-console=rgs_user; __Secure-rolegate=rgd_user; __Host-rolegate=rgs_admin",
+            [
+                removed("__Host-rolegate-console", secure),
+                removed(
+                    "__Secure-rolegate",
+                    &format!("Domain=example.org; {secure}"),
+                ),
+            ],
+            "rgs_user rgd_user rgs_admin",
+        ),
         (
             &DOMAIN,
             &https,
