@@ -49,5 +49,5 @@ pub(crate) use service::{Accounts, Policy, SessionLimits};
 pub(crate) use sessions::{SessionRequest, SessionUse};
 pub(crate) use username::check_new_username;
 pub(crate) use users::PageRequest;
-pub(crate) use verify_credentials::Verified;
+pub(crate) use verify_credentials::{BasicCheck, Verified};
 pub(crate) use watch::{WatchItem, WatchItems, WatchStart, Watcher};

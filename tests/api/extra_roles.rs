@@ -219,7 +219,7 @@ async fn an_unknown_role_in_a_requirement_fails_alone_and_decides_nothing(setup:
         username: "ann".to_owned(),
         password: password.to_owned(),
         role_names: vec!["edit".to_owned()],
-        client_address: None,
+        ..Default::default()
     };
     let wrong = client.verify_credentials(verify("wrong")).await;
     grpc::expect_error(wrong, tonic::Code::Unauthenticated, "CREDENTIALS_INVALID");

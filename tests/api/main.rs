@@ -25,6 +25,7 @@ mod hidden_refusals;
 mod host_header;
 mod http_api_doc;
 mod json_bodies;
+mod keys_as_passwords;
 mod keys_of_others;
 mod listing;
 mod listing_query_plan;

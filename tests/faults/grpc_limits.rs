@@ -83,6 +83,7 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
             password: "x".repeat(size),
             role_names: vec!["r".repeat(32); 35],
             client_address: client_address.clone(),
+            accept_api_keys: true,
         };
         let batch = BatchVerifyCredentialsRequest {
             items: vec![item; 256],

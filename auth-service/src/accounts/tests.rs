@@ -3,8 +3,8 @@
 mod imported;
 
 use super::{
-    ADMIN_USERNAME, AccountError, Accounts, AdminPassword, Bearer, InitialPassword, Policy,
-    Requirement, SessionLimits,
+    ADMIN_USERNAME, AccountError, Accounts, AdminPassword, BasicCheck, Bearer, InitialPassword,
+    Policy, Requirement, SessionLimits,
 };
 use crate::{
     audit::Write,
@@ -108,10 +108,8 @@ impl App {
     }
 
     async fn verify(&self, username: &str, password: &str) -> Result<User, AccountError> {
-        let verified = self
-            .accounts
-            .verify_credentials(username, password.into(), origin(1))
-            .await;
+        let check = basic_check(username, password, 1);
+        let verified = self.accounts.verify_credentials(check).await;
         verified.map(|(user, _)| user)
     }
 
@@ -129,6 +127,16 @@ fn origin(host: u8) -> CallOrigin {
     CallOrigin {
         client_address: Some([192, 0, 2, host].into()),
         deadline,
+    }
+}
+
+/// A check of a password that may be no API key.
+fn basic_check(username: &str, password: &str, host: u8) -> BasicCheck {
+    BasicCheck {
+        username: username.to_owned(),
+        password: password.into(),
+        accept_api_keys: false,
+        origin: origin(host),
     }
 }
 
@@ -153,6 +161,7 @@ macro_rules! assert_err {
 mod additions;
 mod api_keys;
 mod domain_sessions;
+mod keys_as_passwords;
 mod recall;
 mod record;
 mod revoked_tokens;
@@ -281,7 +290,7 @@ async fn successes_are_cached_and_no_attempt_but_failures_are_not() {
     assert_err!(app.verify(ADMIN_USERNAME, "sesame").await, TooManyAttempts);
     let elsewhere = app
         .accounts
-        .verify_credentials(ADMIN_USERNAME, "sesame".into(), origin(2));
+        .verify_credentials(basic_check(ADMIN_USERNAME, "sesame", 2));
     elsewhere.await.expect("another client");
 }
 

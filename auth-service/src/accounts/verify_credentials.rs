@@ -7,35 +7,86 @@ use crate::{
     audit,
     call_origin::CallOrigin,
     metrics,
+    opaque_token::{self, TokenBearer},
     password::{CacheKey, Recall},
+    store::Used,
     user::{Credentials, User},
 };
-use rolegate_proto::{Reason, Role};
-use rolegate_telemetry::log_once::LogOnce;
+use rolegate_proto::{Reason, Role, authorization::is_api_key};
+use rolegate_sql_store::Timed;
+use rolegate_telemetry::{log_once::LogOnce, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::Duration;
 
 /// Limits how often it is logged that the password of a user is being guessed.
 static GUESSED: LogOnce<i64> = LogOnce::at_most(10, Duration::from_mins(1));
 
-/// A username and a password of a batch, and who presents them.
-pub(crate) type BasicCheck = (String, SecretString, CallOrigin);
+/// A username and a password, and who presents them.
+#[derive(Clone, Debug)]
+pub(crate) struct BasicCheck {
+    pub(crate) username: String,
+    pub(crate) password: SecretString,
+    /// Whether a live API key of the user stands for the password.
+    pub(crate) accept_api_keys: bool,
+    pub(crate) origin: CallOrigin,
+}
 
 /// The user, and the stored role if it does not count here.
 pub(crate) type Verified = (User, Option<Role>);
 
+impl BasicCheck {
+    /// The digest of a password that may be an API key, because it has exactly the form of one.
+    fn key_digest(&self) -> Option<String> {
+        let password = self.password.expose_secret();
+        let may_be_key = self.accept_api_keys && is_api_key(password);
+        may_be_key.then(|| opaque_token::digest(password)).flatten()
+    }
+}
+
 impl Accounts {
-    /// The user of this name, if the password is correct, with the stored role if it does
-    /// not count here. Every call reads the stored hash; a success
-    /// that is cached for this client runs no bcrypt and does not count as an attempt. The limit
-    /// is asked first: a cached success must not tell a guesser over the limit which guess is right.
+    /// The user of this name, if the password is correct or a live API key of the user, with the stored role if it
+    /// does not count here.
+    ///
+    /// The key is looked up before the limit is asked, and only a live one of this user is a key. Anything else of that
+    /// form is checked as a password, so that a guess costs and counts the same whether or not it was a key.
     pub(crate) async fn verify_credentials(
         &self,
-        username: &str,
-        password: SecretString,
-        origin: CallOrigin,
+        check: BasicCheck,
     ) -> Result<Verified, AccountError> {
-        let mut presented = Presented::new(username, password, origin, "basic");
+        if let Some(digest) = check.key_digest() {
+            // Boxed, so that a password moves no room for a key.
+            let found = Box::pin(self.reads.tokens.get(digest)).await?;
+            if let Some(verified) = self.admit_key_of(&check.username, found) {
+                return Ok(verified);
+            }
+        }
+        let verified = self.verify_password(check).await;
+        metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
+        verified
+    }
+
+    /// Admits the bearer of a key that is good and of the user of this name, and notes its use.
+    fn admit_key_of(
+        &self,
+        username: &str,
+        Timed { at, value: key }: Timed<Option<TokenBearer>>,
+    ) -> Option<Verified> {
+        let key = key.filter(|key| key.is_good(at) && key.user.username == username)?;
+        metrics::api_key_presented(true);
+        audit::api_key_used(&key);
+        self.store.note_use(Used::Token, key.token_id, at);
+        let mut user = key.into_bounded_user();
+        let withheld_role = self.take_withheld_role(&mut user);
+        Some((user, withheld_role))
+    }
+
+    /// The user of this name, if the password is correct. Every call reads the stored hash; a success
+    /// that is cached for this client runs no bcrypt and does not count as an attempt. The limit
+    /// is asked first: a cached success must not tell a guesser over the limit which guess is right.
+    async fn verify_password(&self, check: BasicCheck) -> Result<Verified, AccountError> {
+        let username = &*check.username;
+        let origin = check.origin;
+        let mut presented = Presented::new(username, check.password, origin, "basic");
         self.check_limit(&presented).await?;
         let stored = self.load(&presented).await?;
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);
@@ -63,51 +114,83 @@ impl Accounts {
         Ok((user, withheld_role))
     }
 
-    /// The users of those checks that [`Self::verify_credentials`] would answer from the cache without a line in
-    /// the audit log, read with one statement. It is asked for the others, which nothing here refuses. Here they count
-    /// only towards the end of what is cached for the name.
+    /// The users of those checks that [`Self::verify_credentials`] would answer by a key, or from the cache without a
+    /// line in the audit log, read with one statement for each. It is asked for the others, which nothing here refuses.
+    /// Here they count only towards the end of what is cached for the name, and not at all if they may be keys, of which
+    /// nothing is cached.
     pub(crate) async fn recall(
         &self,
         checks: Vec<Option<BasicCheck>>,
     ) -> Result<Vec<Option<Verified>>, AccountError> {
-        let is_allowed = |(username, _, origin): &BasicCheck| {
-            check_username(username).is_ok() && !self.logins.is_full(username, origin.client_key())
+        let is_allowed = |check: &BasicCheck| {
+            let is_valid = check_username(&check.username).is_ok();
+            let client = check.origin.client_key();
+            check.key_digest().is_some()
+                || is_valid && !self.logins.is_full(&check.username, client)
         };
         let checks: Vec<_> = checks
             .into_iter()
             .map(|check| check.filter(is_allowed))
             .collect();
-        let usernames = checks
-            .iter()
-            .flatten()
-            .map(|(username, ..)| username.clone())
-            .collect();
-        let stored = self.reads.credentials.get_all(usernames).await?.value;
-        let recall = |check: Option<BasicCheck>| {
-            let (username, password, origin) = check?;
-            let stored = stored
-                .get(&username)
-                .and_then(|stored| stored.as_ref().ok());
-            let active = stored.filter(|stored| !stored.user.disabled);
-            // For an unknown name too: it costs as much as another.
-            let hash = active.map(|stored| stored.password_hash.expose_secret());
-            let client = origin.client_key();
-            let key = self
-                .cache
-                .key(&username, hash, password.expose_secret(), client);
-            let recalled = self.cache.recall(&key, origin.deadline);
-            if recalled == Recall::TooManyMisses {
-                note_guess(stored.map(|stored| &stored.user));
+        let mut usernames = Vec::with_capacity(checks.len());
+        let mut digests = Vec::new();
+        for check in checks.iter().flatten() {
+            match check.key_digest() {
+                Some(digest) => digests.push(digest),
+                None => usernames.push(check.username.clone()),
             }
-            let mut user = active
-                .filter(|it| recalled.is_hit() && !it.user.second_factor)?
-                .user
-                .clone();
-            metrics::BASIC_CACHE_HITS.inc();
-            let withheld_role = self.take_withheld_role(&mut user);
-            Some((user, withheld_role))
+        }
+        let (stored, keys) = tokio::try_join!(
+            self.reads.credentials.get_all(usernames),
+            self.reads.tokens.get_all(digests)
+        )?;
+        let recall = async |check: BasicCheck| {
+            let Some(digest) = check.key_digest() else {
+                let stored = stored.value.get(&check.username);
+                return self.recall_password(&check, stored.and_then(|it| it.as_ref().ok()));
+            };
+            let key = keys.value.get(&digest).and_then(|it| it.as_ref().ok());
+            let found = Timed {
+                at: keys.at,
+                value: key.cloned(),
+            };
+            let admit = async { self.admit_key_of(&check.username, found) };
+            RequestContext::with_client_address(check.origin.client_address, admit).await
         };
-        Ok(checks.into_iter().map(recall).collect())
+        let mut recalled = Vec::with_capacity(checks.len());
+        for check in checks {
+            recalled.push(match check {
+                Some(check) => recall(check).await,
+                None => None,
+            });
+        }
+        Ok(recalled)
+    }
+
+    /// The user of a password that is remembered for this client.
+    fn recall_password(
+        &self,
+        check: &BasicCheck,
+        stored: Option<&Credentials>,
+    ) -> Option<Verified> {
+        let active = stored.filter(|stored| !stored.user.disabled);
+        // For an unknown name too: it costs as much as another.
+        let hash = active.map(|stored| stored.password_hash.expose_secret());
+        let password = check.password.expose_secret();
+        let client = check.origin.client_key();
+        let key = self.cache.key(&check.username, hash, password, client);
+        let recalled = self.cache.recall(&key, check.origin.deadline);
+        if recalled == Recall::TooManyMisses {
+            note_guess(stored.map(|stored| &stored.user));
+        }
+        let mut user = active
+            .filter(|it| recalled.is_hit() && !it.user.second_factor)?
+            .user
+            .clone();
+        metrics::BASIC_CACHE_HITS.inc();
+        metrics::login("basic", None);
+        let withheld_role = self.take_withheld_role(&mut user);
+        Some((user, withheld_role))
     }
 
     /// Identical checks at the same time are one attempt: together they learn one result.

@@ -2,7 +2,7 @@
 
 use super::{AuthGrpc, RpcResult, message::decided};
 use crate::{
-    accounts::{AccountError, Bearer, Requirement},
+    accounts::{AccountError, BasicCheck, Bearer, Requirement},
     call_origin::CallOrigin,
     metrics,
 };
@@ -108,7 +108,7 @@ impl AuthGrpc {
         Ok(BatchAuthorizeResponse { outcomes })
     }
 
-    /// The users of the credentials that are remembered, in the order of the items.
+    /// The users of the credentials that are remembered, or API keys, in the order of the items.
     pub(super) async fn recall(
         &self,
         items: Vec<VerifyCredentialsRequest>,
@@ -130,16 +130,18 @@ impl AuthGrpc {
                 client_address,
                 ..origin
             };
-            Some((item.username, item.password.into(), origin))
+            Some(BasicCheck {
+                username: item.username,
+                password: item.password.into(),
+                accept_api_keys: item.accept_api_keys,
+                origin,
+            })
         };
         let recalled = self
             .accounts
             .recall(items.into_iter().map(check).collect())
             .await?;
-        let outcome = |(user, unknown_role)| {
-            metrics::login("basic", None);
-            decided(user, unknown_role)
-        };
+        let outcome = |(user, unknown_role)| decided(user, unknown_role);
         let outcomes = recalled.into_iter().map(|user| user.map(outcome));
         let outcomes = outcomes
             .map(|user| VerifyCredentialsResponse { user })

@@ -9,7 +9,7 @@ mod response;
 
 use super::{AuthGrpc, call_origin::origin_of};
 use crate::{
-    accounts::{AccountError, Requirement, Verified},
+    accounts::{AccountError, BasicCheck, Requirement, Verified},
     actor::Actor,
     audit,
     call_origin::CallOrigin,
@@ -104,11 +104,13 @@ impl AuthGrpc {
                 return Err(Refusal::CrossSite);
             }
             Some(Authorization::Basic { username, password }) => {
-                let verify = self
-                    .accounts
-                    .verify_credentials(&username, password, origin);
+                let verify = self.accounts.verify_credentials(BasicCheck {
+                    username,
+                    password,
+                    accept_api_keys: true,
+                    origin,
+                });
                 let verified = Box::pin(RequestContext::with_client_address(client, verify)).await;
-                metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
                 match verified {
                     Err(error) if is_wrong(&error) && self.is_by_person(attributes) => {
                         match Box::pin(self.user_in_cookie(attributes, &requirement)).await {

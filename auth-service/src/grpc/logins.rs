@@ -1,7 +1,10 @@
 //! Calls that check a password, or register one.
 
 use super::{AuthGrpc, RpcResult, authorize::roles, call_origin::origin_of, message};
-use crate::{accounts::AccountError, metrics};
+use crate::{
+    accounts::{AccountError, BasicCheck},
+    metrics,
+};
 use rolegate_proto::auth_v1 as wire;
 use secrecy::ExposeSecret as _;
 use tonic::{Request, Response};
@@ -52,14 +55,16 @@ impl AuthGrpc {
             username,
             password,
             role_names,
-            ..
+            client_address: _,
+            accept_api_keys,
         } = request.into_inner();
-        let outcome = self
-            .accounts
-            .verify_credentials(&username, password.into(), origin)
-            .await;
-        metrics::login("basic", outcome.as_ref().err().map(AccountError::reason));
-        let (user, unknown_role) = outcome?;
+        let check = BasicCheck {
+            username,
+            password: password.into(),
+            accept_api_keys,
+            origin,
+        };
+        let (user, unknown_role) = self.accounts.verify_credentials(check).await?;
         self.accounts.expect_known(&roles(&role_names)?)?;
         let user = Some(message::decided(user, unknown_role));
         Ok(Response::new(wire::VerifyCredentialsResponse { user }))

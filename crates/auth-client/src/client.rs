@@ -7,6 +7,7 @@ use crate::{
     session::{NewSession, SessionUse},
     user::{Requirement, User},
 };
+pub use credential_checks::AcceptedPassword;
 use credential_checks::CredentialChecks;
 use rolegate_grpc_client::{
     BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress,

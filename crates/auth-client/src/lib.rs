@@ -33,7 +33,7 @@ pub use api_key::{ApiKey, ApiKeyInput};
 pub use audit::{AuditEntry, AuditPage, AuditQuery};
 #[cfg(feature = "metrics")]
 pub use batchers::{DECISIONS, USERNAMES};
-pub use client::AuthClient;
+pub use client::{AcceptedPassword, AuthClient};
 pub use rolegate_grpc_client::{
     BalancedChannel, CallContext, CallError, ClientTls, FileError, Identity, InvalidAddress,
     ServiceError, Stream,

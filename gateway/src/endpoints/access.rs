@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse as _, Redirect, Response},
 };
 use http::header::{AUTHORIZATION, VARY};
-use rolegate_auth_client::{CallContext, User, axum::CurrentUser};
+use rolegate_auth_client::{AcceptedPassword, CallContext, User, axum::CurrentUser};
 use rolegate_sign_in::request::asks_for_document;
 
 /// Get the name of the API
@@ -107,7 +107,13 @@ pub(crate) async fn basic_protected(
 ) -> Answer<Message> {
     let verified = state
         .auth
-        .verify_credentials(&username, &password, &[], context)
+        .verify_credentials(
+            &username,
+            &password,
+            AcceptedPassword::Password,
+            &[],
+            context,
+        )
         .await;
     let user = state.refusals.answer(context, verified).await?;
     Ok(welcome(&user))

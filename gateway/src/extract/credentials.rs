@@ -8,7 +8,7 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use rolegate_auth_client::{
-    ActingClient, AuthClient, CallContext, CallError, Reason, Requirement, User,
+    AcceptedPassword, ActingClient, AuthClient, CallContext, CallError, Reason, Requirement, User,
     axum::{ApiError, CurrentUser},
 };
 use rolegate_proto::{Authorization, http::HttpReason};
@@ -80,7 +80,7 @@ pub(crate) fn cross_site() -> ApiError {
 }
 
 /// The user of the only `Authorization` header, `Bearer` or `Basic`, if the role stored now meets the
-/// requirement. The denial of a Basic user has the [`User`] in its extensions, for the audit log. A password that
+/// requirement. The password of Basic may be an API key, because programs such as git send it nowhere else. The denial of a Basic user has the [`User`] in its extensions, for the audit log. A password that
 /// a browser remembers is good for no change by another site, and is not even checked.
 pub(crate) async fn authenticate(
     state: &GatewayState,
@@ -101,9 +101,10 @@ pub(crate) async fn authenticate(
                 Requirement::AnyAuthenticated => &[],
                 Requirement::Roles(roles) => roles,
             };
+            let accept = AcceptedPassword::PasswordOrApiKey;
             let verified = state
                 .auth
-                .verify_credentials(&username, &password, roles, context);
+                .verify_credentials(&username, &password, accept, roles, context);
             let verified = state.refusals.answer(context, verified.await).await;
             let user = verified.map_err(ApiError::into_response)?;
             if requirement == Requirement::AnyAuthenticated || roles.contains(&user.role) {

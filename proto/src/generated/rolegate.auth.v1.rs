@@ -223,6 +223,10 @@ pub struct VerifyCredentialsRequest {
     /// In a batch, the address of the end user who presented them; ignored if malformed.
     #[prost(string, optional, tag = "4")]
     pub client_address: ::core::option::Option<::prost::alloc::string::String>,
+    /// Whether a live API key of the user stands for the password. The user then has the lower of the stored role
+    /// and the key's. Set it where the caller would accept the same key as a bearer token.
+    #[prost(bool, tag = "5")]
+    pub accept_api_keys: bool,
 }
 /// The credentials are valid.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1235,7 +1239,9 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Checks a username and a password without issuing a token, for HTTP Basic.
+        /// Checks a username and a password without issuing a token, for HTTP Basic. If the request says so, a live API key of
+        /// the user is accepted in place of the password: no limit refuses it, and no second factor is asked for. Anything
+        /// else is a password.
         ///
         /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, OTP_REQUIRED (HTTP Basic has no second step),
         /// then REQUEST_INVALID for a role that the service does not have.
@@ -1266,9 +1272,9 @@ pub mod auth_service_client {
             self.inner.unary(req, path, codec).await
         }
         /// Answers those of many VerifyCredentials that need no hash, because the service remembers that the same
-        /// client presented the same credentials. The others have no user in their outcome: none was counted as an attempt,
+        /// client presented the same credentials, or because they are a live API key that is accepted. The others have no user in their outcome: none was counted as an attempt,
         /// and the caller must send each as a VerifyCredentials. To callers that are not trusted, all are such. A hundred of a
-        /// name in a minute that are not remembered end what is remembered for the name.
+        /// name in a minute that are not remembered end what is remembered for the name; what may be an API key does not count.
         ///
         /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE.
         pub async fn batch_verify_credentials(
@@ -2221,7 +2227,9 @@ pub mod auth_service_server {
             tonic::Response<super::CreateSessionResponse>,
             tonic::Status,
         >;
-        /// Checks a username and a password without issuing a token, for HTTP Basic.
+        /// Checks a username and a password without issuing a token, for HTTP Basic. If the request says so, a live API key of
+        /// the user is accepted in place of the password: no limit refuses it, and no second factor is asked for. Anything
+        /// else is a password.
         ///
         /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, OTP_REQUIRED (HTTP Basic has no second step),
         /// then REQUEST_INVALID for a role that the service does not have.
@@ -2233,9 +2241,9 @@ pub mod auth_service_server {
             tonic::Status,
         >;
         /// Answers those of many VerifyCredentials that need no hash, because the service remembers that the same
-        /// client presented the same credentials. The others have no user in their outcome: none was counted as an attempt,
+        /// client presented the same credentials, or because they are a live API key that is accepted. The others have no user in their outcome: none was counted as an attempt,
         /// and the caller must send each as a VerifyCredentials. To callers that are not trusted, all are such. A hundred of a
-        /// name in a minute that are not remembered end what is remembered for the name.
+        /// name in a minute that are not remembered end what is remembered for the name; what may be an API key does not count.
         ///
         /// Errors: REQUEST_INVALID for more than 256 items, STORE_UNAVAILABLE.
         async fn batch_verify_credentials(

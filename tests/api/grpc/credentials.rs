@@ -1,7 +1,10 @@
 //! `BatchVerifyCredentials`.
 
 use super::client;
-use crate::metrics::{scrape, value};
+use crate::{
+    api_keys::create_key,
+    metrics::{scrape, value},
+};
 use e2e::{ADMIN_PASSWORD, TestSetup, for_all_deployments, grpc::expect_error};
 use rolegate_proto::{
     auth_v1::{
@@ -10,11 +13,13 @@ use rolegate_proto::{
     },
     metadata::CLIENT_ADDRESS,
 };
+use serde_json::json;
 use tonic::{Code, Request, metadata::MetadataValue, transport::Channel};
 
 for_all_deployments!(
     a_batch_has_the_users_that_their_own_clients_made_known_to_trusted_callers_only,
     a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_is_right,
+    a_batch_has_the_users_of_live_keys_at_first_sight_for_trusted_callers_only,
 );
 
 fn item(username: &str, password: &str, client: Option<&str>) -> VerifyCredentialsRequest {
@@ -23,6 +28,7 @@ fn item(username: &str, password: &str, client: Option<&str>) -> VerifyCredentia
         password: password.to_owned(),
         role_names: vec!["user".to_owned()],
         client_address: client.map(str::to_owned),
+        accept_api_keys: false,
     }
 }
 
@@ -174,4 +180,54 @@ async fn a_hundred_guesses_in_batches_end_what_is_remembered_until_the_password_
         .get("/protected")
         .await
         .expect(200);
+}
+
+async fn a_batch_has_the_users_of_live_keys_at_first_sight_for_trusted_callers_only(
+    setup: TestSetup,
+) {
+    for network in ["127.0.0.0/8", "198.51.100.0/24"] {
+        // `rolegate` trusts its own gateway only.
+        let is_trusted = network == "127.0.0.0/8" && !setup.is_all_in_one();
+        let setup = setup.clone().with("TRUSTED_GATEWAYS", network);
+        let app = setup.with("LOG_FORMAT", "json").start().await;
+        let ann = app.user_with_role("ann", "author").await;
+        let body = json!({ "name": "git", "role": "user" });
+        let (key, stored) = create_key(&app.bearer.with_token(&ann.token), &body).await;
+        let mut client = client(&app).await;
+        let home = Some("192.0.2.1");
+        let accepting = |username: &str, password: &str| VerifyCredentialsRequest {
+            accept_api_keys: true,
+            ..item(username, password, home)
+        };
+        let items = vec![
+            accepting("ann", &key),
+            accepting("admin", &key),
+            accepting("ann", &format!("rgk_{}", "A".repeat(43))),
+            accepting("ann", &ann.password),
+            item("ann", &key, home),
+        ];
+        let batch = BatchVerifyCredentialsRequest { items };
+        let answer = client.batch_verify_credentials(batch).await.expect("read");
+        let outcomes = answer.into_inner().outcomes.into_iter();
+        let users: Vec<_> = outcomes
+            .map(|outcome| outcome.user.map(|user| (user.username, user.role_name)))
+            .collect();
+        let known = is_trusted.then(|| ("ann".to_owned(), "user".to_owned()));
+        assert_eq!(users, [known, None, None, None, None], "{network}");
+        if is_trusted {
+            let key_id = format!(r#""key_id":{}"#, stored["id"]);
+            let is_use = |line: &str| {
+                line.contains("api_key_used")
+                    && line.contains(r#""client_address":"192.0.2.1""#)
+                    && line.contains(&key_id)
+            };
+            app.auth().logs("the use of the key", is_use).await;
+        }
+        // Alone, a caller needs no trust.
+        let alone = accepting("ann", &key);
+        let alone = client.verify_credentials(alone).await.expect("a live key");
+        assert_eq!(alone.into_inner().user.expect("a user").role_name, "user");
+        let refused = client.verify_credentials(item("ann", &key, None)).await;
+        expect_error(refused, Code::Unauthenticated, "CREDENTIALS_INVALID");
+    }
 }

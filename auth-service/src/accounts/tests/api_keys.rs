@@ -11,7 +11,7 @@ use crate::{
 use rolegate_proto::{Reason, Role};
 use secrecy::ExposeSecret as _;
 
-async fn create_key(
+pub(super) async fn create_key(
     accounts: &Accounts,
     token: &str,
     role: Option<Role>,

@@ -1,6 +1,6 @@
 //! Users whose hashes other systems have made.
 
-use super::{App, POLICY, origin};
+use super::{App, POLICY, basic_check};
 use crate::{
     audit::Write,
     store::{NewUser, UserStore as _},
@@ -40,7 +40,7 @@ async fn basic_checks_an_imported_hash_and_login_replaces_it() {
 
     let basic = |password: &'static str| {
         app.accounts
-            .verify_credentials("ann", password.into(), origin(1))
+            .verify_credentials(basic_check("ann", password, 1))
     };
     assert!(basic("wrong").await.is_err());
     for _ in 0..2 {

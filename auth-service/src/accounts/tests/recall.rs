@@ -1,21 +1,20 @@
 //! Batches of credentials of HTTP Basic.
 
-use super::{ADMIN_USERNAME, App, POLICY, origin};
+use super::{ADMIN_USERNAME, App, POLICY, basic_check as check, origin};
 use crate::{
-    accounts::verify_credentials::BasicCheck,
+    accounts::BasicCheck,
     audit::Write,
     store::{NewUser, UserStore as _},
 };
 use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
 use rolegate_proto::Role;
 
-fn check(username: &str, password: &str, host: u8) -> BasicCheck {
-    (username.to_owned(), password.into(), origin(host))
-}
-
 impl App {
     /// The users that are recalled, by name.
-    async fn recall<C: Into<Option<BasicCheck>>>(&self, checks: Vec<C>) -> Vec<Option<String>> {
+    pub(super) async fn recall<C: Into<Option<BasicCheck>>>(
+        &self,
+        checks: Vec<C>,
+    ) -> Vec<Option<String>> {
         let recalled = self
             .accounts
             .recall(checks.into_iter().map(Into::into).collect())

@@ -1,6 +1,6 @@
 //! Second factors and password links on the in-memory store.
 
-use super::{App, POLICY, origin};
+use super::{App, POLICY, basic_check, origin};
 use crate::{
     accounts::{AccountError, Policy, Requirement, SessionRequest},
     audit::Write,
@@ -27,8 +27,8 @@ pub(super) fn policy(mode: Mode) -> Policy {
 }
 
 /// A user who is enrolled at [`NOW`], with the secret and the recovery codes.
-struct Enrolled {
-    app: App,
+pub(super) struct Enrolled {
+    pub(super) app: App,
     token: String,
     secret: Vec<u8>,
     codes: Vec<SecretString>,
@@ -55,7 +55,7 @@ async fn begin(app: &App, token: &str) -> Begun {
 }
 
 impl Enrolled {
-    async fn new(mode: Mode) -> Self {
+    pub(super) async fn new(mode: Mode) -> Self {
         let app = App::new(policy(mode)).await;
         app.register("ann").await.expect("registered");
         let token = app.login("ann", "sesame").await.expect("logged in");
@@ -77,7 +77,7 @@ impl Enrolled {
         }
     }
 
-    async fn login(&self, otp: Option<&str>) -> Result<String, Reason> {
+    pub(super) async fn login(&self, otp: Option<&str>) -> Result<String, Reason> {
         let login = self
             .app
             .accounts
@@ -89,7 +89,7 @@ impl Enrolled {
     }
 
     /// The code of the present time of the store, moved by these seconds.
-    fn otp(&self, at: u64) -> String {
+    pub(super) fn otp(&self, at: u64) -> String {
         self.app.store.set_time(at);
         otp_at(&self.secret, at)
     }
@@ -166,13 +166,7 @@ async fn basic_refuses_enrolled_users_also_from_the_cache() {
         reason(ann.app.verify("ann", "sesame").await),
         Some(Reason::OtpRequired)
     );
-    let check = ("ann".to_owned(), "sesame".into(), origin(1));
-    let recalled = ann
-        .app
-        .accounts
-        .recall(vec![Some(check)])
-        .await
-        .expect("read");
+    let recalled = ann.app.recall(vec![basic_check("ann", "sesame", 1)]).await;
     assert_eq!(recalled, [None]);
     assert_eq!(
         reason(ann.app.verify("ann", "wrong").await),
@@ -459,7 +453,7 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
     );
     let checked = app
         .accounts
-        .verify_credentials("admin", "sesame".into(), origin(1))
+        .verify_credentials(basic_check("admin", "sesame", 1))
         .await;
     let (user, withheld) = checked.expect("checked");
     assert_eq!((user.role, withheld), (Role::USER, Some(Role::ADMIN)));

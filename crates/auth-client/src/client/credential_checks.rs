@@ -55,6 +55,16 @@ impl CredentialChecks {
     }
 }
 
+/// What the password of HTTP Basic may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AcceptedPassword {
+    /// The password of the user.
+    Password,
+    /// The password, or a live API key of the user, who then has the lower of the stored role and the key's. For where
+    /// the caller would accept the same key as a bearer token.
+    PasswordOrApiKey,
+}
+
 impl AuthClient {
     /// Checks a username and a password, for HTTP Basic (RFC 7617). The caller compares the user's role with
     /// `roles`, which are sent so that one that does not exist is an error. Concurrent checks share calls as
@@ -63,6 +73,7 @@ impl AuthClient {
         &self,
         username: &str,
         password: &SecretString,
+        accept: AcceptedPassword,
         roles: &[Role],
         context: CallContext,
     ) -> Result<User, CallError> {
@@ -75,10 +86,11 @@ impl AuthClient {
             password: password.to_owned(),
             role_names: roles.iter().map(Role::to_string).collect(),
             client_address,
+            accept_api_keys: accept == AcceptedPassword::PasswordOrApiKey,
         };
         let digest = checks
             .hash
-            .hash_one((username, password, context.client_address));
+            .hash_one((username, password, accept, context.client_address));
         // Without another check in progress there is no call to share.
         let may_share = Arc::strong_count(&checks.in_progress) > 2
             && roles.len() <= MAX_ROLES

@@ -4,7 +4,7 @@ use crate::{
     fake_auth::{FakeAuth, Memory},
     settle, start,
 };
-use rolegate_auth_client::{AuthClient, CallContext, CallError, Reason, User};
+use rolegate_auth_client::{AcceptedPassword, AuthClient, CallContext, CallError, Reason, User};
 use std::{sync::atomic::Ordering, time::Duration};
 use tokio::task::JoinHandle;
 
@@ -19,7 +19,13 @@ fn verify(client: &AuthClient, username: &'static str, password: &'static str) -
     };
     tokio::spawn(async move {
         client
-            .verify_credentials(username, &password.into(), &[], context)
+            .verify_credentials(
+                username,
+                &password.into(),
+                AcceptedPassword::Password,
+                &[],
+                context,
+            )
             .await
     })
 }

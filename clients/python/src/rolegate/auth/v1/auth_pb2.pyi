@@ -645,12 +645,17 @@ class VerifyCredentialsRequest(_message.Message):
     PASSWORD_FIELD_NUMBER: _builtins.int
     ROLE_NAMES_FIELD_NUMBER: _builtins.int
     CLIENT_ADDRESS_FIELD_NUMBER: _builtins.int
+    ACCEPT_API_KEYS_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """The username as registered."""
     password: _builtins.str
     """The password as registered."""
     client_address: _builtins.str
     """In a batch, the address of the end user who presented them; ignored if malformed."""
+    accept_api_keys: _builtins.bool
+    """Whether a live API key of the user stands for the password. The user then has the lower of the stored role
+    and the key's. Set it where the caller would accept the same key as a bearer token.
+    """
     @_builtins.property
     def role_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The roles to which the caller will compare the user's, so that it learns of one that does not exist."""
@@ -662,10 +667,11 @@ class VerifyCredentialsRequest(_message.Message):
         password: _builtins.str = ...,
         role_names: _abc.Iterable[_builtins.str] | None = ...,
         client_address: _builtins.str | None = ...,
+        accept_api_keys: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "client_address", b"client_address"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "client_address", b"client_address", "password", b"password", "role_names", b"role_names", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "accept_api_keys", b"accept_api_keys", "client_address", b"client_address", "password", b"password", "role_names", b"role_names", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__client_address: _TypeAlias = _typing.Literal["client_address"]  # noqa: Y015
     _WhichOneofArgType__client_address: _TypeAlias = _typing.Literal["_client_address", b"_client_address"]  # noqa: Y015

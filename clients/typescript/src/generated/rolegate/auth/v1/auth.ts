@@ -311,7 +311,14 @@ export interface VerifyCredentialsRequest {
   /** The roles to which the caller will compare the user's, so that it learns of one that does not exist. */
   roleNames: string[];
   /** In a batch, the address of the end user who presented them; ignored if malformed. */
-  clientAddress?: string | undefined;
+  clientAddress?:
+    | string
+    | undefined;
+  /**
+   * Whether a live API key of the user stands for the password. The user then has the lower of the stored role
+   * and the key's. Set it where the caller would accept the same key as a bearer token.
+   */
+  acceptApiKeys: boolean;
 }
 
 /** The credentials are valid. */
@@ -2032,7 +2039,7 @@ export const Session: MessageFns<Session> = {
 };
 
 function createBaseVerifyCredentialsRequest(): VerifyCredentialsRequest {
-  return { username: "", password: "", roleNames: [], clientAddress: undefined };
+  return { username: "", password: "", roleNames: [], clientAddress: undefined, acceptApiKeys: false };
 }
 
 export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
@@ -2048,6 +2055,9 @@ export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
     }
     if (message.clientAddress !== undefined) {
       writer.uint32(34).string(message.clientAddress);
+    }
+    if (message.acceptApiKeys !== false) {
+      writer.uint32(40).bool(message.acceptApiKeys);
     }
     return writer;
   },
@@ -2095,6 +2105,14 @@ export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
             }
 
             message.clientAddress = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.acceptApiKeys = reader.bool();
             continue;
           }
         }
