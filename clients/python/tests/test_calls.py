@@ -94,6 +94,10 @@ async def test_api_key_acts_with_at_most_its_role_until_it_is_deleted(auth, name
     assert new.key.startswith(key.prefix) and new.key not in repr(new)
     assert (key.expires_at, key.last_used_at) == (end, None) and key.created_at < end
     assert (await auth.authorize(new.key)).id == user.id
+    as_password = await auth.verify_credentials(name, new.key, accept_api_keys=True)
+    assert (as_password.id, as_password.role) == (user.id, Role.USER)
+    with pytest.raises(CredentialsInvalid):
+        await auth.verify_credentials(name, new.key)
     with pytest.raises(RoleInsufficient):
         await auth.authorize(new.key, ["author"])
     other = (await auth.create_api_key(token, "other")).api_key

@@ -63,9 +63,17 @@ export class AuthClient extends SignIn {
     return userFrom((await this.call(methods.REGISTER, { username, password }, context)).user);
   }
 
-  /** Checks a username and a password, for HTTP Basic (RFC 7617). */
-  async verifyCredentials(username: string, password: string, context: Context = {}): Promise<User> {
-    const message = { username, password, roleNames: [] };
+  /**
+   * Checks a username and a password, for HTTP Basic (RFC 7617). With `acceptApiKeys`, a live API key of the user is
+   * accepted in place of the password.
+   */
+  async verifyCredentials(
+    username: string,
+    password: string,
+    context: Context = {},
+    { acceptApiKeys = false }: { readonly acceptApiKeys?: boolean } = {},
+  ): Promise<User> {
+    const message = { username, password, roleNames: [], acceptApiKeys };
     return userFrom((await this.call(methods.VERIFY_CREDENTIALS, message, context)).user);
   }
 

@@ -73,6 +73,9 @@ test("API key acts with at most its role until it is deleted", async () => {
   assert(key.startsWith(apiKey.prefix));
   assert.deepEqual([apiKey.expiresAt, apiKey.lastUsedAt], [expiresAt, undefined]);
   assert.equal((await auth.authorize(key)).id, user.id);
+  const asPassword = await auth.verifyCredentials(name, key, {}, { acceptApiKeys: true });
+  assert.deepEqual([asPassword.id, asPassword.role], [user.id, "user"]);
+  await assert.rejects(auth.verifyCredentials(name, key), refused("CREDENTIALS_INVALID"));
   await assert.rejects(auth.authorize(key, ["author"]), refused("ROLE_INSUFFICIENT"));
   const other = (await auth.createApiKey(token, "other")).apiKey;
   assert.deepEqual((await auth.listApiKeys(admin, user.id)).map(({ id }) => id), [apiKey.id, other.id]);

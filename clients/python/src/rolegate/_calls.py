@@ -35,8 +35,10 @@ def register(username: str, password: str) -> Call[User]:
     return Call(request, pb.RegisterResponse, _user, hashes=True)
 
 
-def verify_credentials(username: str, password: str) -> Call[User]:
-    request = pb.VerifyCredentialsRequest(username=username, password=password)
+def verify_credentials(username: str, password: str, accept_api_keys: bool) -> Call[User]:
+    request = pb.VerifyCredentialsRequest(
+        username=username, password=password, accept_api_keys=accept_api_keys
+    )
     return Call(request, pb.VerifyCredentialsResponse, _user, hashes=True)
 
 

@@ -82,10 +82,19 @@ class AsyncClient(AsyncSignIn):
         return await self._run(calls.register(username, password), context)
 
     async def verify_credentials(
-        self, username: str, password: str, context: Context = Context()
+        self,
+        username: str,
+        password: str,
+        context: Context = Context(),
+        *,
+        accept_api_keys: bool = False,
     ) -> User:
-        """Checks a username and a password, for HTTP Basic (RFC 7617)."""
-        return await self._run(calls.verify_credentials(username, password), context)
+        """Checks a username and a password, for HTTP Basic (RFC 7617).
+
+        ``accept_api_keys``: a live API key of the user is accepted in place of the password.
+        """
+        call = calls.verify_credentials(username, password, accept_api_keys)
+        return await self._run(call, context)
 
     async def authorize(
         self,

@@ -95,10 +95,18 @@ class Client(SignIn):
         return self._run(calls.register(username, password), context)
 
     def verify_credentials(
-        self, username: str, password: str, context: Context = Context()
+        self,
+        username: str,
+        password: str,
+        context: Context = Context(),
+        *,
+        accept_api_keys: bool = False,
     ) -> User:
-        """Checks a username and a password, for HTTP Basic (RFC 7617)."""
-        return self._run(calls.verify_credentials(username, password), context)
+        """Checks a username and a password, for HTTP Basic (RFC 7617).
+
+        ``accept_api_keys``: a live API key of the user is accepted in place of the password.
+        """
+        return self._run(calls.verify_credentials(username, password, accept_api_keys), context)
 
     def authorize(self, token: str, roles: Roles = None, context: Context = Context()) -> User:
         """Decides whether the bearer of ``token`` has one of ``roles`` now; ``None``: any user."""
