@@ -80,8 +80,9 @@ pub(crate) fn cross_site() -> ApiError {
 }
 
 /// The user of the only `Authorization` header, `Bearer` or `Basic`, if the role stored now meets the
-/// requirement. The password of Basic may be an API key, because programs such as git send it nowhere else. The denial of a Basic user has the [`User`] in its extensions, for the audit log. A password that
-/// a browser remembers is good for no change by another site, and is not even checked.
+/// requirement. The password of Basic may be an API key, because programs such as git send it nowhere else. The denial of
+/// a Basic user has the [`User`] in its extensions, for the audit log. A password that a browser remembers is good for
+/// no change by another site, and is not even checked.
 pub(crate) async fn authenticate(
     state: &GatewayState,
     headers: &HeaderMap,
