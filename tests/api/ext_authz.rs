@@ -43,7 +43,7 @@ async fn the_stored_role_decides_at_once(setup: TestSetup) {
     let started = Instant::now();
     let client = client(&app).await;
     let ann = app.user("j\u{f6}rg, 1").await;
-    let encoded = "j%C3%B6rg%2C%201";
+    let encoded = "j%C3%B6rg%2C 1";
     let credentials = [bearer(&ann.token), basic(&ann.username, &ann.password)];
     for role in ["user", "author", "admin", "user"] {
         app.database.set_role(&ann.username, role).await;

@@ -48,7 +48,7 @@ async fn a_proxy_gets_the_stored_role_at_once(setup: TestSetup) {
     let app = setup.start().await;
     let proxy = proxy_address(&app);
     let ann = app.user("j\u{f6}rg, 1").await;
-    let encoded = "j%C3%B6rg%2C%201";
+    let encoded = "j%C3%B6rg%2C 1";
     let callers = [
         proxy.with_token(&ann.token),
         proxy.with_basic(&ann.username, &ann.password),
