@@ -209,15 +209,16 @@ fn no_roles(names: Option<&str>) -> ApiError {
     ApiError::http(HttpReason::QueryInvalid, detail)
 }
 
-/// All three headers, always, so that a proxy that copies them overwrites those of a client.
+/// A proxy that copies the headers overwrites those of a client, except for the address of e-mail, which not every user
+/// has.
 fn identity(user: &User) -> HeaderMap {
     let headers = identity_headers(user.id, &user.username, user.role);
-    // Never invalid: the values are visible ASCII.
+    // Never invalid: the values are printable ASCII.
     let value =
         |text: String| HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("-"));
     headers
-        .map(|(name, text)| (HeaderName::from_static(name), value(text)))
         .into_iter()
+        .map(|(name, text)| (HeaderName::from_static(name), value(text)))
         .collect()
 }
 

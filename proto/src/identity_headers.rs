@@ -9,19 +9,35 @@ pub const USER_ID: &str = "rolegate-user-id";
 pub const USERNAME: &str = "rolegate-username";
 /// The name of the stored role.
 pub const ROLE: &str = "rolegate-role";
+/// The username again, under the name that many applications read.
+pub const REMOTE_USER: &str = "remote-user";
+/// The username of a user whose name is an address of e-mail, under the name that many applications read.
+pub const REMOTE_EMAIL: &str = "remote-email";
 
 /// What a header cannot carry, beside all that is not ASCII; and what decoders take for something else: `+` for a
 /// blank, `,` for the end of a value.
 const ENCODED: &AsciiSet = &CONTROLS.add(b'%').add(b'+').add(b',');
 
-/// All three headers, always, in printable ASCII.
+/// All headers, in printable ASCII. [`REMOTE_EMAIL`] is there if the name has one `@`, with something on both sides.
 #[must_use]
-pub fn identity_headers(id: i64, username: &str, role: Role) -> [(&'static str, String); 3] {
-    [
+pub fn identity_headers(id: i64, username: &str, role: Role) -> Vec<(&'static str, String)> {
+    let name = encode(username);
+    let mut headers = vec![
         (USER_ID, id.to_string()),
-        (USERNAME, encode(username)),
+        (USERNAME, name.clone()),
         (ROLE, role.as_str().to_owned()),
-    ]
+        (REMOTE_USER, name.clone()),
+    ];
+    if is_address(username) {
+        headers.push((REMOTE_EMAIL, name));
+    }
+    headers
+}
+
+fn is_address(username: &str) -> bool {
+    username.split_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty() && !domain.is_empty() && !domain.contains('@')
+    })
 }
 
 /// Encodes no more than is needed, because many applications take the value as it is. Blanks at either end are encoded
@@ -37,15 +53,42 @@ fn encode(username: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::identity_headers;
+    use super::{REMOTE_EMAIL, REMOTE_USER, ROLE, USER_ID, USERNAME, identity_headers};
     use crate::role::Role;
     use percent_encoding::percent_decode_str;
 
     fn encoded(username: &str) -> String {
         let headers = identity_headers(7, username, Role::AUTHOR);
-        let [id, name, role] = headers.map(|(_, value)| value);
-        assert_eq!((&*id, &*role), ("7", "author"));
+        let name = headers[1].1.clone();
+        let expected = [
+            (USER_ID, "7"),
+            (USERNAME, &name),
+            (ROLE, "author"),
+            (REMOTE_USER, &name),
+        ];
+        assert_eq!(
+            headers[..4],
+            expected.map(|(key, value)| (key, value.to_owned()))
+        );
         name
+    }
+
+    #[test]
+    fn only_a_name_that_is_an_address_is_one_of_email() {
+        for (username, email) in [
+            ("bea@corp.example", Some("bea@corp.example")),
+            ("b\u{e9}a@corp", Some("b%C3%A9a@corp")),
+            ("ann", None),
+            ("@corp.example", None),
+            ("bea@", None),
+            ("@", None),
+            ("a@b@c", None),
+            ("a@@c", None),
+        ] {
+            let headers = identity_headers(7, username, Role::USER);
+            let found = headers.iter().find(|(name, _)| *name == REMOTE_EMAIL);
+            assert_eq!(found.map(|(_, value)| &**value), email, "{username}");
+        }
     }
 
     #[test]

@@ -40,6 +40,8 @@ fn expect_passed(response: &TestResponse, id: i64, username: &str, role: &str) {
         .expect_header("rolegate-user-id", Some(&id.to_string()));
     response.expect_header("rolegate-username", Some(username));
     response.expect_header("rolegate-role", Some(role));
+    response.expect_header("remote-user", Some(username));
+    response.expect_header("remote-email", username.contains('@').then_some(username));
     response.expect_header("cache-control", Some("no-store"));
     assert_eq!(response.body, "");
 }

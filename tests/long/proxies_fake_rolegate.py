@@ -15,7 +15,8 @@ CODES = {200: grpc.StatusCode.OK, 303: grpc.StatusCode.UNAUTHENTICATED, 429: grp
          503: grpc.StatusCode.UNAVAILABLE}
 IDENTITY = (7, "ann", "user")
 HEADERS = {
-    200: dict(zip(("rolegate-user-id", "rolegate-username", "rolegate-role"), map(str, IDENTITY))),
+    200: dict(zip(("rolegate-user-id", "rolegate-username", "rolegate-role", "remote-user"),
+                  map(str, (*IDENTITY, "ann")))),
     303: {"location": "/sign-in?return=%2Fx%3Fa%3D1", "cache-control": "no-store"},
 }
 

@@ -9,9 +9,15 @@ import h2.connection
 from proxies_process import Proxy, configuration
 from proxies_upgrades import FORGED, IDENTITY, head, read
 
+REMOTE = ["Remote-User", "X-Remote-User", "X-WEBAUTH-USER", "X-Forwarded-User", "Remote-Groups", "Remote-Email",
+          "Remote-Name"]
 NAMES = ["Rolegate-Role", "rolegate-role", "ROLEGATE-ROLE", "Rolegate_Role", "Rolegate-User-Id", "Rolegate_User_Id",
          "Rolegate-User_Id", "rolegate_username", "Rolegate-Username", "rolegate.role", "Rolegate.User-Id",
-         "Rolegate.User.Id", "rolegate.username", "Rolegate+Role", "rolegate~user-id"]
+         "Rolegate.User.Id", "rolegate.username", "Rolegate+Role", "rolegate~user-id",
+         # Applications take these for an identity, in any spelling that their servers make the same of.
+         *REMOTE, *(name.lower() for name in REMOTE), *(name.replace("-", "_") for name in REMOTE),
+         "REMOTE-USER", "Remote.User", "remote~user", "X.Remote-User", "X-Remote+User", "X.WEBAUTH.USER",
+         "X!Forwarded!User"]
 # Applications take these for the path, the client or the address of the application.
 MISLEADING = ["X-Original-URL", "X-Original-URI", "X-Rewrite-URL", "X-Forwarded-Prefix", "X-Forwarded-For",
               "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "X-Forwarded",
@@ -35,7 +41,8 @@ def forged_identities(proxy, ann):
 def removed_identities(proxy, ann, admin):
     """RFC 9110, section 7.6.1: a proxy removes the headers that Connection names."""
     refused = [403] if proxy.name == "traefik" else [400]
-    for named in ("Rolegate-Role", "close, rolegate-role, rolegate-user-id", "upgrade, ROLEGATE-USERNAME"):
+    for named in ("Rolegate-Role", "close, rolegate-role, rolegate-user-id", "upgrade, ROLEGATE-USERNAME",
+                  "Remote-User", "close, remote-email"):
         proxy.expect([200, *refused], "/x", ann.bearer, ("Connection", named), identity=ann.identity)
         proxy.expect([200, *refused], "/admin", ("Connection", named), admin.basic, identity=admin.identity)
     proxy.expect([200, 401], "/x", ann.bearer, ("Connection", "authorization"), identity=ann.identity)

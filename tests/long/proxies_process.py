@@ -26,7 +26,7 @@ COMMANDS = {
                 "--experimental.localplugins.rolegate.modulename=rolegate"],
 }
 # Everything that an application may take for an identity header.
-IDENTITY = re.compile("^rolegate", re.I)
+IDENTITY = re.compile("^rolegate|remote|webauth|forwarded.user", re.I)
 
 
 class Application(http.server.ThreadingHTTPServer):
@@ -139,7 +139,11 @@ class Proxy:
 def check_identity(seen, identity, what):
     """The application sees exactly this identity, and no credentials."""
     names = ["rolegate-user-id", "rolegate-username", "rolegate-role"]
-    expected = sorted(zip(names, map(str, identity))) if identity else []
+    expected = list(zip(names, map(str, identity))) if identity else []
+    if identity:
+        expected.append(("remote-user", identity[1]))
+    if identity and re.fullmatch("[^@]+@[^@]+", identity[1]):
+        expected.append(("remote-email", identity[1]))
     found = sorted((name.lower(), value) for name, value in seen["headers"] if IDENTITY.match(name))
-    assert found == expected, f"{what}: {found} instead of {expected}"
+    assert found == sorted(expected), f"{what}: {found} instead of {expected}"
     assert all(name.lower() != "authorization" for name, _ in seen["headers"]), what

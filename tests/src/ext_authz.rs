@@ -149,12 +149,17 @@ impl Decision {
     /// Asserts that the request passes as this user.
     #[track_caller]
     pub fn expect_passed(&self, id: i64, username: &str, role: &str) {
+        let email = username.contains('@').then_some(("remote-email", username));
         let headers = [
-            ("rolegate-user-id", id.to_string()),
-            ("rolegate-username", username.to_owned()),
-            ("rolegate-role", role.to_owned()),
+            ("rolegate-user-id", &*id.to_string()),
+            ("rolegate-username", username),
+            ("rolegate-role", role),
+            ("remote-user", username),
         ];
-        let headers = headers.map(|(name, value)| (name.to_owned(), value)).into();
+        let headers = headers.into_iter().chain(email);
+        let headers = headers
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
         let passed = Self {
             code: 0,
             http_status: 0,

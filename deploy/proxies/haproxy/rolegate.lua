@@ -6,6 +6,8 @@ local ROLEGATE = "http://127.0.0.1:8089"
 -- Milliseconds: longer than the timeouts of that section, which answers in any case.
 local TIMEOUT = 20000
 local IDENTITY = { "rolegate-user-id", "rolegate-username", "rolegate-role" }
+-- Not every user has an address, nor did Rolegate always answer these.
+local REMOTE = { "remote-user", "remote-email" }
 -- What Rolegate reads of a browser's request. A browser sends Authorization, too: a password that it remembers, also
 -- for a page of another site. By Referer people are led back to where a form was, whose session had ended.
 local BROWSER = {
@@ -107,6 +109,10 @@ core.register_action("rolegate", { "http-req" }, function(txn, path)
       -- Whatever answered, it was not Rolegate.
       if not value then return refuse(txn, 503, {}) end
       txn.http:req_set_header(name, value)
+    end
+    for _, name in ipairs(REMOTE) do
+      local value = values(response.headers, name)[1]
+      if value then txn.http:req_set_header(name, value) end
     end
   end
 end, 1)

@@ -99,6 +99,25 @@ async fn basic_users_pass_by_their_stored_role() {
 }
 
 #[tokio::test]
+async fn names_are_answered_as_applications_read_them() {
+    for (name, as_sent, email) in [
+        ("ann", "ann", ""),
+        ("bea@corp.example", "bea@corp.example", "bea@corp.example"),
+        ("a+b@corp, 1", "a%2Bb@corp%2C 1", "a%2Bb@corp%2C 1"),
+        ("a@b@c", "a@b@c", ""),
+    ] {
+        let response = ask("/authorize", &basic(&format!("{name}:right"))).await;
+        assert_eq!(identity(&response)[1], as_sent);
+        assert_eq!(response.header("remote-user"), as_sent);
+        assert_eq!(response.header("remote-email"), email);
+    }
+    let refused = ask("/authorize", &basic("bea@corp.example:wrong")).await;
+    assert_denied(&refused, 401, "Invalid username or password.");
+    assert_eq!(refused.header("remote-user"), "");
+    assert_eq!(refused.header("remote-email"), "");
+}
+
+#[tokio::test]
 async fn basic_users_learn_that_they_need_a_second_factor() {
     let admin = basic("withheld:right");
     for (path, detail) in [

@@ -34,20 +34,18 @@ impl From<AccountError> for Refusal {
 /// from the dynamic metadata.
 pub(super) fn allowed(user: &User) -> CheckResponse {
     let identity = identity_headers(user.id, &user.username, user.role);
-    let fields = identity.clone().map(|(name, value)| {
-        (
-            name.to_owned(),
-            Value {
-                kind: Some(Kind::StringValue(value)),
-            },
-        )
-    });
-    let headers = identity.map(|(name, value)| header(name, value)).into();
+    let field = |(name, value): &(&str, String)| {
+        let kind = Some(Kind::StringValue(value.clone()));
+        ((*name).to_owned(), Value { kind })
+    };
+    let fields = identity.iter().map(field).collect();
+    let headers = identity
+        .into_iter()
+        .map(|(name, value)| header(name, value))
+        .collect();
     CheckResponse {
         status: Some(status(Code::Ok, "")),
-        dynamic_metadata: Some(Struct {
-            fields: fields.into(),
-        }),
+        dynamic_metadata: Some(Struct { fields }),
         http_response: Some(HttpResponse::OkResponse(OkHttpResponse { headers })),
     }
 }

@@ -18,7 +18,7 @@ const kept = "Rolegate-Other-Cookies"
 var (
 	ownCookie = regexp.MustCompile(`^\s*(__Host-|__Secure-)?rolegate(-console)?\s*=`)
 	// An application may take "_" or "." for "-". Traefik sets the other headers X-Forwarded- itself.
-	forged  = regexp.MustCompile(`(?i)^(rolegate|x.(original|rewrite).|x.forwarded|forwarded$)|_`)
+	forged  = regexp.MustCompile(`(?i)^(rolegate|x.(original|rewrite).)|forwarded|remote|webauth|_`)
 	traefik = regexp.MustCompile(`^X-(Forwarded-(For|Host|Port|Proto|Server)|Real-Ip)$`)
 )
 
