@@ -13,27 +13,28 @@ use rolegate_proto::Role;
 const MAX_ROLES: usize = 35;
 
 fuzz_target!(|query: &str| {
-    let found = authorize(query).map(|(roles, status)| (roles, status.as_u16()));
+    let found =
+        authorize(query).map(|(roles, status, cookie_only)| (roles, status.as_u16(), cookie_only));
     assert_eq!(found.as_ref().ok(), again(query).as_ref(), "{query:?}");
     match found {
         Err(error) => assert_eq!(
             (error.status().as_u16(), error.reason()),
             (400, "QUERY_INVALID")
         ),
-        Ok((Some(names), _)) => {
+        Ok((Some(names), ..)) => {
             let roles = Role::parse_list(&names).ok();
             let roles = roles.map(|it| it.iter().map(|role| role.as_str().to_owned()).collect());
             assert_eq!(roles, roles_of(&names), "{names:?}");
         }
-        Ok((None, _)) => assert!(!query.contains("roles=")),
+        Ok((None, ..)) => assert!(!query.contains("roles=")),
     }
 });
 
-fn again(query: &str) -> Option<(Option<String>, u16)> {
+fn again(query: &str) -> Option<(Option<String>, u16, bool)> {
     let fields = fields(query.as_bytes())?;
     if fields
         .iter()
-        .any(|(name, _)| !["roles", "redirect_status"].contains(&name.as_str()))
+        .any(|(name, _)| !["roles", "redirect_status", "credentials"].contains(&name.as_str()))
     {
         return None;
     }
@@ -42,7 +43,13 @@ fn again(query: &str) -> Option<(Option<String>, u16)> {
         Some("401") => 401,
         Some(_) => return None,
     };
-    Some((only(&fields, "roles").ok()?.map(str::to_owned), status))
+    let cookie_only = match only(&fields, "credentials").ok()? {
+        None => false,
+        Some("cookie") => true,
+        Some(_) => return None,
+    };
+    let roles = only(&fields, "roles").ok()?.map(str::to_owned);
+    Some((roles, status, cookie_only))
 }
 
 /// Each once, in their order; `None` if one is of no role.

@@ -66,9 +66,14 @@ pub(crate) fn router(
     middleware::apply("forward-auth", routes, false, &settings, memory).with_state(state)
 }
 
+/// Marks the refusal of a request whose `Authorization` is the application's business.
+#[derive(Clone)]
+struct CookieOnly;
+
 /// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, but not
 /// where the dialog of a browser for a password would be in the way. `Basic` comes first, because nginx before 1.23
-/// reads only the first challenge, and cannot know by itself whether the dialog may open.
+/// reads only the first challenge, and cannot know by itself whether the dialog may open. Where only the cookie counts, a
+/// password would be of no use.
 ///
 /// A 504 gets `Retry-After`, because asking again changes nothing.
 async fn complete(State(state): State<GatewayState>, request: Request, next: Next) -> Response {
@@ -79,6 +84,7 @@ async fn complete(State(state): State<GatewayState>, request: Request, next: Nex
     });
     let mut response = next.run(request).await;
     let status = response.status();
+    let allows_basic = allows_basic && response.extensions().get::<CookieOnly>().is_none();
     let headers = response.headers_mut();
     if status == StatusCode::UNAUTHORIZED && allows_basic {
         let basic = HeaderValue::from_static(BASIC_CHALLENGE);
@@ -96,7 +102,8 @@ async fn complete(State(state): State<GatewayState>, request: Request, next: Nex
 ///
 /// 200 with the identity headers and no body, an error, or for browsers without a good credential the way to
 /// the page to sign in at. `?roles=author,admin` are the roles of which one is required; without it any user
-/// passes. `?redirect_status=401` is for proxies that know no other answer: the way is in a 401 then.
+/// passes. `?redirect_status=401` is for proxies that know no other answer: the way is in a 401 then. With
+/// `?credentials=cookie`, `Authorization` does not count, because it is for the application.
 async fn authorize(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
@@ -104,9 +111,7 @@ async fn authorize(
     request: Request,
 ) -> Response {
     let mut response = match query.and_then(|query| parameters(&query)) {
-        Ok((names, redirect_status)) => {
-            decide(&state, context, names, redirect_status, request.headers()).await
-        }
+        Ok(parameters) => decide(&state, context, &parameters, request.headers()).await,
         Err(error) => error.into_response(),
     };
     let body = request.into_body();
@@ -124,13 +129,13 @@ async fn authorize(
 async fn decide(
     state: &GatewayState,
     context: CallContext,
-    names: Option<String>,
-    redirect_status: StatusCode,
+    parameters: &Parameters,
     headers: &HeaderMap,
 ) -> Response {
+    let names = parameters.roles.as_deref();
     // With malformed names nobody passes; credentials are checked all the same, before names, as
     // auth-service does where a name is well-formed but of no role.
-    let roles = names.as_deref().map(Role::parse_list).transpose();
+    let roles = names.map(Role::parse_list).transpose();
     let is_malformed = roles.is_err();
     let roles = roles.unwrap_or_default();
     let requirement = roles
@@ -146,11 +151,14 @@ async fn decide(
             headers,
             context,
             requirement,
-            redirect_status,
+            parameters.redirect_status,
         ))
     };
     let user = match &state.sign_in {
-        Some(sign_in) if !headers.contains_key(AUTHORIZATION) => by_cookie(sign_in).await,
+        None if parameters.cookie_only => Err(ApiError::not_authenticated().into_response()),
+        Some(sign_in) if parameters.cookie_only || !headers.contains_key(AUTHORIZATION) => {
+            by_cookie(sign_in).await
+        }
         Some(sign_in) if is_remembered_password(headers) && !is_malformed => {
             match authenticate(state, headers, context, requirement).await {
                 Err(refused) if refused.status() == StatusCode::UNAUTHORIZED => {
@@ -165,12 +173,15 @@ async fn decide(
         _ => authenticate(state, headers, context, requirement).await,
     };
     match user {
-        Ok(_) if is_malformed => no_roles(names.as_deref()).into_response(),
+        Ok(_) if is_malformed => no_roles(names).into_response(),
         Ok(user) => identity(&user).into_response(),
         Err(response) if reason(&response) == Some(Reason::RequestInvalid) => {
-            no_roles(names.as_deref()).into_response()
+            no_roles(names).into_response()
         }
         Err(mut response) => {
+            if parameters.cookie_only {
+                response.extensions_mut().insert(CookieOnly);
+            }
             let roles = roles.as_deref().map(RequiredRoles::of);
             roles.map(|roles| response.extensions_mut().insert(roles));
             response
@@ -184,10 +195,20 @@ fn is_remembered_password(headers: &HeaderMap) -> bool {
         && matches!(authorization(headers), Ok(Authorization::Basic { .. }))
 }
 
-/// The names of the roles, and the status of redirects. A misspelt parameter must not admit every user, so
-/// unknown ones are refused.
-pub(crate) fn parameters(query: &QueryParams) -> Result<(Option<String>, StatusCode), ApiError> {
-    query.expect_only(&["roles", "redirect_status"])?;
+/// The query of `/authorize`.
+#[derive(Debug)]
+pub(crate) struct Parameters {
+    /// The names of the roles of which one is required; `None` for any user.
+    pub(crate) roles: Option<String>,
+    /// The status of redirects.
+    pub(crate) redirect_status: StatusCode,
+    /// Whether only the session in the cookie counts.
+    pub(crate) cookie_only: bool,
+}
+
+/// Reads the query. A misspelt parameter must not admit every user, so unknown ones are refused.
+pub(crate) fn parameters(query: &QueryParams) -> Result<Parameters, ApiError> {
+    query.expect_only(&["roles", "redirect_status", "credentials"])?;
     let redirect_status = match query.get("redirect_status")? {
         None | Some("303") => StatusCode::SEE_OTHER,
         Some("401") => StatusCode::UNAUTHORIZED,
@@ -196,7 +217,19 @@ pub(crate) fn parameters(query: &QueryParams) -> Result<(Option<String>, StatusC
             return Err(ApiError::http(HttpReason::QueryInvalid, detail));
         }
     };
-    Ok((query.get("roles")?.map(str::to_owned), redirect_status))
+    let cookie_only = match query.get("credentials")? {
+        None => false,
+        Some("cookie") => true,
+        Some(_) => {
+            let detail = "Query parameter \"credentials\" must be cookie.";
+            return Err(ApiError::http(HttpReason::QueryInvalid, detail));
+        }
+    };
+    Ok(Parameters {
+        roles: query.get("roles")?.map(str::to_owned),
+        redirect_status,
+        cookie_only,
+    })
 }
 
 /// The names are a mistake in the configuration of a proxy, whose operator may see only the log.

@@ -13,9 +13,10 @@ pub fn authorization(headers: &HeaderMap) -> Option<rolegate_proto::Authorizatio
     credentials::authorization(headers).ok()
 }
 
-/// The roles and the status of redirects in the query of `/authorize`.
-pub fn authorize(query: &str) -> Result<(Option<String>, StatusCode), ApiError> {
-    forward_auth::parameters(&QueryParams::parse(query)?)
+/// The roles, the status of redirects, and whether only the cookie counts, in the query of `/authorize`.
+pub fn authorize(query: &str) -> Result<(Option<String>, StatusCode, bool), ApiError> {
+    let it = forward_auth::parameters(&QueryParams::parse(query)?)?;
+    Ok((it.roles, it.redirect_status, it.cookie_only))
 }
 
 /// The token in the form of `/introspect`.

@@ -3,6 +3,7 @@
 mod application;
 pub(crate) mod browser;
 mod changes;
+mod cookie_only;
 mod domain;
 mod several;
 mod walks;

@@ -17,6 +17,7 @@ use crate::{
     store::StoreError,
     user::User,
 };
+use cookie::has_authorization;
 use response::Refusal;
 use rolegate_grpc_server::is_trusted_caller;
 use rolegate_http_server::ignored_address::AddressHeader;
@@ -32,8 +33,8 @@ use secrecy::ExposeSecret as _;
 use std::{net::IpAddr, time::Duration};
 use tonic::{Code, Request, Response, Status};
 
-/// Warnings about routes without a requirement: clients can send any number of requests.
-static UNRESTRICTED_ROUTES: LogOnce<()> = LogOnce::at_most(1, Duration::from_secs(1));
+/// Warnings about routes whose configuration is not valid: clients can send any number of requests.
+static INVALID_ROUTES: LogOnce<()> = LogOnce::at_most(1, Duration::from_secs(1));
 
 /// Denials in the audit log, by the id of the user and the requirement, so that a user cannot fill the log.
 static DENIALS: LogOnce<(i64, String)> = LogOnce::evicting(10_000, Duration::from_mins(1));
@@ -81,12 +82,15 @@ impl AuthGrpc {
         origin: CallOrigin,
     ) -> Result<User, Refusal> {
         let Some(roles) = request::roles(&attributes.context_extensions) else {
-            warn_of_roles(attributes);
+            warn_of_route(attributes);
             return Err(AccountError::from(Reason::RoleInsufficient).into());
         };
+        let is_cookie_only = request::is_cookie_only(&attributes.context_extensions)
+            .inspect_err(|_| warn_of_route(attributes))?;
         let requirement = self.requirement(roles);
         let client = origin.client_address;
-        let (user, withheld) = match request::authorization(attributes) {
+        let authorization = request::authorization(attributes).filter(|_| !is_cookie_only);
+        let (user, withheld) = match authorization {
             Some(Authorization::Bearer(token)) => {
                 // Any user, because the audit log names the one who is refused.
                 let any = Requirement::AnyAuthenticated;
@@ -123,7 +127,11 @@ impl AuthGrpc {
                 }
             }
             None => {
-                let user = Box::pin(self.cookie_user(attributes, &requirement)).await;
+                // Credentials come before cookies, also malformed ones.
+                if !is_cookie_only && has_authorization(attributes) {
+                    return Err(Refusal::NotAuthenticated);
+                }
+                let user = Box::pin(self.user_in_cookie(attributes, &requirement)).await;
                 if matches!(user, Err(Refusal::CrossSite)) {
                     Box::pin(record_cross_site(attributes, roles, client)).await;
                 }
@@ -131,7 +139,7 @@ impl AuthGrpc {
             }
         };
         // After the credentials, as at the gateway.
-        let requirement = requirement.inspect_err(|_| warn_of_roles(attributes))?;
+        let requirement = requirement.inspect_err(|_| warn_of_route(attributes))?;
         if requirement.admits(user.role) {
             return Ok(user);
         }
@@ -182,17 +190,19 @@ fn counted(
     bearer.map(|bearer| (bearer.user, bearer.unknown_role))
 }
 
-/// The configuration of the route has no requirement, or one of a role that does not exist.
-fn warn_of_roles(attributes: &AttributeContext) {
-    if UNRESTRICTED_ROUTES.is_due(()) {
+/// The configuration of the route has no requirement, one of a role that does not exist, or unknown credentials.
+fn warn_of_route(attributes: &AttributeContext) {
+    if INVALID_ROUTES.is_due(()) {
         let (_, host, path) = request::route(attributes);
-        let roles = request::roles(&attributes.context_extensions);
+        let extensions = &attributes.context_extensions;
         tracing::warn!(
             host,
             path,
-            roles,
-            "ext_authz: refused, because context_extensions of this route has no valid roles; \
-             set it to roles such as \"author,admin\", or \"*\" for any user"
+            roles = request::roles(extensions),
+            credentials = extensions.get("credentials"),
+            "ext_authz: refused, because context_extensions of this route are not valid; set roles to \
+             roles such as \"author,admin\", or \"*\" for any user, and credentials to nothing or \
+             \"cookie\""
         );
     }
 }

@@ -1,4 +1,5 @@
--- http-request lua.rolegate PATH: lets a request pass if Rolegate answers 200 at PATH.
+-- http-request lua.rolegate PATH: lets a request pass if Rolegate answers 200 at PATH. With credentials=cookie in it, only
+-- the session in the cookie counts, and a request's own Authorization reaches the application.
 -- http-request lua.rolegate_remove_cookies: leaves the cookies of the application.
 
 -- The section of haproxy.cfg that leads to Rolegate.
@@ -80,9 +81,11 @@ end
 
 core.register_action("rolegate", { "http-req" }, function(txn, path)
   local request = txn.http:req_get_headers()
+  local is_cookie_only = path:find("credentials=cookie", 1, true) ~= nil
+  txn:set_var("txn.cookie_only", is_cookie_only)
   local sent = {
     ["host"] = { "rolegate" },
-    ["authorization"] = values(request, "authorization"),
+    ["authorization"] = is_cookie_only and {} or values(request, "authorization"),
     ["x-forwarded-for"] = { txn.sf:src() },
     ["x-forwarded-method"] = { txn.sf:method() },
     ["x-forwarded-proto"] = values(request, "x-forwarded-proto"),

@@ -18,6 +18,8 @@ pub(crate) struct Browser {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
     pub(crate) headers: Vec<(&'static str, String)>,
+    /// What the configuration of the proxy says of credentials.
+    pub(crate) credentials: Option<&'static str>,
 }
 
 /// What the browser, or the application, gets.
@@ -47,7 +49,14 @@ impl Browser {
             method: "GET",
             path: "/reports?month=5",
             headers: Vec::new(),
+            credentials: None,
         }
+    }
+
+    /// Through a proxy whose configuration says this of credentials.
+    pub(crate) fn credentials(mut self, which: &'static str) -> Self {
+        self.credentials = Some(which);
+        self
     }
 
     /// By a click.
@@ -72,7 +81,10 @@ impl Browser {
     /// As Envoy asks; `is_raw`: with `encode_raw_headers`.
     pub(crate) fn check(&self, roles: &str, is_raw: bool) -> CheckRequest {
         let mut check = ext_authz::check(Some(roles), None);
-        let request = check.attributes.as_mut().and_then(|it| it.request.as_mut());
+        let attributes = check.attributes.as_mut().expect("attributes");
+        let credentials = self.credentials.map(|it| ("credentials".into(), it.into()));
+        attributes.context_extensions.extend(credentials);
+        let request = attributes.request.as_mut();
         let http = request.and_then(|it| it.http.as_mut()).expect("a request");
         *http = HttpRequest {
             method: self.method.to_owned(),
@@ -121,14 +133,13 @@ impl Proxies {
 
     /// The answer of the gateway, which is that of auth-service to either form of a check.
     pub(crate) async fn ask_for(&self, roles: &str, browser: &Browser) -> Answer {
-        let query = if roles == "*" {
-            String::new()
-        } else {
-            format!("?roles={roles}")
-        };
-        let request = self
-            .forward
-            .request(Method::GET, &format!("/authorize{query}"));
+        let mut query = Vec::new();
+        if roles != "*" {
+            query.push(format!("roles={roles}"));
+        }
+        query.extend(browser.credentials.map(|it| format!("credentials={it}")));
+        let path = format!("/authorize?{}", query.join("&"));
+        let request = self.forward.request(Method::GET, &path);
         let request = request.header("x-forwarded-method", browser.method);
         let request = request.header("x-forwarded-proto", "https");
         let request = request.header("x-forwarded-host", "app.example.org");

@@ -23,21 +23,6 @@ use secrecy::ExposeSecret as _;
 use tonic::Code;
 
 impl AuthGrpc {
-    /// The user of the session in the cookie of a request without `Authorization`.
-    pub(super) async fn cookie_user(
-        &self,
-        attributes: &AttributeContext,
-        requirement: &Result<Requirement, AccountError>,
-    ) -> Result<Verified, Refusal> {
-        // Credentials come before cookies, also malformed ones.
-        let has_credentials = request::http(attributes)
-            .is_some_and(|http| values(http, AUTHORIZATION).next().is_some());
-        if has_credentials {
-            return Err(Refusal::NotAuthenticated);
-        }
-        self.user_in_cookie(attributes, requirement).await
-    }
-
     /// Whether the browser of a person says that it asks for a page, and there is one to sign in at.
     pub(super) fn is_by_person(&self, attributes: &AttributeContext) -> bool {
         self.sign_in.is_some()
@@ -89,13 +74,21 @@ impl AuthGrpc {
 
     /// Whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog.
     pub(super) fn allows_basic_challenge(&self, attributes: &AttributeContext) -> bool {
+        if request::is_cookie_only(&attributes.context_extensions).unwrap_or(false) {
+            return false;
+        }
         let Some((sign_in, http)) = self.sign_in.as_ref().zip(request::http(attributes)) else {
             return true;
         };
         let headers = browser_headers(http);
-        let has_authorization = values(http, AUTHORIZATION).next().is_some();
+        let has_authorization = has_authorization(attributes);
         sign_in.allows_basic_challenge(browser_request(http, &headers), has_authorization)
     }
+}
+
+/// Whether there is an `Authorization`, also a malformed one.
+pub(super) fn has_authorization(attributes: &AttributeContext) -> bool {
+    request::http(attributes).is_some_and(|http| values(http, AUTHORIZATION).next().is_some())
 }
 
 /// Whether another site caused what may be a change, by which a browser sends the password that it remembers.

@@ -438,3 +438,87 @@ async fn a_password_that_the_browser_remembers_is_good_for_no_change_by_another_
         assert_denied(&response, 403, "Cross-site request.");
     }
 }
+
+/// Where `Authorization` is the application's business.
+const COOKIE_ONLY: &str = "/authorize?credentials=cookie";
+
+#[tokio::test]
+async fn where_only_the_cookie_counts_authorization_says_nothing() {
+    for authorization in [
+        "Bearer admin",
+        "Bearer rgk_admin",
+        "Basic YW5uOnJpZ2h0",
+        "Basic YW5uOndyb25n",
+        "Digest x",
+        "",
+    ] {
+        for (path, cookie, expected) in [
+            (COOKIE_ONLY, COOKIE, ["1", "user", "user"]),
+            (
+                "/authorize?credentials=cookie&roles=user",
+                COOKIE,
+                ["1", "user", "user"],
+            ),
+        ] {
+            let request = authorized("GET", path, authorization);
+            let passed = send_with(&[], request, &[&FORWARDED[..], &[cookie]].concat()).await;
+            assert_eq!(identity(&passed), expected, "{authorization}");
+        }
+        let other_role = "/authorize?roles=admin&credentials=cookie";
+        let request = authorized("GET", other_role, authorization);
+        let denied = send_with(&[], request, &[&FORWARDED[..], &[COOKIE]].concat()).await;
+        assert_denied(&denied, 403, "Insufficient privileges.");
+        // Without a session, a program learns that Rolegate wants one, and a person is led to the page.
+        for settings in [&[][..], &["--sign-in", "off"]] {
+            let request = authorized("GET", COOKIE_ONLY, authorization);
+            let refused = send_with(settings, request, &FORWARDED).await;
+            assert_denied_with(&refused, 401, "Not authenticated.", 1);
+            assert_eq!(refused.header("www-authenticate"), "Bearer");
+        }
+        let request = authorized("GET", COOKIE_ONLY, authorization);
+        let led = send_with(&[], request, &[&FORWARDED[..], &[NAVIGATE]].concat()).await;
+        assert_led(&led, PAGE);
+    }
+}
+
+#[tokio::test]
+async fn where_only_the_cookie_counts_a_change_needs_a_page_of_the_application() {
+    let change = [&FORWARDED[1..], &[("x-forwarded-method", "POST"), COOKIE]].concat();
+    for authorization in ["Bearer admin", "Basic YW5uOnJpZ2h0"] {
+        let request = authorized("GET", COOKIE_ONLY, authorization);
+        let denied = send_with(&[], request, &change).await;
+        assert_denied(&denied, 403, "Cross-site request.");
+        let request = authorized("GET", COOKIE_ONLY, authorization);
+        let own = [&change[..], &[("sec-fetch-site", "same-origin")]].concat();
+        assert_eq!(send_with(&[], request, &own).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn other_credentials_than_the_cookie_cannot_be_chosen() {
+    let detail = "Query parameter \"credentials\" must be cookie.";
+    for value in [
+        "",
+        "Cookie",
+        "cookies",
+        "bearer",
+        "authorization",
+        "cookie,basic",
+        "cookie%20",
+    ] {
+        for authorization in ["Bearer admin", ""] {
+            let path = format!("/authorize?credentials={value}");
+            let request = authorized("GET", &path, authorization);
+            let refused = send_with(&[], request, &[&FORWARDED[..], &[COOKIE]].concat()).await;
+            assert_denied(&refused, 400, detail);
+            refused.assert_reason("QUERY_INVALID");
+        }
+    }
+    let twice = ask(
+        "/authorize?credentials=cookie&credentials=cookie",
+        &[COOKIE],
+    )
+    .await;
+    let detail = "Query parameter \"credentials\" is given more than once.";
+    assert_denied(&twice, 400, detail);
+}
