@@ -6,13 +6,16 @@
 //!
 //! - `sign_ins`, `cross_site`: the events that strangers can cause.
 //! - `sign_in_rows`, `row_quota`: which of these get a row.
+//! - `former_username`: a name in the record beside that of the user.
 
 mod cross_site;
+mod former_username;
 mod row_quota;
 mod sign_in_rows;
 mod sign_ins;
 
 pub(crate) use cross_site::cross_site_denied;
+pub(crate) use former_username::{FORMER_DIGEST, FormerUsername, salted_digest};
 pub(crate) use sign_in_rows::{SignInRows, UnrecordedRefusal};
 pub(crate) use sign_ins::{
     access_denied, api_key_refused, api_key_used, is_key_refusal_due, login_failed, login_ok,
@@ -27,10 +30,13 @@ use crate::{
 use rolegate_proto::Role;
 use rolegate_telemetry::{audit_line, request_context::RequestContext};
 use serde_json::{Value, json};
-use std::net::IpAddr;
+use std::{iter, net::IpAddr};
+
+/// The event of a change of the name, which has two names.
+pub(crate) const USER_RENAMED: &str = "user_renamed";
 
 /// A change of users or their opaque tokens.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Change {
     Registered,
     UserCreated,
@@ -51,6 +57,9 @@ pub(crate) enum Change {
     /// By somebody else.
     SecondFactorRemoved,
     RecoveryCodeUsed,
+    UserRenamed {
+        from: FormerUsername,
+    },
     UserDisabled,
     UserEnabled,
     UserDeleted,
@@ -81,6 +90,8 @@ pub(crate) enum By {
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
     change: Change,
+    /// A second change in the same transaction.
+    second: Option<Change>,
     by: By,
     /// The user who is changed; `None` for a new one.
     user_id: Option<i64>,
@@ -117,6 +128,8 @@ pub(crate) struct Details {
     pub(crate) role: Option<Role>,
     pub(crate) from: Option<Role>,
     pub(crate) to: Option<Role>,
+    /// The name that a renamed user had before.
+    pub(crate) former_username: Option<FormerUsername>,
     pub(crate) by: Option<&'static str>,
     /// What a password was checked for.
     pub(crate) method: Option<&'static str>,
@@ -166,7 +179,7 @@ impl Change {
     }
 
     /// Its name, and whether it changes what other services keep of a user: name, role, state.
-    fn event(self) -> (&'static str, bool) {
+    fn event(&self) -> (&'static str, bool) {
         match self {
             Self::Registered => ("registered", true),
             Self::UserCreated => ("user_created", true),
@@ -181,6 +194,7 @@ impl Change {
             Self::SecondFactorDisabled => ("second_factor_disabled", false),
             Self::SecondFactorRemoved => ("second_factor_removed", false),
             Self::RecoveryCodeUsed => ("recovery_code_used", false),
+            Self::UserRenamed { .. } => (USER_RENAMED, true),
             Self::UserDisabled => ("user_disabled", true),
             Self::UserEnabled => ("user_enabled", true),
             Self::UserDeleted => ("user_deleted", true),
@@ -201,6 +215,7 @@ impl Write {
         let (request_id, client_address) = origin();
         Self {
             change,
+            second: None,
             by,
             user_id,
             client_address,
@@ -208,16 +223,37 @@ impl Write {
         }
     }
 
+    /// The same write, which makes a second change too.
+    pub(crate) fn and(self, second: Option<Change>) -> Self {
+        Self { second, ..self }
+    }
+
     /// Another change by the same request.
     pub(crate) fn followed_by(self, change: Change) -> Self {
-        Self { change, ..self }
+        Self {
+            change,
+            second: None,
+            ..self
+        }
+    }
+
+    /// All changes of this user, who is given as changed.
+    pub(crate) fn all_of_user(&self, user: &User) -> Vec<Entry> {
+        let second = self.second.clone();
+        let second = second.map(|change| self.clone().followed_by(change).of_user(user));
+        iter::once(self.of_user(user)).chain(second).collect()
     }
 
     /// The change of this user, who is given as changed.
     pub(crate) fn of_user(&self, user: &User) -> Entry {
         let role = Some(user.role);
-        let [role, from, to] = match self.change {
-            Change::RoleChanged { from } => [None, Some(from), role],
+        let mut former_username = None;
+        let [role, from, to] = match &self.change {
+            Change::RoleChanged { from } => [None, Some(*from), role],
+            Change::UserRenamed { from } => {
+                former_username = Some(from.clone());
+                [None; 3]
+            }
             Change::UserCreated
             | Change::UserImported
             | Change::UserDisabled
@@ -232,6 +268,7 @@ impl Write {
             role,
             from,
             to,
+            former_username,
             user_created_at: is_deletion.then(|| user.created_at.unwrap_or_default()),
             ..Details::default()
         };
@@ -332,9 +369,11 @@ impl Write {
         }
     }
 
-    /// Writes the line of a change of this user.
+    /// Writes the line of each change of this user.
     pub(crate) fn record_user(&self, user: &User) {
-        self.of_user(user).log();
+        for entry in self.all_of_user(user) {
+            entry.log();
+        }
     }
 
     /// Writes the line that the database has not answered the commit: the change may be made, also later.
@@ -374,6 +413,7 @@ impl Details {
             role,
             from,
             to,
+            former_username,
             by,
             method,
             reason,
@@ -386,7 +426,7 @@ impl Details {
         let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
         let mut details = json!({
             "key_id": key_id, "session_id": session_id, "session": session, "role": role, "from": from,
-            "to": to, "by": by, "method": method, "reason": reason, "rows": rows, "count": count,
+            "to": to, FORMER_DIGEST: former_username.as_ref().map(FormerUsername::digest), "by": by, "method": method, "reason": reason, "rows": rows, "count": count,
             "after_revision": ended.map(|it| it.after_revision), "sessions": ended.map(|it| it.sessions),
             "links": ended.map(|it| it.links), "second_factors": ended.map(|it| it.second_factors),
             "api_keys": ended.map(|it| it.api_keys), "user_created_at": user_created_at,
@@ -426,6 +466,7 @@ impl Entry {
             role,
             from,
             to,
+            former_username,
             by,
             method,
             reason,
@@ -435,7 +476,11 @@ impl Entry {
             removal,
             user_created_at: _,
         } = &self.details;
-        let [role, from, to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
+        let [role, mut from, mut to] = [role, from, to].map(|role| role.as_ref().map(Role::as_str));
+        if let Some(former) = former_username {
+            from = Some(&former.name);
+            to = self.username.as_deref();
+        }
         audit_line!(
             self.event,
             user_id = self.user_id,

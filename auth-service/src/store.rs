@@ -70,7 +70,7 @@ pub(crate) const NAME: &str = "users";
 /// who delete each other, the second one fails, and of the last two who leave, one stays.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// By the unique index; there is no check before the insert.
+    /// By the unique index; there is no check before the write.
     #[error("the username is taken")]
     UsernameTaken,
     /// There is no such user, or the condition of the [`Writer`] no longer holds.
@@ -210,6 +210,26 @@ pub struct NewUser {
     pub link: Option<(String, u64)>,
 }
 
+/// What changes of a user.
+#[derive(Clone, Debug)]
+pub struct UserUpdate {
+    /// The new name; `None` for the stored one.
+    pub rename: Option<Rename>,
+    /// Whether the user is disabled; `None` for what is stored.
+    pub disabled: Option<bool>,
+}
+
+/// A new name for a user who has not changed since they were read; otherwise there is no such user.
+#[derive(Clone, Debug)]
+pub struct Rename {
+    /// The name that was read.
+    pub from: String,
+    /// Validated.
+    pub to: String,
+    /// The `tokens_not_before` that was read.
+    pub seen: u64,
+}
+
 /// Selects a page of users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserFilter {
@@ -268,15 +288,31 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         write: Write,
     ) -> Result<User, WriteError>;
 
-    /// Disables a user, which also revokes tokens and ends sessions as `revoke_tokens` does, or enables the user,
-    /// under the conditions of `set_role`.
+    /// Renames a user, disables or enables the user, or both, under the conditions of `set_role`. Disabling also revokes
+    /// tokens and ends sessions as `revoke_tokens` does. A new name revokes access tokens, which have the old one; sessions
+    /// and API keys go on.
+    async fn update(
+        &self,
+        actor: Option<i64>,
+        id: i64,
+        update: UserUpdate,
+        write: Write,
+    ) -> Result<User, WriteError>;
+
+    /// Disables or enables a user.
     async fn set_disabled(
         &self,
         actor: Option<i64>,
         id: i64,
         disabled: bool,
         write: Write,
-    ) -> Result<User, WriteError>;
+    ) -> Result<User, WriteError> {
+        let update = UserUpdate {
+            rename: None,
+            disabled: Some(disabled),
+        };
+        self.update(actor, id, update, write).await
+    }
 
     /// Revokes the tokens of a user and deletes the sessions. `tokens_not_before` becomes a time shortly after the present, or
     /// grows by one if it is not earlier than that. If it is so late that no token can have been issued at

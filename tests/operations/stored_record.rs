@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 /// A row of one of the tables by its columns.
 pub(crate) type Row = Map<String, Value>;
 
-pub(crate) const ROW: [&str; 15] = [
+pub(crate) const ROW: [&str; 16] = [
     "revision",
     "id",
     "at",
@@ -23,6 +23,7 @@ pub(crate) const ROW: [&str; 15] = [
     "request_id",
     "details",
     "state",
+    "former_username",
     "commitments",
 ];
 pub(crate) const SEAL: [&str; 3] = ["revision", "at", "digest"];
@@ -257,7 +258,10 @@ pub(crate) fn erase(row: &mut Row, of_user: bool) {
     let [user, actor, address] = committed(row);
     let (old_user, old_actor) = text(row, "commitments").split_once(' ').expect("two salts");
     let (commitments, erased) = if of_user {
-        (format!("={user} {old_actor}"), &["username"][..])
+        (
+            format!("={user} {old_actor}"),
+            &["username", "former_username"][..],
+        )
     } else {
         (
             format!("{old_user} ={actor}={address}"),

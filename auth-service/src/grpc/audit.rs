@@ -40,6 +40,7 @@ impl From<wire::ListAuditRequest> for AuditRequest {
 
 impl From<AuditRow> for wire::AuditEntry {
     fn from(row: AuditRow) -> Self {
+        let details = row.readable_details();
         Self {
             revision: row.revision,
             time: Some(timestamp(row.at.try_into().unwrap_or_default())),
@@ -52,7 +53,7 @@ impl From<AuditRow> for wire::AuditEntry {
             actor_session: row.actor_session,
             client_address: row.client_address,
             request_id: row.request_id,
-            details: row.details,
+            details,
         }
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct AuditRow {
     /// A JSON object.
     pub(crate) details: String,
     pub(crate) state: Option<String>,
+    /// As [`FormerUsername::to_stored`](crate::audit::FormerUsername::to_stored).
+    pub(crate) former_username: Option<String>,
     pub(crate) commitments: String,
 }
 

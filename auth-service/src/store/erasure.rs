@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 const BATCH: i64 = 1000;
 
 /// Rows about the user with the id `$1`, in which something is left to erase.
-const ABOUT_USER: &str = "user_id = $1 AND (username IS NOT NULL
+const ABOUT_USER: &str = "user_id = $1 AND (username IS NOT NULL OR former_username IS NOT NULL
     OR coalesce(actor_id, $1) = $1 AND (actor IS NOT NULL OR client_address IS NOT NULL))";
 
 /// Other rows of what this user did, in which something is left to erase.
@@ -43,7 +43,8 @@ impl Transfer {
         let select = snapshot
             .statement(
                 r#"SELECT DISTINCT id FROM (
-                    SELECT user_id AS id FROM audit WHERE username = $1
+                    SELECT user_id AS id FROM audit
+                        WHERE username = $1 OR substr(former_username, 34) = $1
                     UNION ALL SELECT coalesce(actor_id, user_id) FROM audit WHERE actor = $1
                 ) AS named WHERE id NOT IN (SELECT id FROM "user") ORDER BY id"#,
             )
@@ -180,10 +181,11 @@ fn update(start: Statement, rows: &[AuditRow]) -> Statement {
         ("username", "text"),
         ("actor", "text"),
         ("client_address", "text"),
+        ("former_username", "text"),
         ("commitments", "text"),
     ];
     let set = "UPDATE audit SET username = r.username, actor = r.actor, client_address = r.client_address,
-        commitments = r.commitments";
+        former_username = r.former_username, commitments = r.commitments";
     let update = start.push(set).push_rows(&columns, rows);
     update.push(" AND audit.revision = r.revision RETURNING audit.revision")
 }

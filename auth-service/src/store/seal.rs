@@ -4,7 +4,7 @@
 //! salts, so that names cannot be guessed and compared.
 
 use super::AuditRow;
-use serde::Serialize;
+use crate::audit::{FORMER_DIGEST, FormerUsername, USER_RENAMED, salted_digest};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{fmt, str::FromStr};
@@ -128,6 +128,46 @@ impl AuditRow {
                 .is_ok_and(|details| details["after_revision"] == revision)
     }
 
+    /// Checks the former name of a renaming, which the seal covers by its digest in the details.
+    pub(crate) fn check_former_username(&self) -> Result<(), Broken> {
+        let details = serde_json::from_str::<Value>(&self.details).unwrap_or_default();
+        let recorded = details[FORMER_DIGEST].as_str();
+        let [erased, _] = self.erased();
+        let what = match &self.former_username {
+            None if recorded.is_none() || erased.is_some() => return Ok(()),
+            None => {
+                "the former name is missing: somebody removed it, or a replica of the version before sealed the row"
+            }
+            Some(_) if erased.is_some() => "what was erased is there again",
+            Some(stored) => {
+                let digest = FormerUsername::from_stored(stored).map(|former| former.digest());
+                if digest.as_deref() == recorded && recorded.is_some() {
+                    return Ok(());
+                }
+                "the former name was changed"
+            }
+        };
+        Err(Broken {
+            revision: self.revision,
+            what,
+        })
+    }
+
+    /// The details for readers: those of a renaming have both names, as far as these are not erased.
+    pub(crate) fn readable_details(&self) -> String {
+        let details = serde_json::from_str(&self.details);
+        let (USER_RENAMED, Ok(Value::Object(mut details))) = (&*self.event, details) else {
+            return self.details.clone();
+        };
+        details.remove(FORMER_DIGEST);
+        let former = self.former_username.as_deref();
+        let from = former.and_then(FormerUsername::from_stored);
+        details.extend(from.map(|from| ("from".to_owned(), from.name.into())));
+        let to = self.username.clone();
+        details.extend(to.map(|to| ("to".to_owned(), to.into())));
+        Value::Object(details).to_string()
+    }
+
     /// Two new salts, before the row is sealed.
     pub(crate) fn salt(&mut self) -> Result<(), getrandom::Error> {
         let mut salts = [[0; SALT_BYTES]; 2];
@@ -174,7 +214,7 @@ impl AuditRow {
         let mut digests = [const { String::new() }; 3];
         for (index, (commitment, value)) in values.into_iter().enumerate() {
             digests[index] = match commitment.strip_prefix('=') {
-                None => salted(commitment, value),
+                None => salted_digest(commitment, value),
                 Some(_) if value.is_some() => return Err(broken("what was erased is there again")),
                 // The second half is that of the address.
                 Some(erased) => match (index, erased.split_once('=')) {
@@ -206,6 +246,7 @@ impl AuditRow {
         };
         if self.user_id == Some(user_id) {
             (of_user, self.username) = (format!("={user}"), None);
+            self.former_username = None;
         }
         if self.actor_id.or(self.user_id) == Some(user_id) {
             of_actor = format!("={actor}={address}");
@@ -214,11 +255,6 @@ impl AuditRow {
         self.commitments = format!("{of_user} {of_actor}");
         Ok(())
     }
-}
-
-/// `None` differs from every text.
-fn salted(salt: &str, value: &impl Serialize) -> String {
-    hex::encode(Sha256::digest(json!([salt, value]).to_string()))
 }
 
 #[cfg(test)]

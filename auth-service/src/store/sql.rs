@@ -10,7 +10,7 @@ mod token_usage;
 mod user_rows;
 
 use super::{
-    NewUser, StoreError, Used, UserFilter, UserStore, WriteError, Writer,
+    NewUser, StoreError, Used, UserFilter, UserStore, UserUpdate, WriteError, Writer,
     list_query::list,
     require_admin,
     tables::{COLUMNS, ROLES_IN_USE, TABLES},
@@ -234,34 +234,49 @@ impl UserStore for SqlStore {
         )
     }
 
-    async fn set_disabled(
+    async fn update(
         &self,
         actor: Option<i64>,
         id: i64,
-        disabled: bool,
+        UserUpdate { rename, disabled }: UserUpdate,
         write: Write,
     ) -> Result<User, WriteError> {
-        let update = self
+        let disables = disabled == Some(true);
+        let seen = rename.as_ref().map(|rename| seconds_to_store(rename.seen));
+        let (from, to) = rename.map(|rename| (rename.from, rename.to)).unzip();
+        let mut change = self
             .database
-            .statement(r#"UPDATE "user" SET disabled = $2"#)
+            .statement(
+                r#"UPDATE "user" SET disabled = coalesce($2, disabled), username = coalesce($4, username)"#,
+            )
             .bind(id)
-            .bind(disabled);
-        let update = if disabled {
-            revoking(update.push(", ").push(REVOKE))
-        } else {
-            update
-        };
-        let update = returning(update.push(" WHERE id = $1"));
+            .bind(disabled)
+            .bind(from.clone())
+            .bind(to.clone())
+            .bind(seen);
+        if disables || seen.is_some() {
+            change = revoking(change.push(", ").push(REVOKE));
+        }
+        let change = change.push(
+            " WHERE id = $1 AND ($3 IS NULL OR username = $3) AND ($5 IS NULL OR tokens_not_before = $5)",
+        );
         let mut then = Vec::new();
-        if disabled {
+        if disables {
             then = self.end_sessions(id, None);
             then.push(self.end_link(id));
         }
+        if let Some(seen) = seen {
+            then.push(self.continue_sessions(id, seen));
+            then.push(self.rename_key_creator(id, from, to));
+        }
         let then = self.record_users(write, then);
-        only(
-            self.write_as_admin(actor, id, !disabled, update, then)
-                .await?,
-        )
+        let updated = self
+            .write_as_admin(actor, id, !disables, returning(change), then)
+            .await;
+        only(updated.map_err(|error| match error {
+            WriteError::Store(error) if error.is_unique_violation() => WriteError::UsernameTaken,
+            error => error,
+        })?)
     }
 
     async fn revoke_tokens(

@@ -13,7 +13,8 @@ macro_rules! migrations {
             6 "role" "0006_role", 7 "session" "0007_session", 8 "user times" "0008_user_times",
             9 "audit" "0009_audit", 10 "second step" "0010_second_step",
             11 "record limits" "0011_record_limits", 12 "wrong codes" "0012_wrong_codes",
-            13 "usage pauses" "0013_usage_pauses", 14 "cookie session" "0014_cookie_session")
+            13 "usage pauses" "0013_usage_pauses", 14 "cookie session" "0014_cookie_session",
+            15 "former username" "0015_former_username")
     };
     ($engine:literal: $($version:literal $name:literal $file:literal),+) => {
         &[$((

@@ -8,6 +8,7 @@ mod idle_sessions;
 mod listing;
 mod memory;
 mod passwords;
+mod renaming;
 mod revoked_tokens;
 mod second_factor;
 mod sessions;
@@ -55,6 +56,15 @@ use listing::{
 use passwords::{
     replace_password_compares_the_old_hash, set_password_advances_tokens_not_before,
     set_password_requires_what_its_writer_saw,
+};
+
+use renaming::{
+    a_name_is_taken_by_one_of_those_who_want_it,
+    a_renamed_user_keeps_good_sessions_and_keys_and_no_access_token,
+    a_renaming_is_recorded_with_both_names_beside_a_second_change,
+    a_user_who_has_changed_since_they_were_read_is_not_renamed,
+    keys_that_a_renamed_admin_made_have_the_new_name,
+    only_an_admin_renames_and_both_changes_are_made_or_neither,
 };
 
 use revoked_tokens::{
@@ -110,6 +120,12 @@ postgres_cluster::conformance_tests! {
         insert_for_an_actor_requires_an_admin,
         set_disabled_requires_an_admin_and_revokes_tokens,
         disabled_admin_may_not_write_and_is_no_admin_who_is_left,
+        a_renamed_user_keeps_good_sessions_and_keys_and_no_access_token,
+        a_name_is_taken_by_one_of_those_who_want_it,
+        a_user_who_has_changed_since_they_were_read_is_not_renamed,
+        only_an_admin_renames_and_both_changes_are_made_or_neither,
+        a_renaming_is_recorded_with_both_names_beside_a_second_change,
+        keys_that_a_renamed_admin_made_have_the_new_name,
         set_password_requires_what_its_writer_saw,
         set_password_advances_tokens_not_before,
         replace_password_compares_the_old_hash,

@@ -3,7 +3,7 @@
 use crate::sql_error::{FULL, READONLY, is_transient, pooler_problem, postgres_code, sqlite_code};
 use rolegate_batcher::SubmitError;
 use rolegate_proto::Reason;
-use sqlx::Error;
+use sqlx::{Error, error::DatabaseError};
 use std::{io, sync::Arc};
 
 /// Why a statement failed.
@@ -42,6 +42,16 @@ impl StoreError {
             // "Data exception".
             error => postgres_code(error).is_some_and(|code| code.starts_with("22")),
         }
+    }
+
+    /// Whether another row has the same unique value.
+    pub fn is_unique_violation(&self) -> bool {
+        let Self::Failed(error) = self else {
+            return false;
+        };
+        error
+            .as_database_error()
+            .is_some_and(DatabaseError::is_unique_violation)
     }
 
     /// The error of a write that read: nothing of it is unknown.

@@ -6,7 +6,7 @@ pub mod faults;
 use super::{
     AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, NewUser, Seal,
     SecondFactorStore, SessionEnd, Snapshot, StoreError, StoredFactor, StoredLink, TokenSelection,
-    TokenStore, UsagePause, Used, UserFilter, UserStore, WriteError, Writer,
+    TokenStore, UsagePause, Used, UserFilter, UserStore, UserUpdate, WriteError, Writer,
     tests::memory::MemoryStore,
 };
 use crate::{
@@ -110,7 +110,7 @@ disturbed!(UserStore {
     read highest_password_cost() -> Result<Option<u32>, StoreError>;
     read roles_in_use() -> Result<Vec<(String, i64, i64)>, StoreError>;
     write set_role(actor: Option<i64>, id: i64, role: Role, entry: Write) -> Result<User, WriteError>;
-    write set_disabled(actor: Option<i64>, id: i64, disabled: bool, entry: Write) -> Result<User, WriteError>;
+    write update(actor: Option<i64>, id: i64, update: UserUpdate, entry: Write) -> Result<User, WriteError>;
     write revoke_tokens(id: i64, writer: Writer, entry: Write) -> Result<User, WriteError>;
     write delete(actor: Option<i64>, id: i64, entry: Write) -> Result<User, WriteError>;
     write set_password(id: i64, hash: SecretString, writer: Writer, entry: Write) -> Result<User, WriteError>;

@@ -49,7 +49,7 @@ pub(super) async fn run(transfer: &Transfer) -> Result<(), Failure> {
 /// As `GET /audit` shows it.
 fn line(row: &AuditRow) -> Result<Value, serde_json::Error> {
     let time = format_rfc3339_millis(time(row.at)).to_string();
-    let details: Value = serde_json::from_str(&row.details)?;
+    let details: Value = serde_json::from_str(&row.readable_details())?;
     Ok(json!({
         "revision": row.revision, "time": time, "event": row.event, "user_id": row.user_id,
         "username": row.username, "actor_id": row.actor_id, "actor": row.actor,

@@ -65,7 +65,7 @@ fn line(row: &AuditRow) -> String {
         row.revision,
         rfc3339(row.at),
         word(&row.event),
-        escaped(&row.details),
+        escaped(&row.readable_details()),
     )
 }
 

@@ -29,6 +29,9 @@ impl Findings {
 
     fn note(&mut self, row: &AuditRow) {
         self.rows += 1;
+        if let Err(broken) = row.check_former_username() {
+            self.problem(&broken.to_string());
+        }
         for id in row.erased().into_iter().flatten() {
             self.erased.insert(id, row.revision);
         }

@@ -24,6 +24,7 @@ fn row(revision: i64) -> AuditRow {
         request_id: Some("r1".to_owned()),
         details: r#"{"from":"user"}"#.to_owned(),
         state: Some("author".to_owned()),
+        former_username: None,
         commitments: String::new(),
     };
     row.salt().expect("randomness");

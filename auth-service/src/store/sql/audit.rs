@@ -6,7 +6,7 @@ pub(in crate::store) mod sealing;
 
 use super::{SqlStore, count_to_store};
 use crate::{
-    audit::{Entry, Write},
+    audit::{Entry, FormerUsername, Write},
     opaque_token::OpaqueToken,
     store::{
         AuditFilter, AuditRow, AuditStore, CheckedChange, CheckedRow, Seal, SealReference,
@@ -27,7 +27,7 @@ use std::{slice, time::Duration};
 const CHANGES: i64 = 500;
 
 /// The columns of a row that is not sealed, and their types in PostgreSQL.
-const PENDING: [(&str, &str); 11] = [
+const PENDING: [(&str, &str); 12] = [
     ("event", "text"),
     ("user_id", "bigint"),
     ("username", "text"),
@@ -39,11 +39,13 @@ const PENDING: [(&str, &str); 11] = [
     ("request_id", "text"),
     ("details", "text"),
     ("state", "text"),
+    ("former_username", "text"),
 ];
 
 pub(in crate::store) const AUDIT_COLUMNS: &str =
     "revision, id, at, event, user_id, username, actor_id, actor, actor_key,
-    actor_session, client_address, request_id, details, state, commitments";
+    actor_session, client_address, request_id, details, state, former_username,
+    commitments";
 
 /// Behind the role, in the state of a user who is disabled.
 const DISABLED: &str = " disabled";
@@ -63,6 +65,7 @@ impl Entry {
             "actor": actor, "actor_key": self.actor_key, "actor_session": self.actor_session,
             "client_address": self.client_address, "request_id": self.request_id,
             "details": self.details.to_json(), "state": state,
+            "former_username": self.details.former_username.as_ref().map(FormerUsername::to_stored),
         })
     }
 }
@@ -89,12 +92,12 @@ fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement
     let rows: Vec<_> = entries.iter().map(Entry::to_row).collect();
     let start = start.push(
         "INSERT INTO audit_pending (at, event, user_id, username, actor_id, actor, actor_key, actor_session,
-            client_address, request_id, details, state)
+            client_address, request_id, former_username, details, state)
         SELECT ",
     );
     let names = r#", event, user_id, coalesce(username, (SELECT username FROM "user" AS u WHERE u.id = user_id)),
         actor_id, coalesce(actor, (SELECT username FROM "user" AS u WHERE u.id = actor_id)), actor_key,
-        actor_session, client_address, request_id"#;
+        actor_session, client_address, request_id, former_username"#;
     start
         .push_now()
         .push(names)
@@ -123,22 +126,22 @@ fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
 impl SqlStore {
     /// These statements, and the row of the change of each user whom the write returns.
     pub(super) fn record_users(&self, write: Write, then: Vec<Statement>) -> Then<User> {
-        self.record(move |user| write.of_user(user), then)
+        self.record(move |user| write.all_of_user(user), then)
     }
 
     /// The same of tokens.
     pub(super) fn record_tokens(&self, write: Write, then: Vec<Statement>) -> Then<OpaqueToken> {
-        self.record(move |token| write.of_token(token, None), then)
+        self.record(move |token| vec![write.of_token(token, None)], then)
     }
 
     pub(super) fn record<R: 'static>(
         &self,
-        entry: impl Fn(&R) -> Entry + Send + Sync + 'static,
+        entries: impl Fn(&R) -> Vec<Entry> + Send + Sync + 'static,
         then: Vec<Statement>,
     ) -> Then<R> {
         let insert = self.database.statement("");
         Then::of_rows(move |rows: &[R]| {
-            let entries: Vec<Entry> = rows.iter().map(&entry).collect();
+            let entries: Vec<Entry> = rows.iter().flat_map(&entries).collect();
             let mut statements = then.clone();
             statements.push(insert_pending(insert.clone(), &entries));
             Ok(statements)
@@ -278,6 +281,7 @@ type Columns = (
     Text,
     String,
     Text,
+    Text,
     String,
 );
 
@@ -299,7 +303,8 @@ where
             actor_session,
             ..,
         ) = Columns::from_row(row)?;
-        let (.., client_address, request_id, details, state, commitments) = Columns::from_row(row)?;
+        let (.., client_address, request_id, details, state, former_username, commitments) =
+            Columns::from_row(row)?;
         Ok(Self {
             revision,
             id,
@@ -315,6 +320,7 @@ where
             request_id,
             details,
             state,
+            former_username,
             commitments,
         })
     }

@@ -88,6 +88,33 @@ impl SqlStore {
     }
 }
 
+impl SqlStore {
+    /// Lets the sessions of a renamed user that are good follow the user's new `tokens_not_before`; it was `seen` before.
+    pub(super) fn continue_sessions(&self, user_id: i64, seen: i64) -> Statement {
+        let sql = r#"UPDATE api_key
+            SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
+            WHERE session_user_id = $1 AND not_before = $2"#;
+        self.database.statement(sql).bind(user_id).bind(seen)
+    }
+
+    /// Renames the maker of API keys for others. Keys from before the user was made are those of somebody else, who had
+    /// the name.
+    pub(super) fn rename_key_creator(
+        &self,
+        user_id: i64,
+        from: Option<String>,
+        to: Option<String>,
+    ) -> Statement {
+        let sql = r#"UPDATE api_key SET created_by = $3 WHERE created_by = $2
+            AND created_at >= coalesce((SELECT created_at FROM "user" WHERE "user".id = $1), 0)"#;
+        self.database
+            .statement(sql)
+            .bind(user_id)
+            .bind(from)
+            .bind(to)
+    }
+}
+
 #[async_trait]
 impl TokenStore for SqlStore {
     async fn insert_tokens(

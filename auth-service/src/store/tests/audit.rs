@@ -23,7 +23,7 @@ fn by(user: &User, change: Change) -> Write {
     Write::new(change, By::Actor(actor), None)
 }
 
-async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
+pub(super) async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
     while store.seal().await.expect("sealed") {}
     let filter = AuditFilter {
         limit: 1000,
@@ -34,7 +34,7 @@ async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
     rows.map(|row| row.content.expect("readable")).collect()
 }
 
-async fn changes(store: &dyn UserStore, revision: i64) -> Vec<UserChange> {
+pub(super) async fn changes(store: &dyn UserStore, revision: i64) -> Vec<UserChange> {
     let changes = store.changes_after(revision).await.expect("read");
     let changes = changes.into_iter();
     changes

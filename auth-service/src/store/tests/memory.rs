@@ -5,7 +5,7 @@ mod opaque_tokens;
 mod second_factor;
 
 use super::super::{
-    NewUser, StoreError, UsagePause, Used, UserFilter, UserStore, WriteError, Writer,
+    NewUser, StoreError, UsagePause, Used, UserFilter, UserStore, UserUpdate, WriteError, Writer,
     additions::{ADDITION_SECONDS, Additions},
     require_admin,
 };
@@ -402,26 +402,52 @@ impl UserStore for MemoryStore {
         Ok(user)
     }
 
-    async fn set_disabled(
+    async fn update(
         &self,
         actor: Option<i64>,
         id: i64,
-        disabled: bool,
+        UserUpdate { rename, disabled }: UserUpdate,
         write: Write,
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
-        let row = users.find(actor, id, !disabled)?;
-        row.user.disabled = disabled;
-        if disabled {
+        let disables = disabled == Some(true);
+        let row = users.find(actor, id, !disables)?;
+        let seen = row.user.tokens_not_before;
+        if let Some(rename) = &rename {
+            if row.user.username != rename.from || seen != rename.seen {
+                return Err(WriteError::UserNotFound);
+            }
+            let mut others = users.by_id.values();
+            if others.any(|other| other.user.username == rename.to) {
+                return Err(WriteError::UsernameTaken);
+            }
+        }
+        let row = users.find(actor, id, !disables)?;
+        row.user.disabled = disabled.unwrap_or(row.user.disabled);
+        if disables || rename.is_some() {
             row.user.revoke(now, Some(&Writer::Admin(0)));
         }
+        if let Some(rename) = &rename {
+            row.user.username.clone_from(&rename.to);
+        }
         let user = row.user.clone();
-        if disabled {
+        if disables {
             users.end_sessions(id, None);
             users.factors.links.remove(&id);
         }
-        users.record.push(write.of_user(&user));
+        if let Some(rename) = rename {
+            for (_, token) in users.tokens.values_mut() {
+                if token.user_id == id && token.not_before == Some(seen) {
+                    token.not_before = Some(user.tokens_not_before);
+                }
+                let is_later = token.created_at >= user.created_at.unwrap_or_default();
+                if is_later && token.created_by.as_ref() == Some(&rename.from) {
+                    token.created_by = Some(rename.to.clone());
+                }
+            }
+        }
+        users.record.extend(write.all_of_user(&user));
         Ok(user)
     }
 

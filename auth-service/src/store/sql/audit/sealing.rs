@@ -33,7 +33,7 @@ const ONE_AT_A_TIME: Limits = Limits {
 /// The rows that are taken, with the last seal in place of commitments.
 const TAKEN: &str =
     " RETURNING CAST(0 AS bigint), id, at, event, user_id, username, actor_id, actor, actor_key,
-    actor_session, client_address, request_id, details, state,
+    actor_session, client_address, request_id, details, state, former_username,
     (SELECT revision || ' ' || at || ' ' || digest FROM audit_seal ORDER BY revision DESC LIMIT 1)";
 
 /// Takes the first rows that are not of an import, the rows of the imports of the same users, and then the first rows of

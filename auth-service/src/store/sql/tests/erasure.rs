@@ -2,9 +2,9 @@
 
 use super::end_all::{Opened, open};
 use crate::{
-    audit::{Change, Entry, Write},
+    audit::{Change, Entry, FormerUsername, Write},
     opaque_token::{NewToken, TokenKind},
-    store::{AuditRow, Writer, erasure::Erasure},
+    store::{AuditRow, Rename, UserUpdate, Writer, erasure::Erasure},
     user::User,
 };
 use rolegate_proto::limits::API_KEY_PREFIX;
@@ -15,6 +15,7 @@ postgres_cluster::conformance_tests! {
         an_erasure_is_recorded_first_and_another_one_finishes_it,
         writers_get_their_turn_between_the_batches_of_an_erasure,
         a_row_that_was_tampered_with_keeps_its_name_and_the_others_lose_it,
+        both_names_of_a_renaming_are_erased_and_the_seal_stays,
         the_name_of_who_made_a_key_is_erased_while_nobody_has_it,
     ]
 }
@@ -177,6 +178,60 @@ async fn a_row_that_was_tampered_with_keeps_its_name_and_the_others_lose_it(open
         .statement("SELECT revision FROM audit WHERE username = 'ann' ORDER BY revision");
     let named = opened.transfer.database().read::<(i64,)>(named).await;
     assert_eq!(named.expect("read"), [(4,), (6,)]);
+}
+
+async fn both_names_of_a_renaming_are_erased_and_the_seal_stays(opened: &Opened) {
+    let ann = opened.insert("ann").await;
+    let from = FormerUsername::new("ann".to_owned()).expect("randomness");
+    let write = Write::by_operator(Change::UserRenamed { from }, Some(ann.id));
+    let update = UserUpdate {
+        rename: Some(Rename {
+            from: "ann".to_owned(),
+            to: "joy".to_owned(),
+            seen: ann.tokens_not_before,
+        }),
+        disabled: None,
+    };
+    let renamed = opened.store.update(None, ann.id, update, write).await;
+    renamed.expect("renamed");
+    let delete = opened.store.delete(None, ann.id, Write::any());
+    delete.await.expect("deleted");
+    opened.seal().await;
+    opened
+        .execute("UPDATE audit SET username = NULL WHERE revision <> 2 RETURNING revision")
+        .await;
+    for name in ["ann", "joy"] {
+        let ids = opened.transfer.deleted_users(name).await.expect("read");
+        assert_eq!(ids, [ann.id], "{name}");
+    }
+    opened
+        .execute("UPDATE audit SET username = 'ann' WHERE revision = 1 RETURNING revision")
+        .await;
+    opened
+        .execute("UPDATE audit SET username = 'joy' WHERE revision = 3 RETURNING revision")
+        .await;
+    let renaming = opened.verified().await.remove(1);
+    assert_eq!(renaming.check_former_username(), Ok(()));
+    let bob = FormerUsername::new("bob".to_owned()).expect("randomness");
+    for forged in [None, Some("ann".to_owned()), Some(bob.to_stored())] {
+        let forged = AuditRow {
+            former_username: forged,
+            ..renaming.clone()
+        };
+        forged.check_former_username().expect_err("forged");
+    }
+    opened.begin(&ann).await.run().await.expect("erased");
+    let rows = opened.verified().await;
+    for row in &rows {
+        let shown = format!("{row:?}");
+        assert!(!shown.contains("ann") && !shown.contains("joy"), "{shown}");
+        assert_eq!(row.check_former_username(), Ok(()));
+    }
+    assert_eq!(rows[1].readable_details(), r#"{"by":"operator"}"#);
+    for name in ["ann", "joy"] {
+        let ids = opened.transfer.deleted_users(name).await.expect("read");
+        assert_eq!(ids, [0; 0], "{name}");
+    }
 }
 
 async fn the_name_of_who_made_a_key_is_erased_while_nobody_has_it(opened: &Opened) {

@@ -1,6 +1,6 @@
 use super::{ADDITION_SECONDS, MemoryStore, Users};
 use crate::{
-    audit::Entry,
+    audit::{Entry, FormerUsername},
     store::{
         AuditFilter, AuditRow, AuditStore, CheckedChange, CheckedRow, Seal, SealReference,
         Snapshot, StoreError, UnreadableColumn, UserChange,
@@ -50,6 +50,11 @@ fn row(index: usize, entry: &Entry) -> AuditRow {
         actor,
         client_address: entry.client_address.map(|address| address.to_string()),
         details: entry.details.to_json(),
+        former_username: entry
+            .details
+            .former_username
+            .as_ref()
+            .map(FormerUsername::to_stored),
         ..AuditRow::default()
     }
 }
