@@ -4,7 +4,7 @@
 //! - `authorize`: access tokens, sessions and API keys.
 //! - `login`, `verify_credentials`: passwords, with `credentials`, the check that they share, and
 //!   `rate_limit`.
-//! - `users`, `user_changes`, `passwords`, `password_links`, `second_factor`, `opaque_tokens`, `sessions`: reads
+//! - `users`, `user_changes`, `user_update`, `passwords`, `password_links`, `second_factor`, `opaque_tokens`, `sessions`: reads
 //!   and changes, by topic; `write`: the one way to make a change.
 //! - `sign_ins`: puts sign-ins and refusals into the record.
 //! - `record`: what happened, as admins and users read it; `watch`: the changes of users, as services
@@ -30,6 +30,7 @@ mod sign_ins;
 #[cfg(test)]
 mod tests;
 mod user_changes;
+mod user_update;
 mod username;
 mod users;
 mod verify_credentials;
@@ -47,6 +48,7 @@ pub use seed::AdminPassword;
 pub(crate) use seed::{ADMIN_USERNAME, SeedError};
 pub(crate) use service::{Accounts, Policy, SessionLimits};
 pub(crate) use sessions::{SessionRequest, SessionUse};
+pub(crate) use user_update::rename;
 pub(crate) use username::check_new_username;
 pub(crate) use users::PageRequest;
 pub(crate) use verify_credentials::{BasicCheck, Verified};

@@ -85,6 +85,7 @@ calls! {
     batch_authorize(BatchAuthorizeRequest) -> BatchAuthorizeResponse;
     create_user(CreateUserRequest) -> CreateUserResponse;
     set_user_disabled(SetUserDisabledRequest) -> SetUserDisabledResponse;
+    update_user(UpdateUserRequest) -> UpdateUserResponse;
     set_user_role(SetUserRoleRequest) -> SetUserRoleResponse;
     list_users(ListUsersRequest) -> ListUsersResponse;
     get_user(GetUserRequest) -> GetUserResponse;

@@ -72,6 +72,9 @@ reasons! {
     /// The user is the actor, or the one named `admin`.
     UserNotDeletable = "USER_NOT_DELETABLE", FailedPrecondition, 400,
         Some("This user cannot be deleted.");
+    /// The user is the one named `admin`, whose name stays.
+    UserNotRenamable = "USER_NOT_RENAMABLE", FailedPrecondition, 400,
+        Some("This user cannot be renamed.");
     /// Without this user, no admin would be left.
     LastAdmin = "LAST_ADMIN", FailedPrecondition, 400, Some("The last admin cannot be removed.");
     /// The user is the actor, whose password change needs the current one.

@@ -53,6 +53,7 @@ fn text(reason: Reason) -> &'static str {
         Reason::RoleInsufficient => "the role is insufficient",
         Reason::UserNotFound => "no user has this id",
         Reason::RoleInvalid => "the role is unknown",
+        Reason::UserNotRenamable => "this user cannot be renamed",
         Reason::UserNotDeletable => "this user cannot be deleted",
         Reason::LastAdmin => "no admin would be left",
         Reason::OwnPassword => "admins change their own password with the current one",

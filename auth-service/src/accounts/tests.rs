@@ -170,6 +170,7 @@ mod second_factor;
 mod seed;
 mod sessions;
 mod sign_ins;
+mod user_update;
 mod users;
 mod watch;
 
@@ -386,7 +387,10 @@ async fn every_credential_of_a_disabled_user_is_refused_as_if_the_user_did_not_e
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.verify("ann", "sesame").await.expect("cached");
-    let set = |disabled| app.accounts.set_user_disabled(&app.admin, ann.id, disabled);
+    let set = |disabled| {
+        app.accounts
+            .update_user(&app.admin, ann.id, None, Some(disabled))
+    };
     assert!(set(true).await.expect("disabled").disabled);
     assert_err!(
         app.authorize(&token, &[Role::USER]).await,

@@ -149,26 +149,6 @@ impl Accounts {
             .await?)
     }
 
-    /// Disables or enables a user; the actor must be an admin. Every read of the user sees it, so each
-    /// credential is refused from the next request on. Tokens issued before stay revoked when the user
-    /// is enabled again: a thief may still have one.
-    pub(crate) async fn set_user_disabled(
-        &self,
-        actor: &str,
-        user_id: i64,
-        disabled: bool,
-    ) -> Result<User, AccountError> {
-        let actor = self.authorize_admin(actor).await?;
-        actor.may_change(user_id)?;
-        let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
-        let set =
-            move |write| async move { store.set_disabled(admin, user_id, disabled, write).await };
-        let change = Change::disabled(disabled);
-        Ok(Write::by_actor(actor, change, user_id)
-            .run(set, Write::record_user)
-            .await?)
-    }
-
     /// Deletes a user and returns it; the actor must be an admin. Admins cannot delete themselves,
     /// so one always remains, nor the user named `admin`, whom the next start would create again.
     pub(crate) async fn delete_user(

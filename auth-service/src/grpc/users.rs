@@ -104,9 +104,28 @@ impl AuthGrpc {
         let actor = actor::token(request.metadata());
         let user = self
             .accounts
-            .set_user_disabled(actor, user_id, disabled)
+            .update_user(actor, user_id, None, Some(disabled))
             .await?;
         Ok(Response::new(wire::SetUserDisabledResponse {
+            user: Some(user.into()),
+        }))
+    }
+
+    pub(super) async fn update_user(
+        &self,
+        request: Request<wire::UpdateUserRequest>,
+    ) -> RpcResult<wire::UpdateUserResponse> {
+        let wire::UpdateUserRequest {
+            user_id,
+            username,
+            disabled,
+        } = request.get_ref();
+        let actor = actor::token(request.metadata());
+        let user = self
+            .accounts
+            .update_user(actor, *user_id, username.as_deref(), *disabled)
+            .await?;
+        Ok(Response::new(wire::UpdateUserResponse {
             user: Some(user.into()),
         }))
     }

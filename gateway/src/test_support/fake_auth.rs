@@ -295,6 +295,39 @@ impl AuthService for FakeAuth {
         }
     }
 
+    async fn update_user(
+        &self,
+        request: Request<v1::UpdateUserRequest>,
+    ) -> Answer<v1::UpdateUserResponse> {
+        require_admin(&request)?;
+        let v1::UpdateUserRequest {
+            user_id,
+            username,
+            disabled,
+        } = request.get_ref();
+        self.record(
+            &request,
+            &format!("update_user {user_id} {username:?} {disabled:?}"),
+        );
+        let user = user_of_id(*user_id)?;
+        let name = username.clone().unwrap_or_default();
+        match (&*name, user.id) {
+            ("taken", _) => Err(error(Reason::UsernameTaken, "")),
+            ("", _) => Err(error(
+                Reason::UsernameInvalid,
+                "Username must have 1 to 255 bytes.",
+            )),
+            (_, 3) => Err(error(Reason::UserNotRenamable, "")),
+            _ => Ok(Response::new(v1::UpdateUserResponse {
+                user: Some(v1::User {
+                    username: name,
+                    disabled: disabled.unwrap_or(user.disabled),
+                    ..user
+                }),
+            })),
+        }
+    }
+
     async fn set_password(
         &self,
         request: Request<v1::SetPasswordRequest>,

@@ -334,6 +334,26 @@ pub mod authorize_outcome {
         RefusalReason(::prost::alloc::string::String),
     }
 }
+/// Changes a user.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UpdateUserRequest {
+    /// The user.
+    #[prost(int64, tag = "1")]
+    pub user_id: i64,
+    /// The new name, by the rules of RegisterRequest.username; unset: as it is.
+    #[prost(string, optional, tag = "2")]
+    pub username: ::core::option::Option<::prost::alloc::string::String>,
+    /// Whether the user is disabled; unset: as it is.
+    #[prost(bool, optional, tag = "3")]
+    pub disabled: ::core::option::Option<bool>,
+}
+/// The user was changed.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UpdateUserResponse {
+    /// The user as changed.
+    #[prost(message, optional, tag = "1")]
+    pub user: ::core::option::Option<User>,
+}
 /// Sets the role of a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SetUserRoleRequest {
@@ -1428,6 +1448,37 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        /// Renames a user, disables or enables the user as SetUserDisabled, or both at once. A new name revokes the user's access
+        /// tokens, which have the old one; sessions and API keys stay, and the old name is free. With the name that the user
+        /// has, nothing changes by it. The actor, an admin, is the bearer of the token in the metadata; an API key changes no
+        /// user of its own.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, REQUEST_INVALID for
+        /// neither, USER_NOT_FOUND, USERNAME_INVALID, USER_NOT_RENAMABLE, LAST_ADMIN, USERNAME_TAKEN.
+        pub async fn update_user(
+            &mut self,
+            request: impl tonic::IntoRequest<super::UpdateUserRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::UpdateUserResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/UpdateUser",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "UpdateUser"));
+            self.inner.unary(req, path, codec).await
+        }
         /// Replaces the role of a user. The actor, an admin, is the bearer of the token in the metadata.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
@@ -2303,6 +2354,20 @@ pub mod auth_service_server {
             tonic::Response<super::SetUserDisabledResponse>,
             tonic::Status,
         >;
+        /// Renames a user, disables or enables the user as SetUserDisabled, or both at once. A new name revokes the user's access
+        /// tokens, which have the old one; sessions and API keys stay, and the old name is free. With the name that the user
+        /// has, nothing changes by it. The actor, an admin, is the bearer of the token in the metadata; an API key changes no
+        /// user of its own.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, REQUEST_INVALID for
+        /// neither, USER_NOT_FOUND, USERNAME_INVALID, USER_NOT_RENAMABLE, LAST_ADMIN, USERNAME_TAKEN.
+        async fn update_user(
+            &self,
+            request: tonic::Request<super::UpdateUserRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::UpdateUserResponse>,
+            tonic::Status,
+        >;
         /// Replaces the role of a user. The actor, an admin, is the bearer of the token in the metadata.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
@@ -3086,6 +3151,51 @@ pub mod auth_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = SetUserDisabledSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/rolegate.auth.v1.AuthService/UpdateUser" => {
+                    #[allow(non_camel_case_types)]
+                    struct UpdateUserSvc<T: AuthService>(pub Arc<T>);
+                    impl<
+                        T: AuthService,
+                    > tonic::server::UnaryService<super::UpdateUserRequest>
+                    for UpdateUserSvc<T> {
+                        type Response = super::UpdateUserResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::UpdateUserRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as AuthService>::update_user(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = UpdateUserSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

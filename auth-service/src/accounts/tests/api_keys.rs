@@ -231,7 +231,9 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
         assert_err!(set, RoleInsufficient);
     }
     for disabled in [true, false] {
-        let set = accounts.set_user_disabled(&key, ann.id, disabled).await;
+        let set = accounts
+            .update_user(&key, ann.id, None, Some(disabled))
+            .await;
         assert_err!(set, RoleInsufficient);
     }
     assert_err!(accounts.delete_user(&key, ann.id).await, RoleInsufficient);
@@ -245,7 +247,7 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
         .await
         .expect("what else an admin may");
     accounts
-        .set_user_disabled(&key, bob.id, true)
+        .update_user(&key, bob.id, None, Some(true))
         .await
         .expect("likewise");
     accounts.delete_user(&key, bob.id).await.expect("likewise");

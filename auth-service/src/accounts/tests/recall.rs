@@ -42,7 +42,7 @@ async fn only_what_the_same_client_presented_before_is_recalled() {
     }
     let bob = app.verify("bob", "sesame").await.expect("verified");
     app.accounts
-        .set_user_disabled(&app.admin, bob.id, true)
+        .update_user(&app.admin, bob.id, None, Some(true))
         .await
         .expect("disabled");
     let long = "x".repeat(300);

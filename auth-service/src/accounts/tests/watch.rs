@@ -82,7 +82,7 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         .await
         .expect("set");
     app.accounts
-        .set_user_disabled(&app.admin, ann.id, true)
+        .update_user(&app.admin, ann.id, None, Some(true))
         .await
         .expect("disabled");
     app.accounts

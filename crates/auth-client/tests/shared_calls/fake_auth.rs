@@ -236,6 +236,13 @@ impl AuthService for FakeAuth {
         Err(Status::unimplemented("not used by these tests"))
     }
 
+    async fn update_user(
+        &self,
+        _: Request<proto::UpdateUserRequest>,
+    ) -> Result<Response<proto::UpdateUserResponse>, Status> {
+        Err(Status::unimplemented("not used by these tests"))
+    }
+
     async fn set_user_role(
         &self,
         _: Request<SetUserRoleRequest>,

@@ -22,6 +22,7 @@ it decides nothing and must never be read as "no".
   USER_NOT_FOUND         NOT_FOUND           no user has this id
   ROLE_INVALID           INVALID_ARGUMENT    the service has no such role, or it may not be used here
   USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the one named admin
+  USER_NOT_RENAMABLE     FAILED_PRECONDITION the user is the one named admin
   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
   CURRENT_PASSWORD_WRONG FAILED_PRECONDITION the given current password is wrong
@@ -952,6 +953,67 @@ class AuthorizeOutcome(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
 
 Global___AuthorizeOutcome: _TypeAlias = AuthorizeOutcome  # noqa: Y015
+
+@_typing.final
+class UpdateUserRequest(_message.Message):
+    """Changes a user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    USERNAME_FIELD_NUMBER: _builtins.int
+    DISABLED_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """The user."""
+    username: _builtins.str
+    """The new name, by the rules of RegisterRequest.username; unset: as it is."""
+    disabled: _builtins.bool
+    """Whether the user is disabled; unset: as it is."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int = ...,
+        username: _builtins.str | None = ...,
+        disabled: _builtins.bool | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_username", b"_username", "disabled", b"disabled", "username", b"username"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_username", b"_username", "disabled", b"disabled", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__disabled: _TypeAlias = _typing.Literal["disabled"]  # noqa: Y015
+    _WhichOneofArgType__disabled: _TypeAlias = _typing.Literal["_disabled", b"_disabled"]  # noqa: Y015
+    _WhichOneofReturnType__username: _TypeAlias = _typing.Literal["username"]  # noqa: Y015
+    _WhichOneofArgType__username: _TypeAlias = _typing.Literal["_username", b"_username"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__disabled) -> _WhichOneofReturnType__disabled | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__username) -> _WhichOneofReturnType__username | None: ...
+
+Global___UpdateUserRequest: _TypeAlias = UpdateUserRequest  # noqa: Y015
+
+@_typing.final
+class UpdateUserResponse(_message.Message):
+    """The user was changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def user(self) -> Global___User:
+        """The user as changed."""
+
+    def __init__(
+        self,
+        *,
+        user: Global___User | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["user", b"user"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["user", b"user"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UpdateUserResponse: _TypeAlias = UpdateUserResponse  # noqa: Y015
 
 @_typing.final
 class SetUserRoleRequest(_message.Message):

@@ -34,6 +34,7 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   USER_NOT_FOUND         NOT_FOUND           no user has this id
  *   ROLE_INVALID           INVALID_ARGUMENT    the service has no such role, or it may not be used here
  *   USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the one named admin
+ *   USER_NOT_RENAMABLE     FAILED_PRECONDITION the user is the one named admin
  *   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
  *   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
  *   CURRENT_PASSWORD_WRONG FAILED_PRECONDITION the given current password is wrong
@@ -407,6 +408,24 @@ export interface AuthorizeOutcome {
     /** The reason of the table above that Authorize would return. */
     { $case: "refusalReason"; value: string }
     | undefined;
+}
+
+/** Changes a user. */
+export interface UpdateUserRequest {
+  /** The user. */
+  userId: bigint;
+  /** The new name, by the rules of RegisterRequest.username; unset: as it is. */
+  username?:
+    | string
+    | undefined;
+  /** Whether the user is disabled; unset: as it is. */
+  disabled?: boolean | undefined;
+}
+
+/** The user was changed. */
+export interface UpdateUserResponse {
+  /** The user as changed. */
+  user?: User | undefined;
 }
 
 /** Sets the role of a user. */
@@ -2649,6 +2668,123 @@ export const AuthorizeOutcome: MessageFns<AuthorizeOutcome> = {
             }
 
             message.outcome = { $case: "refusalReason", value: reader.string() };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseUpdateUserRequest(): UpdateUserRequest {
+  return { userId: 0n, username: undefined, disabled: undefined };
+}
+
+export const UpdateUserRequest: MessageFns<UpdateUserRequest> = {
+  encode(message: UpdateUserRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== 0n) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    if (message.username !== undefined) {
+      writer.uint32(18).string(message.username);
+    }
+    if (message.disabled !== undefined) {
+      writer.uint32(24).bool(message.disabled);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateUserRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateUserRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.disabled = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseUpdateUserResponse(): UpdateUserResponse {
+  return { user: undefined };
+}
+
+export const UpdateUserResponse: MessageFns<UpdateUserResponse> = {
+  encode(message: UpdateUserResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.user !== undefined) {
+      User.encode(message.user, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UpdateUserResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUpdateUserResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.user = User.decode(reader, reader.uint32());
             continue;
           }
         }

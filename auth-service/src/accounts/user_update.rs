@@ -1,0 +1,105 @@
+//! Renames, disables and enables users, for admins; and the renaming for operators.
+
+use super::{
+    error::AccountError, seed::ADMIN_USERNAME, service::Accounts, username::check_new_username,
+};
+use crate::{
+    actor::Actor,
+    audit::{By, Change, FormerUsername, Write},
+    store::{Rename, UserStore, UserUpdate},
+    user::User,
+};
+use rolegate_proto::Reason;
+use std::{sync::Arc, time::Duration};
+
+/// How often a renaming begins anew, because the user has changed since they were read.
+const RENAME_ATTEMPTS: usize = 5;
+
+impl Accounts {
+    /// Renames a user, disables or enables the user, or both in one transaction; the actor must be an admin. With the name
+    /// that the user has, the name does not count.
+    pub(crate) async fn update_user(
+        &self,
+        access_token: &str,
+        user_id: i64,
+        username: Option<&str>,
+        disabled: Option<bool>,
+    ) -> Result<User, AccountError> {
+        let actor = self.authorize_admin(access_token).await?;
+        actor.may_change(user_id)?;
+        let Some(username) = username else {
+            let nothing = AccountError::request("username or disabled must be set");
+            return self.disable(actor, user_id, disabled.ok_or(nothing)?).await;
+        };
+        for _ in 0..RENAME_ATTEMPTS {
+            let user = self.find(user_id).await?;
+            if user.username == username {
+                return match disabled {
+                    Some(disabled) => self.disable(actor, user_id, disabled).await,
+                    None => Ok(user),
+                };
+            }
+            let by = By::Actor(actor.clone());
+            match rename(&self.store, by, &user, username, disabled).await {
+                Err(AccountError::Refused(Reason::UserNotFound)) => {}
+                outcome => return outcome,
+            }
+        }
+        Err(AccountError::overloaded(Duration::from_secs(1)))
+    }
+
+    /// Every read of the user sees it, so each credential is refused from the next request on. Tokens issued before stay
+    /// revoked when the user is enabled again: a thief may still have one.
+    async fn disable(
+        &self,
+        actor: Actor,
+        user_id: i64,
+        disabled: bool,
+    ) -> Result<User, AccountError> {
+        let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
+        let set =
+            move |write| async move { store.set_disabled(admin, user_id, disabled, write).await };
+        let change = Change::disabled(disabled);
+        Ok(Write::by_actor(actor, change, user_id)
+            .run(set, Write::record_user)
+            .await?)
+    }
+}
+
+/// Gives the user another name, and disables or enables the user in the same transaction. There is no such user if they
+/// have changed since they were read.
+pub(crate) async fn rename(
+    store: &Arc<dyn UserStore>,
+    by: By,
+    user: &User,
+    to: &str,
+    disabled: Option<bool>,
+) -> Result<User, AccountError> {
+    check_new_username(to)?;
+    // The next start would create another one, with the default password.
+    if user.username == ADMIN_USERNAME {
+        return Err(Reason::UserNotRenamable.into());
+    }
+    // As for a new user.
+    if to == ADMIN_USERNAME {
+        return Err(Reason::UsernameTaken.into());
+    }
+    let from = FormerUsername::new(user.username.clone()).map_err(AccountError::internal)?;
+    let admin = match &by {
+        By::Actor(actor) => Some(actor.user.id),
+        _ => None,
+    };
+    let update = UserUpdate {
+        rename: Some(Rename {
+            from: user.username.clone(),
+            to: to.to_owned(),
+            seen: user.tokens_not_before,
+        }),
+        disabled,
+    };
+    let (store, id) = (Arc::clone(store), user.id);
+    let update = move |write| async move { store.update(admin, id, update, write).await };
+    let write =
+        Write::new(Change::UserRenamed { from }, by, Some(id)).and(disabled.map(Change::disabled));
+    Ok(write.run(update, Write::record_user).await?)
+}
