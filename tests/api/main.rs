@@ -45,6 +45,7 @@ mod posts_listing;
 mod public_endpoints;
 mod rate_limits;
 mod register;
+mod renamed_users;
 mod request_ids;
 mod roles;
 mod routing;

@@ -44,7 +44,7 @@ async fn recorded(store: Store, has_erasure: bool) -> (TestDatabase, Tables, Sto
             .expect(200);
         let disabled = admin
             .request(Method::PATCH, &path)
-            .json(&json!({ "disabled": true }));
+            .json(&json!({ "disabled": true, "username": format!("renamed {number}") }));
         admin.send(disabled).await.expect(200);
         if number < 3 {
             admin
@@ -76,7 +76,7 @@ async fn recorded(store: Store, has_erasure: bool) -> (TestDatabase, Tables, Sto
         verified(&database, None).await;
     }
     if has_erasure {
-        user(&database, &["erase-audit", "user 0"], "").await;
+        user(&database, &["erase-audit", "renamed 0"], "").await;
     }
     let held = verified(&database, None).await;
     let mut tables = Tables::of(&database).await;

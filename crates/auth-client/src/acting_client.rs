@@ -12,7 +12,7 @@ use crate::{
     batchers::Client,
     client::AuthClient,
     session::{Bearer, Session},
-    user::{User, UserPage, UserQuery, UserTimes},
+    user::{User, UserPage, UserQuery, UserTimes, UserUpdate},
 };
 use rolegate_grpc_client::{
     CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call, read,
@@ -24,7 +24,7 @@ use rolegate_proto::{
         DeleteApiKeysRequest, DeleteSessionsRequest, DeleteUserRequest, GetCurrentUserRequest,
         GetUserRequest, ListApiKeysRequest, ListAuditRequest, ListRolesRequest,
         ListSessionsRequest, ListUsersRequest, RevokeTokensRequest, RevokeTokensResponse,
-        SetPasswordRequest, SetUserDisabledRequest, SetUserRoleRequest,
+        SetPasswordRequest, SetUserDisabledRequest, SetUserRoleRequest, UpdateUserRequest,
         delete_api_keys_request::Keys, delete_sessions_request::Sessions,
     },
     authorization::is_api_key,
@@ -200,6 +200,24 @@ impl ActingClient {
         let request = self.request(SetUserDisabledRequest { user_id, disabled })?;
         let client = self.auth.client();
         let response = call(READ_TIMEOUT, client, request, Client::set_user_disabled).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens;
+    /// sessions and API keys stay.
+    pub async fn update_user(&self, user_id: i64, update: UserUpdate) -> Result<User, CallError> {
+        let UserUpdate { username, disabled } = update;
+        // The version before has only this call.
+        if let (None, Some(disabled)) = (&username, disabled) {
+            return self.set_user_disabled(user_id, disabled).await;
+        }
+        let request = self.request(UpdateUserRequest {
+            user_id,
+            username,
+            disabled,
+        })?;
+        let client = self.auth.client();
+        let response = call(READ_TIMEOUT, client, request, Client::update_user).await?;
         User::try_from_response(response.user)
     }
 

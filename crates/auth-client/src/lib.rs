@@ -40,7 +40,7 @@ pub use rolegate_grpc_client::{
 };
 pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};
 pub use session::{Bearer, CredentialKind, NewSession, Session, SessionUse};
-pub use user::{Requirement, User, UserPage, UserQuery, UserTimes};
+pub use user::{Requirement, User, UserPage, UserQuery, UserTimes, UserUpdate};
 pub use user_changes::{
     UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,
 };

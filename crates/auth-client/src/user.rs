@@ -85,6 +85,15 @@ pub struct UserQuery {
     pub with_times: bool,
 }
 
+/// What [`ActingClient::update_user`](crate::ActingClient::update_user) changes of a user: at least one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserUpdate {
+    /// The new name; `None` for that of before.
+    pub username: Option<String>,
+    /// Whether the user is disabled; `None` for as before.
+    pub disabled: Option<bool>,
+}
+
 /// When something happened to a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserTimes {

@@ -94,6 +94,13 @@ async fn every_endpoint_admits_exactly_the_documented_callers() {
             r#"{"disabled": true}"#,
             [401, 401, 401, 403, 403, 200],
         ),
+        (
+            "PATCH",
+            "/users/1",
+            r#"{"username": "new"}"#,
+            [401, 401, 401, 403, 403, 200],
+        ),
+        ("PATCH", "/users/1", "{}", [401, 401, 401, 403, 403, 400]),
         ("PUT", "/users/1/role", role, [401, 401, 401, 403, 403, 200]),
         (
             "PUT",
@@ -322,6 +329,13 @@ async fn success_bodies_are_those_of_the_contract() {
         (
             with_token(json("PATCH", "/users/2", r#"{"disabled":false}"#), "admin"),
             json!({"id": 2, "username": "author", "role": "author", "disabled": false}),
+        ),
+        (
+            with_token(
+                json("PATCH", "/users/2", r#"{"username":"new","disabled":true}"#),
+                "admin",
+            ),
+            json!({"id": 2, "username": "new", "role": "author", "disabled": true}),
         ),
         (
             authorized("DELETE", "/users/2", "Bearer admin"),

@@ -10,8 +10,9 @@ use crate::{
 };
 use axum::Json;
 use rolegate_auth_client::{
-    ActingClient, CallError, Reason, Role, User, UserPage, UserQuery, axum::ApiError,
+    ActingClient, CallError, Reason, Role, User, UserPage, UserQuery, UserUpdate, axum::ApiError,
 };
+use rolegate_proto::http::HttpReason;
 use serde::{Deserialize, Serialize};
 use utoipa::{
     IntoParams, ToSchema,
@@ -177,13 +178,24 @@ pub(crate) async fn list_users(client: ActingClient, params: QueryParams) -> Ans
 /// What to change. Other fields are refused: a caller must not take them for changed.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(min_properties = 1)]
 pub(crate) struct UserUpdateRequest {
+    /// The new name.
+    #[schema(
+        nullable = false,
+        min_length = 1,
+        max_length = 255,
+        example = "ada.lovelace"
+    )]
+    username: Option<String>,
     /// Whether every credential of the user is refused.
-    disabled: bool,
+    #[schema(nullable = false)]
+    disabled: Option<bool>,
 }
 
-/// Disable or enable a user
+/// Rename, disable or enable a user
 ///
+/// A new name ends the access tokens of the user, which have the old one; sessions and API keys stay.
 /// Every credential of a disabled user is refused from the next request on, as if the user did not
 /// exist. Access tokens and sessions from before stay ended when the user is enabled again.
 #[utoipa::path(
@@ -192,18 +204,22 @@ pub(crate) struct UserUpdateRequest {
     request_body = UserUpdateRequest,
     responses(
         (status = 200, body = UserResponse),
-        (status = 400, description = "The user is the last admin, the id is not an integer, or \
-                                      the request body is malformed or has another field.",
-            body = ErrorBody, example = "The last admin cannot be removed.")
+        (status = 400, description = "The name breaks a rule or is taken, the user is the last admin or the \
+                                      user named `admin`, the id is not an integer, or the request body is \
+                                      malformed, has another field or none.",
+            body = ErrorBody, example = "Username already exists.")
     )
 )]
 pub(crate) async fn update_user(
     client: ActingClient,
-    ItemBody(ids, UserUpdateRequest { disabled }): ItemBody<UserUpdateRequest>,
+    ItemBody(ids, UserUpdateRequest { username, disabled }): ItemBody<UserUpdateRequest>,
 ) -> Answer<UserResponse> {
-    Ok(Json(
-        client.set_user_disabled(ids.only(), disabled).await?.into(),
-    ))
+    if username.is_none() && disabled.is_none() {
+        let detail = "Field \"username\" or \"disabled\" is required.";
+        return Err(ApiError::http(HttpReason::FieldInvalid, detail));
+    }
+    let update = UserUpdate { username, disabled };
+    Ok(Json(client.update_user(ids.only(), update).await?.into()))
 }
 
 /// The user's new role.

@@ -136,7 +136,8 @@ pub(super) fn tamper_and_seal(record: &mut StoredRecord, dice: &mut Dice) -> Str
     let rows = record.rows.len();
     let what = match dice.below(5) {
         0 | 1 => {
-            let (index, column) = (dice.below(rows), dice.one(&ROW[1..ROW.len() - 1]));
+            // Of the former name the seal covers the digest in the details.
+            let (index, column) = (dice.below(rows), dice.one(&ROW[1..ROW.len() - 2]));
             change_column(&mut record.rows, index, column, dice)
         }
         2 => {
