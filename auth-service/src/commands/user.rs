@@ -63,6 +63,13 @@ pub enum UserCommand {
         #[arg(long)]
         yes: bool,
     },
+    /// Give a user another name; sessions, API keys and posts stay, access tokens end
+    Rename {
+        /// Name of the user, case-sensitive
+        username: String,
+        /// New name
+        new_username: String,
+    },
     /// Set the role of a user; effective from the next request
     SetRole {
         /// Name of the user, case-sensitive
@@ -168,6 +175,10 @@ pub fn run(
             UserCommand::Disable(Name { username }) => operator.set_disabled(&username, true).await,
             UserCommand::Enable(Name { username }) => operator.set_disabled(&username, false).await,
             UserCommand::Delete { username, yes } => operator.delete(&username, yes).await,
+            UserCommand::Rename {
+                username,
+                new_username,
+            } => operator.rename(&username, &new_username).await,
             UserCommand::SetRole { username, .. } => {
                 operator.set_role(&username, role_of_user).await
             }

@@ -6,8 +6,8 @@ use super::{
     operator::{Operator, Store, not_found},
 };
 use crate::{
-    accounts::{ADMIN_USERNAME, InitialPassword, check_new_username, set_password},
-    audit::{Change, Write},
+    accounts::{ADMIN_USERNAME, InitialPassword, check_new_username, rename, set_password},
+    audit::{By, Change, Write},
     opaque_token,
     settings::ServiceSettings,
     store::{NewUser, WriteError, Writer},
@@ -16,7 +16,7 @@ use rolegate_program::{
     program::{Failure, print, print_secret},
     settings::SettingError,
 };
-use rolegate_proto::Role;
+use rolegate_proto::{Reason, Role};
 use rolegate_sign_in::password_link::password_link_url;
 use rolegate_sql_store::DatabaseTarget;
 use std::{path::PathBuf, sync::Arc};
@@ -30,10 +30,9 @@ impl Operator {
         settings: &ServiceSettings,
     ) -> Result<(), Failure> {
         check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
-        let taken = || format!("the user {username:?} exists already").into();
         // Before the password is asked for; the insert decides.
         if self.find(username).await.is_ok() {
-            return Err(taken());
+            return Err(taken(username));
         }
         let password_hash = new_password::hash(file.as_deref(), settings).await?;
         let new = NewUser {
@@ -49,7 +48,7 @@ impl Operator {
             .run(insert, Write::record_user)
             .await
             .map_err(|error| match error {
-                WriteError::UsernameTaken => taken(),
+                WriteError::UsernameTaken => taken(username),
                 error => error.into(),
             })?;
         print(&format!(
@@ -149,6 +148,27 @@ impl Operator {
         Ok(())
     }
 
+    pub(super) async fn rename(&self, username: &str, to: &str) -> Result<(), Failure> {
+        let user = self.find(username).await?;
+        if username != to {
+            rename(&self.store, By::Operator, &user, to, None)
+                .await
+                .map_err(|error| -> Failure {
+                    match error.reason() {
+                        Reason::UsernameInvalid => SettingError::new("NEW_USERNAME", error).into(),
+                        Reason::UsernameTaken => taken(to),
+                        Reason::UserNotFound => "the user was changed meanwhile; try again".into(),
+                        _ => error.into(),
+                    }
+                })?;
+        }
+        print(&format!(
+            "User {} has the name {to:?} now; it was {username:?}.",
+            user.id
+        ));
+        Ok(())
+    }
+
     pub(super) async fn set_role(&self, username: &str, role: Role) -> Result<(), Failure> {
         let user = self.find(username).await?;
         let from = user.role;
@@ -192,4 +212,8 @@ impl Operator {
         }
         Ok(())
     }
+}
+
+fn taken(username: &str) -> Failure {
+    format!("the user {username:?} exists already").into()
 }
