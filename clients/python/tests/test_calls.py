@@ -41,6 +41,7 @@ from rolegate.errors import (
     Unavailable,
     UsernameTaken,
     UserNotFound,
+    UserNotRenamable,
 )
 
 
@@ -75,6 +76,15 @@ async def test_admin_manages_users(auth, name, admin):
     assert (await auth.set_user_role(admin, author.id, "admin")).role is Role.ADMIN
     assert (await auth.set_user_disabled(admin, author.id, True)).disabled
     assert not (await auth.set_user_disabled(admin, author.id, False)).disabled
+    both = await auth.update_user(admin, author.id, username=f"{name} renamed", disabled=True)
+    assert (both.username, both.disabled) == (f"{name} renamed", True)
+    again = await auth.update_user(admin, author.id, username=name)
+    assert (again.username, again.disabled) == (name, True)
+    assert not (await auth.update_user(admin, author.id, disabled=False)).disabled
+    with pytest.raises(UsernameTaken):
+        await auth.update_user(admin, author.id, username="admin")
+    with pytest.raises(UserNotRenamable):
+        await auth.update_user(admin, 1, username=f"{name} renamed")
     await auth.set_password(admin, author.id, "another")
     token = (await auth.login(name, "another")).access_token
     with pytest.raises(OwnPassword):

@@ -123,6 +123,21 @@ export class AuthClient extends SignIn {
     return userFrom((await this.call(methods.SET_USER_DISABLED, message, context, actor)).user);
   }
 
+  /**
+   * Renames a user, disables or enables the user, or both at once. A new name ends the user's access
+   * tokens; sessions and API keys stay.
+   */
+  async updateUser(
+    actor: string,
+    id: number,
+    update: { username?: string; disabled?: boolean },
+    context: Context = {},
+  ): Promise<User> {
+    const { username, disabled } = update;
+    const message = { userId: BigInt(id), username, disabled };
+    return userFrom((await this.call(methods.UPDATE_USER, message, context, actor)).user);
+  }
+
   /** Replaces the role of a user, from the next decision on. */
   async setUserRole(actor: string, id: number, role: Role, context: Context = {}): Promise<User> {
     const message = { userId: BigInt(id), ...roleFields(role) };

@@ -11,6 +11,7 @@ export const REASONS = {
   PASSWORD_INVALID: [400, ""],
   ROLE_INVALID: [400, "Invalid role."],
   USER_NOT_DELETABLE: [400, "This user cannot be deleted."],
+  USER_NOT_RENAMABLE: [400, "This user cannot be renamed."],
   LAST_ADMIN: [400, "The last admin cannot be removed."],
   OWN_PASSWORD: [400, "Use /profile/password to change your own password."],
   CURRENT_PASSWORD_WRONG: [400, "Current password is incorrect."],

@@ -58,6 +58,12 @@ export const SET_USER_DISABLED = {
   response: pb.SetUserDisabledResponse,
 } satisfies Method<pb.SetUserDisabledRequest, pb.SetUserDisabledResponse>;
 
+export const UPDATE_USER = {
+  name: "UpdateUser",
+  request: pb.UpdateUserRequest,
+  response: pb.UpdateUserResponse,
+} satisfies Method<pb.UpdateUserRequest, pb.UpdateUserResponse>;
+
 export const SET_USER_ROLE = {
   name: "SetUserRole",
   request: pb.SetUserRoleRequest,

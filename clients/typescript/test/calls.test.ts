@@ -56,6 +56,13 @@ test("admin manages users", async () => {
   assert.equal((await auth.setUserRole(admin, author.id, "admin")).role, "admin");
   assert.equal((await auth.setUserDisabled(admin, author.id, true)).disabled, true);
   assert.equal((await auth.setUserDisabled(admin, author.id, false)).disabled, false);
+  const both = await auth.updateUser(admin, author.id, { username: "typescript renamed", disabled: true });
+  assert.deepEqual([both.username, both.disabled], ["typescript renamed", true]);
+  const again = await auth.updateUser(admin, author.id, { username: name });
+  assert.deepEqual([again.username, again.disabled], [name, true]);
+  assert.equal((await auth.updateUser(admin, author.id, { disabled: false })).disabled, false);
+  await assert.rejects(auth.updateUser(admin, author.id, { username: "admin" }), refused("USERNAME_TAKEN"));
+  await assert.rejects(auth.updateUser(admin, 1, { username: "root" }), refused("USER_NOT_RENAMABLE"));
   await auth.setPassword(admin, author.id, "another");
   const token = (await auth.login(name, "another")).accessToken;
   await assert.rejects(auth.setPassword(token, author.id, "third"), refused("OWN_PASSWORD"));

@@ -115,6 +115,13 @@ def set_user_disabled(actor: str, user_id: int, disabled: bool) -> Call[User]:
     return Call(request, pb.SetUserDisabledResponse, _user, actor=actor)
 
 
+def update_user(
+    actor: str, user_id: int, username: Optional[str], disabled: Optional[bool]
+) -> Call[User]:
+    request = pb.UpdateUserRequest(user_id=user_id, username=username, disabled=disabled)
+    return Call(request, pb.UpdateUserResponse, _user, actor=actor)
+
+
 def set_user_role(actor: str, user_id: int, role: RoleName) -> Call[User]:
     number = role_number(role)
     request = pb.SetUserRoleRequest(user_id=user_id, role=number, role_name=role)

@@ -133,6 +133,20 @@ class AsyncClient(AsyncSignIn):
         """Disables or enables a user. Every credential of a disabled user is refused."""
         return await self._run(calls.set_user_disabled(actor, user_id, disabled), context)
 
+    async def update_user(
+        self,
+        actor: str,
+        user_id: int,
+        *,
+        username: Optional[str] = None,
+        disabled: Optional[bool] = None,
+        context: Context = Context(),
+    ) -> User:
+        """Renames a user, disables or enables the user, or both at once. A new name ends the user's
+        access tokens; sessions and API keys stay."""
+        call = calls.update_user(actor, user_id, username, disabled)
+        return await self._run(call, context)
+
     async def set_user_role(
         self, actor: str, user_id: int, role: RoleName, context: Context = Context()
     ) -> User:

@@ -88,6 +88,10 @@ class UserNotDeletable(Refused):
     status, detail = 400, "This user cannot be deleted."
 
 
+class UserNotRenamable(Refused):
+    status, detail = 400, "This user cannot be renamed."
+
+
 class LastAdmin(Refused):
     status, detail = 400, "The last admin cannot be removed."
 
