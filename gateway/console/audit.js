@@ -25,6 +25,7 @@ const EVENTS = {
   second_factor_removed: "Second factor removed",
   recovery_code_used: "Recovery code used",
   password_set: "Password set",
+  user_renamed: "User renamed",
   user_disabled: "User disabled",
   user_enabled: "User enabled",
   user_deleted: "User deleted",

@@ -1,6 +1,6 @@
 // What an admin can do with one user.
 
-import { call } from "./api.js";
+import { call, refresh } from "./api.js";
 import { ask, openDialog } from "./dialog.js";
 import { el, field, notify, plainInput } from "./dom.js";
 import { action, confirmed, errorAt, form } from "./form.js";
@@ -31,6 +31,7 @@ export async function openUser(user, { changed, removed, reload }) {
     !isSelf && section("Password", password(path, sessions.load), makeLink(path)),
     !isSelf && section("Second step", secondStep(path)),
     !isSelf && section("Sessions", sessions.element, tokens(path, sessions.load)),
+    user.username !== "admin" && section("Name", rename(user, path, isSelf, changed, done)),
     section("API keys", keys.element, user.role !== "admin" && newKey(keys, `${path}/keys`)),
     !isLast && section("Access", access(user, path, isSelf, changed)),
     !isSelf && user.username !== "admin" && section("Delete", remove(user, path, done, removed)),
@@ -96,6 +97,27 @@ function access(user, path, isSelf, changed) {
   });
   show();
   return element;
+}
+
+function rename(user, path, isSelf, changed, done) {
+  const name = plainInput({ name: "username", value: user.username, maxlength: 255 });
+  return form({
+    name: "Name",
+    fields: [
+      el("p", {}, "Access tokens end; sessions, API keys and posts stay. Applications may keep things by the old name."),
+      field("Username", name),
+    ],
+    submit: "Rename",
+    act: async () => {
+      const before = user.username;
+      const { username } = await call("PATCH", path, { body: { username: name.value } });
+      if (username === before) return `The name is ${username}.`;
+      changed({ username });
+      done();
+      if (isSelf) await refresh();
+      else notify(`${before} is now ${username}.`);
+    },
+  }).element;
 }
 
 function remove(user, path, done, removed) {
