@@ -35,6 +35,42 @@ use std::{iter, net::IpAddr};
 /// The event of a change of the name, which has two names.
 pub(crate) const USER_RENAMED: &str = "user_renamed";
 
+/// The events that a row of the record can have.
+pub(crate) const EVENTS: [&str; 32] = [
+    "registered",
+    "user_created",
+    "user_imported",
+    "role_changed",
+    "password_changed",
+    "password_set",
+    "password_link_created",
+    "password_set_by_link",
+    "second_factor_begun",
+    "second_factor_enabled",
+    "second_factor_disabled",
+    "second_factor_removed",
+    "recovery_code_used",
+    USER_RENAMED,
+    "user_disabled",
+    "user_enabled",
+    "user_deleted",
+    "tokens_revoked",
+    "api_key_created",
+    "api_key_deleted",
+    "session_created",
+    "session_ended",
+    "login_ok",
+    "login_failed",
+    "api_key_refused",
+    "password_link_refused",
+    "refusals_not_recorded",
+    "audit_erased",
+    "audit_pruned",
+    "audit_begins",
+    "all_ended",
+    "restored",
+];
+
 /// A change of users or their opaque tokens.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {

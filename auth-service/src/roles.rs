@@ -52,6 +52,11 @@ impl Roles {
         Err(SettingError::new("EXTRA_ROLES", problem))
     }
 
+    /// The error of a command about another role.
+    pub(crate) fn unknown(&self) -> SettingError {
+        SettingError::new("ROLE", format!("must be one of: {}", self.listed()))
+    }
+
     /// The names, as people read them.
     pub(crate) fn listed(&self) -> String {
         self.iter()

@@ -136,7 +136,7 @@ async fn the_record_is_listed_by_user_actor_and_event_with_quoted_names(setup: T
     for nothing in [
         ["--user-id", "99"],
         ["--actor-id", "99"],
-        ["--event", "nothing"],
+        ["--event", "all_ended"],
     ] {
         let [option, value] = nothing;
         let found = list(&app, &[&format!("{option}={value}")]).await;
@@ -159,6 +159,11 @@ async fn the_record_is_listed_by_user_actor_and_event_with_quoted_names(setup: T
             &["list", "--actor-id=-1"],
             "ACTOR_ID: must be a whole number from 1 to",
         ),
+        (
+            &["list", "--event", "role_change"],
+            "EVENT: must be one of: registered, user_created, ",
+        ),
+        (&["list", "--event", "login_ok "], "EVENT: must be one of: "),
         (&["list", "--newest"], "--newest"),
         (&["list", "1"], "there is no such flag or subcommand"),
         (&["lists"], "there is no such flag or subcommand"),

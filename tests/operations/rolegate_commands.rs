@@ -66,7 +66,7 @@ async fn users_are_created_and_disabled_beside_the_running_service(store: Store)
     )
     .await;
     assert_eq!(
-        created.stdout, "User 2 (\"ann\") has the role author.\n",
+        created.stdout, "User 2 (\"ann\") is created, with the role author.\n",
         "{created:?}"
     );
     let ann = TestUser::log_in(&bearer, "ann", PASSWORD).await;

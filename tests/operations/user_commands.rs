@@ -11,6 +11,8 @@ use std::{
 
 for_all_deployments!(users_are_created_listed_shown_and_deleted);
 for_two_deployments!(
+    create_with_a_link_prints_the_link_and_lists_a_user_without_a_password,
+    a_filter_by_an_unknown_role_is_an_error_that_lists_the_roles,
     set_role_takes_effect_with_the_next_request,
     reset_password_replaces_the_password,
     revoke_tokens_ends_them_and_nothing_else,
@@ -38,6 +40,14 @@ pub(crate) async fn user(
         .collect();
     let program = Program::FastHashAuthService;
     Process::run(program, &arguments, &settings, folder.path(), input).await
+}
+
+/// What `user list` or `user show` printed, without the columns of the times.
+pub(crate) fn without_times(listed: &str) -> String {
+    let start = listed.find("CREATED").expect("the heading");
+    let end = listed.find("USERNAME").expect("the heading");
+    let without = |line: &str| format!("{}{}", &line[..start], &line[end..]);
+    listed.split_inclusive('\n').map(without).collect()
 }
 
 /// Starts a command whose output nobody takes yet.
@@ -88,7 +98,10 @@ async fn users_are_created_listed_shown_and_deleted(setup: TestSetup) {
         exit
     };
     let created = run(&["create", "ann"]).await;
-    assert_eq!(created.stdout, "User 2 (\"ann\") has the role user.\n");
+    assert_eq!(
+        created.stdout,
+        "User 2 (\"ann\") is created, with the role user.\n"
+    );
     let audited = |exit: &Exit, event: &str| {
         let line = exit
             .stderr
@@ -116,15 +129,44 @@ async fn users_are_created_listed_shown_and_deleted(setup: TestSetup) {
     audited(&run(&["enable", "ann"]).await, "user_enabled");
     app.try_log_in("ann", NEW_PASSWORD).await.expect(200);
     run(&["disable", "ann"]).await;
+    app.database
+        .execute("UPDATE \"user\" SET last_login_at = 1800000000 WHERE username = 'ann'")
+        .await;
     let header = "      ID  ROLE    STATE     USERNAME\n";
     let ann = "       2  user    disabled  \"ann\"\n";
-    let list = run(&["list"]).await;
+    let list = run(&["list"]).await.stdout;
     let others = [
         "       1  admin   enabled   \"admin\"\n",
         "       3  author  enabled   \"bob b\"\n",
     ];
-    assert_eq!(list.stdout, [header, others[0], ann, others[1]].concat());
-    assert_eq!(run(&["show", "ann"]).await.stdout, format!("{header}{ann}"));
+    assert_eq!(
+        without_times(&list),
+        [header, others[0], ann, others[1]].concat()
+    );
+    let shown = run(&["show", "ann"]).await.stdout;
+    assert_eq!(without_times(&shown), format!("{header}{ann}"));
+    let [heading, times] = shown.lines().collect::<Vec<_>>()[..] else {
+        panic!("{shown}");
+    };
+    let created = heading.find("CREATED").expect("a column");
+    let day_of_creation = &times[created..created + 4];
+    assert!(day_of_creation.starts_with("20"), "{shown}");
+    assert_eq!(
+        heading.find("LAST SIGN-IN"),
+        times.find("2027-01-15T08:00:00Z")
+    );
+    let admin = run(&["show", "admin"]).await.stdout;
+    let admin = admin.lines().last().expect("a line");
+    assert_eq!(
+        Some(
+            admin
+                .split_at(created + 22)
+                .1
+                .trim_start_matches('-')
+                .trim()
+        ),
+        Some("\"admin\"")
+    );
     let deleted = run(&["delete", "bob b"]).await;
     assert_eq!(deleted.stdout, "User 3 (\"bob b\") is deleted.\n");
     audited(&deleted, "user_deleted");
@@ -140,6 +182,89 @@ async fn users_are_created_listed_shown_and_deleted(setup: TestSetup) {
             .contains("The next start creates the user admin again.")
     );
     assert_eq!(app.database.count_users().await, 1);
+}
+
+async fn create_with_a_link_prints_the_link_and_lists_a_user_without_a_password(setup: TestSetup) {
+    let app = setup.with("REGISTRATION", "closed").start().await;
+    let create = ["create", "ann", "--link", "--role", "author"];
+    let exit = user(&app, &create, "", &[]).await;
+    assert_eq!(exit.code, Some(0), "{exit:?}");
+    let link = exit.stdout.strip_suffix('\n').expect("one line");
+    let token = link.strip_prefix("/set-password#").expect("a link");
+    assert!(
+        !token.contains('\n') && !exit.stderr.contains(token),
+        "{exit:?}"
+    );
+    for said in [
+        "User 2 (\"ann\") is created, with the role author.",
+        "Send it with the address of your server before it",
+        "SIGN_IN_URL",
+        "It is good once, until 20",
+        "user_created",
+    ] {
+        assert!(exit.stderr.contains(said), "{said}: {exit:?}");
+    }
+    let list = user(&app, &["list", "--role", "author"], "", &[]).await;
+    assert!(
+        list.stdout.ends_with("\"ann\"  (no password)\n"),
+        "{list:?}"
+    );
+    app.bearer
+        .put(
+            "/password",
+            &serde_json::json!({ "token": token, "password": NEW_PASSWORD }),
+        )
+        .await
+        .expect(200);
+    app.try_log_in("ann", NEW_PASSWORD).await.expect(200);
+
+    let whole = [("SIGN_IN_URL", "https://auth.example.org/sign-in")];
+    let exit = user(&app, &["create", "bob", "--link"], "", &whole).await;
+    let link = "https://auth.example.org/set-password#rgl_";
+    assert!(exit.stdout.starts_with(link), "{exit:?}");
+    assert!(!exit.stderr.contains("SIGN_IN_URL"), "{exit:?}");
+    for (arguments, variables, code, problem) in [
+        (
+            &["create", "ann", "--link"][..],
+            &[][..],
+            1,
+            "the user \"ann\" exists already",
+        ),
+        (&["create", "a:b", "--link"], &[], 64, "USERNAME: "),
+        (
+            &["create", "carl", "--link"],
+            &[("NEW_PASSWORD_FILE", "password")],
+            64,
+            "cannot be used with",
+        ),
+    ] {
+        let exit = user(&app, arguments, "", variables).await;
+        assert_eq!(exit.code, Some(code), "{arguments:?}: {exit:?}");
+        assert!(
+            exit.stderr.contains(problem) && exit.stdout.is_empty(),
+            "{exit:?}"
+        );
+    }
+    assert_eq!(app.database.count_users().await, 3);
+}
+
+async fn a_filter_by_an_unknown_role_is_an_error_that_lists_the_roles(setup: TestSetup) {
+    let app = setup.start().await;
+    app.user("ann").await;
+    app.database.set_role("ann", "editor").await;
+    for role in ["authr", "Author"] {
+        let exit = user(&app, &["list", "--role", role], "", &[]).await;
+        assert_eq!((exit.code, &*exit.stdout), (Some(64), ""), "{exit:?}");
+        assert!(exit.stderr.starts_with("ROLE: "), "{exit:?}");
+    }
+    let exit = user(&app, &["list", "--role", "authr"], "", &[]).await;
+    assert_eq!(exit.stderr, "ROLE: must be one of: user, author, admin\n");
+    // One that was taken out of EXTRA_ROLES, but that somebody has.
+    let exit = user(&app, &["list", "--role", "editor"], "", &[]).await;
+    assert!(
+        exit.code == Some(0) && exit.stdout.contains("\"ann\""),
+        "{exit:?}"
+    );
 }
 
 async fn set_role_takes_effect_with_the_next_request(setup: TestSetup) {

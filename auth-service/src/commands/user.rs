@@ -42,6 +42,9 @@ pub enum UserCommand {
         /// File that contains the password; default: stdin
         #[arg(long, env = "NEW_PASSWORD_FILE")]
         new_password_file: Option<PathBuf>,
+        /// Print a link by which the user chooses a password; good once, for 24 hours
+        #[arg(long, conflicts_with = "new_password_file")]
+        link: bool,
     },
     /// List all users by ascending id
     List {
@@ -137,14 +140,13 @@ pub fn run(
     // Boxed, so that no other crate compiles the commands again.
     Box::pin(async move {
         let roles = &settings.extra_roles;
-        let unknown = || SettingError::new("ROLE", format!("must be one of: {}", roles.listed()));
         let role = match &command {
             UserCommand::Create { role, .. } | UserCommand::SetRole { role, .. } => Some(role),
             UserCommand::CreateKey(new) => new.role.as_ref(),
             _ => None,
         };
         let role = role
-            .map(|name| roles.named(name).ok_or_else(unknown))
+            .map(|name| roles.named(name).ok_or_else(|| roles.unknown()))
             .transpose()?;
         let role_of_user = role.unwrap_or(Role::USER);
         // end-all revokes tokens by time: the clock of an SQLite file must not be behind that of this machine, or tokens
@@ -161,6 +163,15 @@ pub fn run(
         }
         let operator = Operator::connect(database?, roles.clone(), clock).await?;
         let outcome = match command {
+            UserCommand::Create {
+                username,
+                link: true,
+                ..
+            } => {
+                operator
+                    .create_with_link(&username, role_of_user, settings)
+                    .await
+            }
             UserCommand::Create {
                 username,
                 new_password_file,

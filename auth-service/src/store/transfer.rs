@@ -109,6 +109,14 @@ impl Transfer {
             .read(page_after(self.0.statement("SELECT "), id, role))
             .await
     }
+
+    /// When these users last signed in with a password, in Unix seconds by their ids.
+    pub(crate) async fn last_logins(&self, ids: &[i64]) -> Result<HashMap<i64, u64>, StoreError> {
+        let select = r#"SELECT id, last_login_at FROM "user" WHERE last_login_at > 0 AND id"#;
+        let select = self.0.statement(select).push_any(ids);
+        let found = self.0.read::<(i64, i64)>(select).await?.into_iter();
+        Ok(found.map(|(id, at)| (id, at.unsigned_abs())).collect())
+    }
 }
 
 impl Import {

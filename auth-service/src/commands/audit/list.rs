@@ -2,13 +2,14 @@
 
 use super::{rfc3339, unreadable::UnreadableRows};
 use crate::{
+    audit::EVENTS,
     commands::terminal_text::{escaped, quoted, word},
     store::{AuditFilter, AuditRow, MAX_PAGE_ROWS, UserStore},
 };
 use clap::Args;
 use rolegate_program::{
     program::{Failure, print},
-    settings::number_between,
+    settings::{SettingError, number_between},
 };
 
 /// What to list.
@@ -30,6 +31,11 @@ pub struct ListArguments {
 
 /// Prints a line for each row. Nothing is read meanwhile, and a row that cannot be read is named on stderr.
 pub(super) async fn run(store: &dyn UserStore, arguments: ListArguments) -> Result<(), Failure> {
+    let event = &*arguments.event;
+    if !event.is_empty() && !EVENTS.contains(&event) {
+        let problem = format!("must be one of: {}", EVENTS.join(", "));
+        return Err(SettingError::new("EVENT", problem).into());
+    }
     let mut filter = AuditFilter {
         user_id: arguments.user_id,
         actor_id: arguments.actor_id,
@@ -82,7 +88,22 @@ fn person(id: Option<i64>, name: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::line;
-    use crate::store::AuditRow;
+    use crate::{audit::EVENTS, store::AuditRow};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_events_of_the_filter_are_those_that_the_console_shows() {
+        let console = include_str!("../../../../gateway/console/audit.js");
+        let (_, console) = console.split_once("const EVENTS = {").expect("the events");
+        let (console, _) = console.split_once('}').expect("their end");
+        let mut shown: BTreeSet<&str> = console
+            .lines()
+            .filter_map(|line| Some(line.split_once(':')?.0.trim()))
+            .collect();
+        // An entry in place of a row.
+        assert!(shown.remove("audit_unreadable"));
+        assert_eq!(shown, BTreeSet::from(EVENTS));
+    }
 
     fn row() -> AuditRow {
         AuditRow {

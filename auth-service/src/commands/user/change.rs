@@ -9,8 +9,9 @@ use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword, check_new_username, rename, set_password},
     audit::{By, Change, Write},
     opaque_token,
+    password::NO_PASSWORD,
     settings::ServiceSettings,
-    store::{NewUser, WriteError, Writer},
+    store::{NewUser, PASSWORD_LINK_SECONDS, WriteError, Writer},
 };
 use rolegate_program::{
     program::{Failure, print, print_secret},
@@ -19,6 +20,7 @@ use rolegate_program::{
 use rolegate_proto::{Reason, Role};
 use rolegate_sign_in::password_link::password_link_url;
 use rolegate_sql_store::DatabaseTarget;
+use secrecy::{ExposeSecret as _, SecretString};
 use std::{path::PathBuf, sync::Arc};
 
 impl Operator {
@@ -29,17 +31,53 @@ impl Operator {
         file: Option<PathBuf>,
         settings: &ServiceSettings,
     ) -> Result<(), Failure> {
-        check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
         // Before the password is asked for; the insert decides.
+        self.check_new(username).await?;
+        let password_hash = new_password::hash(file.as_deref(), settings).await?;
+        let created = self.insert(username, role, password_hash, None).await?;
+        print(&created);
+        Ok(())
+    }
+
+    /// Prints the link and nothing else on stdout, as [`Self::password_link`] does.
+    pub(super) async fn create_with_link(
+        &self,
+        username: &str,
+        role: Role,
+        settings: &ServiceSettings,
+    ) -> Result<(), Failure> {
+        self.check_new(username).await?;
+        let (token, digest) = opaque_token::password_link()?;
+        let expires_at = self.now().await?.saturating_add(PASSWORD_LINK_SECONDS);
+        let link = Some((digest, expires_at));
+        let created = self
+            .insert(username, role, NO_PASSWORD.into(), link)
+            .await?;
+        prompt(&format!("{created}\n"));
+        print_link(username, &settings.sign_in.sign_in_url, &token, expires_at)
+    }
+
+    async fn check_new(&self, username: &str) -> Result<(), Failure> {
+        check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
         if self.find(username).await.is_ok() {
             return Err(taken(username));
         }
-        let password_hash = new_password::hash(file.as_deref(), settings).await?;
+        Ok(())
+    }
+
+    /// Inserts a user; what to say of it.
+    async fn insert(
+        &self,
+        username: &str,
+        role: Role,
+        password_hash: SecretString,
+        link: Option<(String, u64)>,
+    ) -> Result<String, Failure> {
         let new = NewUser {
             username: username.to_owned(),
             password_hash,
             role,
-            link: None,
+            link,
         };
         let store = Arc::clone(&self.store);
         let insert = move |write| async move { store.insert(None, new, write).await };
@@ -51,11 +89,10 @@ impl Operator {
                 WriteError::UsernameTaken => taken(username),
                 error => error.into(),
             })?;
-        print(&format!(
-            "User {} ({username:?}) has the role {role}.",
+        Ok(format!(
+            "User {} ({username:?}) is created, with the role {role}.",
             user.id
-        ));
-        Ok(())
+        ))
     }
 
     pub(super) async fn reset_password(
@@ -108,16 +145,7 @@ impl Operator {
             WriteError::UserNotFound => not_found(username),
             error => error.into(),
         })?;
-        print_secret(
-            &password_link_url(sign_in_url, &token),
-            &format!("the link of the user {username:?} is created"),
-            "nobody knows it: create another with user password-link, which ends it",
-        )?;
-        prompt(&format!(
-            "It is good once, until {}.\n",
-            keys::time(Some(expires_at))
-        ));
-        Ok(())
+        print_link(username, sign_in_url, &token, expires_at)
     }
 
     pub(super) async fn remove_second_factor(&self, username: &str) -> Result<(), Failure> {
@@ -216,4 +244,28 @@ impl Operator {
 
 fn taken(username: &str) -> Failure {
     format!("the user {username:?} exists already").into()
+}
+
+/// Prints a link on stdout, and what to know about it on stderr.
+fn print_link(
+    username: &str,
+    sign_in_url: &str,
+    token: &SecretString,
+    expires_at: u64,
+) -> Result<(), Failure> {
+    let link = password_link_url(sign_in_url, token);
+    print_secret(
+        &link,
+        &format!("the link of the user {username:?} is created"),
+        "nobody knows it: create another with user password-link, which ends it",
+    )?;
+    if link.expose_secret().starts_with('/') {
+        prompt(
+            "Send it with the address of your server before it, such as https://auth.example.org; with that address in \
+             SIGN_IN_URL the command prints all of it.\n",
+        );
+    }
+    let end = keys::time(Some(expires_at));
+    prompt(&format!("It is good once, until {end}.\n"));
+    Ok(())
 }
