@@ -50,8 +50,8 @@ async fn sessions_keys_and_posts_go_on_under_the_new_name(setup: TestSetup) {
         let welcome = app.bearer.with_token(token).get("/protected").await;
         welcome.expect_message("Welcome eve é!");
     }
-    let post = app.bearer.get(&format!("/posts/{post}")).await.expect(200);
-    assert_eq!(post.json()["author"], "eve é");
+    let post = app.bearer.get(&format!("/posts/{post}")).await;
+    assert_eq!(post.expect(200).json()["author"], "eve é");
     old_basic
         .get("/protected")
         .await
@@ -89,7 +89,7 @@ async fn sessions_keys_and_posts_go_on_under_the_new_name(setup: TestSetup) {
 }
 
 async fn a_renaming_is_in_the_log_and_in_the_record_with_both_names(setup: TestSetup) {
-    let app = setup.start().await;
+    let app = setup.with("LOG_FORMAT", "json").start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);
     let both = json!({ "username": "eve", "disabled": true });
     let shown = json!({ "id": ann.id, "username": "eve", "role": "user", "disabled": true });
