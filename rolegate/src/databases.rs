@@ -28,7 +28,9 @@ impl Databases {
         let posts = DatabaseUrl::from_setting("POSTS_DATABASE_URL", value, file)?;
         let has_posts_setting = posts.is_some();
         let in_data_dir = |name| DatabaseUrl::from_file("DATA_DIR", settings.data_dir.join(name));
-        let users = users.unwrap_or_else(|| in_data_dir(data_dir::USERS));
+        let users = users
+            .unwrap_or_else(|| in_data_dir(data_dir::USERS))
+            .shared(settings.share_database)?;
         if !settings.posts {
             return Ok(Self { users, posts: None });
         }
@@ -36,6 +38,11 @@ impl Databases {
             DatabaseTarget::Postgres(_) => users.clone(),
             DatabaseTarget::Sqlite(_) => in_data_dir(data_dir::POSTS),
         });
+        let posts = if let DatabaseTarget::Postgres(_) = posts.target {
+            posts.shared(settings.share_database)?
+        } else {
+            posts
+        };
         if !users.is_same_file_as(&posts) {
             return Ok(Self {
                 users,

@@ -53,6 +53,10 @@ pub struct Settings {
     #[arg(long, env = "POSTS_DATABASE_URL_FILE", help_heading = "Database")]
     pub posts_database_url_file: Option<PathBuf>,
 
+    /// Make the first tables in a schema of PostgreSQL that has tables of other programs
+    #[arg(long, env = "SHARE_DATABASE", help_heading = "Database", default_value = "off", action = ArgAction::Set, value_parser = switch())]
+    pub share_database: bool,
+
     /// What becomes of the posts of deleted users
     #[arg(
         long,

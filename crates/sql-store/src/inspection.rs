@@ -3,7 +3,7 @@
 
 use crate::{
     DatabaseTarget, DatabaseUrl, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, postgres,
-    retry::within, sqlite, statement::Connection,
+    retry::within, schema::BesideOthers, sqlite, statement::Connection,
 };
 use futures_util::future::LocalBoxFuture;
 use rolegate_program::{doctor::Doctor, program::Failure};
@@ -84,7 +84,8 @@ impl DatabaseUrl {
                     .fetch_one(&mut connection)
                     .await?;
                 let opened = &mut Connection::Postgres(&mut connection);
-                let found = inspect(opened, tables, takes_writes, probe).await?;
+                let found =
+                    inspect(opened, tables, self.beside_others, takes_writes, probe).await?;
                 connection.close().await?;
                 Ok(found)
             }
@@ -108,7 +109,8 @@ impl DatabaseUrl {
                 let metadata = file.metadata().map_err(sqlx::Error::from)?;
                 let takes_writes = !metadata.permissions().readonly();
                 let opened = &mut Connection::Sqlite(&mut connection);
-                let found = inspect(opened, tables, takes_writes, probe).await?;
+                let found =
+                    inspect(opened, tables, self.beside_others, takes_writes, probe).await?;
                 connection.close().await?;
                 Ok(found)
             }
@@ -120,10 +122,11 @@ impl DatabaseUrl {
 async fn inspect(
     connection: &mut Connection<'_>,
     tables: &Tables,
+    beside_others: BesideOthers,
     takes_writes: bool,
     probe: Option<Probe>,
 ) -> Result<Inspection, OpenFailure> {
-    let schema = Schema::read(connection, tables).await?;
+    let schema = Schema::read(connection, tables, beside_others).await?;
     let clock = match connection {
         Connection::Postgres(_) => {
             let now = "SELECT extract(epoch FROM clock_timestamp())::float8";

@@ -39,8 +39,13 @@ impl DatabaseUrl {
                 let opened = match store {
                     DatabaseTarget::Postgres(servers) => {
                         // On the heap: the migrator's future is large.
-                        let opened =
-                            postgres::open(servers, tables, self.reads, &mut migration_timeout);
+                        let opened = postgres::open(
+                            servers,
+                            tables,
+                            self.reads,
+                            self.beside_others,
+                            &mut migration_timeout,
+                        );
                         Box::pin(opened).await.map(Engine::Postgres)
                     }
                     DatabaseTarget::Sqlite(name) if self.is_in_memory => {

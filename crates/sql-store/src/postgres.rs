@@ -14,6 +14,7 @@ use crate::{
     DatabaseTarget, Reads, STATEMENT_TIMEOUT, Schema, Tables,
     error::OpenFailure,
     retry::within,
+    schema::BesideOthers,
     sql_error::{SHARES_SESSIONS, cause, postgres_code},
     statement,
 };
@@ -52,6 +53,7 @@ pub(crate) async fn open(
     servers: &[PgConnectOptions],
     tables: &Tables,
     reads: Reads,
+    beside_others: BesideOthers,
     migration_timeout: &mut Duration,
 ) -> Result<Pool, OpenFailure> {
     let name = format!("rolegate {}", tables.owner);
@@ -79,7 +81,7 @@ pub(crate) async fn open(
     )
     .await?;
     let mut opened = statement::Connection::Postgres(&mut connection);
-    let inspect = Schema::read(&mut opened, tables);
+    let inspect = Schema::read(&mut opened, tables, beside_others);
     let schema = within("cannot read the schema: ", STATEMENT_TIMEOUT, inspect).await?;
     let limit = if schema.has_migrations() {
         STATEMENT_TIMEOUT

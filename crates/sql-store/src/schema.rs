@@ -11,11 +11,17 @@ use std::borrow::Cow;
 /// The table of applied migrations, as sqlx names it.
 const HISTORY: &str = "_sqlx_migrations";
 
-/// The encoding, whether the history and the marker table exist, whether a database that belongs to one
-/// service has other tables, and whether this database user may create some. Other programs may share a
-/// schema of PostgreSQL.
+/// The encoding, whether the history and the marker table exist, whether the schema has other tables, and whether this
+/// database user may create some. The tables of extensions are those of the server.
 const IN_POSTGRES: &str = "SELECT current_setting('server_encoding'),
-    to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL, false,
+    to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL,
+    EXISTS (
+        SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = coalesce($3::text, current_schema()) AND c.relkind IN ('r', 'p', 'f')
+            AND c.relname <> '_sqlx_migrations'
+            AND NOT EXISTS (SELECT FROM pg_depend AS d
+                WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+    ),
     coalesce(CASE
         WHEN $3::text IS NULL THEN has_schema_privilege(current_schema(), 'CREATE')
         WHEN to_regnamespace($3) IS NULL
@@ -25,6 +31,19 @@ const IN_POSTGRES: &str = "SELECT current_setting('server_encoding'),
 const IN_SQLITE: &str = "SELECT 'UTF8', count(*) FILTER (WHERE name = $1) > 0,
         count(*) FILTER (WHERE name = $2) > 0, count(*) FILTER (WHERE name <> $1) > 0, true
     FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+
+const SHARED_SCHEMA: &str = "the schema has tables of another program; use a database or a schema of its own, or set \
+    SHARE_DATABASE=on to have the tables beside those";
+
+/// Whether a service makes its first tables in a schema of PostgreSQL that has tables of other programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum BesideOthers {
+    /// The URL may be that of somebody else's application.
+    #[default]
+    Refused,
+    /// The setting `SHARE_DATABASE` says so.
+    Allowed,
+}
 
 /// Migrations by ascending version: version, name, SQL.
 pub type Migrations = &'static [(i64, &'static str, &'static str)];
@@ -124,7 +143,8 @@ struct Found {
     /// By ascending version.
     applied: Vec<Applied>,
     has_marker: bool,
-    has_others: bool,
+    /// What to say about tables of other programs, beside which a service makes none.
+    others: Option<&'static str>,
     can_create: bool,
 }
 
@@ -142,6 +162,7 @@ impl Schema {
     pub(crate) async fn read(
         connection: &mut Connection<'_>,
         tables: &Tables,
+        beside_others: BesideOthers,
     ) -> Result<Self, OpenFailure> {
         let (sql, ours, history, marker) = match connection {
             Connection::Postgres(_) => (
@@ -181,10 +202,16 @@ impl Schema {
                 .await?
                 .decode()?;
         }
+        let others = match (connection, beside_others) {
+            _ if !has_others => None,
+            (Connection::Sqlite(_), _) => Some("it has tables of another program"),
+            (Connection::Postgres(_), BesideOthers::Allowed) => None,
+            (Connection::Postgres(_), BesideOthers::Refused) => Some(SHARED_SCHEMA),
+        };
         let found = Found {
             applied,
             has_marker,
-            has_others,
+            others,
             can_create,
         };
         compare(tables, &ours, &found)
@@ -203,12 +230,12 @@ fn compare(tables: &Tables, ours: &Migrator, found: &Found) -> Result<Schema, Op
     };
     let applied = &found.applied;
     let Some((_, first, ..)) = applied.first() else {
-        return match (found.has_marker, found.has_others) {
+        return match (found.has_marker, found.others) {
             (true, _) => unrecognized(&format!(
                 "another program created its table {marker_table:?}"
             )),
-            (false, true) => unrecognized("it has tables of another program"),
-            (false, false) => Ok(Schema::Missing {
+            (false, Some(others)) => unrecognized(others),
+            (false, None) => Ok(Schema::Missing {
                 can_create: found.can_create,
             }),
         };

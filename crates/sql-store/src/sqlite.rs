@@ -17,7 +17,10 @@ pub use pools::Pools;
 pub(crate) use file::{connect_read_only, same_file};
 pub(crate) use pools::IMMEDIATE;
 
-use crate::{STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, statement, write::WriteHealth};
+use crate::{
+    STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, schema::BesideOthers, statement,
+    write::WriteHealth,
+};
 use file::{OpenFiles, lock_exclusive, private_file};
 use sqlx::{
     Connection,
@@ -44,7 +47,12 @@ pub(crate) async fn open(
     let lock = lock_exclusive(file).await?;
     if exists()? {
         let mut connection = connect_read_only(file).await?;
-        Schema::read(&mut statement::Connection::Sqlite(&mut connection), tables).await?;
+        Schema::read(
+            &mut statement::Connection::Sqlite(&mut connection),
+            tables,
+            BesideOthers::Refused,
+        )
+        .await?;
         connection.close().await?;
     }
     private_file(file)?;

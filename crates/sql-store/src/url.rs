@@ -7,8 +7,12 @@
 
 mod postgres;
 
-use crate::{Reads, sqlite::same_file};
-use rolegate_program::{secret, settings::SettingError};
+use crate::{Reads, schema::BesideOthers, sqlite::same_file};
+use clap::ArgAction;
+use rolegate_program::{
+    secret,
+    settings::{SettingError, switch},
+};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::PgConnectOptions;
 use std::{
@@ -27,13 +31,18 @@ pub struct DatabaseSettings {
     /// File that contains DATABASE_URL
     #[arg(long, env = "DATABASE_URL_FILE", help_heading = "Database")]
     pub database_url_file: Option<PathBuf>,
+
+    /// Make the first tables in a schema of PostgreSQL that has tables of other programs
+    #[arg(long, env = "SHARE_DATABASE", help_heading = "Database", default_value = "off", action = ArgAction::Set, value_parser = switch())]
+    pub share_database: bool,
 }
 
 impl DatabaseSettings {
     /// The database; required.
     pub fn url(&self) -> Result<DatabaseUrl, SettingError> {
         let file = self.database_url_file.as_deref();
-        DatabaseUrl::required("DATABASE_URL", self.database_url.clone(), file)
+        DatabaseUrl::required("DATABASE_URL", self.database_url.clone(), file)?
+            .shared(self.share_database)
     }
 }
 
@@ -44,6 +53,7 @@ pub struct DatabaseUrl {
     /// The location.
     pub target: DatabaseTarget,
     pub(crate) reads: Reads,
+    pub(crate) beside_others: BesideOthers,
     /// Whether the target is no file but a name of SQLite for a database in memory.
     pub(crate) is_in_memory: bool,
 }
@@ -77,6 +87,7 @@ impl DatabaseUrl {
             setting: name,
             target,
             reads: Reads::default(),
+            beside_others: BesideOthers::default(),
             is_in_memory: false,
         }))
     }
@@ -104,6 +115,7 @@ impl DatabaseUrl {
             setting,
             target: DatabaseTarget::Sqlite(file),
             reads: Reads::default(),
+            beside_others: BesideOthers::default(),
             is_in_memory: false,
         }
     }
@@ -116,6 +128,7 @@ impl DatabaseUrl {
             setting,
             target: DatabaseTarget::Sqlite("file:/users?vfs=memdb".into()),
             reads: Reads::default(),
+            beside_others: BesideOthers::default(),
             is_in_memory: true,
         }
     }
@@ -127,6 +140,21 @@ impl DatabaseUrl {
             return Err(SettingError::new(READS, problem));
         }
         Ok(Self { reads, ..self })
+    }
+
+    /// By `SHARE_DATABASE`; an SQLite file belongs to one service.
+    pub fn shared(self, is_shared: bool) -> Result<Self, SettingError> {
+        if !is_shared {
+            return Ok(self);
+        }
+        if let DatabaseTarget::Sqlite(_) = self.target {
+            let problem = "requires PostgreSQL; an SQLite file belongs to one service";
+            return Err(SettingError::new("SHARE_DATABASE", problem));
+        }
+        Ok(Self {
+            beside_others: BesideOthers::Allowed,
+            ..self
+        })
     }
 
     /// Whether both are the same SQLite file, by any path. Neither need exist.

@@ -269,6 +269,77 @@ async fn postgres_schema_of_another_owner_is_rejected_unchanged() {
 }
 
 #[tokio::test]
+async fn postgres_schema_with_tables_of_another_program_is_refused_unless_it_is_to_be_shared() {
+    let database = TestDatabase::create(Store::Postgres).await;
+    // Tables of extensions are those of the server.
+    database
+        .execute(
+            "CREATE TABLE of_extension (i int); ALTER EXTENSION plpgsql ADD TABLE of_extension",
+        )
+        .await;
+    let nobodys = TestDatabase::create(Store::Postgres).await;
+    nobodys
+        .execute(
+            "CREATE TABLE of_extension (i int); ALTER EXTENSION plpgsql ADD TABLE of_extension",
+        )
+        .await;
+    database
+        .execute(
+            "CREATE TABLE bookmark (url text); CREATE SCHEMA posts; CREATE TABLE posts.draft ()",
+        )
+        .await;
+    let why = "the schema has tables of another program; use a database or a schema of its own, or set \
+               SHARE_DATABASE=on";
+    for (program, setting) in [
+        (AuthService, "DATABASE_URL"),
+        (PostsService, "DATABASE_URL"),
+        (Rolegate, "DATABASE_URL"),
+        (Rolegate, "POSTS_DATABASE_URL"),
+    ] {
+        expect_no_store(program, setting, &database.url(), why).await;
+    }
+    // No migration table was created: otherwise this would fail.
+    database
+        .execute(
+            "CREATE TABLE _sqlx_migrations (); CREATE TABLE posts._sqlx_migrations ();
+            DROP TABLE _sqlx_migrations; DROP TABLE posts._sqlx_migrations",
+        )
+        .await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = async |program, database: &TestDatabase, shared: &str, arguments: &[&str]| {
+        let mut settings = good(program, database);
+        settings.insert("DATABASE_URL".to_owned(), database.url());
+        settings.insert("SHARE_DATABASE".to_owned(), shared.to_owned());
+        Process::run(program, arguments, &settings, folder.path(), "").await
+    };
+    for program in [AuthService, PostsService] {
+        let refused = run(program, &database, "off", &["migrate"]).await;
+        assert_eq!(refused.code, Some(64), "{refused:?}");
+        assert!(refused.stderr.contains(why), "{refused:?}");
+        let doctor = run(program, &database, "off", &["doctor"]).await;
+        assert!(
+            doctor.code == Some(1) && doctor.stdout.contains(why),
+            "{doctor:?}"
+        );
+        let own = run(program, &nobodys, "off", &["migrate"]).await;
+        assert_eq!(own.code, Some(0), "{own:?}");
+        // The setting is needed once.
+        for shared in ["on", "off"] {
+            let exit = run(program, &database, shared, &["migrate"]).await;
+            assert_eq!(exit.code, Some(0), "{program:?} {shared}: {exit:?}");
+        }
+    }
+    assert_eq!(database.count_rows("SELECT url FROM bookmark").await, 0);
+    let file = TestDatabase::create(Store::Sqlite).await;
+    for program in [AuthService, PostsService, Rolegate] {
+        let mut settings = good(program, &file);
+        settings.insert("SHARE_DATABASE".to_owned(), "on".to_owned());
+        let line = expect_rejected(program, &settings, folder.path(), "SHARE_DATABASE").await;
+        assert!(line.contains("requires PostgreSQL"), "{line}");
+    }
+}
+
+#[tokio::test]
 async fn users_and_posts_in_one_file_are_rejected_before_anything_is_created() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);

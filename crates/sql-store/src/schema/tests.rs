@@ -33,7 +33,7 @@ fn compare_with(
     let found = Found {
         applied,
         has_marker,
-        has_others,
+        others: has_others.then_some("it has tables of another program"),
         can_create: true,
     };
     compare(&TABLES, &TABLES.sqlite(), &found)
@@ -103,7 +103,7 @@ fn empty_database_is_missing_its_schema() {
         let found = Found {
             applied: Vec::new(),
             has_marker: false,
-            has_others: false,
+            others: None,
             can_create,
         };
         let schema = compare(&TABLES, &TABLES.sqlite(), &found).expect("empty");
