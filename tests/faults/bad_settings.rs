@@ -3,6 +3,7 @@
 mod databases;
 mod empty;
 mod files;
+mod prefixed;
 mod record;
 mod second_factor;
 mod suggestions;

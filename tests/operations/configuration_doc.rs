@@ -60,6 +60,21 @@ async fn configuration_lists_exactly_the_settings_in_help_in_the_same_groups() {
     }
 }
 
+#[tokio::test]
+async fn the_names_with_the_prefix_are_the_settings_of_all_programs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let names = root.join("crates/program/src/command_line/settings.txt");
+    let names = std::fs::read_to_string(names).expect("the names");
+    let mut real = BTreeSet::from(["NEW_PASSWORD_FILE", "TOKIO_WORKER_THREADS"].map(str::to_owned));
+    for program in PROGRAMS {
+        let exit = Process::run(program, &["--help"], &BTreeMap::new(), folder.path(), "").await;
+        real.extend(settings(&exit.stdout).into_iter().map(|(_, name, _)| name));
+    }
+    let names: Vec<_> = names.lines().map(str::to_owned).collect();
+    assert_eq!(names, Vec::from_iter(real), "in alphabetical order");
+}
+
 /// The names in the first column of the table with this heading. One with `…` stands for several.
 fn names_under<'a>(document: &'a str, heading: &str) -> BTreeSet<&'a str> {
     let heading = format!("| {heading} |");

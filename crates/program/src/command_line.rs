@@ -1,10 +1,11 @@
 //! The command line of a program: settings and an optional command. Flags may precede or follow it.
 
-mod empty_variables;
+mod variables;
 
 use crate::settings::{SettingError, one_line};
 use clap::{Arg, FromArgMatches as _, Parser, Subcommand};
 use std::{env, ffi::OsString};
+pub(crate) use variables::{PREFIX, check_names};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command<C: Subcommand> {
@@ -46,7 +47,8 @@ fn parse_from<S: Parser, C: Subcommand>(
     let settings: Vec<Arg> = program.get_arguments().cloned().collect();
     let program = hide_in_subcommands(program, &settings);
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let with_values = empty_variables::unset(program.clone());
+    let chosen = variables::choose(program.clone(), &arguments);
+    let with_values = variables::unset(chosen.clone());
     let mut matches = match with_values.try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) if error.use_stderr() => return Err(error.into()),
@@ -56,7 +58,7 @@ fn parse_from<S: Parser, C: Subcommand>(
             return Err(full_help.unwrap_or(help).into());
         }
     };
-    empty_variables::check(&program, &matches).map_err(Stop::Invalid)?;
+    variables::check(&chosen, &matches).map_err(Stop::Invalid)?;
     let settings = S::from_arg_matches_mut(&mut matches)?;
     let command = match matches.subcommand_name() {
         Some(_) => Command::from_arg_matches_mut(&mut matches)?,

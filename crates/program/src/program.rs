@@ -3,7 +3,7 @@
 use crate::{
     bind_address::BindAddress,
     cidr_set::CidrSet,
-    command_line::{self, Command, Stop},
+    command_line::{self, Command, PREFIX, Stop},
     descriptors,
     doctor::Doctor,
     healthcheck, process,
@@ -162,6 +162,7 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
             return Ok(ExitCode::SUCCESS);
         }
     };
+    let unread = command_line::check_names()?;
     adjust(&mut settings);
     let runtime = Builder::new_multi_thread()
         .worker_threads(worker_threads()?)
@@ -172,6 +173,13 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
         Telemetry::start(P::PROGRAM, VERSION, &settings.common().telemetry)
             .map_err(|StartError(variable, problem)| SettingError::new(variable, problem))?
     };
+    if !unread.is_empty() {
+        let variables = unread.join(", ");
+        tracing::warn!(
+            variables,
+            "these variables are no settings, and no program reads them"
+        );
+    }
     process::disable_core_dumps()?;
     metrics::register_process(P::PROGRAM, VERSION);
     process::disable_thp();
@@ -200,14 +208,15 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
 /// and at an empty one.
 fn worker_threads() -> Result<usize, SettingError> {
     const VARIABLE: &str = "TOKIO_WORKER_THREADS";
-    match env::var_os(VARIABLE) {
-        Some(value) if !value.is_empty() => {
+    for variable in [format!("{PREFIX}{VARIABLE}"), VARIABLE.to_owned()] {
+        let value = env::var_os(&variable).unwrap_or_default();
+        if !value.is_empty() {
             let number = value.to_str().unwrap_or_default();
-            number_between(number, 1, MAX_WORKER_THREADS)
-                .map_err(|problem| SettingError::new(VARIABLE, problem))
+            return number_between(number, 1, MAX_WORKER_THREADS)
+                .map_err(|problem| SettingError::new(variable, problem));
         }
-        _ => Ok(thread::available_parallelism().map_or(1, NonZero::get)),
     }
+    Ok(thread::available_parallelism().map_or(1, NonZero::get))
 }
 
 /// Begins `shutdown` with the first signal, and resolves on the second, which may come within the

@@ -1,0 +1,190 @@
+//! The variables of the environment: which of them a setting is read from, and which are refused.
+//!
+//! Each setting is also read from a variable with [`PREFIX`], which goes before the one without it, so that an
+//! application's own `DATABASE_URL` can be beside that of Rolegate. A variable with the prefix that is almost the name of a
+//! setting is refused: the setting would have its default, which its author does not expect.
+//!
+//! An empty variable (`NAME=`), such as that of a template that was not filled, counts as not set only if the default of
+//! its setting is not the weaker choice. Any other empty variable is refused, because its author may have meant the
+//! stronger one.
+
+use crate::settings::SettingError;
+use clap::{Arg, ArgMatches, Command, builder::Resettable, parser::ValueSource};
+use std::{env, ffi::OsString};
+
+/// Before the name of a setting.
+pub(crate) const PREFIX: &str = "ROLEGATE_";
+
+/// The names of the settings of all programs, one a line: programs may share an environment.
+const SETTINGS: &str = include_str!("settings.txt");
+
+/// The path of the server that tests of applications start.
+const OF_TESTS: &str = "ROLEGATE_TEST_SERVER";
+
+/// The settings whose defaults open nothing and weaken nothing. A setting that is not listed is refused if it is empty.
+const EMPTY_IS_UNSET: &[&str] = &[
+    // The default is the loopback interface.
+    "OPS_LISTEN_ADDR",
+    // By default nothing is served, trusted, allowed or shared.
+    "POSTS_SERVICE_URL",
+    "TRUSTED_PROXIES",
+    "EXTRA_ROLES",
+    "SIGN_IN_URL",
+    "COOKIE_DOMAIN",
+    "RETURN_ORIGINS",
+    "CORS_ALLOWED_ORIGINS",
+    "USER_CHANGES_CERTIFICATES",
+    "SHARE_DATABASE",
+    // By default nothing is removed.
+    "POSTS_OF_DELETED_USERS",
+    // By default there is a limit.
+    "LOGIN_FAILURE_LIMIT",
+    "MAX_CONNECTIONS_PER_ADDRESS",
+    "SESSION_IDLE_SECONDS",
+    "SESSION_MAX_SECONDS",
+    "REQUEST_MEMORY_MIB",
+    "RESPONSE_MEMORY_MIB",
+    // They change neither who may do what, nor what is kept.
+    "BCRYPT_THREADS",
+    "BCRYPT_LANES",
+    "LAME_DUCK_SECONDS",
+    "LOG_FORMAT",
+    "RUST_LOG",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+];
+
+/// The command line with the variable that counts for each setting. A setting and the file of it are read at one level:
+/// as flags, from variables with the prefix, or from those without.
+pub(super) fn choose(command: Command, arguments: &[OsString]) -> Command {
+    let command = command.mut_args(|argument| {
+        let Some(name) = argument.get_env().and_then(|name| name.to_str()) else {
+            return argument;
+        };
+        let stem = name.strip_suffix("_FILE").unwrap_or(name);
+        let both = [stem.to_owned(), format!("{stem}_FILE")];
+        if both.iter().any(|name| is_flag(arguments, name)) {
+            return argument.env(Resettable::Reset);
+        }
+        if !both.iter().any(|name| is_set_with_prefix(name)) {
+            return argument;
+        }
+        // It lives as long as the process, as clap requires.
+        let with_prefix: &str = format!("{PREFIX}{name}").leak();
+        argument.env(with_prefix)
+    });
+    command.mut_subcommands(|command| choose(command, arguments))
+}
+
+fn is_flag(arguments: &[OsString], name: &str) -> bool {
+    let flag = format!("--{}", name.to_lowercase().replace('_', "-"));
+    arguments
+        .iter()
+        .filter_map(|argument| argument.to_str())
+        .any(|argument| argument.split('=').next() == Some(&flag))
+}
+
+fn is_set_with_prefix(name: &str) -> bool {
+    let value = env::var_os(format!("{PREFIX}{name}"));
+    value.is_some_and(|value| !value.is_empty() || !EMPTY_IS_UNSET.contains(&name))
+}
+
+/// Refuses a variable that is almost a setting with the prefix. Returns the names of the others that no program reads.
+pub(crate) fn check_names() -> Result<Vec<String>, SettingError> {
+    let mut unread: Vec<String> = env::vars_os()
+        .filter_map(|(variable, _)| variable.into_string().ok())
+        .filter(|variable| variable.starts_with(PREFIX) && !is_of_others(variable))
+        .collect();
+    unread.sort_unstable();
+    for variable in &unread {
+        if let Some(near) = nearest(&variable[PREFIX.len()..]) {
+            let problem = format!("is no setting; did you mean {PREFIX}{near}?");
+            return Err(SettingError::new(variable, problem));
+        }
+    }
+    Ok(unread)
+}
+
+/// Whether a program reads the variable, or Kubernetes sets it in every container for a service whose name begins like
+/// the prefix.
+fn is_of_others(variable: &str) -> bool {
+    variable.ends_with("_SERVICE_HOST")
+        || variable.ends_with("_PORT")
+        || variable.contains("_PORT_")
+        || variable == OF_TESTS
+        || SETTINGS
+            .lines()
+            .any(|name| variable[PREFIX.len()..] == *name)
+}
+
+/// The setting that differs from this name by at most two letters, and a third of its own.
+fn nearest(name: &str) -> Option<&'static str> {
+    let near = SETTINGS.lines().filter_map(|setting| {
+        let most = 2.min(setting.len() / 3);
+        if setting.len().abs_diff(name.len()) > most {
+            return None;
+        }
+        let distance = distance(setting, &name.to_ascii_uppercase());
+        (distance <= most).then_some((distance, setting))
+    });
+    near.min().map(|(_, setting)| setting)
+}
+
+/// How many letters have to be inserted, removed or replaced (Levenshtein).
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, letter) in one.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, other) in other.bytes().enumerate() {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// The command line without the variables that are empty, so that their settings have their defaults.
+pub(super) fn unset(command: Command) -> Command {
+    command
+        .mut_args(|argument| {
+            if empty_variable(&argument).is_some() {
+                argument.env(Resettable::Reset)
+            } else {
+                argument
+            }
+        })
+        .mut_subcommands(unset)
+}
+
+/// Refuses a variable that is empty and whose setting is neither a flag of the command line nor one of those that may
+/// be empty.
+pub(super) fn check(command: &Command, matches: &ArgMatches) -> Result<(), SettingError> {
+    for argument in command.get_arguments() {
+        let is_given =
+            || matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine);
+        if let Some(name) = empty_variable(argument)
+            && !EMPTY_IS_UNSET.contains(&name.strip_prefix(PREFIX).unwrap_or(name))
+            && !is_given()
+        {
+            let problem = "is empty; set a value, or remove the variable to unset it";
+            return Err(SettingError::new(name, problem));
+        }
+    }
+    let subcommand = matches
+        .subcommand()
+        .and_then(|(name, matches)| Some((command.find_subcommand(name)?, matches)));
+    subcommand.map_or(Ok(()), |(command, matches)| check(command, matches))
+}
+
+fn empty_variable(argument: &Arg) -> Option<&str> {
+    let name = argument.get_env()?;
+    if env::var_os(name)?.is_empty() {
+        name.to_str()
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;
