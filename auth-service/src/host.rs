@@ -180,6 +180,11 @@ async fn check_second_factors(
     policy: &SecondFactorPolicy,
     store: &dyn UserStore,
 ) -> Result<(), Failure> {
+    if policy.mode != Mode::Off && policy.keys.is_none() {
+        tracing::info!(
+            "users cannot turn on a second factor, because SECOND_FACTOR_KEY is not set"
+        );
+    }
     let mut backoff = Backoff::default();
     let in_use = loop {
         match store.second_factor_key_ids().await {
