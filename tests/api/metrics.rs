@@ -233,7 +233,7 @@ fn families(metrics: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn dashboard_shows_exactly_the_exported_metrics() {
+async fn dashboard_shows_exactly_the_exported_metrics_and_alerts_are_about_some_of_them() {
     let app = TestSetup::all_in_one(Store::Sqlite).start().await;
     use_everything(&app).await;
     let exported = families(&scrape(app.auth()).await);
@@ -259,6 +259,16 @@ async fn dashboard_shows_exactly_the_exported_metrics() {
         })
         .collect();
     expect_all_named(&shown, &exported, &file.display().to_string());
+
+    let rules = include_str!("../../deploy/prometheus/rules.yml");
+    let in_alerts: BTreeSet<&str> = rules
+        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .filter(|word| word.starts_with("rolegate_"))
+        .collect();
+    assert!(in_alerts.len() > 5, "{in_alerts:?}");
+    for metric in in_alerts {
+        assert!(exported.contains(metric), "an alert is about {metric}");
+    }
 }
 
 /// Every metric of ours is named and no other is; of the standard process metrics, some may be.
