@@ -11,6 +11,15 @@ use tokio::task::JoinHandle;
 type Check = JoinHandle<Result<User, CallError>>;
 
 fn verify(client: &AuthClient, username: &'static str, password: &'static str) -> Check {
+    verify_as(AcceptedPassword::Password, client, username, password)
+}
+
+fn verify_as(
+    accepted: AcceptedPassword,
+    client: &AuthClient,
+    username: &'static str,
+    password: &'static str,
+) -> Check {
     let client = client.clone();
     let client_address = Some([192, 0, 2, 1].into());
     let context = CallContext {
@@ -19,13 +28,7 @@ fn verify(client: &AuthClient, username: &'static str, password: &'static str) -
     };
     tokio::spawn(async move {
         client
-            .verify_credentials(
-                username,
-                &password.into(),
-                AcceptedPassword::Password,
-                &[],
-                context,
-            )
+            .verify_credentials(username, &password.into(), accepted, &[], context)
             .await
     })
 }
@@ -164,4 +167,22 @@ async fn a_batch_that_hangs_leaves_time_for_a_call_alone() {
         Ok("ada")
     );
     assert_eq!(auth.wait_for_calls(6).await[4..], [1, 0]);
+}
+
+/// An API key is right only where keys are accepted.
+#[tokio::test(start_paused = true)]
+async fn a_key_shares_calls_once_it_was_right_and_only_where_keys_are_accepted() {
+    let (client, auth, _slow) = start_with_known().await;
+    auth.answer(10);
+    let with_keys = AcceptedPassword::PasswordOrApiKey;
+    for calls in [&[0][..], &[1]] {
+        let before = auth.wait_for_calls(0).await.len();
+        let check = verify_as(with_keys, &client, "ada", "key");
+        assert_eq!(outcome(check).await.as_deref(), Ok("ada"));
+        assert_eq!(auth.wait_for_calls(0).await[before..], *calls);
+    }
+    let before = auth.wait_for_calls(0).await.len();
+    let refused = outcome(verify(&client, "ada", "key")).await;
+    assert_eq!(refused, Err(Some(Reason::CredentialsInvalid)));
+    assert_eq!(auth.wait_for_calls(0).await[before..], [0], "no batch");
 }

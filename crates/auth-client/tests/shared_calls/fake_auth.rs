@@ -95,9 +95,11 @@ impl FakeAuth {
             role: 1,
             ..proto::User::default()
         };
-        ["right", "slow"]
-            .contains(&&*credentials.password)
-            .then_some(user)
+        let is_right = match &*credentials.password {
+            "key" => credentials.accept_api_keys,
+            password => ["right", "slow"].contains(&password),
+        };
+        is_right.then_some(user)
     }
 
     fn memory(&self) -> Memory {
@@ -210,7 +212,7 @@ impl AuthService for FakeAuth {
         let memory = self.memory();
         let is_known = |item: &&VerifyCredentialsRequest| {
             assert_eq!(item.client_address.as_deref(), Some("192.0.2.1"));
-            item.password == "right" && memory == Memory::Remembers
+            ["right", "key"].contains(&&*item.password) && memory == Memory::Remembers
         };
         let user = |item| Some(item).filter(is_known).and_then(Self::user_of);
         let outcomes = items
