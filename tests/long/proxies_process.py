@@ -26,7 +26,7 @@ COMMANDS = {
                 "--experimental.localplugins.rolegate.modulename=rolegate"],
 }
 # Everything that an application may take for an identity header.
-IDENTITY = re.compile("^rolegate|remote|webauth|forwarded.user", re.I)
+IDENTITY = re.compile("rolegate|.*(remote|webauth|forwarded.user)", re.I)
 
 
 class Application(http.server.ThreadingHTTPServer):
