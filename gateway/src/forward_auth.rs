@@ -72,8 +72,8 @@ struct CookieOnly;
 
 /// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, but not
 /// where the dialog of a browser for a password would be in the way. `Basic` comes first, because nginx before 1.23
-/// reads only the first challenge, and cannot know by itself whether the dialog may open. Where only the cookie counts, a
-/// password would be of no use.
+/// reads only the first challenge, and cannot know by itself whether the dialog may open. Where only the cookie
+/// counts, a password would be of no use.
 ///
 /// A 504 gets `Retry-After`, because asking again changes nothing.
 async fn complete(State(state): State<GatewayState>, request: Request, next: Next) -> Response {

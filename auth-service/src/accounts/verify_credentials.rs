@@ -116,8 +116,8 @@ impl Accounts {
 
     /// The users of those checks that [`Self::verify_credentials`] would answer by a key, or from the cache without a
     /// line in the audit log, read with one statement for each. It is asked for the others, which nothing here refuses.
-    /// Here they count only towards the end of what is cached for the name, and not at all if they may be keys, of which
-    /// nothing is cached.
+    /// Here they count only towards the end of what is cached for the name. Those that may be keys do not count, as no
+    /// key is cached.
     pub(crate) async fn recall(
         &self,
         checks: Vec<Option<BasicCheck>>,

@@ -16,8 +16,8 @@ pub(crate) fn roles(extensions: &HashMap<String, String>) -> Option<&str> {
     extensions.get("roles").map(String::as_str)
 }
 
-/// Whether only the cookie counts, by `credentials` of the route's configuration: the `Authorization` of the request is for
-/// the application then.
+/// Whether only the cookie counts, by `credentials` of the route's configuration. The `Authorization` of the request is
+/// for the application then.
 pub(crate) fn is_cookie_only(extensions: &HashMap<String, String>) -> Result<bool, AccountError> {
     match extensions.get("credentials").map(String::as_str) {
         None => Ok(false),
