@@ -139,6 +139,9 @@ _auth__service() {
             auth__service__subcmd__help__subcmd__user,remove-second-factor)
                 cmd="auth__service__subcmd__help__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor"
                 ;;
+            auth__service__subcmd__help__subcmd__user,rename)
+                cmd="auth__service__subcmd__help__subcmd__user__subcmd__rename"
+                ;;
             auth__service__subcmd__help__subcmd__user,reset-password)
                 cmd="auth__service__subcmd__help__subcmd__user__subcmd__reset__subcmd__password"
                 ;;
@@ -195,6 +198,9 @@ _auth__service() {
                 ;;
             auth__service__subcmd__user,remove-second-factor)
                 cmd="auth__service__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor"
+                ;;
+            auth__service__subcmd__user,rename)
+                cmd="auth__service__subcmd__user__subcmd__rename"
                 ;;
             auth__service__subcmd__user,reset-password)
                 cmd="auth__service__subcmd__user__subcmd__reset__subcmd__password"
@@ -253,6 +259,9 @@ _auth__service() {
             auth__service__subcmd__user__subcmd__help,remove-second-factor)
                 cmd="auth__service__subcmd__user__subcmd__help__subcmd__remove__subcmd__second__subcmd__factor"
                 ;;
+            auth__service__subcmd__user__subcmd__help,rename)
+                cmd="auth__service__subcmd__user__subcmd__help__subcmd__rename"
+                ;;
             auth__service__subcmd__user__subcmd__help,reset-password)
                 cmd="auth__service__subcmd__user__subcmd__help__subcmd__reset__subcmd__password"
                 ;;
@@ -272,7 +281,7 @@ _auth__service() {
 
     case "${cmd}" in
         auth__service)
-            opts="-h -V --auth-listen-addr --ops-listen-addr --database-url --database-url-file --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate init-secrets user audit help"
+            opts="-h -V --auth-listen-addr --ops-listen-addr --database-url --database-url-file --share-database --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate init-secrets user audit help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -292,6 +301,10 @@ _auth__service() {
                     ;;
                 --database-url-file)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --share-database)
+                    COMPREPLY=($(compgen -W "on off" -- "${cur}"))
                     return 0
                     ;;
                 --database-reads)
@@ -794,7 +807,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__help__subcmd__user)
-            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export"
+            opts="create list show disable enable delete rename set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1003,6 +1016,20 @@ _auth__service() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        auth__subcmd__service__subcmd__help__subcmd__user__subcmd__rename)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         auth__subcmd__service__subcmd__help__subcmd__user__subcmd__reset__subcmd__password)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1118,7 +1145,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user)
-            opts="-h --help create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
+            opts="-h --help create list show disable enable delete rename set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1132,7 +1159,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user__subcmd__create)
-            opts="-h --role --new-password-file --help"
+            opts="-h --role --new-password-file --link --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1278,7 +1305,7 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user__subcmd__help)
-            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
+            opts="create list show disable enable delete rename set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1501,6 +1528,20 @@ _auth__service() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        auth__subcmd__service__subcmd__user__subcmd__help__subcmd__rename)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         auth__subcmd__service__subcmd__user__subcmd__help__subcmd__reset__subcmd__password)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1618,6 +1659,20 @@ _auth__service() {
             return 0
             ;;
         auth__subcmd__service__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        auth__subcmd__service__subcmd__user__subcmd__rename)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

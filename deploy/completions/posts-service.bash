@@ -65,7 +65,7 @@ _posts__service() {
 
     case "${cmd}" in
         posts__service)
-            opts="-h -V --posts-listen-addr --auth-service-url --ops-listen-addr --database-url --database-url-file --posts-of-deleted-users --user-changes-key --user-changes-key-file --response-memory-mib --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --auth-client-tls-ca-file --auth-client-tls-cert-file --auth-client-tls-key-file --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate skip-ids accept-history help"
+            opts="-h -V --posts-listen-addr --auth-service-url --ops-listen-addr --database-url --database-url-file --share-database --posts-of-deleted-users --user-changes-key --user-changes-key-file --response-memory-mib --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --auth-client-tls-ca-file --auth-client-tls-cert-file --auth-client-tls-key-file --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate skip-ids accept-history help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -89,6 +89,10 @@ _posts__service() {
                     ;;
                 --database-url-file)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --share-database)
+                    COMPREPLY=($(compgen -W "on off" -- "${cur}"))
                     return 0
                     ;;
                 --posts-of-deleted-users)

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_posts_service_global_optspecs
-    string join \n posts-listen-addr= auth-service-url= ops-listen-addr= database-url= database-url-file= posts-of-deleted-users= user-changes-key= user-changes-key-file= response-memory-mib= posts-tls-cert-file= posts-tls-key-file= posts-tls-client-ca-file= auth-client-tls-ca-file= auth-client-tls-cert-file= auth-client-tls-key-file= trusted-gateways= lame-duck-seconds= log-format= rust-log= otel-exporter-otlp-endpoint= h/help V/version
+    string join \n posts-listen-addr= auth-service-url= ops-listen-addr= database-url= database-url-file= share-database= posts-of-deleted-users= user-changes-key= user-changes-key-file= response-memory-mib= posts-tls-cert-file= posts-tls-key-file= posts-tls-client-ca-file= auth-client-tls-ca-file= auth-client-tls-cert-file= auth-client-tls-key-file= trusted-gateways= lame-duck-seconds= log-format= rust-log= otel-exporter-otlp-endpoint= h/help V/version
 end
 
 function __fish_posts_service_needs_command
@@ -29,6 +29,8 @@ complete -c posts-service -n "__fish_posts_service_needs_command" -l auth-servic
 complete -c posts-service -n "__fish_posts_service_needs_command" -l ops-listen-addr -d 'Address of /livez, /readyz and /metrics; keep it private' -r
 complete -c posts-service -n "__fish_posts_service_needs_command" -l database-url -d 'Database: postgres://user:password@host:5432/database or sqlite://path/to/file.db' -r
 complete -c posts-service -n "__fish_posts_service_needs_command" -l database-url-file -d 'File that contains DATABASE_URL' -r -F
+complete -c posts-service -n "__fish_posts_service_needs_command" -l share-database -d 'Make the first tables in a schema of PostgreSQL that has tables of other programs' -r -f -a "on\t''
+off\t''"
 complete -c posts-service -n "__fish_posts_service_needs_command" -l posts-of-deleted-users -d 'What becomes of the posts of deleted users' -r -f -a "keep\t'They stay, without an author'
 delete\t'They are deleted too'"
 complete -c posts-service -n "__fish_posts_service_needs_command" -l user-changes-key -d 'API key of an admin, for which auth-service tells who was deleted; none for a client certificate that it names' -r

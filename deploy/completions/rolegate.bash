@@ -151,6 +151,9 @@ _rolegate() {
             rolegate__subcmd__help__subcmd__user,remove-second-factor)
                 cmd="rolegate__subcmd__help__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor"
                 ;;
+            rolegate__subcmd__help__subcmd__user,rename)
+                cmd="rolegate__subcmd__help__subcmd__user__subcmd__rename"
+                ;;
             rolegate__subcmd__help__subcmd__user,reset-password)
                 cmd="rolegate__subcmd__help__subcmd__user__subcmd__reset__subcmd__password"
                 ;;
@@ -207,6 +210,9 @@ _rolegate() {
                 ;;
             rolegate__subcmd__user,remove-second-factor)
                 cmd="rolegate__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor"
+                ;;
+            rolegate__subcmd__user,rename)
+                cmd="rolegate__subcmd__user__subcmd__rename"
                 ;;
             rolegate__subcmd__user,reset-password)
                 cmd="rolegate__subcmd__user__subcmd__reset__subcmd__password"
@@ -265,6 +271,9 @@ _rolegate() {
             rolegate__subcmd__user__subcmd__help,remove-second-factor)
                 cmd="rolegate__subcmd__user__subcmd__help__subcmd__remove__subcmd__second__subcmd__factor"
                 ;;
+            rolegate__subcmd__user__subcmd__help,rename)
+                cmd="rolegate__subcmd__user__subcmd__help__subcmd__rename"
+                ;;
             rolegate__subcmd__user__subcmd__help,reset-password)
                 cmd="rolegate__subcmd__user__subcmd__help__subcmd__reset__subcmd__password"
                 ;;
@@ -284,7 +293,7 @@ _rolegate() {
 
     case "${cmd}" in
         rolegate)
-            opts="-h -V --auth-listen-addr --posts --posts-listen-addr --ops-listen-addr --database-url --database-url-file --posts-database-url --posts-database-url-file --posts-of-deleted-users --data-dir --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate user audit backup restore accept-history help"
+            opts="-h -V --auth-listen-addr --posts --posts-listen-addr --ops-listen-addr --database-url --database-url-file --posts-database-url --posts-database-url-file --share-database --posts-of-deleted-users --data-dir --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate user audit backup restore accept-history help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -320,6 +329,10 @@ _rolegate() {
                     ;;
                 --posts-database-url-file)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --share-database)
+                    COMPREPLY=($(compgen -W "on off" -- "${cur}"))
                     return 0
                     ;;
                 --posts-of-deleted-users)
@@ -946,7 +959,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__help__subcmd__user)
-            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export"
+            opts="create list show disable enable delete rename set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1155,6 +1168,20 @@ _rolegate() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rolegate__subcmd__help__subcmd__user__subcmd__rename)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rolegate__subcmd__help__subcmd__user__subcmd__reset__subcmd__password)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1254,7 +1281,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user)
-            opts="-h --help create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
+            opts="-h --help create list show disable enable delete rename set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1268,7 +1295,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user__subcmd__create)
-            opts="-h --role --new-password-file --help"
+            opts="-h --role --new-password-file --link --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1414,7 +1441,7 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user__subcmd__help)
-            opts="create list show disable enable delete set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
+            opts="create list show disable enable delete rename set-role reset-password password-link remove-second-factor revoke-tokens end-all create-key keys delete-key erase-audit import export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1637,6 +1664,20 @@ _rolegate() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rolegate__subcmd__user__subcmd__help__subcmd__rename)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rolegate__subcmd__user__subcmd__help__subcmd__reset__subcmd__password)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1754,6 +1795,20 @@ _rolegate() {
             return 0
             ;;
         rolegate__subcmd__user__subcmd__remove__subcmd__second__subcmd__factor)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rolegate__subcmd__user__subcmd__rename)
             opts="-h --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

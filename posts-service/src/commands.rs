@@ -59,9 +59,6 @@ impl Program for Settings {
         let database = self.database.url()?;
         let tls = self.tls.load()?;
         let key = self.user_changes_key()?;
-        if key.is_none() && self.auth_tls.auth_client_tls_cert_file.is_none() {
-            tracing::info!("posts keep deleted authors, because USER_CHANGES_KEY is not set");
-        }
         let (auth, auth_tls) = self.auth_tls.client(&self.auth_service_url)?;
         let has_files = tls.is_some() || auth_tls.is_some();
         let program = ServiceProgram {

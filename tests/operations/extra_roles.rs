@@ -147,9 +147,8 @@ async fn a_role_that_users_or_keys_have_is_not_taken_away(setup: TestSetup) {
     assert!(start(&fewer).await.is_none(), "it serves");
     assert_eq!(doctor(&fewer).await.code, Some(0));
 
-    let listed = user(&app, &["list", "--role", "editor"], "", &[])
-        .await
-        .stdout;
+    let listed = user(&app, &["list", "--role", "editor"], "", &[]).await;
+    let listed = without_times(&listed.stdout);
     let lines: Vec<_> = listed.lines().skip(1).collect();
     let carl = "       4  user    enabled   \"carl\"  (API keys with it: 1)";
     assert!(
