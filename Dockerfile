@@ -17,6 +17,8 @@ COPY --from=plan /src/recipe.json recipe.json
 # hadolint ignore=SC2086
 RUN cargo chef cook --release --locked --recipe-path recipe.json $PACKAGES
 COPY . .
+# The commit, for --version: --build-arg GIT_COMMIT=$(git rev-parse --short=12 HEAD).
+ARG GIT_COMMIT=
 # hadolint ignore=SC2086
 RUN cargo build --release --locked --bins $PACKAGES \
     && mkdir /programs /folder \

@@ -6,6 +6,7 @@ pub(crate) mod guard;
 pub(crate) mod responses;
 
 use responses::{REASON_SCHEMA, add_response, reason_schema};
+use rolegate_program::program::version;
 use rolegate_proto::limits::MAX_PAGE_SIZE;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -36,7 +37,7 @@ pub(crate) struct Variant {
 pub(crate) fn document(variant: Variant, mut document: OpenApi) -> OpenApi {
     document.info = InfoBuilder::new()
         .title(variant.title)
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(version())
         .description(Some(variant.description))
         .license(Some(
             LicenseBuilder::new()

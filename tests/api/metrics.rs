@@ -1,12 +1,12 @@
 //! Prometheus metrics: values, format, documentation and dashboard.
 
 use e2e::{
-    ADMIN_PASSWORD, Api, Process, Store, TestApp, TestSetup, for_all_deployments,
+    ADMIN_PASSWORD, Api, Process, Program, Store, TestApp, TestSetup, for_all_deployments,
     for_two_deployments,
 };
 use reqwest::Method;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::Write as _,
     path::Path,
@@ -268,6 +268,36 @@ async fn dashboard_shows_exactly_the_exported_metrics_and_alerts_are_about_some_
     assert!(in_alerts.len() > 5, "{in_alerts:?}");
     for metric in in_alerts {
         assert!(exported.contains(metric), "an alert is about {metric}");
+    }
+}
+
+#[tokio::test]
+async fn the_version_with_the_commit_is_the_same_in_metrics_documents_and_on_the_command_line() {
+    let app = TestSetup::all_in_one(Store::Sqlite).start().await;
+    let document = app.bearer.get("/openapi.json").await.expect(200).json();
+    let version = document["info"]["version"].as_str().expect("a version");
+    let package = concat!(env!("CARGO_PKG_VERSION"), "+");
+    assert!(
+        version.len() > package.len() && version.starts_with(package),
+        "{version}"
+    );
+    let metrics = scrape(app.auth()).await;
+    let info = format!("rolegate_build_info{{program=\"rolegate\",version=\"{version}\"}} 1");
+    assert!(metrics.contains(&info), "{info}");
+    let folder = tempfile::tempdir().expect("a folder");
+    for program in [
+        Program::FastHashRolegate,
+        Program::AuthService,
+        Program::Gateway,
+    ] {
+        let settings = BTreeMap::new();
+        let exit = Process::run(program, &["--version"], &settings, folder.path(), "").await;
+        let (_, shown) = exit.stdout.trim_end().split_once(' ').expect("a version");
+        assert!(shown.starts_with(package), "{exit:?}");
+        assert!(
+            shown == version || program != Program::FastHashRolegate,
+            "{exit:?}"
+        );
     }
 }
 

@@ -2,7 +2,10 @@
 
 mod variables;
 
-use crate::settings::{SettingError, one_line};
+use crate::{
+    program::version,
+    settings::{SettingError, one_line},
+};
 use clap::{Arg, FromArgMatches as _, Parser, Subcommand};
 use std::{env, ffi::OsString};
 pub(crate) use variables::{PREFIX, check_names};
@@ -72,7 +75,9 @@ pub(crate) fn command<S: Parser, C: Subcommand>() -> clap::Command {
     let program = S::command();
     // The comment on the enum of commands would replace the one on the settings.
     let about = program.get_about().cloned().unwrap_or_default();
-    Command::<C>::augment_subcommands(program).about(about)
+    Command::<C>::augment_subcommands(program)
+        .about(about)
+        .version(version())
 }
 
 /// Subcommands accept every setting; their help shows only what is their own.

@@ -32,7 +32,8 @@ use tokio::runtime::Builder;
 
 /// Far more than any machine has cores.
 const MAX_WORKER_THREADS: usize = 4096;
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// See [`version`].
+static VERSION: OnceLock<String> = OnceLock::new();
 
 /// Why a program failed. A [`SettingError`] exits with 64, unless it may pass by itself; [`Incomplete`] with 2; any other
 /// error with 1.
@@ -128,12 +129,27 @@ pub fn command_line<P: Program>() -> clap::Command {
     command_line::command::<P, P::Command>()
 }
 
+/// The version of this program with the commit that it was built from, such as `0.2.0+3f2a1c04`.
+pub fn version() -> &'static str {
+    VERSION.get_or_init(|| with_commit(None))
+}
+
+fn with_commit(commit: Option<&str>) -> String {
+    let commit = commit.filter(|commit| !commit.is_empty());
+    format!(
+        "{}+{}",
+        env!("CARGO_PKG_VERSION"),
+        commit.unwrap_or("unknown")
+    )
+}
+
 /// Runs a program with the arguments and the environment of this process, after `adjust` has changed its
-/// settings.
+/// settings. `commit` is what it was built from, if that is known.
 ///
 /// Exit codes: 0; 1 for a failure; 2 if a part is done; 64 for an invalid setting; 130 if a second signal
 /// cut the drain short.
-pub fn run<P: Program>(adjust: impl FnOnce(&mut P)) -> ExitCode {
+pub fn run<P: Program>(commit: Option<&str>, adjust: impl FnOnce(&mut P)) -> ExitCode {
+    VERSION.get_or_init(|| with_commit(commit));
     try_run(adjust).unwrap_or_else(|failure| exit(&failure))
 }
 
@@ -170,7 +186,7 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
         .build()?;
     let telemetry = {
         let _context = runtime.enter();
-        Telemetry::start(P::PROGRAM, VERSION, &settings.common().telemetry)
+        Telemetry::start(P::PROGRAM, version(), &settings.common().telemetry)
             .map_err(|StartError(variable, problem)| SettingError::new(variable, problem))?
     };
     if !unread.is_empty() {
@@ -181,7 +197,7 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
         );
     }
     process::disable_core_dumps()?;
-    metrics::register_process(P::PROGRAM, VERSION);
+    metrics::register_process(P::PROGRAM, version());
     process::disable_thp();
     descriptors::divide(settings.listeners().len());
     let outcome = runtime.block_on(async move {

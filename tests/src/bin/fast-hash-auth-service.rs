@@ -5,7 +5,7 @@ use rolegate_program::program;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    program::run::<Settings>(|settings| {
+    program::run::<Settings>(None, |settings| {
         settings.service.bcrypt_cost = e2e::program::hash_cost();
     })
 }
