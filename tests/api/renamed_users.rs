@@ -123,6 +123,7 @@ async fn a_renaming_is_in_the_log_and_in_the_record_with_both_names(setup: TestS
     assert_eq!(lines, [expected]);
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn names_that_are_refused_change_nothing(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann").await);

@@ -5,7 +5,7 @@ use super::{
     settings_of,
 };
 use e2e::{Exit, Process, Store, TestDatabase};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 #[tokio::test]
 async fn every_setting_is_read_with_the_prefix_and_refused_there_if_it_is_empty() {
@@ -56,7 +56,8 @@ async fn migrate(variables: &[(&str, &str)], flags: &[&str]) -> (Exit, BTreeSet<
             let name = entry.expect("an entry").file_name();
             name.into_string().expect("text")
         });
-    (exit, made.filter(|name| name.ends_with(".db")).collect())
+    let is_database = |name: &String| Path::new(name).extension().is_some_and(|it| it == "db");
+    (exit, made.filter(is_database).collect())
 }
 
 #[tokio::test]
