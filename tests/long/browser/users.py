@@ -213,7 +213,7 @@ def an_own_change_asks_and_what_is_refused_is_not_offered(page):
     page.open("careful")
     page.manage("careful")
     sections = [heading.text for heading in page.all("dialog h3")]
-    assert sections == ["Role", "You", "API keys", "Access"], sections
+    assert sections == ["Role", "You", "Name", "API keys", "Access"], sections
     page.click("dialog button", "Disable")
     page.find("dialog.question", "You disable yourself")
     page.click("dialog.question button", "Cancel")
@@ -329,6 +329,28 @@ def a_password_is_set(page):
     server.token("new-password", "typed by an admin")
 
 
+def a_user_gets_another_name_and_admin_does_not(page):
+    server = page.deployment
+    user = server.create("born-as-ann")
+    server.create("has-the-name")
+    page.open("admin")
+    page.manage("admin")
+    assert "Name" not in [heading.text for heading in page.all("dialog h3")]
+    page.press(Keys.ESCAPE)
+    page.manage("born-as-ann")
+    page.type("dialog [aria-label=Name] [name=username]", "has-the-name")
+    page.click("dialog button", "Rename")
+    page.find("dialog .message", "Username already exists.")
+    page.type("dialog [aria-label=Name] [name=username]", "now eve é")
+    page.click("dialog button", "Rename")
+    page.find("#notice", "born-as-ann is now now eve é.")
+    page.manage("now eve é")
+    page.press(Keys.ESCAPE)
+    assert server.api("GET", f"/users/{user}", token=server.token())[1]["username"] == "now eve é"
+    page.go(f"#/audit?user_id={user}&event=user_renamed")
+    page.find("td.event", "from: born-as-ann, to: now eve é")
+
+
 def a_user_is_disabled_and_enabled(page):
     server = page.deployment
     server.create("leaves-for-a-while")
@@ -429,6 +451,7 @@ CHECKS = [
     a_refusal_is_shown_at_its_field_with_the_stored_role,
     a_user_is_created_with_a_generated_password,
     a_password_is_set,
+    a_user_gets_another_name_and_admin_does_not,
     a_user_is_disabled_and_enabled,
     a_user_is_deleted_by_typing_the_name,
     a_name_that_looks_like_html_is_text,
