@@ -60,6 +60,10 @@ impl Program for Settings {
         Some(("TRUSTED_GATEWAYS", &self.host.trusted_gateways))
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.service.sign_in.warnings()
+    }
+
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
         let reload_signal = ReloadSignal::listen();
         let tls = self.service.tls()?;

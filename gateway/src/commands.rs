@@ -34,6 +34,10 @@ impl Program for Settings {
         Some(("TRUSTED_PROXIES", &self.public.trusted_proxies))
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.sign_in.warnings()
+    }
+
     /// Binds the listeners, prints their addresses, and serves until `shutdown` is complete.
     ///
     /// The gateway is ready as soon as it listens, even if auth-service is unavailable: if a load

@@ -73,6 +73,10 @@ impl Program for Settings {
         Some(("TRUSTED_PROXIES", &self.public.trusted_proxies))
     }
 
+    fn warnings(&self) -> Vec<String> {
+        self.service.sign_in.warnings()
+    }
+
     async fn serve(self, shutdown: Shutdown) -> Result<(), Failure> {
         Box::pin(serve::serve(self, shutdown)).await
     }

@@ -110,6 +110,12 @@ pub trait Program: clap::Parser {
     fn listeners(&self) -> Vec<(&'static str, BindAddress)>;
     /// The setting of the networks whose statements about clients are trusted, if the program has one.
     fn trusted_networks(&self) -> Option<(&'static str, &CidrSet)>;
+    /// What to say at the start, and in `doctor`, of settings that are accepted but lead to something else than their
+    /// author may expect.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Its commands besides those of every program.
     type Command: clap::Subcommand;
 
@@ -259,7 +265,10 @@ async fn execute<P: Program>(
     let work: Pin<Box<dyn Future<Output = Result<(), Failure>>>> = match command {
         Command::Serve => {
             check_addresses(&settings)?;
-            if let Some(warning) = warning_of_everybody(&settings) {
+            for warning in warning_of_everybody(&settings)
+                .into_iter()
+                .chain(settings.warnings())
+            {
                 tracing::warn!("{warning}");
             }
             return Box::pin(settings.serve(shutdown)).await;
@@ -279,6 +288,9 @@ async fn doctor(settings: &impl Program) -> Result<(), Failure> {
     doctor.open_files();
     if let Some(warning) = warning_of_everybody(settings) {
         doctor.note("trust", warning);
+    }
+    for warning in settings.warnings() {
+        doctor.note("settings", warning);
     }
     settings.check(&mut doctor).await;
     doctor

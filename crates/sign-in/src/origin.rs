@@ -137,6 +137,23 @@ impl ReturnOrigins {
     }
 }
 
+impl ReturnOrigins {
+    /// Each of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ReturnOrigin<'_>> {
+        self.0.iter().map(|(url, is_parent)| ReturnOrigin {
+            host: url.host_str().unwrap_or_default(),
+            is_parent: *is_parent,
+        })
+    }
+}
+
+/// One of `RETURN_ORIGINS`.
+pub(crate) struct ReturnOrigin<'a> {
+    pub(crate) host: &'a str,
+    /// It stands for the hosts below.
+    pub(crate) is_parent: bool,
+}
+
 impl FromStr for ReturnOrigins {
     type Err = &'static str;
 

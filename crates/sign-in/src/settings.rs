@@ -2,7 +2,7 @@
 
 use crate::{
     cookie::Cookie,
-    origin::{Origin, ReturnOrigins, is_public_suffix, is_safe},
+    origin::{Origin, ReturnOrigin, ReturnOrigins, is_public_suffix, is_safe},
 };
 use clap::{ArgAction, Args};
 use rolegate_program::settings::{SettingError, switch};
@@ -11,6 +11,9 @@ use url::Url;
 
 /// The longest label of a domain name (RFC 1035, section 2.3.4).
 const MAX_LABEL: usize = 63;
+
+/// The path of the page to sign in at, and the default of `SIGN_IN_URL`.
+const PAGE: &str = "/sign-in";
 
 /// Where and how people sign in
 #[derive(Args, Clone, Debug)]
@@ -21,7 +24,7 @@ pub struct SignInSettings {
     pub sign_in: bool,
 
     /// Where people sign in to applications: a path of the application's own host, or a URL
-    #[arg(long, env = "SIGN_IN_URL", default_value = "/sign-in", value_parser = sign_in_url)]
+    #[arg(long, env = "SIGN_IN_URL", default_value = PAGE, value_parser = sign_in_url)]
     pub sign_in_url: String,
 
     /// Domain whose hosts share one sign-in, such as example.org; all of them receive the cookie
@@ -51,11 +54,10 @@ impl SignInSettings {
             .ok()
             .filter(|page| page.scheme() == "https");
         let host = page.as_ref().and_then(Url::domain).unwrap_or_default();
-        let is_on_domain = |domain: &String| {
-            host.strip_suffix(domain.as_str())
-                .is_some_and(|it| it.is_empty() || it.ends_with('.'))
-        };
-        if !cookie_domain.as_ref().is_none_or(is_on_domain) {
+        if cookie_domain
+            .as_ref()
+            .is_some_and(|domain| !is_on(host, domain))
+        {
             let problem = "must be an https URL on a host of COOKIE_DOMAIN";
             return Err(SettingError::new("SIGN_IN_URL", problem));
         }
@@ -65,6 +67,62 @@ impl SignInSettings {
             return_origins,
         }))
     }
+
+    /// What to say of settings that lead people to a page that is missing, in a circle, or not back. Somebody may
+    /// want each of them, because other programs can serve what is missing.
+    pub fn warnings(&self) -> Vec<String> {
+        let page = Url::parse(&self.sign_in_url).ok();
+        if !self.sign_in {
+            let leads_nowhere = page.map(|page| {
+                format!(
+                    "SIGN_IN_URL: password links lead to {}, but SIGN_IN=off removes that page",
+                    page.origin().ascii_serialization()
+                )
+            });
+            return leads_nowhere.into_iter().collect();
+        }
+        let mut warnings = Vec::new();
+        let path = page.as_ref().map_or(&*self.sign_in_url, Url::path);
+        if path != PAGE {
+            warnings.push(format!(
+                "SIGN_IN_URL: the page is at {PAGE}, so people are led to a page that is missing unless a proxy \
+                 passes {path} there"
+            ));
+        }
+        let host = page.as_ref().and_then(Url::host_str);
+        let has_cookie = |it: &ReturnOrigin<'_>| match (&self.cookie_domain, host) {
+            (Some(domain), _) => is_on(it.host, domain) || (it.is_parent && is_on(domain, it.host)),
+            (None, Some(host)) => it.host == host && !it.is_parent,
+            (None, None) => true,
+        };
+        for other in self.return_origins.iter().filter(|it| !has_cookie(it)) {
+            warnings.push(format!(
+                "RETURN_ORIGINS: people of an application at {}{} sign in at SIGN_IN_URL again and again, because \
+                 its cookie does not reach that host; set COOKIE_DOMAIN to a domain of both",
+                if other.is_parent { "*." } else { "" },
+                other.host
+            ));
+        }
+        let is_page = |it: &ReturnOrigin<'_>| Some(it.host) == host && !it.is_parent;
+        if let Some(domain) = &self.cookie_domain
+            && !self
+                .return_origins
+                .iter()
+                .any(|it| has_cookie(&it) && !is_page(&it))
+        {
+            warnings.push(format!(
+                "RETURN_ORIGINS: has no host of COOKIE_DOMAIN, so people who sign in are not led back to \
+                 applications there; name them, such as https://*.{domain}"
+            ));
+        }
+        warnings
+    }
+}
+
+/// Whether the host is the domain, or below it.
+fn is_on(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain)
+        .is_some_and(|it| it.is_empty() || it.ends_with('.'))
 }
 
 /// How people sign in.
@@ -180,6 +238,128 @@ mod tests {
             &["--return-origins", "https://*.example.org"],
         ] {
             assert!(read(good).is_ok(), "{good:?}: {:?}", read(good));
+        }
+    }
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "a table of cases")]
+    fn settings_that_lead_in_a_circle_or_nowhere_are_told_apart_from_those_that_work() {
+        let page = "https://auth.example.org/sign-in";
+        let nowhere =
+            "SIGN_IN_URL: password links lead to https://auth.example.org, but SIGN_IN=off";
+        let missing = "SIGN_IN_URL: the page is at /sign-in";
+        let circle = "RETURN_ORIGINS: people of an application at ";
+        let not_back = "RETURN_ORIGINS: has no host of COOKIE_DOMAIN";
+        for (off, url, domain, origins, expected) in [
+            // Each by itself.
+            (false, "/sign-in", "", "", &[][..]),
+            (false, page, "", "", &[]),
+            (false, "/sign-in", "", "https://app.example.org", &[]),
+            (true, "/sign-in", "", "", &[]),
+            (false, "/login", "", "", &[missing]),
+            (
+                false,
+                "https://auth.example.org/a/sign-in",
+                "",
+                "",
+                &[missing],
+            ),
+            (false, "https://auth.example.org/", "", "", &[missing]),
+            // Pairs.
+            (true, page, "", "", &[nowhere]),
+            (true, page, "example.org", "", &[nowhere]),
+            (true, "/sign-in", "", "https://app.example.org", &[]),
+            (false, page, "", "https://app.example.org", &[circle]),
+            (
+                false,
+                page,
+                "",
+                "https://*.example.org,https://auth.example.org:8443",
+                &[circle],
+            ),
+            (false, page, "", "https://auth.example.org:8443", &[]),
+            // A cookie has no port.
+            (
+                false,
+                "http://localhost:8000/sign-in",
+                "",
+                "http://localhost:3000",
+                &[],
+            ),
+            (false, page, "example.org", "", &[not_back]),
+            (
+                false,
+                page,
+                "example.org",
+                "https://auth.example.org",
+                &[not_back],
+            ),
+            // All.
+            (false, page, "example.org", "https://*.example.org", &[]),
+            (
+                false,
+                page,
+                "example.org",
+                "https://app.example.org,https://example.org",
+                &[],
+            ),
+            (
+                false,
+                page,
+                "example.org",
+                "https://*.apps.example.org",
+                &[],
+            ),
+            (
+                false,
+                "https://sso.apps.example.org/sign-in",
+                "apps.example.org",
+                "https://*.example.org",
+                &[],
+            ),
+            (
+                false,
+                "https://example.org/sign-in",
+                "example.org",
+                "https://*.example.org",
+                &[],
+            ),
+            (
+                false,
+                "https://sso.apps.example.org/sign-in",
+                "apps.example.org",
+                "https://example.org",
+                &[circle, not_back],
+            ),
+            (
+                false,
+                page,
+                "example.org",
+                "https://app.example.net",
+                &[circle, not_back],
+            ),
+            (
+                false,
+                page,
+                "example.org",
+                "https://*.example.org,https://evilexample.org",
+                &[circle],
+            ),
+        ] {
+            let mut args = vec!["--sign-in-url", url, "--return-origins", origins];
+            if off {
+                args.extend(["--sign-in", "off"]);
+            }
+            if !domain.is_empty() {
+                args.extend(["--cookie-domain", domain]);
+            }
+            let warnings = read(&args).expect("accepted").warnings();
+            let is_expected = warnings.len() == expected.len()
+                && warnings
+                    .iter()
+                    .zip(expected)
+                    .all(|(it, start)| it.starts_with(start));
+            assert!(is_expected, "{args:?}: {warnings:?}");
         }
     }
 

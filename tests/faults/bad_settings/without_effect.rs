@@ -153,3 +153,63 @@ async fn trust_in_everybody_is_a_warning_at_start_and_a_note_of_doctor() {
         }
     }
 }
+
+#[tokio::test]
+async fn settings_that_lead_in_a_circle_or_nowhere_are_warnings_at_start_and_notes_of_doctor() {
+    const PAGE: (&str, &str) = ("SIGN_IN_URL", "https://auth.example.org/sign-in");
+    const DOMAIN: (&str, &str) = ("COOKIE_DOMAIN", "example.org");
+    const APPLICATION: (&str, &str) = ("RETURN_ORIGINS", "https://app.example.org");
+    let folder = tempfile::tempdir().expect("a folder");
+    for program in [AuthService, Gateway, Rolegate] {
+        let database = TestDatabase::create(Store::Sqlite).await;
+        for (chosen, warning) in [
+            (&[PAGE][..], None),
+            (&[PAGE, DOMAIN, APPLICATION], None),
+            (
+                &[PAGE, APPLICATION],
+                Some("RETURN_ORIGINS: people of an application at app.example.org sign in"),
+            ),
+            (
+                &[PAGE, DOMAIN],
+                Some("RETURN_ORIGINS: has no host of COOKIE_DOMAIN"),
+            ),
+            (
+                &[("SIGN_IN_URL", "/login")],
+                Some("SIGN_IN_URL: the page is at /sign-in"),
+            ),
+            (
+                &[PAGE, ("SIGN_IN", "off")],
+                Some("SIGN_IN_URL: password links lead to https://auth.example.org"),
+            ),
+        ] {
+            let mut settings = good(program, &database);
+            let chosen = chosen
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            settings.extend(chosen);
+            let is_of_sign_in =
+                |line: &str| line.contains("SIGN_IN_URL: ") || line.contains("RETURN_ORIGINS: ");
+            let expected: Vec<&str> = warning.into_iter().collect();
+            let found = |text: &str, start: &str| -> Vec<String> {
+                let lines = text
+                    .lines()
+                    .filter(|line| line.contains(start) && is_of_sign_in(line));
+                lines.map(str::to_owned).collect()
+            };
+            let mut process = Process::start(program, &settings, folder.path())
+                .ready()
+                .await;
+            let warnings = found(&process.stderr(), " WARN ");
+            process.kill().await;
+            let doctor = Process::run(program, &["doctor"], &settings, folder.path(), "").await;
+            for lines in [warnings, found(&doctor.stdout, "note   settings ")] {
+                let is_expected = lines.len() == expected.len()
+                    && lines
+                        .iter()
+                        .zip(&expected)
+                        .all(|(line, text)| line.contains(text));
+                assert!(is_expected, "{program:?} {settings:?}: {lines:?}");
+            }
+        }
+    }
+}
