@@ -151,7 +151,11 @@ impl AuthGrpc {
             }
         }))
         .await;
-        Err(AccountError::from(reason).into())
+        let error = AccountError::from(reason);
+        Err(match self.interstitial(attributes, &user, reason) {
+            Some(page) => Refusal::Interstitial(error, page),
+            None => error.into(),
+        })
     }
 
     fn requirement(&self, roles: &str) -> Result<Requirement, AccountError> {

@@ -2,11 +2,13 @@
 //!
 //! - [`settings`]: `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`.
 //! - [`cookie`]: the cookies that hold a session.
+//! - [`interstitial`]: small pages in the place of an application's.
 //! - [`origin`]: where a page is from.
 //! - [`password_link`]: where password links lead.
 //! - [`request`]: whether a request to an application may use its cookie, and whether it is led to the page.
 
 pub mod cookie;
+pub mod interstitial;
 pub mod origin;
 pub mod password_link;
 pub mod request;

@@ -32,6 +32,12 @@ pub const TOO_LONG: &str = "too_long";
 /// The parameter of the page for people whose browser has two good sessions for one address.
 pub const TWO_SESSIONS: &str = "two_sessions";
 
+/// The header by which a browser forgets what it has kept of the pages of a host, also those that *back* shows.
+pub const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
+
+/// Its value.
+pub const CACHE: &str = "\"cache\"";
+
 /// The headers of browsers that decisions read, in lower case, separated by blanks.
 pub const HEADERS: &str = "cookie origin sec-fetch-site sec-fetch-mode accept upgrade sec-websocket-key \
                            sec-websocket-version referer";
@@ -109,7 +115,7 @@ impl<'a> BrowserRequest<'a> {
     }
 
     /// Whether a person waits for a page, and can be led to the one to sign in at.
-    fn leads_to_page(&self) -> bool {
+    pub fn leads_to_page(&self) -> bool {
         self.method.is_some() && self.is_navigation()
     }
 

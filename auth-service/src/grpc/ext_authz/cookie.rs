@@ -8,14 +8,17 @@ use super::{
 use crate::{
     accounts::{AccountError, Requirement, Verified},
     grpc::AuthGrpc,
+    user::User,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rolegate_proto::{
+    Reason,
     envoy_auth_v3::{AttributeContext, attribute_context::HttpRequest},
     metadata::AUTHORIZATION,
 };
 use rolegate_sign_in::{
     cookie::CookieError,
+    interstitial::Interstitial,
     origin::parse_scheme,
     request::{BrowserRequest, HEADERS},
 };
@@ -70,6 +73,21 @@ impl AuthGrpc {
         }
         let page = sign_in.redirect(browser, has_two_sessions);
         Err(page.map_or(refusal, Refusal::SignIn))
+    }
+
+    /// What a person sees whose cookie does not suffice; `None` for everybody else.
+    pub(super) fn interstitial(
+        &self,
+        attributes: &AttributeContext,
+        user: &User,
+        reason: Reason,
+    ) -> Option<Interstitial> {
+        let (sign_in, http) = self.sign_in.as_ref().zip(request::http(attributes))?;
+        let headers = browser_headers(http);
+        let browser = browser_request(http, &headers);
+        let has_authorization = values(http, AUTHORIZATION).next().is_some();
+        let is_shown = browser.leads_to_page() && !has_authorization;
+        is_shown.then(|| sign_in.refused(browser, Some(&user.username), reason))
     }
 
     /// Whether a refusal may ask for a password by HTTP Basic, for which a browser opens a dialog.

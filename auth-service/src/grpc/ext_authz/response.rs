@@ -11,6 +11,10 @@ use rolegate_proto::{
     http::{BASIC_CHALLENGE, BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
     identity_headers::identity_headers,
 };
+use rolegate_sign_in::{
+    interstitial::Interstitial,
+    request::{CACHE, CLEAR_SITE_DATA},
+};
 use tonic::Code;
 
 pub(super) enum Refusal {
@@ -20,6 +24,8 @@ pub(super) enum Refusal {
     CrossSite,
     /// A person has to sign in first, at this address.
     SignIn(String),
+    /// A person may not open this, and sees why.
+    Interstitial(AccountError, Interstitial),
     /// Whatever is temporary for a client is UNAVAILABLE.
     Error(AccountError),
 }
@@ -74,9 +80,11 @@ pub(super) fn denied(refusal: &Refusal, allows_basic_challenge: bool) -> CheckRe
             )
         }
         Refusal::SignIn(page) => {
+            // A session may have ended meanwhile, and what its browser has kept must not be shown again.
             let headers = vec![
                 header("location", page),
                 header("cache-control", "no-store"),
+                header(CLEAR_SITE_DATA.as_str(), CACHE),
             ];
             return refused(
                 Code::Unauthenticated,
@@ -86,7 +94,7 @@ pub(super) fn denied(refusal: &Refusal, allows_basic_challenge: bool) -> CheckRe
                 String::new(),
             );
         }
-        Refusal::Error(error) => {
+        Refusal::Error(error) | Refusal::Interstitial(error, _) => {
             let (reason, delay) = (error.reason(), error.retry().map(|(delay, _)| delay));
             log_error(reason, error);
             let (status, detail) = reason.http();
@@ -108,17 +116,24 @@ pub(super) fn denied(refusal: &Refusal, allows_basic_challenge: bool) -> CheckRe
         .into_iter()
         .flatten()
         .map(|it| header("www-authenticate", it));
+    let json = [("content-type", "application/json")];
+    let (of_body, body) = match refusal {
+        Refusal::Interstitial(_, page) => (&page.headers()[..], page.html.clone()),
+        _ => (
+            &json[..],
+            serde_json::json!({ "detail": detail }).to_string(),
+        ),
+    };
     let always = [
-        header("content-type", "application/json"),
         header("cache-control", "no-store"),
         header(REASON_HEADER, reason),
     ];
     let headers = always
         .into_iter()
+        .chain(of_body.iter().map(|(name, value)| header(name, *value)))
         .chain(challenges.filter(|_| http_status == 401))
         .chain(retry_after.map(|seconds| header("retry-after", seconds.to_string())))
         .collect();
-    let body = serde_json::json!({ "detail": detail }).to_string();
     refused(code, detail, http_status, headers, body)
 }
 
