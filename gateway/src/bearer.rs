@@ -13,10 +13,10 @@ use crate::{
         guard::{Guard, signed_in},
     },
     settings::PublicSettings,
-    sign_in,
+    sign_in::{self, refused::ambiguous_address},
     state::GatewayState,
 };
-use axum::Router;
+use axum::{Router, routing::any};
 use posts::PostsState;
 use rolegate_auth_client::{AuthClient, Role};
 use rolegate_posts_client::PostsClient;
@@ -156,6 +156,7 @@ pub(crate) fn router(
     if settings.console {
         routes = routes.merge(console::routes());
     }
+    routes = routes.route("/sign-in/ambiguous-address", any(ambiguous_address));
     if let Some(sign_in) = state.sign_in.clone() {
         routes = routes.merge(sign_in::routes(state.clone(), sign_in, &settings));
     }

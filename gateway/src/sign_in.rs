@@ -4,6 +4,7 @@
 
 mod page;
 mod place;
+pub(crate) mod refused;
 pub(crate) mod return_address;
 
 use crate::{
@@ -22,7 +23,7 @@ use axum::{
 };
 use http::{
     HeaderMap, HeaderValue,
-    header::{AUTHORIZATION, SET_COOKIE},
+    header::{AUTHORIZATION, COOKIE, SET_COOKIE},
 };
 use page::SignInPage;
 use return_address::ReturnAddress;
@@ -33,12 +34,20 @@ use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::{
     cookie::{Cookie, MAX_SESSIONS},
     origin::Origin,
-    request::{asks_for_document, is_same_origin},
+    request::{CACHE, CLEAR_SITE_DATA, MAX_RETURN, asks_for_document, is_same_origin},
     settings::SignIn,
 };
+use rolegate_telemetry::log_once::LogOnce;
 use secrecy::{ExposeSecret as _, SecretString};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use url::form_urlencoded::byte_serialize;
+
+/// Hosts of return addresses that are not allowed: strangers choose them.
+static NOT_ALLOWED: LogOnce<String> = LogOnce::at_most(10, Duration::from_hours(1));
+
+/// The cookie of the page for a browser that has just signed out.
+const SIGNED_OUT: &str = "rolegate-signed-out=1";
+const SIGNED_OUT_SECONDS: u8 = 60;
 
 #[derive(Clone)]
 struct Pages {
@@ -71,6 +80,7 @@ pub(crate) fn routes<S>(
     };
     let routes = Router::new()
         .route("/sign-in", get(show).post(sign_in_by_form))
+        .route("/sign-in/refused", get(refused::refused))
         .route("/sign-out", get(show).post(sign_out));
     let routes = routes
         .route("/set-password", get(set_password))
@@ -116,20 +126,36 @@ async fn show(
     let Some(own) = own else {
         return Ok(page::https_needed(headers));
     };
-    let back = pages.address(query.get("return")?, &own);
+    let given = query.get("return")?;
+    let back = pages.address(given, &own);
+    let is_refused = back.is_none()
+        && given.is_some_and(|address| !address.is_empty() && address.len() <= MAX_RETURN);
     if request.uri().path() != "/sign-in" {
-        return Ok(page::sign_out(back.as_ref(), ""));
+        let problem = if is_refused { page::NOT_LED_BACK } else { "" };
+        return Ok(page::sign_out(back.as_ref(), problem));
+    }
+    if refused::is_in_frame(headers) {
+        return Ok(refused::in_frame(&page_leading_to(back.as_ref())));
     }
     let place = pages.place(headers, &own, back.as_ref(), pages.is_forwarded(&request));
     let sessions = place.cookie().sessions(headers);
     let user = pages.user(place.leads_to_console, &sessions, context).await;
+    let mut notices = page::notices(&query);
+    if is_refused {
+        notices.push(page::NOT_LED_BACK);
+    }
+    let has_signed_out = user.is_none() && has_signed_out(headers);
+    if has_signed_out {
+        notices.insert(0, page::SIGNED_OUT);
+    }
     let page = SignInPage {
         back: back.as_ref(),
-        notices: page::notices(&query),
+        notices,
         signed_in: user.as_ref().map(|user| &*user.username),
         ..SignInPage::default()
     };
-    Ok(page.respond())
+    let said = has_signed_out.then(|| (SET_COOKIE, signed_out(&own, 0)));
+    Ok((AppendHeaders(said), page.respond()).into_response())
 }
 
 /// The token of the link is in the fragment, which the page's script sends to `PUT /password`.
@@ -308,18 +334,67 @@ async fn sign_out(
         let page = |problem: &_| page::sign_out(back.as_ref(), problem);
         return Ok(page::refuse(error.into(), page));
     }
-    let back = back.map(|back| byte_serialize(back.location.as_bytes()).collect::<String>());
-    let page = back.map_or_else(
-        || "/sign-in".to_owned(),
-        |it| format!("/sign-in?return={it}"),
-    );
-    let removals = cookies.map(|cookie| (SET_COOKIE, cookie.remove()));
-    Ok((AppendHeaders(removals), Redirect::to(&page)).into_response())
+    let next = match back {
+        // The proxy of that host asks again, and leads to the page with the order to forget what the browser has of
+        // the application.
+        Some(back) if pages.sign_in.cookie_domain.is_some() && !back.location.starts_with('/') => {
+            back.location
+        }
+        back => page_leading_to(back.as_ref()),
+    };
+    let removals = cookies.map(|cookie| cookie.remove()).into_iter();
+    let set = removals.chain([signed_out(&own, SIGNED_OUT_SECONDS)]);
+    let set = AppendHeaders(set.map(|cookie| (SET_COOKIE, cookie)));
+    let forget = [(CLEAR_SITE_DATA, CACHE)];
+    Ok((set, forget, Redirect::to(&next)).into_response())
+}
+
+/// `Set-Cookie` by which the page says that somebody has signed out, wherever the browser is led in between.
+fn signed_out(own: &Origin, seconds: u8) -> String {
+    let secure = if own.is_plain_loopback() {
+        ""
+    } else {
+        "; Secure"
+    };
+    format!("{SIGNED_OUT}; Path=/sign-in; Max-Age={seconds}; HttpOnly{secure}; SameSite=Lax")
+}
+
+fn has_signed_out(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(COOKIE).iter();
+    let mut cookies = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+    cookies.any(|cookie| cookie.trim_ascii() == SIGNED_OUT.as_bytes())
+}
+
+/// The page to sign in at, which leads there afterwards.
+fn page_leading_to(back: Option<&ReturnAddress>) -> String {
+    match back {
+        Some(back) => {
+            let address: String = byte_serialize(back.location.as_bytes()).collect();
+            format!("/sign-in?return={address}")
+        }
+        None => "/sign-in".to_owned(),
+    }
 }
 
 impl Pages {
+    /// The address that the browser is led back to; one that is not allowed is logged once for its host.
     fn address(&self, given: Option<&str>, own: &Origin) -> Option<ReturnAddress> {
-        ReturnAddress::parse(given?, own, &self.sign_in.return_origins)
+        let given = given?;
+        let others = &self.sign_in.return_origins;
+        let unknown = own.url().join(given).ok();
+        let unknown = unknown.and_then(|url| Origin::new(url.scheme(), url.authority()));
+        let unknown = unknown.filter(|origin| origin != own && !others.contains(origin));
+        let host = unknown.as_ref().and_then(|origin| origin.url().host_str());
+        if let Some(host) = host
+            && NOT_ALLOWED.is_due(host.to_owned())
+        {
+            tracing::warn!(
+                host,
+                "RETURN_ORIGINS: nobody is led back to an address of this host after signing in; if an application \
+                 of yours is there, add its origin, and let COOKIE_DOMAIN cover it or pass /sign-in there"
+            );
+        }
+        ReturnAddress::parse(given, own, others)
     }
 
     /// The form, if a page of ours sent it: no other signs its visitors in or out, or makes them guess.

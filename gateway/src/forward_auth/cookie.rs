@@ -1,13 +1,17 @@
 //! Browsers: the session in a cookie, and the way to the page to sign in at.
 
-use crate::extract::credentials::cross_site;
+use crate::{extract::credentials::cross_site, sign_in::refused};
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header::LOCATION};
 use rolegate_auth_client::{
     AuthClient, CallContext, Reason, Requirement, User,
     axum::{ApiError, BearerToken},
 };
-use rolegate_sign_in::{cookie::CookieError, request::BrowserRequest, settings::SignIn};
+use rolegate_sign_in::{
+    cookie::CookieError,
+    request::{BrowserRequest, CACHE, CLEAR_SITE_DATA},
+    settings::SignIn,
+};
 
 /// The user of the only good session in the cookies, if the role stored now meets the requirement. A person without
 /// one, or with two, is led to the page, with `redirect_status`. The denial of a role has the session in its
@@ -50,7 +54,19 @@ pub(super) async fn user(
         // Another host may have set either, so neither counts.
         refused = ApiError::not_authenticated();
     } else if let Some(decision) = decision {
-        return decision;
+        return match decision {
+            Err(denied) if request.leads_to_page() => {
+                let any = Requirement::AnyAuthenticated;
+                let user = match denied.extensions().get() {
+                    Some(BearerToken(session)) => {
+                        auth.authorize_cookie(session, any, context).await.ok()
+                    }
+                    None => None,
+                };
+                Err(refused::explain(denied, sign_in, request, user.as_ref()))
+            }
+            decision => decision,
+        };
     }
     let page = sign_in.redirect(request, has_two_sessions);
     let page = page.and_then(|page| HeaderValue::from_str(&page).ok());
@@ -61,6 +77,9 @@ pub(super) async fn user(
         StatusCode::UNAUTHORIZED => refused.into_response(),
         status => status.into_response(),
     };
-    response.headers_mut().insert(LOCATION, page);
+    let headers = response.headers_mut();
+    headers.insert(LOCATION, page);
+    // A session may have ended meanwhile, and what its browser has kept must not be shown again.
+    headers.insert(CLEAR_SITE_DATA, HeaderValue::from_static(CACHE));
     Err(response)
 }

@@ -1,6 +1,6 @@
 //! The HTML of the pages. They need no scripts.
 
-use super::return_address::ReturnAddress;
+use super::{place::FORWARDED, return_address::ReturnAddress};
 use crate::extract::parameters::QueryParams;
 use axum::response::{IntoResponse as _, Response};
 use http::{
@@ -9,7 +9,8 @@ use http::{
 };
 use rolegate_auth_client::axum::ApiError;
 use rolegate_sign_in::{
-    origin::forwarded_scheme,
+    interstitial::escape,
+    origin::{Origin, forwarded_scheme},
     request::{MAX_RETURN, TOO_LONG, TWO_SESSIONS, UNSAVED},
 };
 
@@ -30,6 +31,14 @@ pub(super) const SCRIPTS: [&str; 7] = [
 
 /// Bytes of a username that is shown again; no longer one can be registered.
 const MAX_USERNAME: usize = 255;
+
+/// The first port at which everybody may listen.
+const FIRST_UNPRIVILEGED: u16 = 1024;
+
+pub(super) const SIGNED_OUT: &str = "You have signed out.";
+
+pub(super) const NOT_LED_BACK: &str =
+    "You will not be led back to where you came from: that address is not allowed here.";
 
 /// What the page says about the way there, by the parameter that asks for it.
 const NOTICES: [(&str, &str); 3] = [
@@ -135,7 +144,30 @@ pub(super) fn https_needed(headers: &HeaderMap) -> Response {
         "Signing in needs HTTPS. The proxies in front of this page do not agree that you use it: \
          X-Forwarded-Proto must be https."
     };
-    page("Sign in", problem, "")
+    page("Sign in", problem, &way_by_ssh(headers).unwrap_or_default())
+}
+
+/// How to come by this machine's own address, at which no encryption is needed. Behind a proxy it would lead past
+/// that.
+fn way_by_ssh(headers: &HeaderMap) -> Option<String> {
+    let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
+    let own = Origin::of_request(headers).filter(|_| !is_forwarded)?;
+    // A name that begins with "-" would be an option of ssh.
+    let host = own.url().host_str()?.trim_matches(['[', ']']);
+    let port = own.url().port_or_known_default()?;
+    let near = if port < FIRST_UNPRIVILEGED {
+        8000
+    } else {
+        port
+    };
+    (!host.starts_with('-')).then(|| {
+        format!(
+            include_str!("https_needed.html"),
+            near = near,
+            port = port,
+            host = escape(host)
+        )
+    })
 }
 
 /// A page with the status and the headers of an error.
@@ -170,13 +202,4 @@ fn page(title: &str, problem: &str, content: &str) -> Response {
 
 fn location(back: Option<&ReturnAddress>) -> String {
     back.map(|back| escape(&back.location)).unwrap_or_default()
-}
-
-/// Text as HTML, also in an attribute.
-fn escape(text: &str) -> String {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('\'', "&#39;")
 }

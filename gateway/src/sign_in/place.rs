@@ -13,7 +13,7 @@ use url::Url;
 const ROLEGATE_PAGE: HeaderName = HeaderName::from_static("rolegate-page");
 
 /// Set by proxies, and not by browsers.
-const FORWARDED: [&str; 3] = ["x-forwarded-for", "x-forwarded-proto", "forwarded"];
+pub(super) const FORWARDED: [&str; 3] = ["x-forwarded-for", "x-forwarded-proto", "forwarded"];
 
 /// What a sign-in sets where it happens.
 pub(super) struct Place<'a> {

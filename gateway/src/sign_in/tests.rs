@@ -1,6 +1,7 @@
 mod account;
 mod console_cookie;
 mod one_time_code;
+mod refused;
 mod set_password;
 mod sign_out;
 

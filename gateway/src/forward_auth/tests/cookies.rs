@@ -6,9 +6,9 @@ use crate::{
     memory::MemoryBudgets,
     settings::Settings,
     state::GatewayState,
-    test_support::{TestResponse, authorized, bare, fake_auth, send},
+    test_support::{File, TestResponse, authorized, bare, fake_auth, fetch, send},
 };
-use axum::body::Body;
+use axum::{Router, body::Body};
 use http::{HeaderName, Request};
 use serde_json::Value;
 
@@ -25,9 +25,18 @@ const PAGE: &str = "/sign-in?return=%2Freports%3Fmonth%3D5";
 
 async fn send_with(
     settings: &[&str],
-    mut request: Request<Body>,
+    request: Request<Body>,
     headers: &[(&str, &str)],
 ) -> TestResponse {
+    let (router, request) = prepare(settings, request, headers);
+    send(&router, request).await
+}
+
+fn prepare(
+    settings: &[&str],
+    mut request: Request<Body>,
+    headers: &[(&str, &str)],
+) -> (Router, Request<Body>) {
     for (name, value) in headers {
         let name = HeaderName::try_from(*name).expect("a name");
         request
@@ -37,7 +46,7 @@ async fn send_with(
     let settings = Settings::from_args(settings).expect("valid");
     let state = GatewayState::new(fake_auth().0, settings.sign_in.read().expect("valid"));
     let memory = MemoryBudgets::new(&settings.public);
-    send(&router(state, &settings.public, &memory), request).await
+    (router(state, &settings.public, &memory), request)
 }
 
 async fn ask(path: &str, headers: &[(&str, &str)]) -> TestResponse {
@@ -51,6 +60,7 @@ fn assert_led(response: &TestResponse, page: &str) {
     );
     assert_eq!(response.header("location"), page);
     assert_eq!(response.header("cache-control"), "no-store");
+    assert_eq!(response.header("clear-site-data"), "\"cache\"");
     assert_eq!(identity(response), ["", "", ""]);
 }
 
@@ -65,9 +75,57 @@ async fn a_session_in_the_cookie_passes_by_the_stored_role() {
         assert_eq!(identity(&response), ["1", "user", "user"]);
     }
     // A person who is known signs in no better again.
-    let denied = ask("/authorize?roles=admin", &[COOKIE, NAVIGATE]).await;
-    assert_denied(&denied, 403, "Insufficient privileges.");
-    assert_eq!(denied.header("location"), "");
+    let denied = read("/authorize?roles=admin", &[COOKIE, NAVIGATE]).await;
+    assert_eq!((denied.status, denied.header("location")), (403, ""));
+}
+
+async fn read(path: &str, headers: &[(&str, &str)]) -> File {
+    let headers = [&FORWARDED, headers].concat();
+    let (router, request) = prepare(&[], bare("GET", path), &headers);
+    fetch(&router, request).await
+}
+
+#[tokio::test]
+async fn a_refused_person_gets_a_page_and_nobody_else_does() {
+    const PATH: &str = "/authorize?roles=admin";
+    for navigation in [NAVIGATE, ("accept", "text/html,*/*")] {
+        let denied = read(PATH, &[COOKIE, navigation]).await;
+        assert_eq!(
+            (denied.status, denied.header("rolegate-reason")),
+            (403, "ROLE_INSUFFICIENT")
+        );
+        assert_eq!(denied.header("content-type"), "text/html; charset=utf-8");
+        let policy = denied.header("content-security-policy");
+        assert!(
+            policy.starts_with("default-src 'none'; style-src 'self';"),
+            "{policy}"
+        );
+        for part in [
+            "signed in as <strong>user</strong>, who may not open this page",
+            r#"href="/sign-in?return=%2Freports%3Fmonth%3D5" target="_top""#,
+            r#"href="/sign-out?return=%2Freports%3Fmonth%3D5" target="_top""#,
+        ] {
+            assert!(denied.text.contains(part), "{part}: {}", denied.text);
+        }
+    }
+    // Scripts, programs, proxies of before, and what has credentials.
+    for headers in [
+        &[COOKIE][..],
+        &[COOKIE, ("sec-fetch-mode", "cors"), ("accept", "text/html")],
+        &[
+            COOKIE,
+            ("sec-fetch-mode", "no-cors"),
+            ("accept", "text/html"),
+        ],
+        &[COOKIE, ("accept", "application/json")],
+        &[("authorization", "Bearer user"), NAVIGATE],
+        &[COOKIE, ("authorization", "Bearer user"), NAVIGATE],
+    ] {
+        assert_denied(&ask(PATH, headers).await, 403, "Insufficient privileges.");
+    }
+    let unsaid = send_with(&[], bare("GET", PATH), &[COOKIE, NAVIGATE]).await;
+    assert_eq!(unsaid.status, 403);
+    assert_eq!(unsaid.header("content-type"), "application/json");
 }
 
 #[tokio::test]
@@ -165,8 +223,9 @@ async fn a_session_that_is_not_good_counts_as_none_beside_a_good_one() {
                 let response = ask("/authorize", &headers).await;
                 assert_eq!(identity(&response), ["1", "user", "user"], "{headers:?}");
                 // The role of the good one counts.
-                let denied = ask("/authorize?roles=admin", &headers).await;
-                assert_denied(&denied, 403, "Insufficient privileges.");
+                let denied = read("/authorize?roles=admin", &headers).await;
+                let reason = denied.header("rolegate-reason");
+                assert_eq!((denied.status, reason), (403, "ROLE_INSUFFICIENT"));
                 // It is good for no more than alone.
                 let change = [
                     &[("x-forwarded-method", "POST")],

@@ -1,9 +1,16 @@
 //! `/sign-out`.
 
-use super::{DOMAIN, FORM_TYPE, HTTPS, LOOPBACK, SAME_ORIGIN, cookies, fetch, gateway, request};
+use super::{
+    DOMAIN, FORM_TYPE, HTTPS, LOOPBACK, SAME_ORIGIN, cookies, fetch, gateway, get, request,
+};
 
 fn removed(name: &str, attributes: &str) -> String {
     format!("{name}=; Path=/; {attributes}SameSite=Lax")
+}
+
+/// The cookie by which the page says it.
+fn said(secure: &str) -> String {
+    format!("rolegate-signed-out=1; Path=/sign-in; Max-Age=60; HttpOnly; {secure}SameSite=Lax")
 }
 
 #[tokio::test]
@@ -18,6 +25,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
             [
                 removed("rolegate-console", "Max-Age=0; HttpOnly; "),
                 removed("rolegate", "Max-Age=0; HttpOnly; "),
+                said(""),
             ],
             "rgs_admin rgs_user",
         ),
@@ -28,6 +36,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
             [
                 removed("__Host-rolegate-console", secure),
                 removed("__Host-rolegate", secure),
+                said("Secure; "),
             ],
             "rgs_user",
         ),
@@ -39,6 +48,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
             [
                 removed("__Host-rolegate-console", secure),
                 removed("__Host-rolegate", secure),
+                said("Secure; "),
             ],
             "rgs_user rgd_user",
         ),
@@ -52,6 +62,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
                     "__Secure-rolegate",
                     &format!("Domain=example.org; {secure}"),
                 ),
+                said("Secure; "),
             ],
             "rgs_user rgd_user rgs_admin",
         ),
@@ -65,6 +76,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
                     "__Secure-rolegate",
                     &format!("Domain=example.org; {secure}"),
                 ),
+                said("Secure; "),
             ],
             "rgs_user rgd_user",
         ),
@@ -78,6 +90,7 @@ async fn both_sessions_end_and_all_cookies_are_removed() {
             "{cookie}"
         );
         assert_eq!(cookies(&response), removed, "{cookie}");
+        assert_eq!(response.header("clear-site-data"), "\"cache\"", "{cookie}");
         let calls = calls.lock().expect("no panic").clone();
         // In one call.
         assert_eq!(calls, [format!("revoke_tokens None {ended} from unknown")]);
@@ -102,7 +115,7 @@ async fn every_session_ends_however_many_cookies_other_hosts_have_set() {
         let (router, calls) = gateway(&DOMAIN);
         let headers = [&secure[..], &[SAME_ORIGIN, FORM_TYPE, ("cookie", &cookie)]].concat();
         let response = fetch(&router, request("POST", "/sign-out", &headers, "")).await;
-        assert_eq!((response.status, cookies(&response).len()), (303, 2));
+        assert_eq!((response.status, cookies(&response).len()), (303, 3));
         let calls = calls.lock().expect("no panic").clone();
         let [call] = &calls[..] else {
             panic!("one call: {calls:?}");
@@ -124,6 +137,11 @@ async fn page_says_that_a_session_could_not_be_ended_and_keeps_the_cookies() {
     let response = fetch(&router, request("POST", "/sign-out", &headers, "return=/a")).await;
     assert_eq!(response.status, 503, "{}", response.text);
     assert!(cookies(&response).is_empty(), "they can be tried again");
+    assert_eq!(
+        response.header("clear-site-data"),
+        "",
+        "nobody has signed out"
+    );
     assert!(response.text.contains("Service temporarily unavailable."));
     assert!(response.text.contains(r#"action="/sign-out""#));
     assert_eq!(calls.lock().expect("no panic").len(), 1);
@@ -146,7 +164,7 @@ async fn an_auth_service_of_the_version_before_ends_one_session_after_another() 
         let (router, calls) = gateway(&[]);
         let headers = [LOOPBACK, SAME_ORIGIN, FORM_TYPE, ("cookie", cookie)];
         let response = fetch(&router, request("POST", "/sign-out", &headers, "")).await;
-        assert_eq!((response.status, cookies(&response).len()), (303, 2));
+        assert_eq!((response.status, cookies(&response).len()), (303, 3));
         let calls = calls.lock().expect("no panic").clone();
         let call = |sessions: &&str| match *sessions {
             "" => "revoke_tokens None from unknown".to_owned(),
@@ -196,8 +214,81 @@ async fn opening_the_page_ends_nothing_and_sessions_that_are_none_are_no_error()
         let response = fetch(&router, request("POST", "/sign-out", &headers, "")).await;
         assert_eq!(
             (response.status, cookies(&response).len()),
-            (303, 2),
+            (303, 3),
             "{cookie}"
         );
     }
+}
+
+#[tokio::test]
+async fn for_a_domain_the_host_of_the_application_is_asked_once_more() {
+    let origins = ["--return-origins", "https://app.example.org"];
+    let on_domain = [&DOMAIN[..], &origins].concat();
+    let https = [("host", "auth.example.org"), HTTPS];
+    for (arguments, back, location) in [
+        (
+            &on_domain,
+            "https://app.example.org/a?b=c",
+            "https://app.example.org/a?b=c",
+        ),
+        // Elsewhere, its cookie is not that of this host.
+        (
+            &origins.to_vec(),
+            "https://app.example.org/a",
+            "/sign-in?return=https%3A%2F%2Fapp.example.org%2Fa",
+        ),
+        (
+            &on_domain,
+            "https://auth.example.org/a",
+            "/sign-in?return=%2Fa",
+        ),
+        (&on_domain, "https://evil.example/", "/sign-in"),
+        (&on_domain, "//evil.example/", "/sign-in"),
+        (&on_domain, "", "/sign-in"),
+    ] {
+        let headers = [&https[..], &[SAME_ORIGIN, FORM_TYPE]].concat();
+        let request = request("POST", "/sign-out", &headers, &format!("return={back}"));
+        let response = fetch(&gateway(arguments).0, request).await;
+        assert_eq!(
+            (response.status, response.header("location")),
+            (303, location),
+            "{back}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_page_says_once_that_somebody_has_signed_out() {
+    const SAID: &str = r#"<p class="message">You have signed out.</p>"#;
+    for (cookie, says) in [
+        ("rolegate-signed-out=1", true),
+        ("a=b; rolegate-signed-out=1; c=d", true),
+        ("rolegate-signed-out=", false),
+        ("rolegate-signed-out=2", false),
+        ("xrolegate-signed-out=1", false),
+        ("a=rolegate-signed-out=1", false),
+        ("a=b", false),
+    ] {
+        let headers = [LOOPBACK, ("cookie", cookie)];
+        let page = get("/sign-in?return=/a", &headers).await;
+        assert_eq!(
+            (page.status, page.text.contains(SAID)),
+            (200, says),
+            "{cookie}"
+        );
+        assert!(
+            page.text.contains(r#"name="return" value="/a""#),
+            "{}",
+            page.text
+        );
+        let removal = "rolegate-signed-out=1; Path=/sign-in; Max-Age=0; HttpOnly; SameSite=Lax";
+        let set = cookies(&page);
+        assert_eq!(set, if says { vec![removal] } else { vec![] }, "{cookie}");
+    }
+    let page = get(
+        "/sign-out",
+        &[LOOPBACK, ("cookie", "rolegate-signed-out=1")],
+    )
+    .await;
+    assert!(!page.text.contains(SAID) && cookies(&page).is_empty());
 }
