@@ -23,6 +23,7 @@ for_one_deployment!(
     refused_forms_of_other_pages_are_in_the_audit_log,
     malformed_forms_are_refused_before_the_password_is_checked,
     a_return_address_is_followed_only_to_known_origins,
+    what_leads_nobody_back_and_what_no_proxy_passes_is_logged_once_for_a_host,
     sign_in_can_be_off,
     return_addresses_and_forms_are_in_no_log_and_no_metric,
 );
@@ -169,6 +170,14 @@ async fn a_person_signs_in_uses_the_console_and_signs_out(setup: TestSetup) {
     signed_out
         .expect(303)
         .expect_header("location", Some("/sign-in?return=%2Fa"));
+    signed_out.expect_header("clear-site-data", Some("\"cache\""));
+    let page = get(
+        &app.bearer,
+        "/sign-in",
+        &[("cookie", "rolegate-signed-out=1")],
+    )
+    .await;
+    assert!(page.body.contains("You have signed out."), "{page}");
     let removed = signed_out.headers.get_all("set-cookie").iter();
     let is_removal = |it: &reqwest::header::HeaderValue| {
         it.to_str()
@@ -575,4 +584,43 @@ async fn an_outage_is_shown_on_the_page_and_keeps_the_cookies(setup: TestSetup) 
         .await
         .expect(303);
     get(&app.bearer, "/me", &with_cookie).await.expect(401);
+}
+
+async fn what_leads_nobody_back_and_what_no_proxy_passes_is_logged_once_for_a_host(
+    setup: TestSetup,
+) {
+    let app = setup.with("RUST_LOG", "warn").start().await;
+    let back = |host: &str| format!("/sign-in?return=https://{host}/secret?key=value");
+    for host in ["wiki.example.org", "wiki.example.org", "blog.example.org"] {
+        let page = app.bearer.get(&back(host)).await;
+        assert!(page.expect(200).body.contains("not allowed here"), "{page}");
+        let at = ("host", host);
+        let page = get(&app.bearer, "/sign-in/ambiguous-address", &[at]).await;
+        assert!(
+            page.expect(400).body.contains("more than one way"),
+            "{page}"
+        );
+    }
+    // Strangers do not fill the log.
+    for number in 0..30 {
+        app.bearer.get(&back(&format!("h{number}.example"))).await;
+        let at = format!("h{number}.example");
+        get(&app.bearer, "/sign-in/ambiguous-address", &[("host", &at)]).await;
+    }
+    let log = app.gateway().stderr();
+    for text in [
+        "RETURN_ORIGINS: nobody is led back",
+        "a proxy refused an address of this host",
+    ] {
+        let lines: Vec<_> = log.lines().filter(|line| line.contains(text)).collect();
+        assert_eq!(lines.len(), 10, "{log}");
+        for host in ["wiki.example.org", "blog.example.org"] {
+            let of_host = lines.iter().filter(|line| line.contains(host));
+            assert_eq!(of_host.count(), 1, "{host}: {lines:?}");
+        }
+    }
+    assert!(
+        !log.contains("secret") && !log.contains("key=value"),
+        "{log}"
+    );
 }

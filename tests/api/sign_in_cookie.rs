@@ -25,6 +25,7 @@ for_two_deployments!(
 );
 for_one_deployment!(
     a_person_is_led_to_the_page_and_a_program_is_not,
+    a_refused_person_gets_a_page_from_both_and_nobody_else_does,
     credentials_beside_a_cookie_count_as_without_it,
     without_the_page_cookies_and_navigations_are_nothing,
 );
@@ -236,6 +237,55 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
     };
     let page = "/sign-in?return=%2F%2Fevil.example%2F%3Fa%3Db%26return%3Dc";
     proxies.ask(&hostile).await.expect_led(page);
+}
+
+async fn a_refused_person_gets_a_page_from_both_and_nobody_else_does(setup: TestSetup) {
+    let app = for_domain(setup).start().await;
+    let ann = app.user("ann <i>").await;
+    let session = new_session(&app, &ann, true).await;
+    let proxies = Proxies::of(&app).await;
+    let back = "https%3A%2F%2Fapp.example.org%2Freports%3Fmonth%3D5";
+    let denied = proxies
+        .ask_for("admin", &Browser::navigation().cookie(&session))
+        .await;
+    denied.expect_refused(403, "ROLE_INSUFFICIENT");
+    for part in [
+        "signed in as <strong>ann &lt;i&gt;</strong>, who may not open this page",
+        &format!(r#"href="https://auth.example.org/sign-in?return={back}" target="_top""#),
+        &format!(r#"href="https://auth.example.org/sign-out?return={back}" target="_top""#),
+        r#"href="https://auth.example.org/sign-in/base.css""#,
+    ] {
+        denied.expect_text(part);
+    }
+    let token = format!("Bearer {}", ann.token);
+    let post = Browser {
+        method: "POST",
+        ..Browser::navigation()
+    };
+    for (browser, reason) in [
+        (Browser::get().cookie(&session), "ROLE_INSUFFICIENT"),
+        (
+            Browser::get()
+                .cookie(&session)
+                .with("sec-fetch-mode", "cors"),
+            "ROLE_INSUFFICIENT",
+        ),
+        (
+            Browser::navigation().with("authorization", &token),
+            "ROLE_INSUFFICIENT",
+        ),
+        (
+            Browser::navigation()
+                .cookie(&session)
+                .with("authorization", &token),
+            "ROLE_INSUFFICIENT",
+        ),
+        (post.cookie(&session), "CROSS_SITE"),
+    ] {
+        let denied = proxies.ask_for("admin", &browser).await;
+        denied.expect_refused(403, reason);
+        denied.expect_text(r#"{"detail":"#);
+    }
 }
 
 async fn credentials_beside_a_cookie_count_as_without_it(setup: TestSetup) {

@@ -216,6 +216,11 @@ impl Answer {
     }
 
     #[track_caller]
+    pub(crate) fn expect_text(&self, part: &str) {
+        assert!(self.body.contains(part), "{part}: {self:?}");
+    }
+
+    #[track_caller]
     pub(crate) fn expect_led(&self, page: &str) {
         assert_eq!((self.status, &*self.location), (303, page), "{self:?}");
         assert_eq!((&*self.role, &*self.reason, &*self.body), ("", "", ""));
