@@ -15,7 +15,10 @@ local BROWSER = {
   "origin", "accept", "referer", "sec-fetch-site", "sec-fetch-mode", "upgrade", "sec-websocket-key",
   "sec-websocket-version",
 }
-local ANSWER = { "content-type", "www-authenticate", "retry-after", "rolegate-reason", "location", "cache-control" }
+local ANSWER = {
+  "content-type", "content-security-policy", "referrer-policy", "www-authenticate", "retry-after", "rolegate-reason",
+  "location", "cache-control", "clear-site-data",
+}
 local COOKIES = {}
 for _, name in ipairs({ "__Host-rolegate", "__Secure-rolegate", "rolegate" }) do
   COOKIES[name], COOKIES[name .. "-console"] = true, true
@@ -117,5 +120,6 @@ core.register_action("rolegate", { "http-req" }, function(txn, path)
       local value = values(response.headers, name)[1]
       if value then txn.http:req_set_header(name, value) end
     end
+    txn:set_var("txn.protected", true)
   end
 end, 1)

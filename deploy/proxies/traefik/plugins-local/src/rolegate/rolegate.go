@@ -1,12 +1,16 @@
 // Package rolegate is a local plugin of Traefik, which has no patterns for headers and none for cookies.
 //
 // `cookies: own` stands before a forwardAuth: it removes the headers that no client may set, and leaves only the
-// cookies of Rolegate. `cookies: others` stands before the application, on every route: it leaves all others.
+// cookies of Rolegate. `cookies: others` stands before the application, on every route: it leaves all others. With
+// `private: true`, browsers show nothing of an answer again without asking, unless the application says what they may
+// keep.
 package rolegate
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -25,14 +29,16 @@ var (
 // Config is that of the middleware.
 type Config struct {
 	Cookies string `json:"cookies"`
+	Private bool   `json:"private"`
 }
 
 // CreateConfig returns one without a value.
 func CreateConfig() *Config { return &Config{} }
 
 type middleware struct {
-	next   http.Handler
-	before bool
+	next    http.Handler
+	before  bool
+	private bool
 }
 
 // New creates the middleware.
@@ -40,7 +46,7 @@ func New(_ context.Context, next http.Handler, config *Config, _ string) (http.H
 	if config.Cookies != "own" && config.Cookies != "others" {
 		return nil, fmt.Errorf("cookies: own or others, not %q", config.Cookies)
 	}
-	return &middleware{next, config.Cookies == "own"}, nil
+	return &middleware{next, config.Cookies == "own", config.Private}, nil
 }
 
 func (m *middleware) ServeHTTP(response http.ResponseWriter, request *http.Request) {
@@ -59,7 +65,47 @@ func (m *middleware) ServeHTTP(response http.ResponseWriter, request *http.Reque
 		delete(headers, kept)
 		set(headers, "Cookie", others)
 	}
+	if m.private {
+		response = &privateResponse{ResponseWriter: response}
+	}
 	m.next.ServeHTTP(response, request)
+}
+
+// privateResponse adds Cache-Control where there is none.
+type privateResponse struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (r *privateResponse) WriteHeader(status int) {
+	// Others are informational, and the last one follows.
+	if status >= 200 && !r.begun {
+		r.begun = true
+		if r.Header().Get("Cache-Control") == "" {
+			r.Header().Set("Cache-Control", "private, no-cache")
+		}
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *privateResponse) Write(body []byte) (int, error) {
+	if !r.begun {
+		r.WriteHeader(http.StatusOK)
+	}
+	written, err := r.ResponseWriter.Write(body)
+	// A stream. Traefik does not see a method Flush of a plugin.
+	if flusher, is := r.ResponseWriter.(http.Flusher); is && r.Header().Get("Content-Length") == "" {
+		flusher.Flush()
+	}
+	return written, err
+}
+
+// Hijack is for WebSockets.
+func (r *privateResponse) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	if hijacker, is := r.ResponseWriter.(http.Hijacker); is {
+		return hijacker.Hijack()
+	}
+	return nil, nil, http.ErrNotSupported
 }
 
 // split returns the cookies of Rolegate and all others, as headers.
