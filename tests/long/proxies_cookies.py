@@ -220,7 +220,8 @@ def passwords_that_browsers_remember(proxy, ann):
     if proxy.name == "caddy":
         pages, other_pages = [*pages, accepts_pages], []
     for sent in ([own_cookie_twice, *NAVIGATION], [own_cookie_twice, accepts_pages]):
-        assert not schemes(proxy.expect(303, "/x", *sent)), (proxy.name, sent)
+        # nginx passes on the challenge that it reads.
+        assert "Basic" not in schemes(proxy.expect(303, "/x", *sent)), (proxy.name, sent)
     for sent in ([own_cookie_twice], [own_cookie_twice, *FETCH], FETCH, *([wrong, it] for it in other_pages)):
         refused = proxy.expect(401, "/x", *sent)
         assert schemes(refused) == ["Bearer"], (proxy.name, sent, refused.headers)

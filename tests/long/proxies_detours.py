@@ -109,7 +109,8 @@ class Detours:
             cookie = self.session()
             self.person.fill()
             seen = self.person.sees(self.person.url + "/x")
-            assert ["Rolegate-User-Id", str(self.other.id)] in seen["headers"], (self.deployment.name, seen)
+            identity = [value for name, value in seen["headers"] if name.lower() == "rolegate-user-id"]
+            assert identity == [str(self.other.id)], (self.deployment.name, seen)
             refused = self.deployment.app.ask("/x", ("Cookie", cookie))
             assert refused.status == 401, (self.deployment.name, refused.status)
         finally:

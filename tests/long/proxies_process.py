@@ -25,12 +25,18 @@ COMMANDS = {
     "traefik": ["traefik", "--entrypoints.web.address=127.0.0.1:8088", "--providers.file.filename=dynamic.yml",
                 "--experimental.localplugins.rolegate.modulename=rolegate"],
 }
+# The pages of an application.
+HTML = {
+    "/page": "<!doctype html><title>page</title><h1>Of the application</h1>",
+    "/outer": "<!doctype html><title>outer</title><h1>Outer</h1><iframe src='/page' width=600 height=500></iframe>",
+}
 # Everything that an application may take for an identity header.
 IDENTITY = re.compile("rolegate|.*(remote|webauth|forwarded.user)", re.I)
 
 
 class Application(http.server.ThreadingHTTPServer):
-    """Answers every request with what it received; `/status/500` in the path is the status."""
+    """Answers every request with what it received; `/status/500` in the path is the status. `/kept` may be kept by
+    browsers, `/page` is HTML, and `/outer` has it in a frame."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -40,6 +46,11 @@ class Application(http.server.ThreadingHTTPServer):
             self.server.received += 1
             status = re.search("/status/([0-9]+)", self.path)
             self.send_response(int(status[1]) if status else 200)
+            if self.path.startswith("/kept"):
+                self.send_header("Cache-Control", "max-age=60")
+            if html := HTML.get(self.path.partition("?")[0]):
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                body = html.encode()
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             if self.command != "HEAD":

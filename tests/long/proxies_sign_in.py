@@ -7,6 +7,7 @@ from proxies_browser import start
 from proxies_deployments import DOMAIN, OTHER, domain, own_host
 from proxies_detours import Site, detours
 from proxies_network import call
+from proxies_pages import pages_in_chromium, pages_of_ours
 from proxies_process import check_identity
 from proxies_sessions import sessions_are_safe
 from selenium.webdriver.common.by import By
@@ -117,6 +118,9 @@ def loses_access_at_once(person, admin):
 
 def in_chromium(browser, deployment, user, other, admin, password):
     person = Person(browser, deployment, user, password)
+    pages_in_chromium(person)
+    browser.get(f"{person.url}/public/x")
+    browser.execute_script("document.cookie = 'theme=dark; path=/'")
     call("PUT", f"/users/{user.id}/role", {"role": "admin"}, admin.token, deployment.urls)
     seen = person.sign_in()
     check_identity(seen, (*user.identity[:2], "admin"), deployment.name)
@@ -127,9 +131,9 @@ def in_chromium(browser, deployment, user, other, admin, password):
         assert person.status(method=method) == 200, (deployment.name, method)
     if deployment.page is not deployment.app:
         # The other hosts of the domain know the person too.
-        other = f"https://{OTHER}:{deployment.app.port}"
-        browser.get(f"{other}/x")
-        person.sees(f"{other}/x")
+        elsewhere = f"https://{OTHER}:{deployment.app.port}"
+        browser.get(f"{elsewhere}/x")
+        person.sees(f"{elsewhere}/x")
         browser.get(f"{person.url}/x")
     decided = loses_access_at_once(person, admin)
     person.sign_out_elsewhere()
@@ -151,6 +155,7 @@ def people(names, make_user, password):
                         user = make_user(f"ann behind {name}", password, "user", deployment.urls)
                         other = make_user(f"bob behind {name}", password, "user", deployment.urls)
                         sessions_are_safe(deployment, user, admin, password)
+                        pages_of_ours(deployment, user, admin, password)
                         decided += in_chromium(browser, deployment, user, other, admin, password)
                     print(f"proxies: people sign in and lose access at once: {deployment.name}", flush=True)
         finally:
