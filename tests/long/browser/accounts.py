@@ -29,7 +29,7 @@ def the_root_leads_to_the_account(page):
     server.create("types-the-address")
     page.open()
     page.browser.get(f"{server.url}/")
-    page.find("form [name=password]")
+    page.find("form [name=username]")
     assert page.browser.current_url == f"{server.url}/sign-in?return=%2Faccount", page.browser.current_url
     page.sign_in("types-the-address")
     page.find("dl", "types-the-address")
@@ -81,7 +81,7 @@ def a_session_that_ends_leads_back_to_the_account(page):
     page.wait(lambda: not page.all("#ended"), "the page does not go on")
     assert page.find("[aria-label='New API key'] [name=name]").get_attribute("value") == "typed before"
     page.click("#sign-out")
-    page.find("form [name=password]")
+    page.find("form [name=username]")
     page.sign_in("comes-back")
     page.find("dl", "comes-back")
     assert page.browser.current_url == f"{server.url}/account"

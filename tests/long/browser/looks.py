@@ -36,7 +36,7 @@ def views(page):
     """Shows each view, and returns its name meanwhile."""
     add_people(page)
     page.open()
-    page.find("form [name=password]")
+    page.find("form [name=username]")
     yield "sign-in"
     page.type("form [name=username]", "admin")
     page.type("form [name=password]", "wrong")
@@ -281,7 +281,7 @@ def the_lists_of_the_account_need_no_mouse(page):
     page.find("[aria-label='API keys'] .message.good", "is revoked.")
     tab_to(page, "Sign out")
     page.press(Keys.ENTER)
-    page.find("form [name=password]")
+    page.find("form [name=username]")
 
 
 def tab_to(page, name, within=None):

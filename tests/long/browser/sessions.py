@@ -22,11 +22,11 @@ def signing_out_ends_this_session_and_no_other(page):
     page.find("dl", "leaves")
     tokens = [page.token(), server.token("leaves"), server.session("leaves")]
     page.click("#sign-out")
-    page.find("form [name=password]")
+    page.find("form [name=username]")
     assert [server.api("GET", "/profile", token=token)[0] for token in tokens] == [401, 200, 200]
     assert page.token() is None
     page.browser.back()
-    page.find("form [name=password]")
+    page.find("form [name=username]")
     assert not page.all("#app"), "Back shows the page of a session that has ended"
     page.sign_in("leaves")
     page.find("dl", "leaves")
@@ -45,7 +45,7 @@ def signing_out_that_fails_says_so(page):
         page.find("#notice", f"You are still signed in: {message}")
     page.script("window.fetch = window.asked")
     page.click("#sign-out")
-    page.find("form [name=password]")
+    page.find("form [name=username]")
 
 
 def the_address_is_kept_through_the_sign_in(page):
@@ -66,7 +66,7 @@ def two_tabs_share_a_session_and_end_together(page):
     page.find(".credentials li", "this one")
     second = page.browser.current_window_handle
     page.click("#sign-out")
-    page.find("form [name=password]")
+    page.find("form [name=username]")
     page.browser.switch_to.window(first)
     page.find("#ended")
     page.browser.switch_to.window(second)
