@@ -187,9 +187,13 @@ def check_view(page, name, sizes):
             )
             assert wide <= size[0] and high <= size[1], (name, size, wide, high)
             outside = page.script(
+                "const isOutside = (it) => {"
+                "  const { left, right } = it.getBoundingClientRect();"
+                "  const place = it.closest('header > *') ?? document.documentElement;"
+                "  return left < place.getBoundingClientRect().left - 1 || right > innerWidth + 1;"
+                "};"
                 "return [...document.querySelectorAll('#app *')].filter((it) => it.checkVisibility()"
-                " && !it.closest('.unseen, .skip') && it.getBoundingClientRect().right > innerWidth + 1)"
-                ".map((it) => it.outerHTML.slice(0, 200))"
+                " && !it.closest('.unseen, .skip') && isOutside(it)).map((it) => it.outerHTML.slice(0, 200))"
             )
             assert not outside, (name, size, outside)
     page.resize(WIDE)
