@@ -1,6 +1,6 @@
 //! Who makes links, which passwords and tokens are refused, and how often.
 
-use super::{DONE, expect_invalid, new_link, redeem, try_link};
+use super::{DONE, expect_invalid, look_up, new_link, redeem, try_link};
 use e2e::{TestSetup, for_one_deployment, for_two_deployments};
 use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::json;
