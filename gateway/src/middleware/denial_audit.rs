@@ -75,13 +75,12 @@ pub(crate) fn record(
         .and_then(CallError::reason)
         .is_some_and(|it| it.is_denial() || it == Reason::PasswordLinkRequired);
     let authorization = authorization.filter(|_| is_of_actor);
-    let cookie = || {
-        response
-            .extensions()
-            .get()
-            .map(|BearerToken(session)| session.clone())
-    };
-    let credential = credential(authorization).or_else(cookie);
+    // Before `Authorization`, which nothing has verified where only the cookie counts.
+    let cookie = response
+        .extensions()
+        .get()
+        .map(|BearerToken(session)| session.clone());
+    let credential = cookie.or_else(|| credential(authorization));
     let actor = |user: &User| Actor {
         sub: user.id.to_string(),
         username: user.username.clone(),

@@ -1,16 +1,19 @@
 //! Proxies in front of applications whose `Authorization` is not for Rolegate: only the cookie counts.
 
 use super::{
-    PAGE,
+    PAGE, audit,
     browser::{Browser, sign_out},
     start,
 };
 use crate::api_keys::create_key;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use e2e::{TestSetup, ext_authz, for_all_deployments, for_one_deployment};
+use e2e::{
+    TestSetup, eventually, ext_authz, for_all_deployments, for_one_deployment, for_two_deployments,
+};
 use serde_json::json;
 
 for_all_deployments!(where_only_the_cookie_counts_authorization_says_nothing);
+for_two_deployments!(a_denial_names_the_session_and_nobody_whom_authorization_names);
 for_one_deployment!(unknown_credentials_of_a_proxy_admit_nobody_and_are_in_the_log);
 
 async fn where_only_the_cookie_counts_authorization_says_nothing(setup: TestSetup) {
@@ -58,6 +61,42 @@ async fn where_only_the_cookie_counts_authorization_says_nothing(setup: TestSetu
     let refused = proxies.ask(&ended).await;
     refused.expect_refused(401, "TOKEN_INVALID");
     assert_eq!(refused.challenges, ["Bearer error=\"invalid_token\""]);
+}
+
+async fn a_denial_names_the_session_and_nobody_whom_authorization_names(setup: TestSetup) {
+    let (app, proxies, ann, session) = start(setup.with("LOG_FORMAT", "json")).await;
+    let admin = app.admin().await;
+    // Of a signature that is not Rolegate's, but with the claims of the admin.
+    let claims = admin.token.rsplit_once('.').expect("a signature").0;
+    for (tried, authorization) in [
+        format!("Bearer {claims}.forged"),
+        format!("Bearer rgk_{}", "A".repeat(43)),
+        format!("Bearer {}", admin.token),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let browser = Browser::get().credentials("cookie").cookie(&session);
+        let browser = browser.with("authorization", authorization);
+        // One line for each route and actor in a minute.
+        let roles = ["admin", "author", "author,admin"][tried];
+        let denied = proxies.ask_for(roles, &browser).await;
+        denied.expect_refused(403, "ROLE_INSUFFICIENT");
+    }
+    let lines = audit(app.gateway(), "access_denied", 1).await;
+    let of_gateway: Vec<_> = lines
+        .iter()
+        .filter(|line| line["route"] == "/authorize")
+        .collect();
+    assert_eq!(of_gateway.len(), 1, "{lines:?}");
+    assert_eq!(of_gateway[0]["session"], session[..8]);
+    assert!(of_gateway[0]["actor"].is_null() && of_gateway[0]["api_key"].is_null());
+    let of_envoy = eventually("the line of Envoy's denial", async || {
+        let mut lines = audit(app.auth(), "access_denied", 1).await;
+        lines.retain(|line| line["route"] == "app.example.org/reports");
+        (!lines.is_empty()).then_some(lines)
+    });
+    assert!(of_envoy.await.iter().all(|line| line["actor_id"] == ann.id));
 }
 
 async fn unknown_credentials_of_a_proxy_admit_nobody_and_are_in_the_log(setup: TestSetup) {
