@@ -4,7 +4,7 @@ import re
 
 from proxies_deployments import OTHER
 from proxies_network import call
-from proxies_process import Application
+from proxies_process import Application, check_identity
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -109,8 +109,7 @@ class Detours:
             cookie = self.session()
             self.person.fill()
             seen = self.person.sees(self.person.url + "/x")
-            identity = [value for name, value in seen["headers"] if name.lower() == "rolegate-user-id"]
-            assert identity == [str(self.other.id)], (self.deployment.name, seen)
+            check_identity(seen, self.other.identity, self.deployment.name)
             refused = self.deployment.app.ask("/x", ("Cookie", cookie))
             assert refused.status == 401, (self.deployment.name, refused.status)
         finally:

@@ -131,9 +131,9 @@ def in_chromium(browser, deployment, user, other, admin, password):
         assert person.status(method=method) == 200, (deployment.name, method)
     if deployment.page is not deployment.app:
         # The other hosts of the domain know the person too.
-        elsewhere = f"https://{OTHER}:{deployment.app.port}"
-        browser.get(f"{elsewhere}/x")
-        person.sees(f"{elsewhere}/x")
+        other_host = f"https://{OTHER}:{deployment.app.port}"
+        browser.get(f"{other_host}/x")
+        person.sees(f"{other_host}/x")
         browser.get(f"{person.url}/x")
     decided = loses_access_at_once(person, admin)
     person.sign_out_elsewhere()

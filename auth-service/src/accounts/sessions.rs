@@ -106,7 +106,7 @@ impl Accounts {
             .collect::<String>();
         let user_agent = &user_agent[..user_agent.floor_char_boundary(MAX_USER_AGENT)];
         let name = request.name.unwrap_or_default();
-        let uses = request.session_use.sessions();
+        let session_uses = request.session_use.sessions();
         let mut is_repeated = false;
         loop {
             let (checked, Timed { at, value: user }) = self.check_login(&mut presented).await?;
@@ -125,7 +125,7 @@ impl Accounts {
                 new.stored.cookie_only = *session_use != SessionUse::Api;
                 Ok(new)
             };
-            let tokens: io::Result<Vec<NewToken>> = uses.iter().map(generate).collect();
+            let tokens: io::Result<Vec<NewToken>> = session_uses.iter().map(generate).collect();
             let mut tokens = tokens.map_err(AccountError::internal)?;
             let token = tokens[0].token.clone();
             let application_token = tokens.get(1).map(|second| second.token.clone());

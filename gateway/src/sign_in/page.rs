@@ -95,10 +95,10 @@ impl SignInPage<'_> {
             ""
         };
         let back = location(self.back);
-        let notices = self.notices.iter();
-        let mut above: String = notices
-            .map(|text| format!("    <p class=\"message\">{text}</p>\n"))
-            .collect();
+        let mut above = String::new();
+        for text in self.notices {
+            above.extend(["    <p class=\"message\">", text, "</p>\n"]);
+        }
         if let Some(user) = self.signed_in {
             above += &format!(
                 include_str!("signed_in.html"),

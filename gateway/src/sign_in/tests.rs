@@ -454,35 +454,35 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
             &app,
             "/console/%23/users",
             "/console/#/users",
-            both.map(|it| it.as_str()).to_vec(),
+            both.map(String::as_str).to_vec(),
         ),
         (
             &[],
             &app,
             "/console",
             "/console",
-            both.map(|it| it.as_str()).to_vec(),
+            both.map(String::as_str).to_vec(),
         ),
         (
             &[],
             &app,
             "/account",
             "/account",
-            both.map(|it| it.as_str()).to_vec(),
+            both.map(String::as_str).to_vec(),
         ),
         (
             &[],
             &app,
             "/account/keys?a",
             "/account/keys?a",
-            both.map(|it| it.as_str()).to_vec(),
+            both.map(String::as_str).to_vec(),
         ),
         (
             &DOMAIN,
             &auth,
             "/account",
             "/account",
-            both_of_domain.map(|it| it.as_str()).to_vec(),
+            both_of_domain.map(String::as_str).to_vec(),
         ),
         (
             &[],
@@ -497,52 +497,42 @@ async fn cookie_is_that_of_the_place_where_the_sign_in_leads() {
             &auth,
             "/a",
             "/a",
-            both_of_domain_for_application
-                .map(|it| it.as_str())
-                .to_vec(),
+            both_of_domain_for_application.map(String::as_str).to_vec(),
         ),
         (
             &DOMAIN,
             &auth,
             "",
             "/",
-            both_of_domain_for_application
-                .map(|it| it.as_str())
-                .to_vec(),
+            both_of_domain_for_application.map(String::as_str).to_vec(),
         ),
         (
             &DOMAIN,
             &auth,
             "https://app.example.org/a",
             "/",
-            both_of_domain_for_application
-                .map(|it| it.as_str())
-                .to_vec(),
+            both_of_domain_for_application.map(String::as_str).to_vec(),
         ),
         (
             &with_origins,
             &auth,
             "https://app.example.org/a",
             "https://app.example.org/a",
-            both_of_domain_for_application
-                .map(|it| it.as_str())
-                .to_vec(),
+            both_of_domain_for_application.map(String::as_str).to_vec(),
         ),
         (
             &with_origins,
             &auth,
             "https://app.example.org/console/",
             "https://app.example.org/console/",
-            both_of_domain_for_application
-                .map(|it| it.as_str())
-                .to_vec(),
+            both_of_domain_for_application.map(String::as_str).to_vec(),
         ),
         (
             &named_page,
             &auth,
             "/a",
             "/a",
-            both_for_application.map(|it| it.as_str()).to_vec(),
+            both_for_application.map(String::as_str).to_vec(),
         ),
         (&named_page, &app, "/a", "/a", vec![&host]),
         // No proxy passed it on.
@@ -704,6 +694,7 @@ async fn page_says_what_happened_on_the_way_there_and_nothing_that_is_not_known(
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 async fn page_names_the_person_whose_session_a_sign_in_would_replace() {
     let app = [("host", "app.example.org"), HTTPS];
     let auth = [("host", "auth.example.org"), HTTPS];

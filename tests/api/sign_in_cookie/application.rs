@@ -153,6 +153,10 @@ async fn listed(app: &TestApp, token: &str) -> Vec<serde_json::Value> {
     listed["sessions"].as_array().expect("sessions").clone()
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one person after another at one browser"
+)]
 async fn a_sign_in_to_the_console_makes_two_sessions_that_people_see_as_one(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;

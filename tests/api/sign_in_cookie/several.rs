@@ -54,9 +54,12 @@ async fn a_dead_session_beside_a_good_one_counts_as_none(setup: TestSetup) {
     let own = new_session(&app, &ann, true).await;
     let other = new_session(&app, &evil, true).await;
     let two = format!("{DOMAIN_PAGE}&two_sessions");
-    let is_refused = |answer: &Answer, is_person: bool| match is_person {
-        true => answer.expect_led(&two),
-        false => answer.expect_refused(401, "NOT_AUTHENTICATED"),
+    let is_refused = |answer: &Answer, is_person: bool| {
+        if is_person {
+            answer.expect_led(&two);
+        } else {
+            answer.expect_refused(401, "NOT_AUTHENTICATED");
+        }
     };
     // Whose sign-in is it? Neither counts, in whichever order they come, also for whoever has both roles.
     let both = [cookie(&own), cookie(&other)];
@@ -70,14 +73,14 @@ async fn a_dead_session_beside_a_good_one_counts_as_none(setup: TestSetup) {
     }
     // One of them has ended.
     ask_with(&proxies, &[&both[0], &both[1]], |answer, _| {
-        answer.expect_passed("author")
+        answer.expect_passed("author");
     })
     .await;
     let dead = cookie(&dead);
     let ended = cookie(&mine);
-    let cookies = [&dead, &both[0], &ended, &both[1]].map(|it| it.as_str());
+    let cookies = [&dead, &both[0], &ended, &both[1]].map(String::as_str);
     ask_with(&proxies, &cookies, |answer, _| {
-        answer.expect_passed("author")
+        answer.expect_passed("author");
     })
     .await;
     let by_role = Browser::navigation().with("cookie", &cookies.join("; "));
@@ -92,9 +95,12 @@ async fn a_dead_session_beside_a_good_one_counts_as_none(setup: TestSetup) {
     proxies.ask(&change).await.expect_passed("author");
     // All have.
     sign_out(&app, &own).await;
-    let is_ended = |answer: &Answer, is_person: bool| match is_person {
-        true => answer.expect_led(DOMAIN_PAGE),
-        false => answer.expect_refused(401, "TOKEN_INVALID"),
+    let is_ended = |answer: &Answer, is_person: bool| {
+        if is_person {
+            answer.expect_led(DOMAIN_PAGE);
+        } else {
+            answer.expect_refused(401, "TOKEN_INVALID");
+        }
     };
     ask_with(&proxies, &cookies, is_ended).await;
 }
@@ -111,7 +117,7 @@ async fn what_is_no_session_beside_a_good_one_counts_as_none(setup: TestSetup) {
         "__Host-rolegate=\"\"",
     ] {
         ask_with(&proxies, &[&own, other], |answer, _| {
-            answer.expect_passed("user")
+            answer.expect_passed("user");
         })
         .await;
     }

@@ -142,7 +142,7 @@ async fn walk(world: &World, seed: u64) {
 }
 
 impl Walker<'_> {
-    /// SplitMix64.
+    /// A random number below `count`, by `SplitMix64`.
     fn choose(&mut self, count: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.random;

@@ -420,7 +420,7 @@ async fn one_sign_in_makes_a_session_for_the_api_and_one_for_a_domain() {
     let (_, listed) = listed.expect("listed");
     assert_eq!(listed.len(), 1, "one sign-in: {listed:?}");
     app.accounts
-        .end_cookie_sessions(&[domain.clone()], SessionEnd::WithPairs)
+        .end_cookie_sessions(std::slice::from_ref(&domain), SessionEnd::WithPairs)
         .await
         .expect("ended");
     assert!(!app.is_good(&console).await && !app.is_good_from(true, &domain).await);

@@ -7,7 +7,7 @@ use crate::{
     settings::SignIn,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
-use secrecy::ExposeSecret as _;
+use secrecy::ExposeSecret;
 
 const COOKIE: (&str, &str) = ("cookie", "a=b; __Host-rolegate=rgs_A; c=d");
 const OTHER: (&str, &str) = ("cookie", "__Host-rolegate=rgs_B");
@@ -48,7 +48,7 @@ fn credential(sign_in: &SignIn, request: BrowserRequest<'_>) -> String {
         Err(error) => format!("{error:?}"),
         Ok(sessions) if sessions.is_empty() => "nothing".to_owned(),
         Ok(sessions) => {
-            let exposed: Vec<_> = sessions.iter().map(|it| it.expose_secret()).collect();
+            let exposed: Vec<_> = sessions.iter().map(ExposeSecret::expose_secret).collect();
             exposed.join(" ")
         }
     }
