@@ -58,16 +58,20 @@ function card(title, ...content) {
 
 /** `changed` runs when other sessions have ended. */
 function password(changed) {
+  // Password managers save the new password for this name.
+  const savedName = el("input", { name: "username", autocomplete: "username", hidden: true });
   const current = el("input", { name: "current", type: "password", autocomplete: "current-password", required: true });
   return form({
     name: "Change password",
     fields: [
+      savedName,
       el("small", {}, "Ends every access token, and every session but this one."),
       field("Current password", current),
       newPassword("New password"),
     ],
     submit: "Change password",
     act: async ({ elements }) => {
+      savedName.value = session.user.username;
       const body = { current_password: current.value, new_password: elements.password.value };
       const { message } = await call("PUT", "/profile/password", { body });
       current.value = "";

@@ -137,6 +137,8 @@ async fn show(
     if refused::is_in_frame(headers) {
         return Ok(refused::in_frame(&page_leading_to(back.as_ref())));
     }
+    // A page of ours knows it, such as that of a password link.
+    let username = query.get("username")?.unwrap_or_default();
     let place = pages.place(headers, &own, back.as_ref(), pages.is_forwarded(&request));
     let sessions = place.cookie().sessions(headers);
     let user = pages.user(place.leads_to_console, &sessions, context).await;
@@ -152,6 +154,7 @@ async fn show(
         back: back.as_ref(),
         notices,
         signed_in: user.as_ref().map(|user| &*user.username),
+        username,
         ..SignInPage::default()
     };
     let said = has_signed_out.then(|| (SET_COOKIE, signed_out(&own, 0)));

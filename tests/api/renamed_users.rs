@@ -296,6 +296,18 @@ async fn the_operator_renames_users_and_not_admin(setup: TestSetup) {
 async fn an_erasure_removes_both_names_and_the_record_is_still_good(setup: TestSetup) {
     let app = setup.start().await;
     let (admin, ann) = (app.admin().await, app.user("ann first").await);
+    // Sign-ins are recorded behind the answer, and one after the erasure would have the name.
+    e2e::eventually("the sign-in", async || {
+        let api = app.bearer.with_token(&admin.token);
+        let listed = api
+            .get("/audit?event=login_ok")
+            .await
+            .expect(200)
+            .json()
+            .to_string();
+        listed.contains("ann first").then_some(())
+    })
+    .await;
     update(&app, &admin, ann.id, json!({ "username": "ann second" }))
         .await
         .expect(200);

@@ -13,7 +13,7 @@ use std::{
 const PROGRAM: Program = Program::FastHashRolegate;
 
 /// What each command needs, in the order in which the user ann is created, used and deleted.
-const ARGUMENTS: [(&str, &[&str]); 25] = [
+const ARGUMENTS: [(&str, &[&str]); 26] = [
     ("migrate", &[]),
     ("doctor", &[]),
     ("user create", &["ann"]),
@@ -32,7 +32,8 @@ const ARGUMENTS: [(&str, &[&str]); 25] = [
     ("user export", &[]),
     ("user import", &["users.jsonl"]),
     ("user end-all", &["--yes"]),
-    ("user delete", &["ann", "--yes"]),
+    ("user rename", &["ann", "anna"]),
+    ("user delete", &["anna", "--yes"]),
     ("user erase-audit", &["ann"]),
     ("audit list", &[]),
     ("audit export", &[]),

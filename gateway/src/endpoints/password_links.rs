@@ -124,6 +124,7 @@ pub(crate) struct PasswordLinkOwner {
 #[utoipa::path(
     post,
     path = "/password-link",
+    request_body = PasswordLinkRequest,
     responses(
         (status = 200, body = PasswordLinkOwner),
         (status = 400, description = "The link is unknown, used, replaced or expired, or the request \

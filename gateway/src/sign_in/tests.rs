@@ -654,6 +654,29 @@ async fn the_address_of_the_form_counts_and_that_of_the_query_where_it_is_missin
 }
 
 #[tokio::test]
+async fn page_has_the_username_of_its_query_as_text() {
+    let too_long = format!("/sign-in?username={}", "a".repeat(256));
+    for (path, value) in [
+        ("/sign-in?username=ada", "ada"),
+        ("/sign-in?username=ada&return=/a", "ada"),
+        ("/sign-in?username=b%C3%A9a%20%26%20co", "béa &amp; co"),
+        (
+            "/sign-in?username=%22%3E%3Cscript%3E",
+            "&quot;&gt;&lt;script&gt;",
+        ),
+        ("/sign-in?username=", ""),
+        ("/sign-in?Username=ada", ""),
+        (&too_long, ""),
+    ] {
+        let shown = get(path, &[LOOPBACK]).await.text;
+        let field = format!(r#"name="username" value="{value}""#);
+        assert!(shown.contains(&field), "{path}: {shown}");
+    }
+    let twice = get("/sign-in?username=a&username=b", &[LOOPBACK]).await;
+    assert_eq!(twice.status(), 400, "{}", twice.text);
+}
+
+#[tokio::test]
 async fn page_says_what_happened_on_the_way_there_and_nothing_that_is_not_known() {
     let unsaved = r#"<p class="message">What you sent was not saved.</p>"#;
     let too_long = "is too long to return to.";
