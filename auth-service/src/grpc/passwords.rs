@@ -77,6 +77,7 @@ impl AuthGrpc {
         }))
     }
 
+    #[expect(clippy::unused_async, reason = "all calls are alike")]
     pub(super) async fn get_password_policy(
         &self,
         _: Request<wire::GetPasswordPolicyRequest>,

@@ -673,7 +673,7 @@ async fn page_has_the_username_of_its_query_as_text() {
         assert!(shown.contains(&field), "{path}: {shown}");
     }
     let twice = get("/sign-in?username=a&username=b", &[LOOPBACK]).await;
-    assert_eq!(twice.status(), 400, "{}", twice.text);
+    assert_eq!(twice.status, 400, "{}", twice.text);
 }
 
 #[tokio::test]
