@@ -34,11 +34,10 @@ use tracing::Instrument as _;
 /// For a year, browsers reach the host by HTTPS only. Other hosts below it are left to whoever runs them.
 const HTTPS_FOR_A_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-#[derive(Clone)]
 struct MiddlewareState {
     /// The label in metrics.
     variant: &'static str,
-    trusted_proxies: Arc<CidrSet>,
+    trusted_proxies: CidrSet,
     /// For request bodies.
     memory: MemoryBudget,
     takes_console_cookie: bool,
@@ -59,7 +58,6 @@ pub(crate) fn apply<S>(
 where
     S: Clone + Send + Sync + 'static,
 {
-    let trusted_proxies = Arc::new(settings.trusted_proxies.clone());
     let routes = routes
         .fallback(async || ApiError::http(HttpReason::RouteNotFound, "Not Found"))
         // axum adds `Allow`.
@@ -75,20 +73,19 @@ where
             .layer(cors),
         None => routes,
     };
-    let memory = memory.requests.clone();
     let state = MiddlewareState {
         variant,
-        trusted_proxies,
-        memory,
+        trusted_proxies: settings.trusted_proxies.clone(),
+        memory: memory.requests.clone(),
         takes_console_cookie,
     };
-    routes.layer(from_fn_with_state(state, handle))
+    routes.layer(from_fn_with_state(Arc::new(state), handle))
 }
 
 /// A panic becomes a response before the body is drained, and logs, spans and metrics describe the
 /// response that the client gets.
 async fn handle(
-    State(state): State<MiddlewareState>,
+    State(state): State<Arc<MiddlewareState>>,
     mut request: Request,
     next: Next,
 ) -> Response {

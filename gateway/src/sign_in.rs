@@ -100,8 +100,11 @@ pub(crate) fn routes<S>(
 
 /// Takes the session in the console's cookie for the token of a request that a script of the same origin made.
 pub(crate) fn use_console_cookie(headers: &mut HeaderMap) {
+    if headers.contains_key(AUTHORIZATION) {
+        return;
+    }
     let is_by_script = is_same_origin(headers, None) && !asks_for_document(headers);
-    if headers.contains_key(AUTHORIZATION) || !is_by_script {
+    if !is_by_script {
         return;
     }
     let is_plain = Origin::of_request(headers).is_some_and(|own| own.is_plain_loopback());
