@@ -10,16 +10,21 @@ use crate::{
 };
 use axum::{
     Router,
-    response::{IntoResponse as _, Response},
+    response::{AppendHeaders, IntoResponse as _, Response},
     routing::post,
 };
 use http::{
     HeaderMap, HeaderName, StatusCode,
     header::{
-        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
+        CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+        IF_NONE_MATCH, REFERRER_POLICY, VARY,
     },
 };
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use rolegate_sign_in::design::Design;
+use std::{
+    borrow::Cow,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 /// Allows what the page consists of, nothing inline, nothing from other origins, and no framing.
 /// Scripts cannot turn text into HTML (Trusted Types, where the browser has them).
@@ -27,6 +32,9 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
                               img-src 'self'; connect-src 'self'; base-uri 'none'; \
                               form-action 'none'; frame-ancestors 'none'; \
                               require-trusted-types-for 'script'; trusted-types 'none'";
+
+/// The texts for the scripts. The file is written for each language, so it is not in the folder.
+const LANGUAGE: &str = "language.js";
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
@@ -74,6 +82,7 @@ const FILES: &[(&str, &str)] = &files![
     "set_password.html",
     "set_password.js",
     "states.js",
+    "texts.js",
     "times.js",
     "typing.js",
     "user_dialog.js",
@@ -84,7 +93,7 @@ const FILES: &[(&str, &str)] = &files![
 ];
 
 /// The files of the account page. The administration is not among them: a host for signing in serves none of it.
-pub(crate) const ACCOUNT_FILES: [&str; 25] = [
+pub(crate) const ACCOUNT_FILES: [&str; 27] = [
     "base.css",
     "views.css",
     "icon.svg",
@@ -99,6 +108,7 @@ pub(crate) const ACCOUNT_FILES: [&str; 25] = [
     "ended.js",
     "form.js",
     "keys.js",
+    LANGUAGE,
     "new_password.js",
     "page.js",
     "paging.js",
@@ -108,30 +118,32 @@ pub(crate) const ACCOUNT_FILES: [&str; 25] = [
     "session.js",
     "sessions.js",
     "states.js",
+    "texts.js",
     "times.js",
     "typing.js",
 ];
 
-/// The files, and what draws for the page.
+/// The files, and what draws for the page. Administration is in English.
 pub(crate) fn routes() -> Router<GatewayState> {
+    let file = |name: &_, request: &_| file(name, Design::in_english(), request);
     pages::routes("/console", file).route("/console/picture", post(picture::draw))
 }
 
 /// The response to a request with these headers for a file of the account page.
-pub(crate) fn account_file(name: &str, request: &HeaderMap) -> Response {
+pub(crate) fn account_file(name: &str, design: Design, request: &HeaderMap) -> Response {
     if ACCOUNT_FILES.contains(&name) {
-        file(name, request)
+        file(name, design, request)
     } else {
         not_found()
     }
 }
 
 /// The response to a request with these headers for a file.
-pub(crate) fn file(name: &str, request: &HeaderMap) -> Response {
-    let Some((_, text)) = FILES.iter().find(|(file, _)| *file == name) else {
+pub(crate) fn file(name: &str, design: Design, request: &HeaderMap) -> Response {
+    let Some(text) = text(name, design) else {
         return not_found();
     };
-    let tag = entity_tag(text);
+    let tag = entity_tag(&text);
     let headers = [
         (CONTENT_TYPE, content_type(name)),
         (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
@@ -141,14 +153,37 @@ pub(crate) fn file(name: &str, request: &HeaderMap) -> Response {
         (CACHE_CONTROL, "no-cache"),
         (ETAG, &tag),
     ];
+    let language = [
+        (CONTENT_LANGUAGE, design.texts.language),
+        (VARY, "Accept-Language"),
+    ];
+    let is_in_a_language = matches!(text, Cow::Owned(_));
+    let language = language.into_iter().filter(|_| is_in_a_language);
+    let language = AppendHeaders(language);
     let has_it = request
         .get(IF_NONE_MATCH)
         .is_some_and(|known| matches(known.as_bytes(), &tag));
     if has_it {
-        (StatusCode::NOT_MODIFIED, headers).into_response()
+        (StatusCode::NOT_MODIFIED, headers, language).into_response()
     } else {
-        (headers, *text).into_response()
+        (headers, language, text).into_response()
     }
+}
+
+/// What is in a file; owned if it is written for this design.
+fn text(name: &str, design: Design) -> Option<Cow<'static, str>> {
+    let texts = design.texts;
+    if name == LANGUAGE {
+        // JSON is an expression of JavaScript.
+        return Some(format!("export const texts = {};\n", texts.json.trim_end()).into());
+    }
+    let (_, text) = FILES.iter().find(|(file, _)| *file == name)?;
+    Some(match name {
+        "account.html" | "set_password.html" => {
+            texts.render(text, &[("language", texts.language)]).into()
+        }
+        _ => Cow::Borrowed(*text),
+    })
 }
 
 fn content_type(name: &str) -> &'static str {

@@ -33,6 +33,7 @@ use rolegate_auth_client::{
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::{
     cookie::{Cookie, MAX_SESSIONS},
+    design::Design,
     origin::Origin,
     request::{CACHE, CLEAR_SITE_DATA, MAX_RETURN, asks_for_document, is_same_origin},
     settings::SignIn,
@@ -85,10 +86,12 @@ pub(crate) fn routes<S>(
     let routes = routes
         .route("/set-password", get(set_password))
         .route("/account", get(account))
-        .merge(pages::files("/account", console::account_file))
+        .merge(pages::files("/account", account_file))
         .route("/account/picture", post(draw).with_state(gateway));
     let file = |routes: Router<Pages>, name: &'static str| {
-        let handler = get(async move |headers: HeaderMap| console::file(name, &headers));
+        let handler = get(async move |headers: HeaderMap| {
+            console::file(name, Design::for_browser(&headers), &headers)
+        });
         routes.route(&format!("/sign-in/{name}"), handler)
     };
     page::FILES
@@ -125,20 +128,22 @@ async fn show(
     request: Request,
 ) -> Result<Response> {
     let headers = request.headers();
+    let design = Design::for_browser(headers);
     let own = Origin::of_request(headers).filter(Origin::is_safe);
     let Some(own) = own else {
-        return Ok(page::https_needed(headers));
+        return Ok(page::https_needed(design, headers));
     };
     let given = query.get("return")?;
     let back = pages.address(given, &own);
     let is_refused = back.is_none()
         && given.is_some_and(|address| !address.is_empty() && address.len() <= MAX_RETURN);
     if request.uri().path() != "/sign-in" {
-        let problem = if is_refused { page::NOT_LED_BACK } else { "" };
-        return Ok(page::sign_out(back.as_ref(), problem));
+        let problem = design.texts.find(page::NOT_LED_BACK);
+        let problem = problem.filter(|_| is_refused).unwrap_or_default();
+        return Ok(page::sign_out(design, back.as_ref(), problem));
     }
     if refused::is_in_frame(headers) {
-        return Ok(refused::in_frame(&page_leading_to(back.as_ref())));
+        return Ok(refused::in_frame(design, &page_leading_to(back.as_ref())));
     }
     // A page of ours knows it, such as that of a password link.
     let username = query.get("username")?.unwrap_or_default();
@@ -161,7 +166,7 @@ async fn show(
         ..SignInPage::default()
     };
     let said = has_signed_out.then(|| (SET_COOKIE, signed_out(&own, 0)));
-    Ok((AppendHeaders(said), page.respond()).into_response())
+    Ok((AppendHeaders(said), page.respond(design)).into_response())
 }
 
 /// The token of the link is in the fragment, which the page's script sends to `PUT /password`.
@@ -174,12 +179,17 @@ async fn account(headers: HeaderMap) -> Response {
     encrypted_page("account.html", &headers)
 }
 
+fn account_file(name: &str, headers: &HeaderMap) -> Response {
+    console::account_file(name, Design::for_browser(headers), headers)
+}
+
 /// A page where passwords are typed, unless anybody on the way could read them.
 fn encrypted_page(name: &str, headers: &HeaderMap) -> Response {
+    let design = Design::for_browser(headers);
     if Origin::of_request(headers).is_some_and(|own| own.is_safe()) {
-        console::file(name, headers)
+        console::file(name, design, headers)
     } else {
-        page::https_needed(headers)
+        page::https_needed(design, headers)
     }
 }
 
@@ -200,6 +210,7 @@ async fn sign_in_by_form(
         own,
         is_forwarded,
     } = &form;
+    let design = Design::for_browser(headers);
     let goal = back.as_ref().map_or("/", |back| &back.location);
     if fields.optional("go_on")?.is_some() {
         return Ok(Redirect::to(goal).into_response());
@@ -233,9 +244,9 @@ async fn sign_in_by_form(
                     with_code,
                     problem,
                 };
-                page.respond()
+                page.respond(design)
             };
-            return Ok(page::refuse(error, page));
+            return Ok(page::refuse(design, error, page));
         }
     };
     let session = created.session;
@@ -337,8 +348,9 @@ async fn sign_out(
         .end_cookie_sessions(&sessions, true, context)
         .await
     {
-        let page = |problem: &_| page::sign_out(back.as_ref(), problem);
-        return Ok(page::refuse(error.into(), page));
+        let design = Design::for_browser(&headers);
+        let page = |problem: &_| page::sign_out(design, back.as_ref(), problem);
+        return Ok(page::refuse(design, error.into(), page));
     }
     let next = match back {
         // The proxy of that host asks again, and leads to the page with the order to forget what the browser has of

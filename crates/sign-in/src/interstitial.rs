@@ -1,7 +1,7 @@
 //! Interstitials: small pages of ours that stand where a page of an application would. They may be at the
 //! application's host, so their style and their links are those of the page to sign in at, and they have no form.
 
-use crate::{request::BrowserRequest, settings::SignIn};
+use crate::{design::Design, request::BrowserRequest, settings::SignIn, texts::escape};
 use rolegate_proto::Reason;
 use url::Url;
 
@@ -10,31 +10,32 @@ use url::Url;
 pub struct Interstitial {
     /// The whole page.
     pub html: String,
+    language: &'static str,
     policy: String,
 }
 
 impl Interstitial {
-    /// A page with this HTML below its title. `host` is the origin of the page to sign in at, or empty for the
+    /// A page with this HTML below its title, a text. `host` is the origin of the page to sign in at, or empty for the
     /// own one.
-    pub fn new(host: &str, title: &str, content: &str) -> Self {
-        let html = format!(
-            include_str!("interstitial.html"),
-            title = title,
-            host = escape(host),
-            content = content
-        );
+    pub fn new(design: Design, host: &str, title: &str, content: &str) -> Self {
         let source = if host.is_empty() { "'self'" } else { host };
         let policy = format!(
             "default-src 'none'; style-src {source}; img-src {source}; base-uri 'none'; form-action 'none'"
         );
-        Self { html, policy }
+        Self {
+            html: design.page(host, title, content),
+            language: design.texts.language,
+            policy,
+        }
     }
 
     /// Its headers. It may be in a frame, because an application's page may be: all that a click can do there is to
     /// open a page of ours in the place of the whole one.
-    pub fn headers(&self) -> [(&'static str, &str); 3] {
+    pub fn headers(&self) -> [(&'static str, &str); 5] {
         [
             ("content-type", "text/html; charset=utf-8"),
+            ("content-language", self.language),
+            ("vary", "Accept-Language"),
             ("content-security-policy", &self.policy),
             ("referrer-policy", "same-origin"),
         ]
@@ -55,44 +56,33 @@ impl SignIn {
         username: Option<&str>,
         reason: Reason,
     ) -> Interstitial {
+        let design = Design::for_browser(request.headers);
         let host = self.host();
         let page = self
             .redirect(request, false)
             .unwrap_or_else(|| self.url.clone());
         let query = page.find('?').map_or("", |start| &page[start..]);
-        let name = username.map(escape);
-        let who = match (name, reason) {
-            (Some(name), Reason::SecondFactorRequired) => format!(
-                "You are signed in as <strong>{name}</strong>, who needs a second factor to open this page. Turn it on \
-                 in your account."
-            ),
-            (Some(name), _) => {
-                format!("You are signed in as <strong>{name}</strong>, who may not open this page.")
-            }
-            (None, _) => "You may not open this page.".to_owned(),
+        let user = format!("<strong>{}</strong>", escape(username.unwrap_or_default()));
+        let who = match (username, reason) {
+            (Some(_), Reason::SecondFactorRequired) => "refused.second_factor",
+            (Some(_), _) => "refused.role",
+            (None, _) => "refused.nobody",
         };
-        let content = format!(
+        let content = design.texts.render(
             include_str!("refused.html"),
-            who = who,
-            sign_in = escape(&page),
-            sign_out = escape(&format!("{host}/sign-out{query}")),
+            &[
+                ("who", &design.texts.html(who, &[("user", &user)])),
+                ("sign_in", &escape(&page)),
+                ("sign_out", &escape(&format!("{host}/sign-out{query}"))),
+            ],
         );
-        Interstitial::new(&host, "No access", &content)
+        Interstitial::new(design, &host, "refused.title", &content)
     }
-}
-
-/// Text as HTML, also in an attribute.
-pub fn escape(text: &str) -> String {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('\'', "&#39;")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Interstitial, escape};
+    use super::Interstitial;
     use crate::{request::BrowserRequest, settings::SignIn};
     use http::HeaderMap;
     use rolegate_proto::Reason;
@@ -148,7 +138,7 @@ mod tests {
             for never in ["<form", "<script", "style=", "{"] {
                 assert!(!page.html.contains(never), "{never}: {}", page.html);
             }
-            let [_, (name, policy), _] = page.headers();
+            let [.., (name, policy), _] = page.headers();
             let expected = format!(
                 "default-src 'none'; style-src {source}; img-src {source}; base-uri 'none'; form-action 'none'"
             );
@@ -175,6 +165,5 @@ mod tests {
             html.contains("<strong>&lt;b&gt;&quot;&#39;&amp;</strong>"),
             "{html}"
         );
-        assert_eq!(escape("plain"), "plain");
     }
 }

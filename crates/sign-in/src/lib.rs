@@ -2,14 +2,18 @@
 //!
 //! - [`settings`]: `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`.
 //! - [`cookie`]: the cookies that hold a session.
+//! - [`design`]: what all pages for people have in common.
 //! - [`interstitial`]: small pages in the place of an application's.
 //! - [`origin`]: where a page is from.
 //! - [`password_link`]: where password links lead.
 //! - [`request`]: whether a request to an application may use its cookie, and whether it is led to the page.
+//! - [`texts`]: the texts of the pages, in the languages of people.
 
 pub mod cookie;
+pub mod design;
 pub mod interstitial;
 pub mod origin;
 pub mod password_link;
 pub mod request;
 pub mod settings;
+pub mod texts;

@@ -38,9 +38,9 @@ pub const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data
 /// Its value.
 pub const CACHE: &str = "\"cache\"";
 
-/// The headers of browsers that decisions read, in lower case, separated by blanks.
-pub const HEADERS: &str = "cookie origin sec-fetch-site sec-fetch-mode accept upgrade sec-websocket-key \
-                           sec-websocket-version referer";
+/// The headers of browsers that decisions and their pages read, in lower case, separated by blanks.
+pub const HEADERS: &str = "cookie origin sec-fetch-site sec-fetch-mode accept accept-language upgrade \
+                           sec-websocket-key sec-websocket-version referer";
 
 /// What a browser asked an application for.
 #[derive(Clone, Copy, Debug)]

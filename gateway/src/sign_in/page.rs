@@ -1,17 +1,18 @@
-//! The HTML of the pages. They need no scripts.
+//! The HTML of the pages. They need no scripts. What they say is in `crates/sign-in/texts/`.
 
 use super::{place::FORWARDED, return_address::ReturnAddress};
 use crate::extract::parameters::QueryParams;
 use axum::response::{IntoResponse as _, Response};
 use http::{
     HeaderMap,
-    header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY},
+    header::{CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY},
 };
 use rolegate_auth_client::axum::ApiError;
 use rolegate_sign_in::{
-    interstitial::escape,
+    design::Design,
     origin::{Origin, forwarded_scheme},
     request::{MAX_RETURN, TOO_LONG, TWO_SESSIONS, UNSAVED},
+    texts::escape,
 };
 
 /// The files of the console that the pages need. They are served below `/sign-in/`, because the proxy of an
@@ -19,14 +20,16 @@ use rolegate_sign_in::{
 pub(super) const FILES: [&str; 3] = ["base.css", "icon.svg", "sign_in.css"];
 
 /// The script of `/set-password`, and what it imports.
-pub(super) const SCRIPTS: [&str; 7] = [
+pub(super) const SCRIPTS: [&str; 9] = [
     "set_password.js",
     "api.js",
     "copy.js",
     "dom.js",
     "form.js",
+    "language.js",
     "new_password.js",
     "session.js",
+    "texts.js",
 ];
 
 /// Bytes of a username that is shown again; no longer one can be registered.
@@ -35,26 +38,18 @@ const MAX_USERNAME: usize = 255;
 /// The first port at which everybody may listen.
 const FIRST_UNPRIVILEGED: u16 = 1024;
 
-pub(super) const SIGNED_OUT: &str = "You have signed out.";
-
-pub(super) const NOT_LED_BACK: &str =
-    "You will not be led back to where you came from: that address is not allowed here.";
+/// Notices: keys of texts.
+pub(super) const SIGNED_OUT: &str = "notice.signed_out";
+pub(super) const NOT_LED_BACK: &str = "notice.not_led_back";
 
 /// What the page says about the way there, by the parameter that asks for it.
 const NOTICES: [(&str, &str); 3] = [
-    (UNSAVED, "What you sent was not saved."),
-    (
-        TOO_LONG,
-        "The address that you came from is too long to return to. Signing in leads to the first page instead.",
-    ),
-    (
-        TWO_SESSIONS,
-        "This browser is signed in twice where you came from, so nobody knows which sign-in is yours. Sign in again. If \
-         that leads back here, delete the cookies of the address that you came from, and sign in once more.",
-    ),
+    (UNSAVED, "notice.unsaved"),
+    (TOO_LONG, "notice.too_long"),
+    (TWO_SESSIONS, "notice.two_sessions"),
 ];
 
-/// The notices that the query of the page asks for.
+/// The notices that the query of the page asks for, as keys of texts.
 pub(super) fn notices(query: &QueryParams) -> Vec<&'static str> {
     let is_too_long = |name| {
         name == TOO_LONG
@@ -74,7 +69,7 @@ pub(super) fn notices(query: &QueryParams) -> Vec<&'static str> {
 pub(super) struct SignInPage<'a> {
     /// The address that the sign-in leads to.
     pub(super) back: Option<&'a ReturnAddress>,
-    /// What the page says above the form.
+    /// What the page says above the form, as keys of texts.
     pub(super) notices: Vec<&'static str>,
     /// The name of the user whose session the sign-in would replace.
     pub(super) signed_in: Option<&'a str>,
@@ -88,23 +83,24 @@ pub(super) struct SignInPage<'a> {
 }
 
 impl SignInPage<'_> {
-    pub(super) fn respond(self) -> Response {
+    pub(super) fn respond(self, design: Design) -> Response {
+        let texts = design.texts;
         let username = if self.username.len() <= MAX_USERNAME {
             self.username
         } else {
             ""
         };
         let back = location(self.back);
-        let mut above = String::new();
-        for text in self.notices {
-            above.extend(["    <p class=\"message\">", text, "</p>\n"]);
+        let mut content = String::new();
+        for notice in self.notices {
+            let text = texts.html(notice, &[]);
+            content.extend(["    <p class=\"message\">", &text, "</p>\n"]);
         }
         if let Some(user) = self.signed_in {
-            above += &format!(
-                include_str!("signed_in.html"),
-                user = escape(user),
-                back = back
-            );
+            let user = format!("<strong>{}</strong>", escape(user));
+            let go_on = texts.render(include_str!("go_on.html"), &[]);
+            let values = [("user", &*user), ("go_on", &go_on), ("back", &back)];
+            content += &texts.render(include_str!("signed_in.html"), &values);
         }
         // A person who may go on finds that first.
         let focus = |is_here| {
@@ -114,42 +110,48 @@ impl SignInPage<'_> {
                 ""
             }
         };
-        let content = above
-            + &format!(
-                include_str!("sign_in.html"),
-                username = escape(username),
-                focus_username = focus(username.is_empty()),
-                focus_password = focus(!username.is_empty()),
-                code = if self.with_code {
-                    include_str!("one_time_code.html")
-                } else {
-                    ""
-                },
-                back = back,
-            );
-        page("Sign in", self.problem, &content)
+        let code = if self.with_code {
+            texts.render(include_str!("one_time_code.html"), &[])
+        } else {
+            String::new()
+        };
+        content += &texts.render(
+            include_str!("sign_in.html"),
+            &[
+                ("username", &escape(username)),
+                ("focus_username", focus(username.is_empty())),
+                ("focus_password", focus(!username.is_empty())),
+                ("code", &code),
+                ("back", &back),
+            ],
+        );
+        page(design, "sign_in.title", self.problem, &content)
     }
 }
 
-pub(super) fn sign_out(back: Option<&ReturnAddress>, problem: &str) -> Response {
-    let content = format!(include_str!("sign_out.html"), back = location(back));
-    page("Sign out", problem, &content)
+/// `problem` is what the page says above the form, or empty.
+pub(super) fn sign_out(design: Design, back: Option<&ReturnAddress>, problem: &str) -> Response {
+    let back = location(back);
+    let content = include_str!("sign_out.html");
+    let content = design.texts.render(content, &[("back", &back)]);
+    page(design, "sign_out.title", problem, &content)
 }
 
 /// In the place of a form, where anybody on the way could read the password, or may have done so.
-pub(super) fn https_needed(headers: &HeaderMap) -> Response {
+pub(super) fn https_needed(design: Design, headers: &HeaderMap) -> Response {
     let problem = if forwarded_scheme(headers).is_ok() {
-        "Signing in needs HTTPS. Open this page at an address that begins with https://."
+        "https.needed"
     } else {
-        "Signing in needs HTTPS. The proxies in front of this page do not agree that you use it: \
-         X-Forwarded-Proto must be https."
+        "https.proxies_disagree"
     };
-    page("Sign in", problem, &way_by_ssh(headers).unwrap_or_default())
+    let problem = design.texts.find(problem).unwrap_or_default();
+    let way = way_by_ssh(design, headers).unwrap_or_default();
+    page(design, "sign_in.title", problem, &way)
 }
 
 /// How to come by this machine's own address, at which no encryption is needed. Behind a proxy it would lead past
 /// that.
-fn way_by_ssh(headers: &HeaderMap) -> Option<String> {
+fn way_by_ssh(design: Design, headers: &HeaderMap) -> Option<String> {
     let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
     let own = Origin::of_request(headers).filter(|_| !is_forwarded)?;
     // A name that begins with "-" would be an option of ssh.
@@ -161,18 +163,26 @@ fn way_by_ssh(headers: &HeaderMap) -> Option<String> {
         port
     };
     (!host.starts_with('-')).then(|| {
-        format!(
+        design.texts.render(
             include_str!("https_needed.html"),
-            near = near,
-            port = port,
-            host = escape(host)
+            &[
+                ("near", &near.to_string()),
+                ("port", &port.to_string()),
+                ("host", &escape(host)),
+            ],
         )
     })
 }
 
-/// A page with the status and the headers of an error.
-pub(super) fn refuse(error: ApiError, page: impl FnOnce(&str) -> Response) -> Response {
-    let (page, body) = page(error.detail()).into_parts();
+/// A page with the status and the headers of an error. The API's own text stands where the language has none for the
+/// reason, which is so for broken rules.
+pub(super) fn refuse(
+    design: Design,
+    error: ApiError,
+    page: impl FnOnce(&str) -> Response,
+) -> Response {
+    let text = design.texts.find(&format!("reason.{}", error.reason()));
+    let (page, body) = page(text.unwrap_or(error.detail())).into_parts();
     let (mut head, _json) = error.into_response().into_parts();
     head.headers.extend(page.headers);
     Response::from_parts(head, body)
@@ -181,23 +191,22 @@ pub(super) fn refuse(error: ApiError, page: impl FnOnce(&str) -> Response) -> Re
 /// Browsers apply `form-action` to every address that the answer to a form leads to, also those to which an application
 /// leads on, so the policy does not have it. Nor is there a policy for openers, so that people can sign in in a window
 /// that an application opened.
-fn page(title: &str, problem: &str, content: &str) -> Response {
+///
+/// `title` is the key of a text, `problem` a text, and `content` HTML.
+fn page(design: Design, title: &str, problem: &str, content: &str) -> Response {
     let problem = escape(problem);
-    let html = format!(
-        include_str!("page.html"),
-        title = title,
-        problem = problem,
-        content = content
-    );
+    let content = format!("    <p class=\"message error\" role=\"alert\">{problem}</p>\n{content}");
     let policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
                   frame-ancestors 'none'";
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CONTENT_LANGUAGE, design.texts.language),
+        (VARY, "Accept-Language"),
         (CONTENT_SECURITY_POLICY, policy),
         // With `no-referrer`, the header `Origin` of a form would be `null`.
         (REFERRER_POLICY, "same-origin"),
     ];
-    (headers, html).into_response()
+    (headers, design.page("", title, &content)).into_response()
 }
 
 fn location(back: Option<&ReturnAddress>) -> String {

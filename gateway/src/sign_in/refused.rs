@@ -12,10 +12,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header::HOST};
 use rolegate_auth_client::{CallContext, CallError, Reason, User, axum::ApiError};
 use rolegate_proto::http::{HttpReason, REASON_HEADER};
 use rolegate_sign_in::{
-    interstitial::{Interstitial, escape},
+    design::Design,
+    interstitial::Interstitial,
     origin::{Origin, only},
     request::BrowserRequest,
     settings::SignIn,
+    texts::{Texts, escape},
 };
 use rolegate_telemetry::log_once::LogOnce;
 use std::time::Duration;
@@ -75,15 +77,12 @@ pub(super) fn is_in_frame(headers: &HeaderMap) -> bool {
 }
 
 /// In the place of the form: a link that opens the whole page.
-pub(super) fn in_frame(page: &str) -> Response {
-    let page = escape(page);
-    let content = format!(
-        "    <p>To see this part of the page, <a href=\"{page}\" target=\"_top\">sign in</a>.</p>\n"
-    );
-    show(
-        StatusCode::OK.into_response(),
-        &Interstitial::new("", "Sign in", &content),
-    )
+pub(super) fn in_frame(design: Design, page: &str) -> Response {
+    let texts = design.texts;
+    let link = texts.render(include_str!("frame_link.html"), &[("page", &escape(page))]);
+    let content = texts.render(include_str!("in_frame.html"), &[("sign_in", &link)]);
+    let page = Interstitial::new(design, "", "sign_in.title", &content);
+    show(StatusCode::OK.into_response(), &page)
 }
 
 /// `/sign-in/ambiguous-address`: why a proxy passes an address to no application. It is there with `SIGN_IN=off`, too.
@@ -101,16 +100,12 @@ pub(crate) async fn ambiguous_address(
              ways; docs/proxies.md says which paths pass"
         );
     }
-    let detail = "The path of this address can be read in more than one way: it has an empty segment, one of dots, \
-                  one that begins with a blank, a semicolon, or an encoded character that needs no encoding or \
-                  separates segments.";
-    let content = format!(
-        "    <p>{detail}</p>\n    <p class=\"muted\">So it is not passed on. Look for // or %2F in it, or begin \
-         at the start of the site.</p>\n    <a href=\"/\" target=\"_top\">Go to the start</a>\n"
-    );
+    let design = Design::for_browser(&headers);
+    let content = include_str!("ambiguous_address.html");
+    let content = design.texts.render(content, &[]);
+    // Programs get English.
+    let detail = Texts::english().find("ambiguous.text").unwrap_or_default();
     let error = ApiError::http(HttpReason::PathInvalid, detail).into_response();
-    show(
-        error,
-        &Interstitial::new(&host, "This address is not clear", &content),
-    )
+    let page = Interstitial::new(design, &host, "ambiguous.title", &content);
+    show(error, &page)
 }

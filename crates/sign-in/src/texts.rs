@@ -1,0 +1,147 @@
+//! The texts of the pages for people, of which each language has a file in `texts/`.
+
+use http::{HeaderMap, header::ACCEPT_LANGUAGE};
+use std::{collections::HashMap, sync::LazyLock};
+
+macro_rules! languages {
+    ($($language:literal),+ $(,)?) => {
+        &[$(($language, include_str!(concat!("../texts/", $language, ".json")))),+]
+    };
+}
+
+/// Every file of `texts/`. A new language is one more word here.
+const FILES: &[(&str, &str)] = languages!["en"];
+
+static LANGUAGES: LazyLock<Vec<Texts>> = LazyLock::new(|| {
+    FILES
+        .iter()
+        .map(|(language, json)| Texts::read(language, json))
+        .collect()
+});
+
+/// The texts of one language.
+#[derive(Debug)]
+pub struct Texts {
+    /// The language, such as `en`.
+    pub language: &'static str,
+    /// The file: a JSON object of texts by their keys, such as `sign_in.title`.
+    pub json: &'static str,
+    texts: HashMap<String, String>,
+}
+
+impl Texts {
+    fn read(language: &'static str, json: &'static str) -> Self {
+        let texts =
+            serde_json::from_str(json).expect("the files are embedded, and tests read them");
+        Self {
+            language,
+            json,
+            texts,
+        }
+    }
+
+    /// The texts in English, which administrators read.
+    pub fn english() -> &'static Self {
+        &LANGUAGES[0]
+    }
+
+    /// The texts in the language that a browser prefers; in English if it asks for no language that is there.
+    pub fn preferred_by(headers: &HeaderMap) -> &'static Self {
+        preferred(&LANGUAGES, headers).unwrap_or(Self::english())
+    }
+
+    /// The text with this key, if there is one. It may have placeholders.
+    pub fn find(&self, key: &str) -> Option<&str> {
+        self.texts.get(key).map(String::as_str)
+    }
+
+    /// The HTML of a template, in which `{sign_in.title}` is a text and `{name}` one of `values`. The values are HTML
+    /// already, and what stands in braces in them means nothing. Texts may have values as their placeholders.
+    pub fn render(&self, template: &str, values: &[(&str, &str)]) -> String {
+        fill(template, |name| {
+            value(name, values).unwrap_or_else(|| self.html(name, values))
+        })
+    }
+
+    /// The text with this key as HTML.
+    pub fn html(&self, key: &str, values: &[(&str, &str)]) -> String {
+        let text = escape(self.find(key).unwrap_or(key));
+        fill(&text, |name| value(name, values).unwrap_or_default())
+    }
+}
+
+/// The language with the greatest quality in `Accept-Language` (RFC 9110, section 12.5.4), the first of equals. A
+/// range such as `de-AT` asks for `de`, too (RFC 4647, section 3.4).
+fn preferred<'a>(languages: &'a [Texts], headers: &HeaderMap) -> Option<&'a Texts> {
+    let lines = headers.get_all(ACCEPT_LANGUAGE).iter();
+    let ranges: Vec<_> = lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(','))
+        .filter_map(LanguageRange::parse)
+        .collect();
+    let is_named = |language| ranges.iter().any(|range| range.language == language);
+    let mut best = None;
+    let mut best_quality = 0.0;
+    for range in &ranges {
+        let found = languages.iter().find(|it| match range.language.as_str() {
+            "*" => !is_named(it.language),
+            language => it.language == language,
+        });
+        if found.is_some() && range.quality > best_quality {
+            best = found;
+            best_quality = range.quality;
+        }
+    }
+    best
+}
+
+/// A part of `Accept-Language`.
+struct LanguageRange {
+    /// Without a region, in lower case; `*` for every language that is not named.
+    language: String,
+    /// At most 1; a language with 0 is not wanted.
+    quality: f32,
+}
+
+impl LanguageRange {
+    /// Reads a range such as `de-AT;q=0.8`; `None` if it is malformed.
+    fn parse(text: &str) -> Option<Self> {
+        let (tag, parameter) = text.split_once(';').unwrap_or((text, "q=1"));
+        let (name, quality) = parameter.split_once('=')?;
+        let quality = quality.trim().parse().ok()?;
+        let is_quality = name.trim().eq_ignore_ascii_case("q") && (0.0..=1.0).contains(&quality);
+        let language = tag.trim().split('-').next()?.to_ascii_lowercase();
+        is_quality.then_some(Self { language, quality })
+    }
+}
+
+fn value(name: &str, values: &[(&str, &str)]) -> Option<String> {
+    let found = values.iter().find(|(it, _)| *it == name);
+    found.map(|(_, value)| (*value).to_owned())
+}
+
+/// The template with what `value` returns for the names in braces.
+fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
+    let mut filled = String::new();
+    let mut rest = template;
+    while let Some((before, placeholder)) = rest.split_once('{')
+        && let Some((name, after)) = placeholder.split_once('}')
+    {
+        filled += before;
+        filled += &value(name);
+        rest = after;
+    }
+    filled + rest
+}
+
+/// Text as HTML, also in an attribute.
+pub fn escape(text: &str) -> String {
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    text.replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+#[cfg(test)]
+mod tests;
