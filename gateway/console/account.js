@@ -10,6 +10,7 @@ import { secondStep } from "./second_step.js";
 import { session } from "./session.js";
 import { sessionList } from "./sessions.js";
 import { failure } from "./states.js";
+import { say } from "./texts.js";
 import { moment } from "./times.js";
 
 export function accountView() {
@@ -18,7 +19,7 @@ export function accountView() {
   const show = () => {
     const { username, role, id, expires } = session.user;
     const until = expires && moment(expires);
-    const rows = Object.entries({ Name: username, Role: role, Id: id, "Signed in until at most": until });
+    const rows = [[say("account.name"), username], [say("account.role"), role], [say("account.id"), id], [say("account.until"), until]];
     fill(facts, rows.filter(([, value]) => value).map(([term, value]) => el("div", {}, el("dt", {}, term), el("dd", {}, value))));
   };
   async function load() {
@@ -39,17 +40,17 @@ export function accountView() {
   const step = secondStep();
   const sessions = sessionList("/profile/sessions");
   const audit = ownAudit();
-  const heading = el("h1", { tabindex: "-1" }, "Account");
+  const heading = el("h1", { tabindex: "-1" }, say("account.title"));
   const content = [
     trouble,
-    card("You", facts),
-    card("Password", password(sessions.load)),
-    card("Second step", step.element),
-    card("Sessions", el("small", {}, "Where you are signed in. The tabs of a browser share a session."), sessions.element),
-    card("Where you signed in", el("small", {}, "And what else happened to your account."), audit.element),
-    card("API keys", el("small", {}, "For programs that act as you."), keys.element, newKey(keys)),
+    card(say("account.you"), facts),
+    card(say("account.password"), password(sessions.load)),
+    card(say("second_step.title"), step.element),
+    card(say("sessions.title"), el("small", {}, say("account.sessions_hint")), sessions.element),
+    card(say("audit.own"), el("small", {}, say("account.audit_hint")), audit.element),
+    card(say("keys.title"), el("small", {}, say("account.keys_hint")), keys.element, newKey(keys)),
   ];
-  return { element: el("div", { class: "view" }, el("div", { class: "bar" }, heading), el("div", { class: "cards", tabindex: "0", role: "group", "aria-label": "Account" }, content)), load };
+  return { element: el("div", { class: "view" }, el("div", { class: "bar" }, heading), el("div", { class: "cards", tabindex: "0", role: "group", "aria-label": say("account.title") }, content)), load };
 }
 
 function card(title, ...content) {
@@ -62,21 +63,21 @@ function password(changed) {
   const savedName = el("input", { name: "username", autocomplete: "username", hidden: true });
   const current = el("input", { name: "current", type: "password", autocomplete: "current-password", required: true });
   return form({
-    name: "Change password",
+    name: say("password.change"),
     fields: [
       savedName,
-      el("small", {}, "Ends every access token, and every session but this one."),
-      field("Current password", current),
-      newPassword("New password"),
+      el("small", {}, say("password.change_hint")),
+      field(say("password.current"), current),
+      newPassword(say("password.new")),
     ],
-    submit: "Change password",
+    submit: say("password.change"),
     act: async ({ elements }) => {
       savedName.value = session.user.username;
       const body = { current_password: current.value, new_password: elements.password.value };
-      const { message } = await call("PUT", "/profile/password", { body });
+      await call("PUT", "/profile/password", { body });
       current.value = "";
       changed();
-      return message;
+      return say("password.changed");
     },
   }).element;
 }

@@ -1,6 +1,7 @@
 // Calls of the public API. The browser adds the cookie of the session.
 
 import { session } from "./session.js";
+import { say, sayReason } from "./texts.js";
 
 /** Emits `request` for the pane of requests. */
 export const log = new EventTarget();
@@ -8,10 +9,10 @@ export const log = new EventTarget();
 const TIMEOUT = 30_000;
 
 class ApiError extends Error {
-  /** `status` 0: no response. */
-  constructor(status, detail, retryAfter) {
+  /** `status` 0: no response. The message is that of the API. */
+  constructor(status, detail, { reason, retryAfter } = {}) {
     super(detail);
-    Object.assign(this, { status, retryAfter });
+    Object.assign(this, { status, reason, retryAfter });
   }
 
   /** Whether a change may have been made all the same (docs/http-api.md, "Was it changed?"). */
@@ -23,11 +24,12 @@ class ApiError extends Error {
 /** What a person reads who asked for something or, `isChange`, changed it. Other errors are faults of the page. */
 export function explain(error, isChange) {
   if (!(error instanceof ApiError)) throw error;
-  const { status, message, retryAfter, isUncertain } = error;
-  if (message === "Second factor required.") return `${message} Turn on the second step in your account.`;
-  if (isChange && status === 401) return "Not done: the session had ended.";
-  if (isChange && isUncertain) return `${message} It is not known whether the change was made: look before you repeat it.`;
-  return retryAfter ? `${message} Try again in ${retryAfter} s.` : message;
+  const { status, reason, retryAfter, isUncertain } = error;
+  const message = sayReason(reason, error.message);
+  if (reason === "SECOND_FACTOR_REQUIRED") return `${message} ${say("api.second_step")}`;
+  if (isChange && status === 401) return say("api.session_ended");
+  if (isChange && isUncertain) return `${message} ${say("api.uncertain")}`;
+  return retryAfter ? `${message} ${say("api.retry", { seconds: retryAfter })}` : message;
 }
 
 /** Returns the JSON of a success, or throws an ApiError; or the AbortError of `signal`. */
@@ -63,7 +65,7 @@ async function send(entry, options, signal) {
     text = await response.text();
   } catch (error) {
     entry.isAborted = signal?.aborted;
-    throw entry.isAborted ? error : new ApiError(0, "The server does not answer.");
+    throw entry.isAborted ? error : new ApiError(0, say("api.no_answer"));
   } finally {
     entry.milliseconds = performance.now() - entry.started;
   }
@@ -75,8 +77,9 @@ async function send(entry, options, signal) {
 
 function refusal(response, answer) {
   // A proxy may answer without JSON.
-  const detail = answer?.detail ?? `The server answered ${response.status} without an explanation.`;
-  return new ApiError(response.status, detail, response.headers.get("Retry-After"));
+  const detail = answer?.detail ?? say("api.unexplained", { status: response.status });
+  const { headers } = response;
+  return new ApiError(response.status, detail, { reason: headers.get("Rolegate-Reason"), retryAfter: headers.get("Retry-After") });
 }
 
 function parse(text) {
@@ -106,7 +109,7 @@ export async function signOut() {
     const signal = AbortSignal.timeout(TIMEOUT);
     response = await fetch("/sign-out", { method: "POST", body: new URLSearchParams(), redirect: "manual", signal });
   } catch {
-    throw new ApiError(0, "The server does not answer.");
+    throw new ApiError(0, say("api.no_answer"));
   }
   if (response.type !== "opaqueredirect") throw refusal(response, parse(await response.text()));
   session.tellSignedOut();

@@ -5,47 +5,14 @@ import { call, explain, query } from "./api.js";
 import { button, el, fill, plainInput } from "./dom.js";
 import { paging } from "./paging.js";
 import { failure, loading, nothing } from "./states.js";
+import { say, textsOf } from "./texts.js";
 import { moment } from "./times.js";
 import { typing } from "./typing.js";
 
 const PAGE_SIZE = 25;
 const OWN_SIZE = 10;
 const TYPING_PAUSE = 400;
-const EVENTS = {
-  registered: "Registered",
-  user_created: "User created",
-  user_imported: "User imported",
-  role_changed: "Role changed",
-  password_changed: "Password changed",
-  password_link_created: "Password link made",
-  password_set_by_link: "Password set by a link",
-  second_factor_begun: "Second factor begun",
-  second_factor_enabled: "Second factor turned on",
-  second_factor_disabled: "Second factor turned off",
-  second_factor_removed: "Second factor removed",
-  recovery_code_used: "Recovery code used",
-  password_set: "Password set",
-  user_renamed: "User renamed",
-  user_disabled: "User disabled",
-  user_enabled: "User enabled",
-  user_deleted: "User deleted",
-  tokens_revoked: "Tokens ended",
-  api_key_created: "API key created",
-  api_key_deleted: "API key deleted",
-  session_created: "Signed in",
-  session_ended: "Session ended",
-  login_ok: "Password accepted",
-  login_failed: "Password refused",
-  api_key_refused: "API key refused",
-  password_link_refused: "Password link refused",
-  refusals_not_recorded: "Refusals without an entry",
-  audit_erased: "Name erased",
-  audit_pruned: "Old entries removed",
-  audit_begins: "Record begins",
-  audit_unreadable: "Unreadable entry",
-  all_ended: "Everybody signed out",
-  restored: "Restored from a backup",
-};
+const EVENTS = textsOf("event");
 const COLUMNS = { Event: "event", User: "user", By: "actor", From: "from", Time: "when" };
 
 export function auditView() {
@@ -145,19 +112,19 @@ function details({ details: { by, ...others } }) {
 function circumstances(entry) {
   const { time, client_address: address, actor_id: id, actor: name, details: { by } } = entry;
   const other = id === entry.user_id ? by : (name ?? by);
-  return [moment(time), address && `from ${address}`, other && `by ${other}`, details(entry)].filter(Boolean).join(", ");
+  return [moment(time), address && say("audit.from", { address }), other && say("audit.by", { actor: other }), details(entry)].filter(Boolean).join(", ");
 }
 
 /** What happened to the current user, in pages. */
 export function ownAudit() {
-  const element = el("div", { class: "credentials", tabindex: "-1", role: "group", "aria-label": "Where you signed in" });
+  const element = el("div", { class: "credentials", tabindex: "-1", role: "group", "aria-label": say("audit.own") });
   async function load(after) {
     try {
       const { entries, next } = await call("GET", query("/profile/audit", { limit: OWN_SIZE, after }));
       const items = entries.map((entry) => el("li", {}, el("p", {}, title(entry), el("small", {}, circumstances(entry)))));
-      const older = next && button("Older", {}, () => load(next).then(() => element.focus()));
-      const newest = after && button("Newest", {}, () => load().then(() => element.focus()));
-      fill(element, items.length ? el("ul", {}, items) : el("small", {}, "Nothing is recorded."), el("p", { class: "actions" }, newest, older));
+      const older = next && button(say("audit.older"), {}, () => load(next).then(() => element.focus()));
+      const newest = after && button(say("audit.newest"), {}, () => load().then(() => element.focus()));
+      fill(element, items.length ? el("ul", {}, items) : el("small", {}, say("audit.none")), el("p", { class: "actions" }, newest, older));
     } catch (error) {
       fill(element, failure(explain(error), () => load(after)));
     }

@@ -1,10 +1,11 @@
 // Copying to the clipboard.
 
 import { button, el, field, plainInput } from "./dom.js";
+import { say } from "./texts.js";
 
 export function copyButton(label, text) {
   const copy = button(label, { class: "quiet small" }, async () => {
-    copy.textContent = (await write(text(), copy.parentElement)) ? "Copied" : "Select it and press Ctrl-C";
+    copy.textContent = (await write(text(), copy.parentElement)) ? say("copy.copied") : say("copy.by_hand");
     setTimeout(() => (copy.textContent = label), 2000);
   });
   return copy;
@@ -30,6 +31,6 @@ async function write(text, place) {
 /** A secret that is not shown again, and a button to copy it. */
 export function copyOnce(label, secret) {
   const shown = plainInput({ readonly: true, value: secret, class: "secret" });
-  const note = field(label, shown, "It is not shown again.");
-  return el("div", { class: "once" }, note, copyButton("Copy", () => secret));
+  const note = field(label, shown, say("copy.once"));
+  return el("div", { class: "once" }, note, copyButton(say("copy.copy"), () => secret));
 }

@@ -1,5 +1,7 @@
 // Builds elements. Text becomes text nodes, so nothing that the API returns is ever parsed as HTML.
 
+import { say } from "./texts.js";
+
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -56,5 +58,5 @@ export function notify(text, undo) {
     document.getElementById("main").focus();
     act?.();
   };
-  if (undo) notice.append(button("Undo", { class: "small" }, leave(undo)), button("×", { class: "close", "aria-label": "Dismiss" }, leave()));
+  if (undo) notice.append(button(say("notice.undo"), { class: "small" }, leave(undo)), button("×", { class: "close", "aria-label": say("notice.dismiss") }, leave()));
 }

@@ -4,16 +4,17 @@ import { explain, refresh } from "./api.js";
 import { button, el } from "./dom.js";
 import { outcome, run } from "./form.js";
 import { session, signInAddress } from "./session.js";
+import { say } from "./texts.js";
 
 export function startEnded() {
-  const link = el("a", { class: "button primary", target: "_blank", rel: "noopener" }, "Sign in");
-  const trigger = button("Go on", {});
+  const link = el("a", { class: "button primary", target: "_blank", rel: "noopener" }, say("sign_in.submit"));
+  const trigger = button(say("ended.go_on"), {});
   const message = outcome();
   const dialog = el(
     "dialog",
     { id: "ended", closedby: "none", "aria-labelledby": "ended-title" },
-    el("h2", { id: "ended-title" }, "Your session has ended"),
-    el("p", {}, "Sign in in a new tab, and this page goes on. What you typed is kept."),
+    el("h2", { id: "ended-title" }, say("ended.title")),
+    el("p", {}, say("ended.hint")),
     el("p", { class: "actions" }, link, trigger),
     message.place,
   );
@@ -28,7 +29,7 @@ export function startEnded() {
     try {
       await refresh();
     } catch (error) {
-      return message.error(error.status === 401 ? "You are not signed in yet." : explain(error));
+      return message.error(error.status === 401 ? say("ended.not_yet") : explain(error));
     }
   }));
   const look = () => {

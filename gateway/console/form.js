@@ -2,6 +2,7 @@
 
 import { explain } from "./api.js";
 import { button, el } from "./dom.js";
+import { say } from "./texts.js";
 
 /** A place for the outcome of an action; screen readers read it when it changes. */
 export function outcome(place = el("p", { class: "message", role: "status" })) {
@@ -28,7 +29,7 @@ export async function run(trigger, message, act) {
     if (typeof done === "string") message.good(done);
     return true;
   } catch (error) {
-    message.error(explain(error, true));
+    message.error(explain(error, true), error.message);
     return false;
   } finally {
     trigger.removeAttribute("aria-busy");
@@ -50,8 +51,8 @@ const FIELDS = {
 };
 
 let errors = 0;
-/** Shows an error at its field, which also gets the event `refused`, until the field is changed. */
-export function errorAt(control, text) {
+/** Shows an error at its field until that is changed. The field gets the event `refused` with the text of the API. */
+export function errorAt(control, text, detail = text) {
   const id = `error-${(errors += 1)}`;
   const error = el("p", { class: "message error", id }, text);
   const hint = control.getAttribute("aria-describedby");
@@ -66,7 +67,7 @@ export function errorAt(control, text) {
     for (const event of ["input", "sent"]) control.removeEventListener(event, clear);
   };
   for (const event of ["input", "sent"]) control.addEventListener(event, clear);
-  control.dispatchEvent(new CustomEvent("refused", { detail: text }));
+  control.dispatchEvent(new CustomEvent("refused", { detail }));
   control.focus();
 }
 
@@ -74,10 +75,10 @@ export function errorAt(control, text) {
 export function form({ name, fields, submit, isDangerous, act }) {
   const message = outcome();
   const send = el("button", { class: isDangerous ? "danger" : "primary" }, submit);
-  const error = (text) => {
-    const start = Object.keys(FIELDS).find((it) => text.startsWith(it));
+  const error = (text, detail) => {
+    const start = Object.keys(FIELDS).find((it) => detail.startsWith(it));
     const control = element.elements.namedItem(FIELDS[start]);
-    if (control) errorAt(control, text);
+    if (control) errorAt(control, text, detail);
     else message.error(text);
   };
   const onsubmit = (event) => {
@@ -93,7 +94,7 @@ export function form({ name, fields, submit, isDangerous, act }) {
 export function confirmed(text, act, about) {
   const message = outcome();
   const ask = (isAsked) => {
-    const shown = isAsked ? `${text}: sure?` : text;
+    const shown = isAsked ? say("form.sure", { action: text }) : text;
     trigger.textContent = shown;
     if (about) trigger.setAttribute("aria-label", `${shown} ${about}`);
     trigger.classList.toggle("danger", isAsked);

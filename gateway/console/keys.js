@@ -7,17 +7,18 @@ import { el, field, fill, plainInput } from "./dom.js";
 import { form } from "./form.js";
 import { loadRoles, roleOptions, rolesBelow } from "./roles.js";
 import { session } from "./session.js";
+import { say } from "./texts.js";
 import { day } from "./times.js";
 
 const DAY = 86_400_000;
-const LIFETIMES = { "": "Never", 30: "In 30 days", 90: "In 90 days", 365: "In a year" };
+const LIFETIMES = { "": say("keys.never"), 30: say("keys.days", { days: 30 }), 90: say("keys.days", { days: 90 }), 365: say("keys.year") };
 const TEXTS = {
-  label: "API keys",
-  none: "There are no API keys.",
-  end: "Revoke",
-  ended: (name) => `${name} is revoked.`,
-  all: "Revoke all",
-  allEnded: "All keys are revoked.",
+  label: say("keys.title"),
+  none: say("keys.none"),
+  end: say("keys.revoke"),
+  ended: (name) => say("keys.revoked", { name }),
+  all: say("keys.revoke_all"),
+  allEnded: say("keys.all_revoked"),
 };
 
 /** The keys under `path`, each with a button to revoke it. */
@@ -27,10 +28,10 @@ export function keyList(path) {
 
 function describe({ name, prefix, role, expires_at: expires, last_used_at: used, created_by: maker }) {
   const parts = [
-    role && `at most ${role}`,
-    expires ? `${new Date(expires) < new Date() ? "expired" : "ends"} ${day(expires)}` : "never ends",
-    used ? `last used ${day(used)}` : "never used",
-    maker && `made by ${maker}`,
+    role && say("keys.role", { role }),
+    expires ? say(new Date(expires) < new Date() ? "keys.expired" : "keys.ends", { day: day(expires) }) : say("keys.never_ends"),
+    used ? say("keys.last", { day: day(used) }) : say("keys.never_used"),
+    maker && say("keys.by", { maker }),
   ];
   return { name, content: el("p", {}, name, " ", el("code", {}, `${prefix}…`), el("small", {}, parts.filter(Boolean).join(", "))) };
 }
@@ -40,25 +41,25 @@ export function newKey(list, path = "/profile/keys") {
   const place = el("div", {});
   const isOwn = path === "/profile/keys";
   const own = session.user.role;
-  const options = (chosen) => (isOwn ? roleOptions(chosen, "As yours", rolesBelow(own)) : roleOptions(chosen, "", rolesBelow("admin")));
+  const options = (chosen) => (isOwn ? roleOptions(chosen, say("keys.as_yours"), rolesBelow(own)) : roleOptions(chosen, "", rolesBelow("admin")));
   const roles = el("select", { name: "role" }, options(isOwn ? "" : "user"));
   // The list of users, which asks too, may not have been shown yet.
   if (isOwn && own === "admin") loadRoles().then(() => fill(roles, options(roles.value)));
   const lifetimes = Object.entries(LIFETIMES).map(([days, text]) => el("option", { value: days }, text));
   const { element } = form({
-    name: "New API key",
+    name: say("keys.new"),
     fields: [
-      field("Name", plainInput({ name: "name", required: true }), "What the key is for."),
-      field("Ends", el("select", { name: "days" }, lifetimes.reverse())),
-      field("Role", roles),
+      field(say("keys.name"), plainInput({ name: "name", required: true }), say("keys.name_hint")),
+      field(say("keys.end"), el("select", { name: "days" }, lifetimes.reverse())),
+      field(say("account.role"), roles),
     ],
-    submit: "Create key",
+    submit: say("keys.create"),
     act: async ({ elements: { name, days, role } }) => {
       const body = { name: name.value };
       if (days.value) body.expires_at = new Date(Date.now() + days.value * DAY).toISOString().replace(/\.\d+/, "");
       if (role.value) body.role = role.value;
       const { key } = await call("POST", path, { body });
-      fill(place, copyOnce(`API key ${name.value}`, key));
+      fill(place, copyOnce(say("keys.made", { name: name.value }), key));
       place.querySelector("input").focus();
       name.form.reset();
       await list.load();

@@ -3,6 +3,7 @@
 import { call } from "./api.js";
 import { copyButton } from "./copy.js";
 import { button, el, field, plainInput } from "./dom.js";
+import { say } from "./texts.js";
 
 /** The shortest password that the service takes, in bytes; `undefined` until it is known. */
 let least;
@@ -15,7 +16,7 @@ function readPolicy() {
   );
   return policy;
 }
-const hint = () => (least ? `${least} to 72 bytes.` : "At most 72 bytes.");
+const hint = () => (least ? say("password.lengths", { least }) : say("password.length"));
 
 /** At least 20 characters of base64url. */
 function generate() {
@@ -34,11 +35,11 @@ export function newPassword(label) {
   readPolicy().then(showHint);
   const show = (isShown) => {
     input.type = isShown ? "text" : "password";
-    reveal.textContent = isShown ? "Hide" : "Show";
+    reveal.textContent = say(isShown ? "password.hide" : "password.show");
   };
-  const reveal = button("Show", { class: "quiet small" }, () => show(input.type === "password"));
-  const copy = copyButton("Copy", () => input.value);
-  const make = button("Generate", { class: "quiet small" }, () => {
+  const reveal = button(say("password.show"), { class: "quiet small" }, () => show(input.type === "password"));
+  const copy = copyButton(say("copy.copy"), () => input.value);
+  const make = button(say("password.generate"), { class: "quiet small" }, () => {
     input.value = generate();
     show(true);
     input.dispatchEvent(new Event("input", { bubbles: true }));

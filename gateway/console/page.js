@@ -5,6 +5,7 @@ import { el, fill, notify } from "./dom.js";
 import { startEnded } from "./ended.js";
 import { session, signInAddress } from "./session.js";
 import { failure, loading } from "./states.js";
+import { say } from "./texts.js";
 
 /** After this time out of sight, the page asks who is signed in, and for the role. */
 const AWAY = 30_000;
@@ -42,7 +43,7 @@ export function startPage({ show, signedOut }) {
     location.reload();
   });
   session.addEventListener("role", () => {
-    notify(`Your role is now ${session.user.role}.`);
+    notify(say("page.role", { role: session.user.role }));
     showAll();
   });
   // As the link does, without another address, which says the view.
@@ -56,7 +57,7 @@ export function startPage({ show, signedOut }) {
       await signOut();
       leave(signedOut);
     } catch (error) {
-      notify(`You are still signed in: ${explain(error)}`);
+      notify(say("page.still", { problem: explain(error) }));
       leaving.removeAttribute("aria-busy");
     }
   });

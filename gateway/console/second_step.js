@@ -7,11 +7,12 @@ import { form } from "./form.js";
 import { picture } from "./picture.js";
 import { session } from "./session.js";
 import { failure } from "./states.js";
+import { say } from "./texts.js";
 
 const PATH = "/profile/second-factor";
 
 export function secondStep() {
-  const element = el("div", { class: "second-step", tabindex: "-1", role: "group", "aria-label": "Second step" });
+  const element = el("div", { class: "second-step", tabindex: "-1", role: "group", "aria-label": say("second_step.title") });
   const left = el("p", {});
   /** What is shown; undefined if neither is. */
   let isOn;
@@ -22,7 +23,7 @@ export function secondStep() {
     try {
       const { enabled, recovery_codes: count } = await call("GET", PATH);
       if (isBegun()) return;
-      left.textContent = `It is on. ${count} of 10 recovery codes are left; for new ones, turn it off and on again.`;
+      left.textContent = say("second_step.left", { count });
       if (enabled !== isOn) fill(element, enabled ? [left, turnOff()] : turnOn());
       isOn = enabled;
     } catch (error) {
@@ -35,15 +36,15 @@ export function secondStep() {
   function turnOn() {
     const current = el("input", { name: "current", type: "password", autocomplete: "current-password", required: true });
     return form({
-      name: "Turn on the second step",
+      name: say("second_step.turn_on"),
       fields: [
-        el("small", {}, "Each sign-in then asks for a code of an application on your phone, after the password. API keys go on without one; programs that send your password stop working."),
-        field("Current password", current),
+        el("small", {}, say("second_step.turn_on_hint")),
+        field(say("password.current"), current),
       ],
-      submit: "Begin",
+      submit: say("second_step.begin"),
       act: async () => {
         const begun = await call("POST", PATH, { body: { current_password: current.value } });
-        const image = await picture(begun.otpauth_url, "Picture of the secret, for the camera of a phone");
+        const image = await picture(begun.otpauth_url, say("second_step.picture"));
         isOn = undefined;
         fill(element, once(begun, image));
         element.focus();
@@ -54,15 +55,15 @@ export function secondStep() {
   function turnOff() {
     const code = codeInput({});
     return form({
-      name: "Turn off the second step",
-      fields: field("One-time code or recovery code", code),
-      submit: "Turn off",
+      name: say("second_step.turn_off"),
+      fields: field(say("sign_in.code"), code),
+      submit: say("second_step.submit_off"),
       isDangerous: true,
       act: async () => {
         await call("DELETE", PATH, { body: { otp: code.value } });
         await load();
         element.focus();
-        notify("The second step is off.");
+        notify(say("second_step.is_off"));
       },
     }).element;
   }
@@ -80,34 +81,34 @@ function once({ secret, otpauth_url: url, recovery_codes: codes }, image) {
   const sheet = el(
     "div",
     { class: "sheet" },
-    el("p", {}, `Recovery codes of ${session.user.username} at ${location.host}`),
+    el("p", {}, say("second_step.sheet", { user: session.user.username, host: location.host })),
     el("ol", {}, codes.map((one) => el("li", {}, el("code", {}, one)))),
   );
   const confirm = form({
-    name: "Confirm the second step",
+    name: say("second_step.confirm"),
     fields: [
-      el("small", {}, "Ends every access token and every session, this one too: you sign in again, with a code."),
-      field("One-time code", code, "The six digits that the application shows."),
+      el("small", {}, say("second_step.confirm_hint")),
+      field(say("second_step.code"), code, say("second_step.code_hint")),
     ],
-    submit: "Turn on",
+    submit: say("second_step.submit_on"),
     act: async () => {
       await call("PUT", PATH, { body: { otp: code.value } });
       session.tellSignedOut();
-      session.end("The second step is on: have your phone at hand.");
+      session.end(say("second_step.is_on"));
     },
   });
   return el(
     "div",
     { class: "once" },
-    el("h3", {}, "1. Scan this with an application for one-time codes"),
+    el("h3", {}, say("second_step.scan")),
     image,
-    copyOnce(image ? "Or type this secret there" : "Type this secret there", secret),
-    el("p", {}, el("a", { href: url }, "Or open an application on this device")),
-    el("h3", {}, "2. Keep the recovery codes, but not on the phone"),
-    el("p", {}, "Each is good once in the place of a code. You need one if you lose the phone. They are not shown again."),
+    copyOnce(say(image ? "second_step.or_type" : "second_step.type"), secret),
+    el("p", {}, el("a", { href: url }, say("second_step.open"))),
+    el("h3", {}, say("second_step.keep")),
+    el("p", {}, say("second_step.keep_hint")),
     sheet,
-    el("p", { class: "actions" }, copyButton("Copy", () => codes.join("\n")), button("Print", { class: "quiet small" }, () => print())),
-    el("h3", {}, "3. Type the first code"),
+    el("p", { class: "actions" }, copyButton(say("copy.copy"), () => codes.join("\n")), button(say("second_step.print"), { class: "quiet small" }, () => print())),
+    el("h3", {}, say("second_step.first_code")),
     confirm.element,
   );
 }

@@ -2,6 +2,7 @@
 
 import { credentialList } from "./credentials.js";
 import { el } from "./dom.js";
+import { say } from "./texts.js";
 import { moment } from "./times.js";
 
 /** The first that a `User-Agent` has; most also name those below. */
@@ -13,12 +14,12 @@ const MAX_AGENT = 60;
 export function sessionList(path) {
   const isOwn = path.startsWith("/profile/");
   const texts = {
-    label: "Sessions",
-    none: "There are no sessions.",
-    end: "End",
-    ended: (name) => `The session “${name}” has ended.`,
-    all: isOwn ? "End all others" : "End all sessions",
-    allEnded: isOwn ? "All other sessions have ended." : "All sessions have ended.",
+    label: say("sessions.title"),
+    none: say("sessions.none"),
+    end: say("sessions.end"),
+    ended: (name) => say("sessions.ended", { name }),
+    all: say(isOwn ? "sessions.end_others" : "sessions.end_all"),
+    allEnded: say(isOwn ? "sessions.others_ended" : "sessions.all_ended"),
   };
   return credentialList({ path, field: "sessions", describe, texts });
 }
@@ -27,20 +28,20 @@ function describe({ name, user_agent: agent, client_address: address, created_at
   const shown = name ?? device(agent);
   const parts = [
     name && agent && device(agent),
-    address && `from ${address}`,
-    `since ${moment(created)}`,
-    used ? `last used ${moment(used)}` : "never used",
-    `ends ${moment(expires)} at the latest`,
+    address && say("sessions.from", { address }),
+    say("sessions.since", { time: moment(created) }),
+    used ? say("sessions.last", { time: moment(used) }) : say("sessions.never"),
+    say("sessions.ends", { time: moment(expires) }),
   ];
-  const mark = current && el("span", { class: "chip" }, "this one");
+  const mark = current && el("span", { class: "chip" }, say("sessions.this"));
   return { name: shown, content: el("p", {}, shown, mark, el("small", {}, parts.filter(Boolean).join(", "))) };
 }
 
 /** A `User-Agent` in two words, if it is that of a browser. */
 function device(agent) {
-  if (!agent) return "Unnamed";
+  if (!agent) return say("sessions.unnamed");
   const first = (names) => names[Object.keys(names).find((name) => agent.includes(name))];
   const [browser, system] = [first(BROWSERS), first(SYSTEMS)];
-  if (agent.startsWith("Mozilla/") && browser && system) return `${browser} on ${system}`;
+  if (agent.startsWith("Mozilla/") && browser && system) return say("sessions.browser", { browser, system });
   return agent.length > MAX_AGENT ? `${agent.slice(0, MAX_AGENT)}…` : agent;
 }

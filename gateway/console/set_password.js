@@ -4,6 +4,7 @@ import { call } from "./api.js";
 import { el, field, fill } from "./dom.js";
 import { form, outcome } from "./form.js";
 import { newPassword } from "./new_password.js";
+import { say } from "./texts.js";
 
 const token = location.hash.slice(1);
 // First of all: what is in the address stays in the history of the browser.
@@ -27,21 +28,21 @@ async function owner() {
 /** Password managers save the name with the password. */
 function nameField(username) {
   const input = el("input", { name: "username", autocomplete: "username", readonly: true, value: username });
-  return field("Your username", input);
+  return field(say("link.username"), input);
 }
 
 function choose(username) {
-  const link = el("small", {}, "The link is good once, for 24 hours.");
+  const link = el("small", {}, say("link.hint"));
   const { element } = form({
-    name: "Choose a password",
-    fields: [username && nameField(username), newPassword("New password"), link],
-    submit: "Set password",
+    name: say("link.title"),
+    fields: [username && nameField(username), newPassword(say("password.new")), link],
+    submit: say("link.submit"),
     act: async ({ elements }) => {
       await call("PUT", "/password", { body: { token, password: elements.password.value } });
       const query = username ? `?${new URLSearchParams({ username })}` : "";
-      const signIn = el("a", { class: "button primary", href: `/sign-in${query}` }, "Sign in");
+      const signIn = el("a", { class: "button primary", href: `/sign-in${query}` }, say("sign_in.submit"));
       fill(content, signIn);
-      message.good("Your password is set.");
+      message.good(say("link.done"));
       signIn.focus();
     },
   });
@@ -52,9 +53,9 @@ function choose(username) {
 if (token) {
   owner().then(choose, () => {
     fill(content);
-    message.error("This link was used before, or it has expired. Ask for a new one.");
+    message.error(say("link.dead"));
   });
 } else {
   fill(content);
-  message.error("The link is not complete. Open it again, or ask for a new one.");
+  message.error(say("link.incomplete"));
 }

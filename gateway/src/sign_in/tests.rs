@@ -4,6 +4,7 @@ mod one_time_code;
 mod refused;
 mod set_password;
 mod sign_out;
+mod texts;
 
 use super::page::FILES;
 use crate::{

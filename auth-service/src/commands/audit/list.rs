@@ -92,13 +92,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn the_events_of_the_filter_are_those_that_the_console_shows() {
-        let console = include_str!("../../../../gateway/console/audit.js");
-        let (_, console) = console.split_once("const EVENTS = {").expect("the events");
-        let (console, _) = console.split_once('}').expect("their end");
-        let mut shown: BTreeSet<&str> = console
+    fn the_events_of_the_filter_are_those_that_the_pages_name() {
+        let texts = include_str!("../../../../crates/sign-in/texts/en.json");
+        let mut shown: BTreeSet<&str> = texts
             .lines()
-            .filter_map(|line| Some(line.split_once(':')?.0.trim()))
+            .filter_map(|line| line.trim().strip_prefix("\"event.")?.split('"').next())
             .collect();
         // An entry in place of a row.
         assert!(shown.remove("audit_unreadable"));
