@@ -92,6 +92,8 @@ fn tag(path: &str) -> &'static str {
 fn complete(operation: &mut Operation, path: &str, variant: &Variant) {
     operation.tags = Some(vec![tag(path).to_owned()]);
     let is_protected = operation.security.is_some();
+    // An empty list says that an operation is public, where no list would leave that open.
+    operation.security.get_or_insert_default();
     let has_query = operation.parameters.is_some();
     let has_body = operation.request_body.is_some();
     if is_protected {

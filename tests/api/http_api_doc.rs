@@ -4,7 +4,7 @@ mod comparison;
 
 use comparison::{abbreviates, fields, stands_for};
 use e2e::{ADMIN_PASSWORD, Api, TestApp, TestSetup, for_two_deployments};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{collections::BTreeSet, fs, path::Path};
 use tokio::process::Command;
 
@@ -132,8 +132,9 @@ fn documented_roles(operation: &Value) -> String {
     } else {
         ""
     };
-    match (operation.get("security"), &named[..]) {
-        (None, _) => "public".to_owned(),
+    let is_public = operation["security"] == json!([]);
+    match (is_public, &named[..]) {
+        (true, _) => "public".to_owned(),
         (_, [] | ["user", ..]) => format!("any user{no_key}"),
         _ => format!("{}{no_key}", named.join(", ")),
     }
