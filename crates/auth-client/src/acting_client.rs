@@ -30,7 +30,7 @@ use rolegate_proto::{
     authorization::is_api_key,
 };
 use secrecy::{ExposeSecret, SecretString};
-use tonic::Request;
+use tonic::{Request, Response, Status};
 
 /// Calls on behalf of the bearer of an access token, session or API key. Those about another user need an admin;
 /// where a user is optional, `None` is the bearer.
@@ -110,6 +110,11 @@ fn role_fields(role: Option<Role>) -> (String, i32) {
     })
 }
 
+/// The items of a response.
+fn converted<M, T: TryFrom<M, Error = CallError>>(messages: Vec<M>) -> Result<Vec<T>, CallError> {
+    messages.into_iter().map(T::try_from).collect()
+}
+
 impl ActingClient {
     /// The request that the calls serve.
     #[must_use]
@@ -121,6 +126,37 @@ impl ActingClient {
     #[must_use]
     pub fn has_api_key(&self) -> bool {
         is_api_key(self.token.expose_secret())
+    }
+
+    /// Calls a method that may change something.
+    async fn call<M, A>(
+        &self,
+        message: M,
+        method: impl AsyncFnOnce(&mut Client, Request<M>) -> Result<Response<A>, Status>,
+    ) -> Result<A, CallError> {
+        let request = self.request(message)?;
+        call(READ_TIMEOUT, self.auth.client(), request, method).await
+    }
+
+    /// Calls a method that changes nothing.
+    async fn read<M, A>(
+        &self,
+        message: M,
+        method: impl AsyncFnOnce(&mut Client, Request<M>) -> Result<Response<A>, Status>,
+    ) -> Result<A, CallError> {
+        let request = self.request(message)?;
+        read(READ_TIMEOUT, self.auth.client(), request, method).await
+    }
+
+    /// Calls a method that hashes a password, by a client for such calls.
+    async fn call_hashing<M, A>(
+        &self,
+        client: &Client,
+        message: M,
+        method: impl AsyncFnOnce(&mut Client, Request<M>) -> Result<Response<A>, Status>,
+    ) -> Result<A, CallError> {
+        let request = self.request(message)?;
+        call(PASSWORD_TIMEOUT, client, request, method).await
     }
 
     fn request<M>(&self, message: M) -> Result<Request<M>, CallError> {
@@ -135,12 +171,14 @@ impl ActingClient {
         current: &SecretString,
         new: &SecretString,
     ) -> Result<User, CallError> {
-        let request = self.request(ChangePasswordRequest {
+        let request = ChangePasswordRequest {
             current_password: current.expose_secret().to_owned(),
             new_password: new.expose_secret().to_owned(),
-        })?;
+        };
         let client = self.auth.checks_of(username);
-        let response = call(PASSWORD_TIMEOUT, &client, request, Client::change_password).await?;
+        let response = self
+            .call_hashing(&client, request, Client::change_password)
+            .await?;
         User::try_from_response(response.user)
     }
 
@@ -162,8 +200,7 @@ impl ActingClient {
         &self,
         message: RevokeTokensRequest,
     ) -> Result<RevokeTokensResponse, CallError> {
-        let (client, request) = (self.auth.client(), self.request(message)?);
-        call(READ_TIMEOUT, client, request, Client::revoke_tokens).await
+        self.call(message, Client::revoke_tokens).await
     }
 
     /// Creates a user, also while registration is disabled. Without a password, the response has a link by which
@@ -175,15 +212,17 @@ impl ActingClient {
         role: Option<Role>,
     ) -> Result<(User, Option<PasswordLink>), CallError> {
         let (role_name, role) = role_fields(role);
-        let request = self.request(CreateUserRequest {
+        let request = CreateUserRequest {
             username: username.to_owned(),
             password: password.map_or_else(String::new, |it| it.expose_secret().to_owned()),
             role: Some(role),
             role_name: Some(role_name),
             password_link: password.is_none(),
-        })?;
+        };
         let client = self.auth.passwords();
-        let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_user).await?;
+        let response = self
+            .call_hashing(&client, request, Client::create_user)
+            .await?;
         let link = response
             .password_link
             .map(PasswordLink::try_from)
@@ -197,9 +236,8 @@ impl ActingClient {
 
     /// Disables or enables a user. Every credential of a disabled user is refused.
     pub async fn set_user_disabled(&self, user_id: i64, disabled: bool) -> Result<User, CallError> {
-        let request = self.request(SetUserDisabledRequest { user_id, disabled })?;
-        let client = self.auth.client();
-        let response = call(READ_TIMEOUT, client, request, Client::set_user_disabled).await?;
+        let request = SetUserDisabledRequest { user_id, disabled };
+        let response = self.call(request, Client::set_user_disabled).await?;
         User::try_from_response(response.user)
     }
 
@@ -211,26 +249,24 @@ impl ActingClient {
         if let (None, Some(disabled)) = (&username, disabled) {
             return self.set_user_disabled(user_id, disabled).await;
         }
-        let request = self.request(UpdateUserRequest {
+        let request = UpdateUserRequest {
             user_id,
             username,
             disabled,
-        })?;
-        let client = self.auth.client();
-        let response = call(READ_TIMEOUT, client, request, Client::update_user).await?;
+        };
+        let response = self.call(request, Client::update_user).await?;
         User::try_from_response(response.user)
     }
 
     /// Replaces the role of a user. `None` stands for a malformed name.
     pub async fn set_user_role(&self, user_id: i64, role: Option<Role>) -> Result<User, CallError> {
         let (role_name, role) = role_fields(role);
-        let request = self.request(SetUserRoleRequest {
+        let request = SetUserRoleRequest {
             user_id,
             role,
             role_name,
-        })?;
-        let client = self.auth.client();
-        let response = call(READ_TIMEOUT, client, request, Client::set_user_role).await?;
+        };
+        let response = self.call(request, Client::set_user_role).await?;
         User::try_from_response(response.user)
     }
 
@@ -241,29 +277,27 @@ impl ActingClient {
         password: &SecretString,
     ) -> Result<User, CallError> {
         let password = password.expose_secret().to_owned();
-        let request = self.request(SetPasswordRequest { user_id, password })?;
+        let request = SetPasswordRequest { user_id, password };
         let client = self.auth.passwords();
-        let response = call(PASSWORD_TIMEOUT, &client, request, Client::set_password).await?;
+        let response = self
+            .call_hashing(&client, request, Client::set_password)
+            .await?;
         User::try_from_response(response.user)
     }
 
     /// Deletes a user and returns it.
     pub async fn delete_user(&self, user_id: i64) -> Result<User, CallError> {
-        let (client, request) = (
-            self.auth.client(),
-            self.request(DeleteUserRequest { user_id })?,
-        );
-        let response = call(READ_TIMEOUT, client, request, Client::delete_user).await?;
+        let response = self
+            .call(DeleteUserRequest { user_id }, Client::delete_user)
+            .await?;
         User::try_from_response(response.user)
     }
 
     /// Returns a user.
     pub async fn get_user(&self, user_id: i64) -> Result<User, CallError> {
-        let (client, request) = (
-            self.auth.client(),
-            self.request(GetUserRequest { user_id })?,
-        );
-        let response = read(READ_TIMEOUT, client, request, Client::get_user).await?;
+        let response = self
+            .read(GetUserRequest { user_id }, Client::get_user)
+            .await?;
         User::try_from_response(response.user)
     }
 
@@ -272,7 +306,7 @@ impl ActingClient {
         let (is_search, is_timed) = (!query.search.is_empty(), query.with_times);
         // The version before ignores them, and sends no times.
         let with_times = is_timed || is_search || query.disabled.is_some();
-        let request = self.request(ListUsersRequest {
+        let request = ListUsersRequest {
             page_size: query.limit.map_or(0, i32::from),
             after: query.after.unwrap_or(0),
             username_prefix: query.username_prefix,
@@ -281,22 +315,17 @@ impl ActingClient {
             search: query.search,
             disabled: query.disabled,
             with_times,
-        })?;
-        let client = self.auth.client();
+        };
         let response = if is_search {
             // Not sent to two replicas, which would each read all users.
-            call(READ_TIMEOUT, client, request, Client::list_users).await?
+            self.call(request, Client::list_users).await?
         } else {
-            read(READ_TIMEOUT, client, request, Client::list_users).await?
+            self.read(request, Client::list_users).await?
         };
         if with_times && response.times.len() != response.users.len() {
             return Err(CallError::Malformed);
         }
-        let users = response
-            .users
-            .into_iter()
-            .map(User::try_from)
-            .collect::<Result<_, _>>()?;
+        let users = converted(response.users)?;
         let times = response
             .times
             .into_iter()
@@ -317,15 +346,14 @@ impl ActingClient {
         input: ApiKeyInput,
     ) -> Result<(SecretString, ApiKey), CallError> {
         let (role_name, role) = input.role.map(role_fields).unzip();
-        let request = self.request(CreateApiKeyRequest {
+        let request = CreateApiKeyRequest {
             name: input.name,
             role,
             expires_at: input.expires_at.map(Into::into),
             role_name,
             user_id,
-        })?;
-        let client = self.auth.client();
-        let response = call(READ_TIMEOUT, client, request, Client::create_api_key).await?;
+        };
+        let response = self.call(request, Client::create_api_key).await?;
         let api_key: ApiKey = response.api_key.ok_or(CallError::Malformed)?.try_into()?;
         // The version before ignores the user, so the key would be one of the bearer, who is an admin.
         if user_id.is_some_and(|id| id != api_key.user_id) {
@@ -336,16 +364,10 @@ impl ActingClient {
 
     /// Lists the API keys of a user by ascending id.
     pub async fn list_api_keys(&self, user_id: Option<i64>) -> Result<Vec<ApiKey>, CallError> {
-        let (client, request) = (
-            self.auth.client(),
-            self.request(ListApiKeysRequest { user_id })?,
-        );
-        let response = read(READ_TIMEOUT, client, request, Client::list_api_keys).await?;
-        response
-            .api_keys
-            .into_iter()
-            .map(TryInto::try_into)
-            .collect()
+        let response = self
+            .read(ListApiKeysRequest { user_id }, Client::list_api_keys)
+            .await?;
+        converted(response.api_keys)
     }
 
     /// Deletes the API key of a user with this id, or without an id all of them; returns what it deleted.
@@ -355,28 +377,17 @@ impl ActingClient {
         key_id: Option<i64>,
     ) -> Result<Vec<ApiKey>, CallError> {
         let keys = Some(key_id.map_or(Keys::All(AllApiKeys {}), Keys::KeyId));
-        let request = self.request(DeleteApiKeysRequest { user_id, keys })?;
-        let client = self.auth.client();
-        let response = call(READ_TIMEOUT, client, request, Client::delete_api_keys).await?;
-        response
-            .api_keys
-            .into_iter()
-            .map(TryInto::try_into)
-            .collect()
+        let request = DeleteApiKeysRequest { user_id, keys };
+        let response = self.call(request, Client::delete_api_keys).await?;
+        converted(response.api_keys)
     }
 
     /// Lists the sessions of a user by ascending id.
     pub async fn list_sessions(&self, user_id: Option<i64>) -> Result<Vec<Session>, CallError> {
-        let (client, request) = (
-            self.auth.client(),
-            self.request(ListSessionsRequest { user_id })?,
-        );
-        let response = read(READ_TIMEOUT, client, request, Client::list_sessions).await?;
-        response
-            .sessions
-            .into_iter()
-            .map(TryInto::try_into)
-            .collect()
+        let response = self
+            .read(ListSessionsRequest { user_id }, Client::list_sessions)
+            .await?;
+        converted(response.sessions)
     }
 
     /// Ends the session of a user with this id, or without an id all but that of the call; returns what it
@@ -388,20 +399,14 @@ impl ActingClient {
     ) -> Result<Vec<Session>, CallError> {
         let sessions = session_id.map_or(Sessions::All(AllSessions {}), Sessions::SessionId);
         let sessions = Some(sessions);
-        let request = self.request(DeleteSessionsRequest { user_id, sessions })?;
-        let client = self.auth.client();
-        let response = call(READ_TIMEOUT, client, request, Client::delete_sessions).await?;
-        response
-            .sessions
-            .into_iter()
-            .map(TryInto::try_into)
-            .collect()
+        let request = DeleteSessionsRequest { user_id, sessions };
+        let response = self.call(request, Client::delete_sessions).await?;
+        converted(response.sessions)
     }
 
     /// The bearer, and what credential it is.
     pub async fn current_user(&self) -> Result<Bearer, CallError> {
-        let (client, request) = (self.auth.client(), self.request(GetCurrentUserRequest {})?);
-        read(READ_TIMEOUT, client, request, Client::get_current_user)
+        self.read(GetCurrentUserRequest {}, Client::get_current_user)
             .await?
             .try_into()
     }
@@ -425,8 +430,7 @@ impl ActingClient {
             page_size,
             own,
         };
-        let (client, request) = (self.auth.client(), self.request(message)?);
-        let response = read(READ_TIMEOUT, client, request, Client::list_audit).await?;
+        let response = self.read(message, Client::list_audit).await?;
         Ok(AuditPage {
             entries: response.entries,
             next: response.next_after,
@@ -436,8 +440,7 @@ impl ActingClient {
 
     /// The roles of the service: `user`, `author`, `admin`, then the others. Needs an admin.
     pub async fn list_roles(&self) -> Result<Vec<Role>, CallError> {
-        let (client, request) = (self.auth.client(), self.request(ListRolesRequest {})?);
-        let response = read(READ_TIMEOUT, client, request, Client::list_roles).await?;
+        let response = self.read(ListRolesRequest {}, Client::list_roles).await?;
         let roles = response.role_names.iter().map(|name| name.parse());
         roles
             .collect::<Result<_, _>>()

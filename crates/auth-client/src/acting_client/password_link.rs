@@ -2,7 +2,7 @@
 
 use super::ActingClient;
 use crate::{batchers::Client, session::time};
-use rolegate_grpc_client::{CallError, READ_TIMEOUT, call};
+use rolegate_grpc_client::CallError;
 use rolegate_proto::auth_v1::{self, CreatePasswordLinkRequest};
 use secrecy::SecretString;
 use std::time::SystemTime;
@@ -30,9 +30,8 @@ impl TryFrom<auth_v1::PasswordLink> for PasswordLink {
 impl ActingClient {
     /// Makes a link for another user, in place of one from before. The bearer presented no API key.
     pub async fn create_password_link(&self, user_id: i64) -> Result<PasswordLink, CallError> {
-        let request = self.request(CreatePasswordLinkRequest { user_id })?;
-        let client = self.auth.client();
-        let response = call(READ_TIMEOUT, client, request, Client::create_password_link).await?;
+        let request = CreatePasswordLinkRequest { user_id };
+        let response = self.call(request, Client::create_password_link).await?;
         response.link.ok_or(CallError::Malformed)?.try_into()
     }
 }

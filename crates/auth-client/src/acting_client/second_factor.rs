@@ -2,7 +2,7 @@
 
 use super::ActingClient;
 use crate::batchers::Client;
-use rolegate_grpc_client::{CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, call, read};
+use rolegate_grpc_client::CallError;
 use rolegate_proto::auth_v1::{
     DisableSecondFactorRequest, EnableSecondFactorRequest, EnrolSecondFactorRequest,
     GetSecondFactorRequest,
@@ -38,15 +38,11 @@ impl ActingClient {
         current: &SecretString,
     ) -> Result<SecondFactorEnrolment, CallError> {
         let current_password = current.expose_secret().to_owned();
-        let request = self.request(EnrolSecondFactorRequest { current_password })?;
+        let request = EnrolSecondFactorRequest { current_password };
         let client = self.auth.checks_of(username);
-        let made = call(
-            PASSWORD_TIMEOUT,
-            &client,
-            request,
-            Client::enrol_second_factor,
-        )
-        .await?;
+        let made = self
+            .call_hashing(&client, request, Client::enrol_second_factor)
+            .await?;
         Ok(SecondFactorEnrolment {
             secret: made.secret.into(),
             otpauth_url: made.otpauth_url.into(),
@@ -57,9 +53,8 @@ impl ActingClient {
     /// Turns it on, given a code, and ends every access token and session of the bearer.
     pub async fn enable_second_factor(&self, otp: &SecretString) -> Result<(), CallError> {
         let otp = otp.expose_secret().to_owned();
-        let request = self.request(EnableSecondFactorRequest { otp })?;
-        let client = self.auth.client();
-        call(READ_TIMEOUT, client, request, Client::enable_second_factor).await?;
+        let request = EnableSecondFactorRequest { otp };
+        self.call(request, Client::enable_second_factor).await?;
         Ok(())
     }
 
@@ -74,20 +69,19 @@ impl ActingClient {
     }
 
     async fn disable(&self, user_id: Option<i64>, otp: String) -> Result<(), CallError> {
-        let request = self.request(DisableSecondFactorRequest { user_id, otp })?;
-        let client = self.auth.client();
-        call(READ_TIMEOUT, client, request, Client::disable_second_factor).await?;
+        let request = DisableSecondFactorRequest { user_id, otp };
+        self.call(request, Client::disable_second_factor).await?;
         Ok(())
     }
 
     /// That of the bearer.
     pub async fn second_factor(&self) -> Result<SecondFactor, CallError> {
-        let (client, request) = (self.auth.client(), self.request(GetSecondFactorRequest {})?);
-        let response = read(READ_TIMEOUT, client, request, Client::get_second_factor).await?;
-        let (enabled, recovery_codes) = (response.enabled, response.recovery_codes);
+        let response = self
+            .read(GetSecondFactorRequest {}, Client::get_second_factor)
+            .await?;
         Ok(SecondFactor {
-            enabled,
-            recovery_codes,
+            enabled: response.enabled,
+            recovery_codes: response.recovery_codes,
         })
     }
 }
