@@ -73,7 +73,7 @@ fn cookies(lines: &[u8]) {
         let expected = match &own[..] {
             [] => Ok(None),
             [value] => Ok(Some(value.clone()).filter(is_session)),
-            _ => Err(CookieError::Twice),
+            _ => Err(CookieError::TooMany),
         };
         let found = cookie.find(&headers).map(exposed);
         if !own.iter().any(|it| !it.is_ascii()) {

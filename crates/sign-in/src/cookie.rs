@@ -24,8 +24,8 @@ pub const MAX_SESSIONS: usize = 8;
 /// Why a cookie is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CookieError {
-    /// It is there more often than can be looked at, so it is not known who set which.
-    Twice,
+    /// It is there more often than is looked at, so it is not known who set which.
+    TooMany,
     /// It came with a change that another site may have caused.
     CrossSite,
 }
@@ -71,7 +71,7 @@ impl<'a> Cookie<'a> {
         let mut found = self.find_all(headers);
         let session = found.next();
         if found.next().is_some() {
-            Err(CookieError::Twice)
+            Err(CookieError::TooMany)
         } else {
             Ok(session.flatten())
         }
@@ -184,9 +184,9 @@ mod tests {
             (&["__Host-rolegate=rgs_A"], "rgs_A"),
             (&["a=b", "__Host-rolegate=rgs_A", "c=d"], "rgs_A"),
             (&["a=b;__Host-rolegate=rgs_A;c=d"], "rgs_A"),
-            (&["__Host-rolegate=rgs_A; __Host-rolegate=rgs_A"], "Twice"),
-            (&["__Host-rolegate=rgs_A", "__Host-rolegate="], "Twice"),
-            (&["__Host-rolegate=rgs_A; __Host-rolegate"], "Twice"),
+            (&["__Host-rolegate=rgs_A; __Host-rolegate=rgs_A"], "TooMany"),
+            (&["__Host-rolegate=rgs_A", "__Host-rolegate="], "TooMany"),
+            (&["__Host-rolegate=rgs_A; __Host-rolegate"], "TooMany"),
             (&["__host-rolegate=rgs_A"], "-"),
             (&["__Host-rolegate-console=rgs_A"], "-"),
             (&["rolegate=rgs_A"], "-"),
@@ -247,7 +247,7 @@ mod tests {
             let parts = parts.map(|part| part.split_once('=').unwrap_or((part, "")));
             let mut own = parts.filter(|(name, _)| name.trim() == "__Host-rolegate");
             let expected = match (own.next(), own.next()) {
-                (Some(_), Some(_)) => "Twice",
+                (Some(_), Some(_)) => "TooMany",
                 (Some((_, value)), None) if value.trim().starts_with("rgs_") => value.trim(),
                 _ => "-",
             };

@@ -179,7 +179,7 @@ impl SignIn {
         let own = request.origin();
         let sessions = self.cookie(own.as_ref()).find_different(request.headers);
         if sessions.len() > MAX_SESSIONS {
-            return Err(CookieError::Twice);
+            return Err(CookieError::TooMany);
         }
         if !sessions.is_empty() && request.may_change() && !self.is_from_page(request, own.as_ref())
         {
@@ -205,7 +205,7 @@ impl SignIn {
             return false;
         }
         let cookie = self.cookie(request.origin().as_ref());
-        !matches!(cookie.find(request.headers), Err(CookieError::Twice))
+        !matches!(cookie.find(request.headers), Err(CookieError::TooMany))
     }
 
     /// Whether a page of the application, or of one of `RETURN_ORIGINS`, made the request.

@@ -27,7 +27,7 @@ pub(super) async fn user(
     let request = BrowserRequest::forwarded(headers);
     let (sessions, mut has_two_sessions) = match sign_in.sessions(request) {
         Ok(sessions) => (sessions, false),
-        Err(CookieError::Twice) => (Vec::new(), true),
+        Err(CookieError::TooMany) => (Vec::new(), true),
         Err(CookieError::CrossSite) => return Err(cross_site().into_response()),
     };
     let mut refused = ApiError::not_authenticated();

@@ -49,7 +49,7 @@ impl AuthGrpc {
         let browser = browser_request(http, &headers);
         let (sessions, mut has_two_sessions) = match sign_in.sessions(browser) {
             Ok(sessions) => (sessions, false),
-            Err(CookieError::Twice) => (Vec::new(), true),
+            Err(CookieError::TooMany) => (Vec::new(), true),
             Err(CookieError::CrossSite) => return Err(Refusal::CrossSite),
         };
         let mut refusal = Refusal::NotAuthenticated;

@@ -354,7 +354,7 @@ fn no_more_sessions_are_looked_at_than_browsers_have() {
             let expected = if is_read {
                 Ok(count)
             } else {
-                Err(CookieError::Twice)
+                Err(CookieError::TooMany)
             };
             assert_eq!(found.map(|sessions| sessions.len()), expected, "{count}");
         }
