@@ -20,10 +20,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::LazyLock;
 
 static SIGN_IN: LazyLock<[SignIn; 2]> = LazyLock::new(|| {
-    let sign_in = |url: &str, domain: Option<&str>, origins: &str| SignIn {
-        url: url.to_owned(),
-        cookie_domain: domain.map(str::to_owned),
-        return_origins: origins.parse().expect("origins"),
+    let sign_in = |url: &str, domain: Option<&str>, origins: &str| {
+        let origins = origins.parse().expect("origins");
+        SignIn::new(url.to_owned(), domain.map(str::to_owned), origins)
     };
     [
         sign_in("/sign-in", None, ""),

@@ -174,13 +174,8 @@ fn way(text: &str) {
     headers.insert("x-forwarded-method", HeaderValue::from_static("GET"));
     headers.insert("accept", HeaderValue::from_static("text/html"));
     for page in ["/sign-in", "https://auth.example.net/sign-in"] {
-        let (url, return_origins) = (page.to_owned(), OTHERS.clone());
-        let sign_in = SignIn {
-            url,
-            cookie_domain: None,
-            return_origins,
-        };
-        let Some(way) = sign_in.redirect(BrowserRequest::forwarded(&headers)) else {
+        let sign_in = SignIn::new(page.to_owned(), None, OTHERS.clone());
+        let Some(way) = sign_in.redirect(BrowserRequest::forwarded(&headers), false) else {
             continue;
         };
         assert!(way.bytes().all(|it| it.is_ascii_graphic()), "{way}");

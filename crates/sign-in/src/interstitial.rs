@@ -3,7 +3,6 @@
 
 use crate::{design::Design, request::BrowserRequest, settings::SignIn, texts::escape};
 use rolegate_proto::Reason;
-use url::Url;
 
 /// A small page.
 #[derive(Debug)]
@@ -45,8 +44,8 @@ impl Interstitial {
 impl SignIn {
     /// The origin of the page to sign in at; empty if that is on each application's own host.
     pub fn host(&self) -> String {
-        Url::parse(&self.url)
-            .map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
+        let page = self.page.as_ref();
+        page.map_or_else(String::new, |page| page.origin().ascii_serialization())
     }
 
     /// What a person sees who may not open a page with the session in the cookie, for this reason.
@@ -88,11 +87,7 @@ mod tests {
     use rolegate_proto::Reason;
 
     fn sign_in(url: &str) -> SignIn {
-        SignIn {
-            url: url.to_owned(),
-            cookie_domain: None,
-            return_origins: "".parse().expect("none"),
-        }
+        SignIn::new(url.to_owned(), None, "".parse().expect("none"))
     }
 
     fn refused(url: &str, username: Option<&str>) -> Interstitial {

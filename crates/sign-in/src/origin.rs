@@ -89,6 +89,12 @@ pub fn forwarded_scheme(headers: &HeaderMap) -> Result<Option<&'static str>, Amb
     Ok(found)
 }
 
+/// Whether a request has a header that proxies set, and browsers do not.
+pub fn has_passed_proxy(headers: &HeaderMap) -> bool {
+    let names = ["x-forwarded-for", "x-forwarded-proto", "forwarded"];
+    names.iter().any(|name| headers.contains_key(*name))
+}
+
 /// `https` or `http`, in any case (RFC 3986, section 3.1).
 pub fn parse_scheme(text: &str) -> Option<&'static str> {
     ["https", "http"]

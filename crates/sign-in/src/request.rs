@@ -229,8 +229,7 @@ impl SignIn {
         }
         let asked = request.path.and_then(|path| path.split('?').next());
         let own = request.origin();
-        let page = Url::parse(&self.url).ok();
-        let is_page = match &page {
+        let is_page = match &self.page {
             None => asked == Some(&self.url),
             Some(page) => {
                 let own = own.as_ref().map(|own| own.url().origin());
@@ -241,20 +240,23 @@ impl SignIn {
             return None;
         }
         // A page at the own host needs the path only.
-        let origin = match page {
+        let origin = match self.page {
             None => Some(String::new()),
             Some(_) => own.map(|own| own.serialized()),
         };
         let mut parameters = Vec::new();
         if let Some(origin) = origin {
             let path = request.return_path();
-            let encode = |path: &str| byte_serialize((origin.clone() + path).as_bytes()).collect();
-            let mut address: String = encode(path.as_deref().unwrap_or("/"));
-            if address.len() > MAX_RETURN {
-                address = encode("/");
+            let encode = |path: &str| -> String {
+                byte_serialize((origin.clone() + path).as_bytes()).collect()
+            };
+            let address = encode(path.as_deref().unwrap_or("/"));
+            if address.len() <= MAX_RETURN {
+                parameters.push(format!("return={address}"));
+            } else {
+                parameters.push(format!("return={}", encode("/")));
                 parameters.push(TOO_LONG.to_owned());
             }
-            parameters.insert(0, format!("return={address}"));
         }
         if request.may_send_form() {
             parameters.push(UNSAVED.to_owned());

@@ -50,22 +50,18 @@ impl SignInSettings {
             cookie_domain,
             return_origins,
         } = self.clone();
-        let page = Url::parse(&sign_in_url)
-            .ok()
-            .filter(|page| page.scheme() == "https");
-        let host = page.as_ref().and_then(Url::domain).unwrap_or_default();
-        if cookie_domain
+        let read = SignIn::new(sign_in_url, cookie_domain, return_origins);
+        let page = read.page.as_ref().filter(|page| page.scheme() == "https");
+        let host = page.and_then(Url::domain).unwrap_or_default();
+        if read
+            .cookie_domain
             .as_ref()
             .is_some_and(|domain| !is_on(host, domain))
         {
             let problem = "must be an https URL on a host of COOKIE_DOMAIN";
             return Err(SettingError::new("SIGN_IN_URL", problem));
         }
-        Ok(sign_in.then_some(SignIn {
-            url: sign_in_url,
-            cookie_domain,
-            return_origins,
-        }))
+        Ok(sign_in.then_some(read))
     }
 
     /// What to say of settings that lead people to a page that is missing, in a circle, or not back. Somebody may
@@ -129,7 +125,9 @@ fn is_on(host: &str, domain: &str) -> bool {
 #[derive(Clone, Debug)]
 pub struct SignIn {
     /// The page: a path of the application's own host, or a URL.
-    pub url: String,
+    pub(crate) url: String,
+    /// The same if it is a URL.
+    pub page: Option<Url>,
     /// The domain whose hosts share the cookie.
     pub cookie_domain: Option<String>,
     /// Other origins that people go back to.
@@ -137,6 +135,16 @@ pub struct SignIn {
 }
 
 impl SignIn {
+    /// Reads the values of `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`.
+    pub fn new(url: String, cookie_domain: Option<String>, return_origins: ReturnOrigins) -> Self {
+        Self {
+            page: Url::parse(&url).ok(),
+            url,
+            cookie_domain,
+            return_origins,
+        }
+    }
+
     /// The cookie of an application with this origin.
     pub fn cookie(&self, origin: Option<&Origin>) -> Cookie<'_> {
         match &self.cookie_domain {

@@ -1,6 +1,6 @@
 //! The HTML of the pages. They need no scripts. What they say is in `crates/sign-in/texts/`.
 
-use super::{place::FORWARDED, return_address::ReturnAddress};
+use super::return_address::ReturnAddress;
 use crate::extract::parameters::QueryParams;
 use axum::response::{IntoResponse as _, Response};
 use http::{
@@ -10,7 +10,7 @@ use http::{
 use rolegate_auth_client::axum::ApiError;
 use rolegate_sign_in::{
     design::Design,
-    origin::{Origin, forwarded_scheme},
+    origin::{Origin, forwarded_scheme, has_passed_proxy},
     request::{MAX_RETURN, TOO_LONG, TWO_SESSIONS, UNSAVED},
     texts::escape,
 };
@@ -152,8 +152,7 @@ pub(super) fn https_needed(design: Design, headers: &HeaderMap) -> Response {
 /// How to come by this machine's own address, at which no encryption is needed. Behind a proxy it would lead past
 /// that.
 fn way_by_ssh(design: Design, headers: &HeaderMap) -> Option<String> {
-    let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
-    let own = Origin::of_request(headers).filter(|_| !is_forwarded)?;
+    let own = Origin::of_request(headers).filter(|_| !has_passed_proxy(headers))?;
     // A name that begins with "-" would be an option of ssh.
     let host = own.url().host_str()?.trim_matches(['[', ']']);
     let port = own.url().port_or_known_default()?;

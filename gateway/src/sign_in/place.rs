@@ -5,15 +5,14 @@ use super::{Pages, ReturnAddress};
 use axum::extract::{ConnectInfo, Request};
 use http::{HeaderMap, HeaderName};
 use rolegate_auth_client::SessionUse;
-use rolegate_sign_in::{cookie::Cookie, origin::Origin};
+use rolegate_sign_in::{
+    cookie::Cookie,
+    origin::{Origin, has_passed_proxy},
+};
 use std::net::SocketAddr;
-use url::Url;
 
 /// Set by the shipped configurations of proxies on the hosts of applications, whatever the client sent.
 const ROLEGATE_PAGE: HeaderName = HeaderName::from_static("rolegate-page");
-
-/// Set by proxies, and not by browsers.
-pub(super) const FORWARDED: [&str; 3] = ["x-forwarded-for", "x-forwarded-proto", "forwarded"];
 
 /// What a sign-in sets where it happens.
 pub(super) struct Place<'a> {
@@ -66,7 +65,7 @@ impl Pages {
     ) -> Place<'a> {
         let may_set_console = !headers.contains_key(ROLEGATE_PAGE);
         let leads_to_console = may_set_console && back.is_some_and(ReturnAddress::is_of_console);
-        let page = Url::parse(&self.sign_in.url).ok();
+        let page = self.sign_in.page.as_ref();
         let is_page_host = page.is_some_and(|page| page.origin() == own.url().origin());
         Place {
             application: self.sign_in.cookie(Some(own)),
@@ -81,8 +80,6 @@ impl Pages {
     pub(super) fn is_forwarded(&self, request: &Request) -> bool {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         peer.is_some_and(|peer| self.trusted_proxies.contains(peer.0.ip()))
-            || FORWARDED
-                .iter()
-                .any(|name| request.headers().contains_key(*name))
+            || has_passed_proxy(request.headers())
     }
 }

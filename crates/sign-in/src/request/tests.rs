@@ -15,11 +15,8 @@ const PAGE: (&str, &str) = ("sec-fetch-site", "same-origin");
 const OWN: (&str, &str) = ("origin", "https://app.example.org");
 
 fn sign_in(url: &str, domain: Option<&str>) -> SignIn {
-    SignIn {
-        url: url.to_owned(),
-        cookie_domain: domain.map(str::to_owned),
-        return_origins: "https://other.example.org".parse().expect("valid"),
-    }
+    let others = "https://other.example.org".parse().expect("valid");
+    SignIn::new(url.to_owned(), domain.map(str::to_owned), others)
 }
 
 fn headers(list: &[(&str, &str)]) -> HeaderMap {
