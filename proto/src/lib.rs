@@ -5,8 +5,7 @@
 //! - [`posts_v1`]: the same of `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
 //! - [`envoy_auth_v3`]: what auth-service reads and writes of Envoy's API, from
 //!   `envoy/service/auth/v3/external_auth.proto`.
-//! - [`Reason`]: the stable error reasons, with their codes and HTTP statuses; [`RefusalScope`]: what a
-//!   refusal covers.
+//! - [`Reason`]: the stable error reasons, with their codes and HTTP statuses.
 //! - [`Role`]: the roles of users.
 //! - [`Authorization`]: the credentials in an `Authorization` header.
 //! - [`identity_headers`]: how proxies pass the user on to applications.
@@ -31,7 +30,7 @@ pub mod time;
 pub use authorization::Authorization;
 pub use generated::{AUTH_DESCRIPTORS, POSTS_DESCRIPTORS, auth_v1, envoy_auth_v3, posts_v1};
 pub use metadata::{InvalidRequestId, RequestId};
-pub use reason::{ERROR_DOMAIN, REFUSAL_SCOPE, Reason, RefusalScope};
+pub use reason::{ERROR_DOMAIN, Reason};
 pub use role::{Role, UnknownRole};
 pub use text::{decimal_digit, has_blank, has_invisible, is_emoji, is_invisible, shows_nothing};
 

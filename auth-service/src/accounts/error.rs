@@ -5,7 +5,7 @@ use crate::{
     password::{HashError, PasswordError},
     store::{StoreError, WriteError},
 };
-use rolegate_proto::{Reason, RefusalScope};
+use rolegate_proto::Reason;
 use std::{borrow::Cow, error::Error, time::Duration};
 
 /// A use case failed, for a reason of the contract.
@@ -26,8 +26,6 @@ pub(crate) enum AccountError {
     Later {
         reason: Reason,
         retry_after: Duration,
-        /// What else is refused until then.
-        scope: Option<RefusalScope>,
     },
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -84,7 +82,6 @@ impl AccountError {
         Self::Later {
             reason: Reason::Overloaded,
             retry_after,
-            scope: None,
         }
     }
 
@@ -110,12 +107,10 @@ impl AccountError {
         }
     }
 
-    /// When to retry, and what is refused until then.
-    pub(crate) fn retry(&self) -> Option<(Duration, Option<RefusalScope>)> {
+    /// When to retry.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Later {
-                retry_after, scope, ..
-            } => Some((*retry_after, *scope)),
+            Self::Later { retry_after, .. } => Some(*retry_after),
             _ => None,
         }
     }
@@ -144,7 +139,6 @@ impl From<WriteError> for AccountError {
                 return Self::Later {
                     reason: Reason::TooManyAttempts,
                     retry_after,
-                    scope: None,
                 };
             }
             WriteError::SecondFactorOff => return Self::second_factor("Second factor is not on."),
@@ -156,11 +150,7 @@ impl From<WriteError> for AccountError {
 impl From<HashError> for AccountError {
     fn from(error: HashError) -> Self {
         match error {
-            HashError::Overloaded { retry_after, scope } => Self::Later {
-                reason: Reason::Overloaded,
-                retry_after,
-                scope,
-            },
+            HashError::Overloaded { retry_after } => Self::overloaded(retry_after),
             HashError::UnknownPepper => Self::internal(error),
             HashError::Failed(cause) => Self::internal(cause),
         }
@@ -168,15 +158,10 @@ impl From<HashError> for AccountError {
 }
 
 impl From<LimitExceeded> for AccountError {
-    fn from(
-        LimitExceeded {
-            retry_after, scope, ..
-        }: LimitExceeded,
-    ) -> Self {
+    fn from(exceeded: LimitExceeded) -> Self {
         Self::Later {
             reason: Reason::TooManyAttempts,
-            retry_after,
-            scope,
+            retry_after: exceeded.retry_after,
         }
     }
 }

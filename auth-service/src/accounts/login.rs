@@ -100,7 +100,6 @@ impl Accounts {
                 return Err(AccountError::Later {
                     reason,
                     retry_after,
-                    scope: None,
                 });
             }
             tokio::time::sleep(Duration::from_millis(100)).await;

@@ -14,7 +14,6 @@ mod windows;
 use moka::sync::Cache;
 use parking_lot::Mutex;
 use rolegate_http_server::clients::{Network, NetworkShare, networks};
-use rolegate_proto::RefusalScope;
 use sha2::{Digest, Sha256};
 use std::{
     net::{IpAddr, Ipv6Addr},
@@ -139,13 +138,11 @@ impl RateLimiter {
             counts.push(Count {
                 key: (network, Some(name)),
                 limit,
-                scope: RefusalScope::Username,
             });
             let limit = limit.saturating_mul(SHARED_FACTOR);
             counts.push(Count {
                 key: (network, None),
                 limit,
-                scope: RefusalScope::Client,
             });
         }
         if self.limits_names && !self.known.contains_key(&(name, client)) {
@@ -155,11 +152,7 @@ impl RateLimiter {
             };
             let limit = limit.saturating_mul(SHARED_FACTOR);
             let key = (everywhere, Some(name));
-            counts.push(Count {
-                key,
-                limit,
-                scope: RefusalScope::Username,
-            });
+            counts.push(Count { key, limit });
         }
         counts
     }

@@ -342,7 +342,6 @@ fn check_wrong_codes(factor: &StoredFactor, limit: CodeLimit, at: u64) -> Result
     Err(AccountError::Later {
         reason,
         retry_after,
-        scope: None,
     })
 }
 

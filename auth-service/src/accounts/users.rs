@@ -103,12 +103,7 @@ impl Accounts {
         let mut searches = self.searches.lock();
         let (search, last) = (Arc::new(()), searches.entry(admin).or_default());
         if last.strong_count() > 0 {
-            let (reason, retry_after) = (Reason::Overloaded, Duration::from_secs(1));
-            return Err(AccountError::Later {
-                reason,
-                retry_after,
-                scope: None,
-            });
+            return Err(AccountError::overloaded(Duration::from_secs(1)));
         }
         *last = Arc::downgrade(&search);
         Ok(search)

@@ -191,7 +191,6 @@ pub(super) fn timestamp(unix_seconds: u64) -> Timestamp {
 
 impl From<AccountError> for Status {
     fn from(error: AccountError) -> Self {
-        let (retry_after, scope) = error.retry().unzip();
-        error_status(error.reason(), &error, retry_after, scope.flatten())
+        error_status(error.reason(), &error, error.retry_after())
     }
 }

@@ -7,7 +7,6 @@ use super::{
 use crate::{call_origin::CallOrigin, metrics};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
 use rolegate_http_server::clients::{ClientSlot, ClientSlots, MAX_LOGINS_PER_CLIENT};
-use rolegate_proto::RefusalScope;
 use rolegate_telemetry::traces;
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, pin::pin, sync::Arc, time::Duration};
@@ -37,11 +36,7 @@ pub(crate) struct Verification {
 pub(crate) enum HashError {
     /// The engine has no capacity before the deadline.
     #[error("too many passwords are waiting to be hashed")]
-    Overloaded {
-        retry_after: Duration,
-        /// What else is refused until then.
-        scope: Option<RefusalScope>,
-    },
+    Overloaded { retry_after: Duration },
     #[error("the pepper of a stored password hash is not in PASSWORD_PEPPER")]
     UnknownPepper,
     #[error("a password could not be hashed")]
@@ -51,7 +46,6 @@ pub(crate) enum HashError {
 /// A client has its share of checks in progress; one of them ends soon.
 const NO_SLOT: HashError = HashError::Overloaded {
     retry_after: Duration::from_millis(100),
-    scope: Some(RefusalScope::Client),
 };
 
 impl Hasher {
@@ -256,24 +250,10 @@ fn observe<T>(done: Timed<T>) -> T {
 impl From<EngineError> for HashError {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Refused {
-                retry_after,
-                is_full,
-            } => {
-                let scope = if is_full {
-                    RefusalScope::Service
-                } else {
-                    RefusalScope::Client
-                };
-                Self::Overloaded {
-                    retry_after,
-                    scope: Some(scope),
-                }
-            }
+            EngineError::Refused { retry_after, .. } => Self::Overloaded { retry_after },
             // The caller has usually stopped waiting.
             EngineError::DeadlinePassed => Self::Overloaded {
                 retry_after: Duration::from_secs(1),
-                scope: None,
             },
             EngineError::Lost | EngineError::Random(_) => Self::Failed(error),
         }

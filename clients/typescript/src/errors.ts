@@ -101,8 +101,6 @@ export class Refused extends RolegateError {
     override readonly reason: Reason,
     /** For people; the broken rule where a value breaks one. */
     readonly text: string = "",
-    /** What else is refused until `retryAfter`: `username`, `client` or `service`. */
-    readonly scope?: string,
   ) {
     const [status, detail] = REASONS[reason];
     super(text ? `${reason}: ${text}` : reason, status, reason, detail || text);
@@ -110,7 +108,7 @@ export class Refused extends RolegateError {
 }
 
 /** The error of a reason. One that this version does not know decides nothing. */
-export function refusal(reason: string, text?: string, scope?: string): RolegateError {
-  if (Object.hasOwn(REASONS, reason)) return new Refused(reason as Reason, text, scope);
+export function refusal(reason: string, text?: string): RolegateError {
+  if (Object.hasOwn(REASONS, reason)) return new Refused(reason as Reason, text);
   return new Malformed(`unknown reason ${reason}`);
 }

@@ -31,7 +31,7 @@ function refusedOf(metadata: Metadata | undefined, text: string): RolegateError 
     const infoBytes = find("ErrorInfo");
     const info = infoBytes && ErrorInfo.decode(infoBytes);
     if (info?.domain !== DOMAIN) return undefined;
-    const refused = refusal(info.reason, text, info.metadata["scope"]);
+    const refused = refusal(info.reason, text);
     const retryBytes = find("RetryInfo");
     const delay = retryBytes && RetryInfo.decode(retryBytes).retryDelay;
     if (delay) refused.retryAfter = Number(delay.seconds) + delay.nanos / 1e9;

@@ -38,7 +38,7 @@ pub use rolegate_grpc_client::{
     BalancedChannel, CallContext, CallError, ClientTls, FileError, Identity, InvalidAddress,
     ServiceError, Stream,
 };
-pub use rolegate_proto::{Reason, RefusalScope, RequestId, Role};
+pub use rolegate_proto::{Reason, RequestId, Role};
 pub use session::{Bearer, CredentialKind, NewSession, Session, SessionUse};
 pub use user::{Requirement, User, UserPage, UserQuery, UserTimes, UserUpdate};
 pub use user_changes::{

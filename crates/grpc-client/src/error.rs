@@ -1,6 +1,6 @@
 //! Why a call failed.
 
-use rolegate_proto::{ERROR_DOMAIN, REFUSAL_SCOPE, Reason, RefusalScope};
+use rolegate_proto::{ERROR_DOMAIN, Reason};
 use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -34,8 +34,6 @@ pub struct ServiceError {
     pub message: String,
     /// When to try again, where the service sent it.
     pub retry_after: Option<Duration>,
-    /// What else is refused until then, where the service sent it.
-    pub scope: Option<RefusalScope>,
 }
 
 impl CallError {
@@ -51,12 +49,10 @@ impl CallError {
     /// An error that this client found without a call.
     #[must_use]
     pub fn local(reason: Reason) -> Self {
-        let (message, retry_after, scope) = Default::default();
         Self::Refused(ServiceError {
             reason,
-            message,
-            retry_after,
-            scope,
+            message: String::new(),
+            retry_after: None,
         })
     }
 
@@ -73,10 +69,6 @@ impl CallError {
                     retry_after: status
                         .get_details_retry_info()
                         .and_then(|info| info.retry_delay),
-                    scope: info
-                        .metadata
-                        .get(REFUSAL_SCOPE)
-                        .and_then(|name| RefusalScope::from_name(name)),
                 }),
                 None => Self::Malformed,
             },
@@ -88,20 +80,19 @@ impl CallError {
 
 #[cfg(test)]
 mod tests {
-    use super::{CallError, Reason, RefusalScope};
+    use super::{CallError, Reason};
     use std::{collections::HashMap, time::Duration};
     use tonic::{Code, Status};
     use tonic_types::{ErrorDetails, StatusExt};
 
     fn status(code: Code, reason: &str, domain: &str) -> Status {
-        let scope = HashMap::from([("scope".to_owned(), "client".to_owned())]);
-        let mut details = ErrorDetails::with_error_info(reason, domain, scope);
+        let mut details = ErrorDetails::with_error_info(reason, domain, HashMap::new());
         details.set_retry_info(Some(Duration::from_secs(7)));
         Status::with_error_details(code, "text", details)
     }
 
     #[test]
-    fn service_error_has_reason_retry_delay_and_scope() {
+    fn service_error_has_reason_and_retry_delay() {
         let status = status(Code::ResourceExhausted, "OVERLOADED", "rolegate");
         let error = CallError::from_status(&status, false);
         let CallError::Refused(refused) = error else {
@@ -109,7 +100,6 @@ mod tests {
         };
         assert_eq!(refused.reason, Reason::Overloaded);
         assert_eq!(refused.retry_after, Some(Duration::from_secs(7)));
-        assert_eq!(refused.scope, Some(RefusalScope::Client));
     }
 
     #[test]

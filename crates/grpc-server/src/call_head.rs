@@ -41,7 +41,7 @@ pub enum MalformedHead {
 /// The response to a call whose head is malformed.
 pub(crate) fn refusal(headers: &HeaderMap) -> Option<Response<Body>> {
     let error = verify(headers).err()?;
-    let mut response = error_status(Reason::RequestInvalid, &error, None, None).into_http();
+    let mut response = error_status(Reason::RequestInvalid, &error, None).into_http();
     // The specification asks for it, so that no other client takes the 200 of gRPC errors for a success.
     if error == MalformedHead::ContentType {
         *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;

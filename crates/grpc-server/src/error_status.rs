@@ -1,28 +1,24 @@
 //! A reason of the contract as a gRPC status.
 
-use rolegate_proto::{ERROR_DOMAIN, REFUSAL_SCOPE, Reason, RefusalScope};
+use rolegate_proto::{ERROR_DOMAIN, Reason};
 use rolegate_telemetry::{event_log::EventLog, logs::error_chain};
 use std::{collections::HashMap, error::Error, time::Duration};
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};
 
 /// The status for `reason` with the text of `error` and `google.rpc.ErrorInfo`. The cause of a server
-/// error is only logged. `retry_after` becomes `google.rpc.RetryInfo`, `scope` metadata of the
-/// `ErrorInfo`.
+/// error is only logged. `retry_after` becomes `google.rpc.RetryInfo`.
 pub fn error_status(
     reason: Reason,
     error: &(dyn Error + 'static),
     retry_after: Option<Duration>,
-    scope: Option<RefusalScope>,
 ) -> Status {
     log_error(reason, error);
     let text = match reason {
         Reason::Internal => "internal error".to_owned(),
         _ => error.to_string(),
     };
-    let scope = scope.map(|scope| (REFUSAL_SCOPE.to_owned(), scope.as_str().to_owned()));
-    let metadata: HashMap<_, _> = scope.into_iter().collect();
-    let mut details = ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, metadata);
+    let mut details = ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::new());
     if let Some(delay) = retry_after {
         details.set_retry_info(Some(delay));
     }

@@ -84,7 +84,7 @@ impl<B> CountedBody<B> {
                     .try_acquire_many_owned(kib)
                     .map_err(|_full| {
                         let problem = io::Error::other("too many bytes of unfinished messages");
-                        error_status(Reason::Overloaded, &problem, None, None)
+                        error_status(Reason::Overloaded, &problem, None)
                     })?;
                 self.reserved.push(reserved);
             }

@@ -30,7 +30,7 @@ fn timestamp(unix_millis: i64) -> Timestamp {
 
 impl From<PostError> for Status {
     fn from(error: PostError) -> Self {
-        error_status(error.reason(), &error, None, None)
+        error_status(error.reason(), &error, None)
     }
 }
 

@@ -1,6 +1,5 @@
 use super::{RateLimiter, windows};
 use rolegate_http_server::clients::client_key;
-use rolegate_proto::RefusalScope;
 use std::{
     net::IpAddr,
     sync::Arc,
@@ -73,16 +72,10 @@ fn attempts_in_progress_refuse_for_a_second_and_failed_ones_for_the_window() {
     let acquire = || limiter.acquire("ada", client("192.0.2.1"), now);
     let attempt = acquire().expect("the first");
     let exceeded = acquire().map(drop).expect_err("it is in progress");
-    assert_eq!(
-        (exceeded.retry_after, exceeded.scope),
-        (Duration::from_secs(1), None)
-    );
+    assert_eq!(exceeded.retry_after, Duration::from_secs(1));
     drop(attempt);
     let exceeded = acquire().map(drop).expect_err("it failed");
-    assert_eq!(
-        (exceeded.retry_after, exceeded.scope),
-        (WINDOW, Some(RefusalScope::Username))
-    );
+    assert_eq!(exceeded.retry_after, WINDOW);
 }
 
 #[test]
@@ -91,7 +84,7 @@ fn a_check_refuses_what_an_attempt_would_and_counts_nothing() {
     let start = Instant::now();
     let check = |now| {
         let refusal = limiter.refusal("ada", client("192.0.2.1"), || now, true);
-        refusal.map_or(Ok(()), |it| Err(it.scope))
+        refusal.map_or(Ok(()), |it| Err(it.retry_after))
     };
     for _ in 0..10 {
         assert_eq!(check(start), Ok(()));
@@ -99,7 +92,7 @@ fn a_check_refuses_what_an_attempt_would_and_counts_nothing() {
     for _ in 0..2 {
         assert!(fail(&limiter, "ada", "192.0.2.1", start).is_ok());
     }
-    assert_eq!(check(start), Err(Some(RefusalScope::Username)));
+    assert_eq!(check(start), Err(WINDOW));
     assert!(
         limiter.check("ada", client("192.0.2.1")).is_err(),
         "on the clock of this machine"
@@ -133,7 +126,7 @@ fn address_has_fifteen_times_the_limit_over_all_usernames() {
         .acquire("new", client("192.0.2.1"), now)
         .map(drop)
         .expect_err("full");
-    assert_eq!(exceeded.scope, Some(RefusalScope::Client));
+    assert_eq!(exceeded.retry_after, WINDOW);
     assert!(fail(&limiter, "new", "192.0.2.2", now).is_ok());
 }
 
@@ -173,12 +166,12 @@ fn a_name_guessed_from_many_addresses_is_limited_where_its_user_never_logged_in(
         limiter
             .acquire("ada", from, now)
             .map(drop)
-            .map_err(|exceeded| exceeded.scope)
+            .map_err(|exceeded| exceeded.retry_after)
     };
     for number in 0..30 {
         assert_eq!(guess(number, start), Ok(()));
     }
-    assert_eq!(guess(30, start), Err(Some(RefusalScope::Username)));
+    assert_eq!(guess(30, start), Err(WINDOW));
     assert!(
         limiter.check("ada", client("192.0.2.9")).is_err(),
         "an address without guesses"

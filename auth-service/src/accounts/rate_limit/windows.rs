@@ -1,7 +1,6 @@
 //! Counts in windows of one minute, for networks.
 
 use rolegate_http_server::clients::Network;
-use rolegate_proto::RefusalScope;
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
@@ -24,15 +23,11 @@ pub(super) type Key = (Network, Option<NameDigest>);
 pub(super) struct Count {
     pub(super) key: Key,
     pub(super) limit: u32,
-    /// What a full window refuses.
-    pub(super) scope: RefusalScope,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LimitExceeded {
     pub(crate) retry_after: Duration,
-    /// What is refused until then; `None` if attempts in progress may yet be refunded.
-    pub(crate) scope: Option<RefusalScope>,
     pub(crate) first_in_window: bool,
 }
 
@@ -66,7 +61,7 @@ impl Windows {
         is_made: bool,
     ) -> Option<LimitExceeded> {
         let mut first_in_window = false;
-        let full = counts.iter().filter_map(|&Count { key, limit, scope }| {
+        let full = counts.iter().filter_map(|&Count { key, limit }| {
             let window = self
                 .open
                 .get_mut(&key)
@@ -77,16 +72,15 @@ impl Windows {
                 let is_settled = window.attempts - window.pending >= limit;
                 let rest = WINDOW.saturating_sub(now - window.opened);
                 if is_settled {
-                    (rest, Some(scope))
+                    rest
                 } else {
-                    (rest.min(PENDING_RETRY), None)
+                    rest.min(PENDING_RETRY)
                 }
             })
         });
-        let (retry_after, scope) = full.max_by_key(|(retry_after, _)| *retry_after)?;
+        let retry_after = full.max()?;
         Some(LimitExceeded {
             retry_after,
-            scope,
             first_in_window,
         })
     }
@@ -95,7 +89,7 @@ impl Windows {
     pub(super) fn count(&mut self, counts: &[Count], now: Instant) -> Vec<(Key, Instant)> {
         self.evict(now);
         let mut counted = Vec::with_capacity(counts.len());
-        for &Count { key, limit, .. } in counts {
+        for &Count { key, limit } in counts {
             let window = self.open.entry(key).or_insert(Window::opened(now));
             if !window.is_open(now) {
                 *window = Window::opened(now);

@@ -50,10 +50,10 @@ async fn a_user_who_makes_and_deletes_keys_in_a_loop_is_refused_until_a_minute_i
     app.fill(&token).await;
     let refused = app.create_key(&token, None).await.expect_err("full");
     assert_eq!(refused.reason(), Reason::TooManyAttempts);
-    assert_eq!(refused.retry(), Some((Duration::from_mins(1), None)));
+    assert_eq!(refused.retry_after(), Some(Duration::from_mins(1)));
     app.store.set_time(NOW + 59);
     let refused = app.create_key(&token, None).await.expect_err("full");
-    assert_eq!(refused.retry(), Some((Duration::from_secs(1), None)));
+    assert_eq!(refused.retry_after(), Some(Duration::from_secs(1)));
     app.store.set_time(NOW + 60);
     app.create_key(&token, None).await.expect("a minute later");
 }

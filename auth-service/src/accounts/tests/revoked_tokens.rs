@@ -113,10 +113,9 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         .login("ann", "sesame")
         .await
         .expect_err("the clock is behind");
-    let retry = Some((Duration::from_secs(573), None));
     assert_eq!(
-        (error.reason(), error.retry()),
-        (Reason::ClockBehind, retry)
+        (error.reason(), error.retry_after()),
+        (Reason::ClockBehind, Some(Duration::from_secs(573)))
     );
 
     for _ in 0..2 {

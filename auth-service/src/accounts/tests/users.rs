@@ -56,7 +56,7 @@ async fn an_admin_searches_once_at_a_time() {
     let running = app.accounts.begin_search(admin).expect("the first");
     let refused = app.search("NN").await.expect_err("a second one");
     assert_eq!(refused.reason(), Reason::Overloaded);
-    assert_eq!(refused.retry(), Some((Duration::from_secs(1), None)));
+    assert_eq!(refused.retry_after(), Some(Duration::from_secs(1)));
     assert_eq!(
         app.list(PageRequest::default())
             .await

@@ -95,7 +95,7 @@ pub(super) fn denied(refusal: &Refusal, allows_basic_challenge: bool) -> CheckRe
             );
         }
         Refusal::Error(error) | Refusal::Interstitial(error, _) => {
-            let (reason, delay) = (error.reason(), error.retry().map(|(delay, _)| delay));
+            let (reason, delay) = (error.reason(), error.retry_after());
             log_error(reason, error);
             let (status, detail) = reason.http();
             let code = if status == 503 {
@@ -189,11 +189,9 @@ mod tests {
     #[test]
     fn every_reason_denies_and_an_outage_never_looks_like_a_denial() {
         for &reason in Reason::ALL {
-            let (retry_after, scope) = (Duration::ZERO, None);
             let error = AccountError::Later {
                 reason,
-                retry_after,
-                scope,
+                retry_after: Duration::ZERO,
             };
             let response = denied(&Refusal::Error(error), true);
             let code = response.status.expect("a status").code;

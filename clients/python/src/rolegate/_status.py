@@ -45,12 +45,12 @@ def _refused(details: bytes, message: str) -> RolegateError | None:
         return None
     if info.domain != _DOMAIN:
         return None
-    return refusal(info.reason, message, retry_after, info.metadata.get("scope"))
+    return refusal(info.reason, message, retry_after)
 
 
 def refusal(
-    reason: str, message: str = "", retry_after: float | None = None, scope: str | None = None
+    reason: str, message: str = "", retry_after: float | None = None
 ) -> RolegateError:
     """The exception of a reason. One that this version does not know decides nothing."""
     kind = Refused.by_reason.get(reason)
-    return kind(message, retry_after, scope) if kind else Malformed(f"unknown reason {reason}")
+    return kind(message, retry_after) if kind else Malformed(f"unknown reason {reason}")

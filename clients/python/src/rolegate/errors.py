@@ -49,15 +49,11 @@ class Refused(RolegateError):
 
     by_reason: ClassVar[Dict[str, Type[Refused]]] = {}
 
-    def __init__(
-        self, message: str = "", retry_after: Optional[float] = None, scope: Optional[str] = None
-    ) -> None:
+    def __init__(self, message: str = "", retry_after: Optional[float] = None) -> None:
         super().__init__(message)
         #: For people; the broken rule where a value breaks one.
         self.message = message
         self.retry_after = retry_after
-        #: What else is refused until then: ``username``, ``client`` or ``service``.
-        self.scope = scope
         self.detail = type(self).detail or message
 
     def __str__(self) -> str:
