@@ -314,7 +314,7 @@ pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
         self.update(actor, id, update, write).await
     }
 
-    /// Revokes the tokens of a user and deletes the sessions. `tokens_not_before` becomes a time shortly after the present, or
+    /// Revokes the tokens of a user and deletes the sessions but that of the writer. `tokens_not_before` becomes a time shortly after the present, or
     /// grows by one if it is not earlier than that. If it is so late that no token can have been issued at
     /// it, it stays, and an operator lowers it; an owner's always grows, so of many logouts by one token
     /// only the first moves the next login into the future.

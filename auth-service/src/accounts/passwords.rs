@@ -2,24 +2,20 @@
 
 use super::{
     authorize::Requirement, credentials::Presented, error::AccountError, seed::ADMIN_USERNAME,
-    service::Accounts,
+    service::Accounts, write::revoke_again,
 };
 use crate::{
     actor::Actor,
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     password::Password,
-    store::{StoreError, UserStore, WriteError, Writer},
-    user::{Credentials, MAX_STEP_SECONDS, User},
+    store::{UserStore, WriteError, Writer},
+    user::{Credentials, User},
 };
 use rolegate_http_server::clients::ClientSlot;
 use rolegate_proto::{Reason, Role};
 use secrecy::SecretString;
-use std::{
-    ops::RangeInclusive,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{ops::RangeInclusive, sync::Arc, time::Instant};
 
 impl Accounts {
     /// How many bytes a new password may have.
@@ -154,9 +150,7 @@ impl Accounts {
     }
 }
 
-/// Sets a password and revokes the tokens. Once more after a slow write: until it was done, logins with
-/// the old password may have been issued tokens later than its revocation time. If that fails, the
-/// password is new, but such tokens may be left: the outcome is unknown.
+/// Sets a password and revokes the tokens, after a slow write once more.
 pub(crate) async fn set_password(
     store: &dyn UserStore,
     user_id: i64,
@@ -164,34 +158,10 @@ pub(crate) async fn set_password(
     writer: Writer,
     write: Write,
 ) -> Result<User, WriteError> {
-    let (began, session) = (Instant::now(), writer.session());
+    let began = Instant::now();
+    let session = writer.session();
     let user = store
-        .set_password(user_id, hash.clone(), writer, write.clone())
+        .set_password(user_id, hash, writer, write.clone())
         .await?;
-    if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
-        return Ok(user);
-    }
-    let owner = |session| Writer::Owner {
-        seen: user.tokens_not_before,
-        session,
-    };
-    let write = write.followed_by(Change::TokensRevoked);
-    let again = store
-        .set_password(user_id, hash.clone(), owner(session), write.clone())
-        .await;
-    let again = match again {
-        // The session has ended meanwhile.
-        Err(WriteError::UserNotFound) if session.is_some() => {
-            store.set_password(user_id, hash, owner(None), write).await
-        }
-        again => again,
-    };
-    match again {
-        Err(WriteError::UserNotFound) => Ok(user),
-        Err(WriteError::Store(error)) => {
-            tracing::warn!(%error, user_id, "tokens of the old password may be valid");
-            Err(StoreError::OutcomeUnknown("the tokens were not revoked again", None).into())
-        }
-        again => again,
-    }
+    revoke_again(store, began, user, session, write).await
 }

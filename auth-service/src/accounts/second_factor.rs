@@ -2,6 +2,7 @@
 
 use super::{
     authorize::Requirement, credentials::Presented, error::AccountError, service::Accounts,
+    write::revoke_again,
 };
 use crate::{
     actor::Actor,
@@ -9,8 +10,8 @@ use crate::{
     call_origin::CallOrigin,
     metrics,
     second_factor::{Code, Enrolment, FactorKeys, Mode, step_of},
-    store::{CodeLimit, CodePurpose, StoreError, StoredFactor, UserStore, WriteError, Writer},
-    user::{MAX_STEP_SECONDS, User},
+    store::{CodeLimit, CodePurpose, StoredFactor, WriteError},
+    user::User,
 };
 use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
@@ -57,7 +58,8 @@ impl Accounts {
         Ok((enrolment, user))
     }
 
-    /// Turns it on by a code, and ends every token and session of the bearer, which were made without one.
+    /// Turns it on by a code, and ends every token and session of the bearer, which were made without one. The session that
+    /// does it has now shown the code, and stays with the other one of its sign-in.
     pub(crate) async fn turn_on_second_factor(
         &self,
         credential: &str,
@@ -79,8 +81,14 @@ impl Accounts {
             return Err(self.wrong_code(&actor.user, METHOD, Reason::OtpWrong));
         };
         let (store, user) = (Arc::clone(&self.store), actor.user.clone());
-        let turn_on =
-            move |write| async move { turn_on(&*store, &user, begun.secret, step, write).await };
+        let session = actor.session_id();
+        let turn_on = move |write: Write| async move {
+            let began = Instant::now();
+            let on = store
+                .turn_on_second_factor(&user, session, begun.secret, step, write.clone())
+                .await?;
+            revoke_again(&*store, began, on, session, write).await
+        };
         self.run_own(credential, &actor, Change::SecondFactorEnabled, turn_on)
             .await
     }
@@ -272,38 +280,6 @@ impl Accounts {
         let (any, otherwise) = (Requirement::AnyAuthenticated, Reason::TokenInvalid);
         self.or_reauthorize(changed, credential, &any, otherwise)
             .await
-    }
-}
-
-/// Turns it on, and revokes the tokens once more after a slow write: until it was done, logins without a code may
-/// have been issued tokens later than its revocation time. If that fails, such tokens may be left.
-async fn turn_on(
-    store: &dyn UserStore,
-    user: &User,
-    secret: String,
-    step: i64,
-    write: Write,
-) -> Result<User, WriteError> {
-    let began = Instant::now();
-    let on = store
-        .turn_on_second_factor(user, secret, step, write.clone())
-        .await?;
-    if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
-        return Ok(on);
-    }
-    let owner = Writer::Owner {
-        seen: on.tokens_not_before,
-        session: None,
-    };
-    match store
-        .revoke_tokens(on.id, owner, write.followed_by(Change::TokensRevoked))
-        .await
-    {
-        Err(WriteError::UserNotFound) => Ok(on),
-        Err(WriteError::Store(_)) => {
-            Err(StoreError::OutcomeUnknown("the tokens were not revoked again", None).into())
-        }
-        again => again,
     }
 }
 

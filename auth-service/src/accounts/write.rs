@@ -5,10 +5,12 @@ use crate::{
     actor::Actor,
     audit::{By, Change, Write},
     metrics,
-    store::{WriteError, Writer},
+    store::{StoreError, UserStore, WriteError, Writer},
+    user::{MAX_STEP_SECONDS, User},
 };
 use rolegate_proto::Reason;
 use rolegate_telemetry::request_context::RequestContext;
+use std::time::{Duration, Instant};
 
 impl Write {
     /// A change of this user by the bearer of a token or a key.
@@ -41,6 +43,34 @@ impl Write {
             Ok(written)
         };
         RequestContext::run_to_completion(work).await
+    }
+}
+
+/// Revokes the tokens of a user once more after a slow write: until it was done, logins by what was good before may have
+/// been issued tokens later than its revocation time. If that fails, such tokens may be left, so the outcome is
+/// unknown. The session by which the user acts stays.
+pub(super) async fn revoke_again(
+    store: &dyn UserStore,
+    began: Instant,
+    user: User,
+    session: Option<i64>,
+    write: Write,
+) -> Result<User, WriteError> {
+    if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
+        return Ok(user);
+    }
+    let owner = Writer::Owner {
+        seen: user.tokens_not_before,
+        session,
+    };
+    let write = write.followed_by(Change::TokensRevoked);
+    match store.revoke_tokens(user.id, owner, write).await {
+        Err(WriteError::UserNotFound) => Ok(user),
+        Err(WriteError::Store(error)) => {
+            tracing::warn!(%error, user_id = user.id, "tokens from before a change may be valid");
+            Err(StoreError::OutcomeUnknown("the tokens were not revoked again", None).into())
+        }
+        again => again,
     }
 }
 

@@ -144,10 +144,11 @@ pub(crate) trait SecondFactorStore: Store {
     ) -> Result<User, WriteError>;
 
     /// Turns it on by a code of this step, under the same conditions and if this is still the secret, and ends
-    /// tokens and sessions.
+    /// tokens and sessions. The session by which the user acts must not have ended, and stays.
     async fn turn_on_second_factor(
         &self,
         user: &User,
+        session: Option<i64>,
         secret: String,
         step: i64,
         write: Write,

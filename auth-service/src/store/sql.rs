@@ -298,7 +298,7 @@ impl UserStore for SqlStore {
                 .push(change),
         );
         let update = update.push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
-        let (update, then) = (returning(update), self.end_sessions(id, None));
+        let (update, then) = (returning(update), self.end_sessions(id, writer.session()));
         let then = self.record_users(write, then);
         only(match writer.admin() {
             Some(_) => {

@@ -80,6 +80,7 @@ use second_factor::{
     a_second_factor_begins_and_is_on_by_its_secret, a_step_and_a_recovery_code_are_used_once,
     an_admin_or_its_user_turns_a_second_factor_off, links_are_made_by_admins_and_with_new_users,
     ten_wrong_one_time_codes_count_and_then_none_of_their_purpose_is_good,
+    the_session_that_turns_a_second_factor_on_stays_with_its_pair,
 };
 
 use sessions::{
@@ -156,6 +157,7 @@ postgres_cluster::conformance_tests! {
         a_link_of_a_disabled_user_ends_and_a_later_one_waits,
         links_are_made_by_admins_and_with_new_users,
         a_second_factor_begins_and_is_on_by_its_secret,
+        the_session_that_turns_a_second_factor_on_stays_with_its_pair,
         an_admin_or_its_user_turns_a_second_factor_off,
         a_step_and_a_recovery_code_are_used_once,
         a_hundred_wrong_recovery_codes_count_and_block_nothing_else,

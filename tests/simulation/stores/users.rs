@@ -166,7 +166,9 @@ disturbed!(SecondFactorStore {
     write begin_second_factor(
         user: &User, secret: String, recovery_codes: Vec<String>, entry: Write
     ) -> Result<User, WriteError>;
-    write turn_on_second_factor(user: &User, secret: String, step: i64, entry: Write) -> Result<User, WriteError>;
+    write turn_on_second_factor(
+        user: &User, session: Option<i64>, secret: String, step: i64, entry: Write
+    ) -> Result<User, WriteError>;
     write turn_off_second_factor(actor: Option<i64>, user: i64, entry: Write) -> Result<User, WriteError>;
     write use_step(
         user: i64, purpose: CodePurpose, secret: [String; 2], step: i64

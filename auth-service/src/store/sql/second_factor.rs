@@ -212,21 +212,26 @@ impl SecondFactorStore for SqlStore {
     async fn turn_on_second_factor(
         &self,
         user: &User,
+        session: Option<i64>,
         secret: String,
         step: i64,
         write: Write,
     ) -> Result<User, WriteError> {
         let set = r#"UPDATE "user" SET second_factor = TRUE, password = 'otp:' || password, "#;
         let update = self.database.statement(set).push(GROW).bind(user.id);
-        let update = revoking(update.bind(seconds_to_store(user.tokens_not_before)));
-        let update = update.push(" WHERE id = $1").push(UNCHANGED);
         let update = update
-            .push(" AND EXISTS (SELECT 1 FROM second_factor AS f WHERE user_id = $1 AND secret = ");
+            .bind(seconds_to_store(user.tokens_not_before))
+            .bind(session);
+        let update = revoking(update).push(" WHERE id = $1").push(UNCHANGED);
+        let update = update.push(
+            " AND ($3 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $3))
+            AND EXISTS (SELECT 1 FROM second_factor AS f WHERE user_id = $1 AND secret = ",
+        );
         let update = returning(update.push_bind(secret).push(")"));
         let mark = "UPDATE second_factor SET last_step = $2 WHERE user_id = $1";
         let mark = self.database.statement(mark).bind(user.id).bind(step);
         let mut then = vec![mark, self.count_addition(user.id)];
-        then.extend(self.end_sessions(user.id, None));
+        then.extend(self.end_sessions(user.id, session));
         // A secret that is replaced meanwhile is another.
         only(
             self.write_locked(user.id, update, self.record_users(write, then))

@@ -181,7 +181,7 @@ async fn go_round(store: &dyn UserStore, user: &User, digest: &str) -> Result<Us
         .await?;
     let enabled = write(Change::SecondFactorEnabled);
     let user = store
-        .turn_on_second_factor(&user, secret, 1, enabled)
+        .turn_on_second_factor(&user, None, secret, 1, enabled)
         .await
         .expect("what was begun can be turned on");
     let recovered = write(Change::RecoveryCodeUsed);

@@ -459,10 +459,16 @@ impl UserStore for MemoryStore {
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
-        let row = users.find_for(&writer, id)?;
+        let row = users.find(writer.admin(), id, true)?;
+        if writer
+            .seen()
+            .is_some_and(|seen| seen != row.user.tokens_not_before)
+        {
+            return Err(WriteError::UserNotFound);
+        }
         row.user.revoke(now, Some(&writer));
         let user = row.user.clone();
-        users.end_sessions(id, None);
+        users.end_sessions(id, writer.session());
         users.record.push(write.of_user(&user));
         Ok(user)
     }

@@ -3,7 +3,7 @@
 use super::{assert_not_found, get, hash, insert};
 use crate::{
     audit::Write,
-    opaque_token::NewToken,
+    opaque_token::{NewToken, TokenKind},
     store::{
         CodeLimit, CodePurpose, NewUser, PASSWORD_LINK_SECONDS, UserStore, WriteError, Writer,
     },
@@ -164,7 +164,7 @@ async fn begin(store: &dyn UserStore, user: &User, secret: &str) -> Result<User,
 
 async fn turn_on(store: &dyn UserStore, user: &User, secret: &str) -> Result<User, WriteError> {
     store
-        .turn_on_second_factor(user, secret.to_owned(), 7, Write::any())
+        .turn_on_second_factor(user, None, secret.to_owned(), 7, Write::any())
         .await
 }
 
@@ -258,6 +258,84 @@ pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &dyn U
         get(store, ann.id).await.expect("there").second_factor,
         "a new password keeps it"
     );
+}
+
+/// Inserts the two sessions of one sign-in, and returns their ids.
+async fn insert_pair(store: &dyn UserStore, user: &User) -> Vec<i64> {
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        let mut new = NewToken::generate(SESSION_PREFIX, user.id, String::new(), 0).expect("made");
+        new.stored.not_before = Some(user.tokens_not_before);
+        new.stored.expires_at = Some(i64::MAX.unsigned_abs());
+        new.stored.pair_id = Some(7);
+        tokens.push(new);
+    }
+    let owner = Writer::Owner {
+        seen: user.tokens_not_before,
+        session: None,
+    };
+    let made = store
+        .insert_tokens(tokens, owner, Write::any())
+        .await
+        .expect("made");
+    made.into_iter().map(|session| session.id).collect()
+}
+
+pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pair(
+    store: &dyn UserStore,
+) {
+    let ann = insert(store, "ann", Role::USER).await;
+    let own = insert_pair(store, &ann).await;
+    let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("made");
+    let owner = Writer::Owner {
+        seen: 0,
+        session: None,
+    };
+    let other = store
+        .insert_token(session, owner, Write::any())
+        .await
+        .expect("made");
+    begin(store, &ann, "secret").await.expect("begun");
+    let turn_on = async |session| {
+        let secret = "secret".to_owned();
+        store
+            .turn_on_second_factor(&ann, Some(session), secret, 7, Write::any())
+            .await
+    };
+    assert_not_found(turn_on(999).await);
+    assert!(!get(store, ann.id).await.expect("there").second_factor);
+    let on = turn_on(own[1]).await.expect("on");
+    let left = store
+        .tokens_of_user(TokenKind::Session, ann.id)
+        .await
+        .expect("read")
+        .value;
+    let ids: Vec<i64> = left.iter().map(|session| session.id).collect();
+    assert_eq!(ids, own, "and not {}", other.id);
+    for session in left {
+        assert_eq!(session.not_before, Some(on.tokens_not_before));
+    }
+
+    // As after a slow write: the tokens are revoked once more, whether or not the session has ended meanwhile.
+    for (kept, expected) in [(own[0], &own[..]), (999, &[][..])] {
+        let seen = get(store, ann.id).await.expect("there").tokens_not_before;
+        let writer = Writer::Owner {
+            seen,
+            session: Some(kept),
+        };
+        let revoked = store
+            .revoke_tokens(ann.id, writer, Write::any())
+            .await
+            .expect("revoked");
+        assert!(revoked.tokens_not_before > seen);
+        let left = store
+            .tokens_of_user(TokenKind::Session, ann.id)
+            .await
+            .expect("read")
+            .value;
+        let ids: Vec<i64> = left.iter().map(|session| session.id).collect();
+        assert_eq!(ids, expected);
+    }
 }
 
 pub(super) async fn an_admin_or_its_user_turns_a_second_factor_off(store: &dyn UserStore) {

@@ -131,7 +131,7 @@ async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &O
             .expect("begun");
     }
     store
-        .turn_on_second_factor(&bob, "secret".to_owned(), 1, Write::any())
+        .turn_on_second_factor(&bob, None, "secret".to_owned(), 1, Write::any())
         .await
         .expect("on");
     let before = [opened.user(ann.id).await, opened.user(bob.id).await];

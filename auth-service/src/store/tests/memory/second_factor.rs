@@ -111,12 +111,16 @@ impl SecondFactorStore for MemoryStore {
     async fn turn_on_second_factor(
         &self,
         user: &User,
+        session: Option<i64>,
         secret: String,
         step: i64,
         write: Write,
     ) -> Result<User, WriteError> {
         let mut users = self.users()?;
         let now = users.now;
+        if session.is_some_and(|session| !users.tokens.contains_key(&session)) {
+            return Err(WriteError::UserNotFound);
+        }
         let begun = users
             .factors
             .by_user
@@ -128,7 +132,7 @@ impl SecondFactorStore for MemoryStore {
         row.second_factor = true;
         row.revoke(now, None);
         let user = row.clone();
-        users.end_sessions(user.id, None);
+        users.end_sessions(user.id, session);
         users.additions.push((user.id, now));
         users.record.push(write.of_user(&user));
         Ok(user)
