@@ -127,6 +127,13 @@ pub enum Writer {
     },
     /// The user, who is not disabled and has the password link with this digest, which is used then.
     Link(String),
+    /// The user, who is not disabled and has shown the code of a pending sign-in, which is used then.
+    PendingSignIn {
+        /// `tokens_not_before` when the sign-in was found.
+        seen: u64,
+        /// The digest of the pending sign-in.
+        digest: String,
+    },
     /// A person with access to the database; no condition.
     Operator,
 }
@@ -142,13 +149,23 @@ impl Writer {
 
     fn seen(&self) -> Option<u64> {
         match self {
-            Self::Owner { seen, .. } | Self::Login { seen, .. } => Some(*seen),
+            Self::Owner { seen, .. }
+            | Self::Login { seen, .. }
+            | Self::PendingSignIn { seen, .. } => Some(*seen),
             Self::Admin(_) | Self::Link(_) | Self::Operator => None,
         }
     }
 
     fn link(&self) -> Option<&str> {
         if let Self::Link(digest) = self {
+            Some(digest)
+        } else {
+            None
+        }
+    }
+
+    fn pending_sign_in(&self) -> Option<&str> {
+        if let Self::PendingSignIn { digest, .. } = self {
             Some(digest)
         } else {
             None

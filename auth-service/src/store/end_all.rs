@@ -161,6 +161,7 @@ async fn end_credentials(
             .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL OR $1")
             .bind(api_keys == ApiKeys::Delete),
         transaction.statement("DELETE FROM password_link"),
+        transaction.statement("DELETE FROM pending_sign_in"),
         transaction
             .statement("DELETE FROM recovery_code")
             .push(UNFINISHED),

@@ -288,7 +288,10 @@ impl UserStore for SqlStore {
         let change = match writer {
             Writer::Admin(_) => REVOKE,
             // Their token was issued at the stored value or later.
-            Writer::Owner { .. } | Writer::Login { .. } | Writer::Link(_) => GROW,
+            Writer::Owner { .. }
+            | Writer::Login { .. }
+            | Writer::PendingSignIn { .. }
+            | Writer::Link(_) => GROW,
             Writer::Operator => LOWER,
         };
         let update = self.database.statement(r#"UPDATE "user" SET "#).bind(id);

@@ -14,7 +14,7 @@ macro_rules! migrations {
             9 "audit" "0009_audit", 10 "second step" "0010_second_step",
             11 "record limits" "0011_record_limits", 12 "wrong codes" "0012_wrong_codes",
             13 "usage pauses" "0013_usage_pauses", 14 "cookie session" "0014_cookie_session",
-            15 "former username" "0015_former_username")
+            15 "former username" "0015_former_username", 16 "pending sign-in" "0016_pending_sign_in")
     };
     ($engine:literal: $($version:literal $name:literal $file:literal),+) => {
         &[$((

@@ -8,6 +8,7 @@ mod idle_sessions;
 mod listing;
 mod memory;
 mod passwords;
+mod pending_sign_ins;
 mod renaming;
 mod revoked_tokens;
 mod second_factor;
@@ -56,6 +57,14 @@ use listing::{
 use passwords::{
     replace_password_compares_the_old_hash, set_password_advances_tokens_not_before,
     set_password_requires_what_its_writer_saw,
+};
+
+use pending_sign_ins::{
+    a_pending_sign_in_is_of_its_user_only, a_pending_sign_in_makes_its_sessions_once,
+    a_sign_in_is_pending_only_while_tokens_are_those_that_were_seen,
+    a_sign_in_without_room_for_its_sessions_stays_pending,
+    the_newest_ten_sign_ins_of_a_user_are_pending,
+    whatever_ends_tokens_or_the_second_factor_ends_pending_sign_ins,
 };
 
 use renaming::{
@@ -158,6 +167,12 @@ postgres_cluster::conformance_tests! {
         links_are_made_by_admins_and_with_new_users,
         a_second_factor_begins_and_is_on_by_its_secret,
         the_session_that_turns_a_second_factor_on_stays_with_its_pair,
+        a_pending_sign_in_makes_its_sessions_once,
+        a_pending_sign_in_is_of_its_user_only,
+        a_sign_in_is_pending_only_while_tokens_are_those_that_were_seen,
+        whatever_ends_tokens_or_the_second_factor_ends_pending_sign_ins,
+        the_newest_ten_sign_ins_of_a_user_are_pending,
+        a_sign_in_without_room_for_its_sessions_stays_pending,
         an_admin_or_its_user_turns_a_second_factor_off,
         a_step_and_a_recovery_code_are_used_once,
         a_hundred_wrong_recovery_codes_count_and_block_nothing_else,

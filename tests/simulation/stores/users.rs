@@ -160,6 +160,8 @@ disturbed!(AuditStore {
 );
 
 disturbed!(SecondFactorStore {
+    write insert_pending_sign_in(user: &User, digest: String) -> Result<(), WriteError>;
+    read pending_sign_in(digest: &str) -> Result<Timed<Option<User>>, StoreError>;
     write insert_password_link(actor: Option<i64>, user: i64, digest: String, entry: Write) -> Result<u64, WriteError>;
     read password_link(digest: &str) -> Result<Timed<Option<StoredLink>>, StoreError>;
     read second_factor(user: i64) -> Result<Timed<Option<StoredFactor>>, StoreError>;

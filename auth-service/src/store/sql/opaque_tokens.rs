@@ -6,7 +6,9 @@
 use super::{
     SqlStore,
     additions::{has_room, recent_additions},
-    count_to_store, seconds_to_store, stored_seconds,
+    count_to_store,
+    second_factor::from_pending,
+    seconds_to_store, stored_seconds,
     token_usage::pauses,
 };
 use crate::{
@@ -152,6 +154,20 @@ impl TokenStore for SqlStore {
                 .push(")"),
             None => insert,
         };
+        let mut then: Vec<Statement> = tokens.iter().map(|_| self.count_addition(id)).collect();
+        let insert = match writer.pending_sign_in() {
+            Some(digest) => {
+                let end = self
+                    .database
+                    .statement("DELETE FROM pending_sign_in WHERE digest = $1");
+                then.push(end.bind(digest));
+                from_pending(insert.push(" AND EXISTS (SELECT 1"), digest)
+                    .push(" AND id = ")
+                    .push_bind(id)
+                    .push(")")
+            }
+            None => insert,
+        };
         let is_limited = !matches!(writer, Writer::Operator);
         let insert = if is_limited {
             has_room(insert.push(" AND "), id, added)
@@ -159,7 +175,6 @@ impl TokenStore for SqlStore {
             insert
         };
         let insert = Self::returning_tokens(insert);
-        let mut then: Vec<Statement> = tokens.iter().map(|_| self.count_addition(id)).collect();
         if kind == TokenKind::Session {
             let make_room = self
                 .database
@@ -199,7 +214,10 @@ impl TokenStore for SqlStore {
         if is_limited {
             recent_additions(&self.database, id).await?.check(added)?;
         }
-        Err(WriteError::ApiKeyLimit)
+        Err(match kind {
+            TokenKind::ApiKey => WriteError::ApiKeyLimit,
+            TokenKind::Session => WriteError::UserNotFound,
+        })
     }
 
     async fn tokens_by_digest(

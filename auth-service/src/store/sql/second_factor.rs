@@ -12,15 +12,16 @@ use crate::{
     store::{
         StoreError, UserStore as _, WriteError,
         second_factor::{
-            CodeLimit, CodePurpose, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor,
-            StoredLink, WRONG_CODES_WINDOW,
+            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, PASSWORD_LINK_SECONDS,
+            PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
+            WRONG_CODES_WINDOW,
         },
         tables::COLUMNS,
     },
     user::User,
 };
 use async_trait::async_trait;
-use rolegate_sql_store::{Statement, Timed};
+use rolegate_sql_store::{Statement, Then, Timed};
 use serde::Serialize;
 
 /// A change of no user, which locks the row and returns it, for what is written then.
@@ -114,8 +115,62 @@ impl SqlStore {
     }
 }
 
+/// Continues a `SELECT` by the user of the pending sign-in with this digest, if that is good.
+pub(super) fn from_pending(select: Statement, digest: &str) -> Statement {
+    select
+        .push(
+            r#" FROM "user" JOIN pending_sign_in ON user_id = id AND not_before = tokens_not_before
+            WHERE second_factor AND NOT disabled AND expires_at > "#,
+        )
+        .push_now()
+        .push(" AND digest = ")
+        .push_bind(digest)
+}
+
 #[async_trait]
 impl SecondFactorStore for SqlStore {
+    async fn insert_pending_sign_in(&self, user: &User, digest: String) -> Result<(), WriteError> {
+        let insert = r#"INSERT INTO pending_sign_in (digest, user_id, not_before, expires_at)
+            SELECT $2, id, tokens_not_before, "#;
+        let insert = self
+            .database
+            .statement(insert)
+            .bind(user.id)
+            .bind(&*digest)
+            .bind(seconds_to_store(user.tokens_not_before))
+            .push_now()
+            .push(" + ")
+            .push_bind(PENDING_SIGN_IN_SECONDS)
+            .push(r#" FROM "user" WHERE id = $1 AND tokens_not_before = $3 AND second_factor"#)
+            .push(" AND NOT disabled RETURNING user_id");
+        let end = "DELETE FROM pending_sign_in WHERE user_id = $1 AND digest <> $2 AND (
+                digest NOT IN (SELECT digest FROM pending_sign_in WHERE user_id = $1 AND digest <> $2
+                    ORDER BY expires_at DESC LIMIT $3) OR expires_at <= ";
+        let end = self
+            .database
+            .statement(end)
+            .bind(user.id)
+            .bind(&*digest)
+            .bind(MAX_PENDING_SIGN_INS - 1)
+            .push_now()
+            .push(")");
+        let then = Then::of_rows(move |_: &[(i64,)]| Ok(vec![end.clone()]));
+        let inserted = self.write_locked(user.id, insert, then).await?;
+        if inserted.is_empty() {
+            Err(WriteError::UserNotFound)
+        } else {
+            Ok(())
+        }
+    }
+
+    async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError> {
+        let select = self.database.statement("SELECT ").push(COLUMNS);
+        let select = from_pending(select, digest);
+        let Timed { at, mut value } = self.database.read_timed::<User>(select).await?;
+        let user = value.pop();
+        Ok(Timed { at, value: user })
+    }
+
     async fn insert_password_link(
         &self,
         actor: Option<i64>,

@@ -2,6 +2,7 @@ mod additions;
 mod end_all;
 mod erasure;
 mod listing;
+mod pending_sign_ins;
 mod record_pages;
 mod retention;
 mod sealing;

@@ -479,6 +479,7 @@ impl UserStore for MemoryStore {
         users.tokens.retain(|_, (_, token)| token.user_id != id);
         users.factors.by_user.remove(&id);
         users.factors.links.remove(&id);
+        users.factors.pending.retain(|it| it.user_id != id);
         let user = users
             .by_id
             .remove(&id)

@@ -169,7 +169,7 @@ async fn turn_on(store: &dyn UserStore, user: &User, secret: &str) -> Result<Use
 }
 
 /// A user whose second factor is on.
-async fn enrolled(store: &dyn UserStore, username: &str) -> User {
+pub(super) async fn enrolled(store: &dyn UserStore, username: &str) -> User {
     let user = insert(store, username, Role::USER).await;
     begin(store, &user, "0123456789ab.sealed")
         .await

@@ -37,6 +37,15 @@ impl TokenStore for MemoryStore {
         }
         let rows: Vec<Credentials> = users.by_id.values().cloned().collect();
         writer.may_add_token(&rows, first.user_id)?;
+        let pending = writer.pending_sign_in().map(ToOwned::to_owned);
+        let is_of = |digest: &str| {
+            users
+                .user_of_pending(digest)
+                .is_some_and(|user| user.id == first.user_id)
+        };
+        if !pending.as_deref().is_none_or(is_of) {
+            return Err(WriteError::UserNotFound);
+        }
         if !matches!(writer, Writer::Operator) {
             users.check_additions(first.user_id, tokens.len())?;
         }
@@ -47,6 +56,10 @@ impl TokenStore for MemoryStore {
         if first.kind() == TokenKind::ApiKey && keys.count() >= MAX_API_KEYS {
             return Err(WriteError::ApiKeyLimit);
         }
+        users
+            .factors
+            .pending
+            .retain(|it| Some(&it.digest) != pending.as_ref());
         let now = users.now;
         let mut inserted = Vec::new();
         for new in tokens {

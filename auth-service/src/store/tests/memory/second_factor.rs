@@ -6,8 +6,8 @@ use crate::{
     store::{
         StoreError, WriteError,
         second_factor::{
-            CodeLimit, CodePurpose, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor,
-            StoredLink, WrongCodes,
+            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, PASSWORD_LINK_SECONDS,
+            PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredFactor, StoredLink, WrongCodes,
         },
     },
     user::User,
@@ -21,6 +21,16 @@ pub(super) struct Factors {
     pub(super) by_user: BTreeMap<i64, (StoredFactor, BTreeSet<String>)>,
     /// By user: the digest, and when it ends.
     pub(super) links: BTreeMap<i64, (String, u64)>,
+    /// The oldest first.
+    pub(super) pending: Vec<PendingSignIn>,
+}
+
+#[derive(Debug)]
+pub(super) struct PendingSignIn {
+    pub(super) digest: String,
+    pub(super) user_id: i64,
+    not_before: u64,
+    expires_at: u64,
 }
 
 impl Users {
@@ -41,6 +51,15 @@ impl Users {
         })
     }
 
+    pub(super) fn user_of_pending(&self, digest: &str) -> Option<User> {
+        let mut pending = self.factors.pending.iter();
+        let pending = pending.find(|it| it.digest == digest && it.expires_at > self.now)?;
+        let user = &self.by_id.get(&pending.user_id)?.user;
+        let is_good =
+            user.second_factor && !user.disabled && user.tokens_not_before == pending.not_before;
+        is_good.then(|| user.clone())
+    }
+
     fn unchanged(&mut self, seen: &User) -> Result<&mut User, WriteError> {
         let row = self.by_id.get_mut(&seen.id).map(|row| &mut row.user);
         let row =
@@ -51,6 +70,38 @@ impl Users {
 
 #[async_trait]
 impl SecondFactorStore for MemoryStore {
+    async fn insert_pending_sign_in(&self, user: &User, digest: String) -> Result<(), WriteError> {
+        let mut users = self.users()?;
+        let now = users.now;
+        let row = users.find(None, user.id, true)?.user.clone();
+        if row.tokens_not_before != user.tokens_not_before || !row.second_factor || row.disabled {
+            return Err(WriteError::UserNotFound);
+        }
+        let pending = &mut users.factors.pending;
+        pending.retain(|it| it.user_id != row.id || it.expires_at > now);
+        let mut own = pending.iter().filter(|it| it.user_id == row.id);
+        let max = usize::try_from(MAX_PENDING_SIGN_INS).expect("few");
+        if own.clone().count() >= max {
+            let oldest = own.next().expect("one").digest.clone();
+            pending.retain(|it| it.digest != oldest);
+        }
+        pending.push(PendingSignIn {
+            digest,
+            user_id: row.id,
+            not_before: row.tokens_not_before,
+            expires_at: now + PENDING_SIGN_IN_SECONDS.unsigned_abs(),
+        });
+        Ok(())
+    }
+
+    async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError> {
+        let users = self.users()?;
+        Ok(Timed {
+            at: users.now,
+            value: users.user_of_pending(digest),
+        })
+    }
+
     async fn insert_password_link(
         &self,
         actor: Option<i64>,

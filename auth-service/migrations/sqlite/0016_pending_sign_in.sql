@@ -1,0 +1,11 @@
+-- Sign-ins whose password was right, and whose code is asked for on a page of its own. digest: SHA-256 in hex of the
+-- token in that page and of the place where the page is. not_before: the tokens_not_before of the user when the password
+-- was checked; the sign-in is good while they are equal. expires_at: Unix seconds.
+-- A table of its own, so that processes that do not know it never take such a token for a session.
+CREATE TABLE pending_sign_in (
+    digest TEXT PRIMARY KEY,
+    user_id INTEGER NOT NULL REFERENCES "user" (id) ON DELETE CASCADE,
+    not_before INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX pending_sign_in_user_id_idx ON pending_sign_in (user_id);

@@ -1,0 +1,104 @@
+//! Pending sign-ins in a database: until when, and who takes them for what.
+
+use super::end_all::{Opened, open};
+use crate::{
+    audit::Write,
+    opaque_token::{NewToken, TokenKind},
+    store::{WriteError, Writer},
+    user::User,
+};
+use rolegate_proto::limits::SESSION_PREFIX;
+
+postgres_cluster::conformance_tests! {
+    open: open,
+    cases: [
+        a_pending_sign_in_ends_after_five_minutes_by_the_clock_of_the_database,
+        rows_of_sign_ins_that_have_ended_go_with_the_next_one,
+        a_program_that_does_not_know_the_table_finds_no_session,
+    ]
+}
+
+/// A user whose second factor is on, and the pending sign-in `one` of that user.
+async fn pending(opened: &Opened) -> User {
+    let ann = opened.insert("ann").await;
+    let secret = || "secret".to_owned();
+    let store = &opened.store;
+    store
+        .begin_second_factor(&ann, secret(), Vec::new(), Write::any())
+        .await
+        .expect("begun");
+    let ann = store
+        .turn_on_second_factor(&ann, None, secret(), 1, Write::any())
+        .await
+        .expect("on");
+    begin(opened, &ann, "one").await;
+    ann
+}
+
+async fn begin(opened: &Opened, user: &User, digest: &str) {
+    let begun = opened.store.insert_pending_sign_in(user, digest.to_owned());
+    begun.await.expect("begun");
+}
+
+async fn is_good(opened: &Opened) -> bool {
+    let found = opened.store.pending_sign_in("one").await;
+    found.expect("read").value.is_some()
+}
+
+/// Lets so many seconds pass for sign-ins that are pending.
+async fn wait(opened: &Opened, sql: &'static str) {
+    opened.execute(sql).await;
+}
+
+async fn a_pending_sign_in_ends_after_five_minutes_by_the_clock_of_the_database(opened: &Opened) {
+    let ann = pending(opened).await;
+    // A test is not longer than a minute.
+    let most = "UPDATE pending_sign_in SET expires_at = expires_at - 240 RETURNING expires_at";
+    wait(opened, most).await;
+    assert!(is_good(opened).await);
+    let rest = "UPDATE pending_sign_in SET expires_at = expires_at - 60 RETURNING expires_at";
+    wait(opened, rest).await;
+    assert!(!is_good(opened).await);
+    let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("randomness");
+    let writer = Writer::PendingSignIn {
+        seen: ann.tokens_not_before,
+        digest: "one".to_owned(),
+    };
+    let refused = opened
+        .store
+        .insert_token(session, writer, Write::any())
+        .await;
+    assert!(
+        matches!(refused, Err(WriteError::UserNotFound)),
+        "{refused:?}"
+    );
+}
+
+async fn rows_of_sign_ins_that_have_ended_go_with_the_next_one(opened: &Opened) {
+    let ann = pending(opened).await;
+    begin(opened, &ann, "two").await;
+    let database = opened.transfer.database();
+    let rows = async || {
+        let select = database.statement("SELECT digest FROM pending_sign_in ORDER BY digest");
+        let rows = database.read::<(String,)>(select).await.expect("read");
+        rows.into_iter().map(|(digest,)| digest).collect::<Vec<_>>()
+    };
+    assert_eq!(rows().await, ["one", "two"]);
+    let all = "UPDATE pending_sign_in SET expires_at = expires_at - 300 RETURNING expires_at";
+    wait(opened, all).await;
+    begin(opened, &ann, "three").await;
+    assert_eq!(rows().await, ["three"]);
+}
+
+async fn a_program_that_does_not_know_the_table_finds_no_session(opened: &Opened) {
+    let ann = pending(opened).await;
+    // All credentials of the versions before are rows of this table.
+    let found = opened.store.tokens_by_digest(&["one".to_owned()]).await;
+    assert_eq!(found.expect("read").value, []);
+    for kind in [TokenKind::Session, TokenKind::ApiKey] {
+        let tokens = opened.store.tokens_of_user(kind, ann.id).await;
+        assert_eq!(tokens.expect("read").value, [], "{kind:?}");
+    }
+    let link = opened.store.password_link("one").await;
+    assert_eq!(link.expect("read").value, None);
+}

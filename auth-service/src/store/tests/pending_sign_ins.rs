@@ -1,0 +1,259 @@
+//! Pending sign-ins: of a right password whose code is asked for on a page of its own.
+
+use super::{assert_not_found, get, insert, second_factor::enrolled};
+use crate::{
+    audit::Write,
+    opaque_token::{NewToken, OpaqueToken, TokenKind},
+    store::{
+        Rename, UserStore, UserUpdate, WriteError, Writer, additions::MAX_ADDITIONS,
+        second_factor::MAX_PENDING_SIGN_INS,
+    },
+    user::User,
+};
+use rolegate_proto::{Role, limits::SESSION_PREFIX};
+use tokio::join;
+
+async fn begin(store: &dyn UserStore, user: &User, digest: &str) -> Result<(), WriteError> {
+    store.insert_pending_sign_in(user, digest.to_owned()).await
+}
+
+async fn user_of(store: &dyn UserStore, digest: &str) -> Option<i64> {
+    let found = store.pending_sign_in(digest).await.expect("read");
+    found.value.map(|user| user.id)
+}
+
+/// Makes so many sessions of the user by the pending sign-in.
+async fn finish(
+    store: &dyn UserStore,
+    user: &User,
+    digest: &str,
+    sessions: usize,
+) -> Result<Vec<OpaqueToken>, WriteError> {
+    let mut tokens = Vec::new();
+    for _ in 0..sessions {
+        let mut new =
+            NewToken::generate(SESSION_PREFIX, user.id, String::new(), 0).expect("randomness");
+        new.stored.not_before = Some(user.tokens_not_before);
+        new.stored.expires_at = Some(i64::MAX.unsigned_abs());
+        tokens.push(new);
+    }
+    let writer = Writer::PendingSignIn {
+        seen: user.tokens_not_before,
+        digest: digest.to_owned(),
+    };
+    store.insert_tokens(tokens, writer, Write::any()).await
+}
+
+async fn count_sessions(store: &dyn UserStore, user: &User) -> usize {
+    let sessions = store.tokens_of_user(TokenKind::Session, user.id).await;
+    sessions.expect("read").value.len()
+}
+
+pub(super) async fn a_pending_sign_in_makes_its_sessions_once(store: &dyn UserStore) {
+    let ann = enrolled(store, "ann").await;
+    for digest in ["one", "two"] {
+        begin(store, &ann, digest).await.expect("begun");
+        assert_eq!(user_of(store, digest).await, Some(ann.id));
+    }
+    assert_eq!(user_of(store, "three").await, None);
+    assert_not_found(finish(store, &ann, "three", 2).await);
+    let (one, other) = join!(finish(store, &ann, "one", 2), finish(store, &ann, "one", 2));
+    assert_eq!(
+        [one.is_ok(), other.is_ok()]
+            .iter()
+            .filter(|won| **won)
+            .count(),
+        1,
+        "of two at once, one counts: {one:?} {other:?}"
+    );
+    assert_eq!(user_of(store, "one").await, None);
+    assert_not_found(finish(store, &ann, "one", 2).await);
+    assert_eq!(count_sessions(store, &ann).await, 2);
+    assert_eq!(user_of(store, "two").await, Some(ann.id), "it is another");
+    finish(store, &ann, "two", 1).await.expect("signed in");
+}
+
+pub(super) async fn a_pending_sign_in_is_of_its_user_only(store: &dyn UserStore) {
+    let ann = enrolled(store, "ann").await;
+    let bob = enrolled(store, "bob").await;
+    begin(store, &ann, "of ann").await.expect("begun");
+    let as_ann = User {
+        id: bob.id,
+        ..ann.clone()
+    };
+    for user in [&bob, &as_ann] {
+        assert_not_found(finish(store, user, "of ann", 1).await);
+    }
+    assert_eq!(count_sessions(store, &bob).await, 0);
+    assert_eq!(
+        user_of(store, "of ann").await,
+        Some(ann.id),
+        "it is not used up"
+    );
+}
+
+pub(super) async fn a_sign_in_is_pending_only_while_tokens_are_those_that_were_seen(
+    store: &dyn UserStore,
+) {
+    let ann = enrolled(store, "ann").await;
+    let stale = User {
+        tokens_not_before: ann.tokens_not_before - 1,
+        ..ann.clone()
+    };
+    assert_not_found(begin(store, &stale, "stale").await);
+    let nobody = User {
+        id: 999,
+        ..ann.clone()
+    };
+    assert_not_found(begin(store, &nobody, "nobody").await);
+    let bob = insert(store, "bob", Role::USER).await;
+    assert_not_found(begin(store, &bob, "without a second factor").await);
+    begin(store, &ann, "good").await.expect("begun");
+    assert_not_found(finish(store, &stale, "good", 1).await);
+    let disabled = store
+        .set_disabled(None, ann.id, true, Write::any())
+        .await
+        .expect("disabled");
+    assert_not_found(begin(store, &disabled, "disabled").await);
+    for digest in ["stale", "nobody", "without a second factor", "disabled"] {
+        assert_eq!(user_of(store, digest).await, None, "{digest}");
+    }
+}
+
+/// What ends the sign-ins of a user that are pending.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Password,
+    Revocation,
+    Disabling,
+    DisablingAndEnabling,
+    Renaming,
+    SecondFactorOff,
+    SecondFactorAnew,
+    Deletion,
+}
+
+async fn end(store: &dyn UserStore, user: &User, end: End) {
+    let id = user.id;
+    let set_disabled = async |disabled| {
+        store
+            .set_disabled(None, id, disabled, Write::any())
+            .await
+            .expect("set");
+    };
+    match end {
+        End::Password => {
+            let hash = "new".into();
+            let set = store.set_password(id, hash, Writer::Operator, Write::any());
+            set.await.expect("set");
+        }
+        End::Revocation => {
+            let revoke = store.revoke_tokens(id, Writer::Operator, Write::any());
+            revoke.await.expect("revoked");
+        }
+        End::Disabling => set_disabled(true).await,
+        End::DisablingAndEnabling => {
+            set_disabled(true).await;
+            set_disabled(false).await;
+        }
+        End::Renaming => {
+            let rename = Rename {
+                from: user.username.clone(),
+                to: format!("{} anew", user.username),
+                seen: user.tokens_not_before,
+            };
+            let update = UserUpdate {
+                rename: Some(rename),
+                disabled: None,
+            };
+            let renamed = store.update(None, id, update, Write::any()).await;
+            renamed.expect("renamed");
+        }
+        End::SecondFactorOff | End::SecondFactorAnew => {
+            let off = store.turn_off_second_factor(None, id, Write::any()).await;
+            let off = off.expect("off");
+            if let End::SecondFactorAnew = end {
+                let begin = store.begin_second_factor(&off, "anew".into(), vec![], Write::any());
+                begin.await.expect("begun");
+                let on = store.turn_on_second_factor(&off, None, "anew".into(), 7, Write::any());
+                on.await.expect("on");
+            }
+        }
+        End::Deletion => {
+            let delete = store.delete(None, id, Write::any());
+            delete.await.expect("deleted");
+        }
+    }
+}
+
+pub(super) async fn whatever_ends_tokens_or_the_second_factor_ends_pending_sign_ins(
+    store: &dyn UserStore,
+) {
+    for way in [
+        End::Password,
+        End::Revocation,
+        End::Disabling,
+        End::DisablingAndEnabling,
+        End::Renaming,
+        End::SecondFactorOff,
+        End::SecondFactorAnew,
+        End::Deletion,
+    ] {
+        let digest = format!("{way:?}");
+        let user = enrolled(store, &digest).await;
+        begin(store, &user, &digest).await.expect("begun");
+        end(store, &user, way).await;
+        assert_eq!(user_of(store, &digest).await, None, "{way:?}");
+        let now = get(store, user.id).await;
+        for user in [Some(user), now].into_iter().flatten() {
+            assert_not_found(finish(store, &user, &digest, 1).await);
+            assert_eq!(count_sessions(store, &user).await, 0, "{way:?}");
+        }
+    }
+}
+
+pub(super) async fn the_newest_ten_sign_ins_of_a_user_are_pending(store: &dyn UserStore) {
+    let ann = enrolled(store, "ann").await;
+    let bob = enrolled(store, "bob").await;
+    begin(store, &bob, "of bob").await.expect("begun");
+    let max = usize::try_from(MAX_PENDING_SIGN_INS).expect("few");
+    let begun = async |from: usize, to: usize| {
+        for number in from..to {
+            begin(store, &ann, &format!("{number}"))
+                .await
+                .expect("begun");
+        }
+    };
+    join!(begun(0, max), begun(max, 2 * max), begun(2 * max, 3 * max));
+    let mut good = 0;
+    for number in 0..3 * max {
+        good += usize::from(user_of(store, &format!("{number}")).await.is_some());
+    }
+    assert_eq!(good, max);
+    begin(store, &ann, "last").await.expect("begun");
+    assert_eq!(user_of(store, "last").await, Some(ann.id));
+    assert_eq!(
+        user_of(store, "of bob").await,
+        Some(bob.id),
+        "of another user"
+    );
+}
+
+pub(super) async fn a_sign_in_without_room_for_its_sessions_stays_pending(store: &dyn UserStore) {
+    let ann = enrolled(store, "ann").await;
+    begin(store, &ann, "pending").await.expect("begun");
+    // The second factor that was begun and turned on are two.
+    for _ in 0..MAX_ADDITIONS - 3 {
+        begin(store, &ann, "another").await.expect("begun");
+        finish(store, &ann, "another", 1).await.expect("signed in");
+    }
+    let refused = finish(store, &ann, "pending", 2).await;
+    assert!(
+        matches!(refused, Err(WriteError::TooManyAdditions { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(user_of(store, "pending").await, Some(ann.id));
+    finish(store, &ann, "pending", 1)
+        .await
+        .expect("there is room for one");
+}
