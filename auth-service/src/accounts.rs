@@ -5,7 +5,7 @@
 //! - `login`, `verify_credentials`: passwords, with `credentials`, the check that they share, and
 //!   `rate_limit`.
 //! - `users`, `user_changes`, `user_update`, `passwords`, `password_links`, `second_factor`, `opaque_tokens`, `sessions`: reads
-//!   and changes, by topic; `write`: the one way to make a change.
+//!   and changes, by topic; `session_creation`: how people sign in; `write`: the one way to make a change.
 //! - `sign_ins`: puts sign-ins and refusals into the record.
 //! - `record`: what happened, as admins and users read it; `watch`: the changes of users, as services
 //!   follow them.
@@ -25,6 +25,7 @@ mod record;
 mod second_factor;
 mod seed;
 mod service;
+mod session_creation;
 mod sessions;
 mod sign_ins;
 #[cfg(test)]
@@ -47,7 +48,7 @@ pub(crate) use record::{AuditPage, AuditRequest};
 pub use seed::AdminPassword;
 pub(crate) use seed::{ADMIN_USERNAME, SeedError};
 pub(crate) use service::{Accounts, Policy, SessionLimits};
-pub(crate) use sessions::{SessionRequest, SessionUse};
+pub(crate) use session_creation::{SessionRequest, SessionUse};
 pub(crate) use user_update::rename;
 pub(crate) use username::check_new_username;
 pub(crate) use users::PageRequest;

@@ -20,6 +20,8 @@ const RANDOM_BYTES: usize = 32;
 const SHOWN_CHARS: usize = 8;
 /// What the token of a password link begins with.
 const LINK_PREFIX: &str = "rgl_";
+/// What the token of a pending sign-in begins with.
+const PENDING_PREFIX: &str = "rgp_";
 /// What credentials begin with.
 const PREFIXES: [(&str, TokenKind); 3] = [
     (API_KEY_PREFIX, TokenKind::ApiKey),
@@ -129,7 +131,7 @@ impl NewToken {
     /// Generates a token with this prefix and name, of a user, at this time in Unix seconds. Fails only without
     /// system randomness.
     pub fn generate(prefix: &str, user_id: i64, name: String, created_at: u64) -> io::Result<Self> {
-        let (token, digest) = random_token(prefix)?;
+        let (token, digest) = random_token(prefix, "")?;
         let prefix_shown = token.expose_secret().chars().take(SHOWN_CHARS).collect();
         let stored = OpaqueToken {
             user_id,
@@ -156,15 +158,28 @@ pub(crate) fn new_pair_id() -> io::Result<i64> {
 
 /// A new token of a password link, and its digest. It is no credential.
 pub fn password_link() -> io::Result<(SecretString, String)> {
-    random_token(LINK_PREFIX)
+    random_token(LINK_PREFIX, "")
 }
 
-fn random_token(prefix: &str) -> io::Result<(SecretString, String)> {
+/// A new token of a pending sign-in, and its digest, which contains the place. It is no credential.
+pub(crate) fn pending_sign_in(place: &str) -> io::Result<(SecretString, String)> {
+    random_token(PENDING_PREFIX, place)
+}
+
+fn random_token(prefix: &str, place: &str) -> io::Result<(SecretString, String)> {
     let mut random = [0_u8; RANDOM_BYTES];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     let token = format!("{prefix}{}", URL_SAFE_NO_PAD.encode(random));
-    let digest = hex::encode(Sha256::digest(&token));
+    let digest = hex::encode(Sha256::digest(format!("{token}{place}")));
     Ok((SecretString::from(token), digest))
+}
+
+/// The digest by which a pending sign-in is found at this place, in hex; `None` if its token is malformed.
+pub(crate) fn pending_sign_in_digest(token: &str, place: &str) -> Option<String> {
+    digest_of(
+        &format!("{token}{place}"),
+        token.strip_prefix(PENDING_PREFIX)?,
+    )
 }
 
 /// The digest by which a password link is found, in hex; `None` if its token is malformed.

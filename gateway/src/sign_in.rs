@@ -28,7 +28,7 @@ use http::{
 use page::SignInPage;
 use return_address::ReturnAddress;
 use rolegate_auth_client::{
-    AuthClient, CallContext, CallError, Reason, Requirement, User, axum::ApiError,
+    AuthClient, CallContext, CallError, Reason, Requirement, SignInStep, User, axum::ApiError,
 };
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::{
@@ -229,10 +229,12 @@ async fn sign_in_by_form(
         None,
         agent.as_deref(),
         place.session_use(),
+        None,
         context,
     );
     let created = match pages.gateway.refusals.login(context, call).await {
-        Ok(created) => created,
+        Ok(SignInStep::Done(created)) => created,
+        Ok(SignInStep::CodeNeeded(_)) => return Err(ApiError::from(CallError::Malformed).into()),
         Err(error) => {
             let with_code = code.is_some() || asks_for_code(&error);
             let page = |problem: &_| {

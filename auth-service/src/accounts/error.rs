@@ -6,6 +6,7 @@ use crate::{
     store::{StoreError, WriteError},
 };
 use rolegate_proto::Reason;
+use secrecy::SecretString;
 use std::{borrow::Cow, error::Error, time::Duration};
 
 /// A use case failed, for a reason of the contract.
@@ -16,6 +17,9 @@ pub(crate) enum AccountError {
     /// An argument breaks this rule.
     #[error("{1}")]
     Invalid(Reason, Cow<'static, str>),
+    /// The password was right, and the code is asked for on a page of its own, which has this token.
+    #[error("{}", text(Reason::OtpRequired))]
+    SignInPending(SecretString),
     #[error("{0}")]
     PasswordInvalid(#[from] PasswordError),
     /// A stream cannot go on behind this change, because the row of it was damaged.
@@ -100,6 +104,7 @@ impl AccountError {
             Self::Refused(reason) | Self::Invalid(reason, _) | Self::Later { reason, .. } => {
                 *reason
             }
+            Self::SignInPending(_) => Reason::OtpRequired,
             Self::PasswordInvalid(_) => Reason::PasswordInvalid,
             Self::UnreadableChange { .. } => Reason::SnapshotRequired,
             Self::Store(error) => error.reason(),

@@ -33,21 +33,22 @@ impl Accounts {
     ) -> Result<(SecretString, User), AccountError> {
         let mut presented = Presented::new(username, password, origin, "login");
         presented.otp = otp;
-        let (checked, Timed { at, value: user }) = self.check_login(&mut presented).await?;
+        let (checked, mut user) = self.check_password(&presented).await?;
+        self.second_step(&user.value, &mut presented).await?;
+        self.note_login(&mut user);
         self.rehash(&presented, &checked);
         let token = self
             .tokens
-            .issue(&user, at)
+            .issue(&user.value, user.at)
             .map_err(AccountError::internal)?;
         metrics::TOKENS_ISSUED.inc();
-        Ok((token, user))
+        Ok((token, user.value))
     }
 
-    /// The user as stored now, and the credentials that were checked, if the password is correct, and the code of
-    /// users who have a second factor.
-    pub(super) async fn check_login(
+    /// The user as stored now, and the credentials that were checked, if the password is correct.
+    pub(super) async fn check_password(
         &self,
-        presented: &mut Presented<'_>,
+        presented: &Presented<'_>,
     ) -> Result<(Checked, Timed<User>), AccountError> {
         let origin = presented.origin;
         self.check_limit(presented).await?;
@@ -59,10 +60,7 @@ impl Accounts {
         let stored = stored
             .filter(|_| verified.is_match)
             .ok_or(Reason::CredentialsInvalid)?;
-        let mut user = self.user_to_issue(&stored, origin).await?;
-        self.second_step(&user.value, presented).await?;
-        self.take_withheld_role(&mut user.value);
-        self.store.note_use(Used::Password, user.value.id, user.at);
+        let user = self.user_to_issue(&stored, origin).await?;
         Ok((
             Checked {
                 credentials: stored,
@@ -70,6 +68,12 @@ impl Accounts {
             },
             user,
         ))
+    }
+
+    /// Notes that a user has logged in, without a role that grants nothing.
+    pub(super) fn note_login(&self, user: &mut Timed<User>) {
+        self.take_withheld_role(&mut user.value);
+        self.store.note_use(Used::Password, user.value.id, user.at);
     }
 
     /// The user as stored when a token can be issued: at once, except a few seconds after dozens of

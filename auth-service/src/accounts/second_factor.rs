@@ -165,8 +165,20 @@ impl Accounts {
         if !user.second_factor || presented.has_stepped {
             return Ok(());
         }
-        let method = presented.method;
-        let Some(code) = presented.otp.and_then(Code::parse) else {
+        self.check_code(user, presented.otp, presented.method)
+            .await?;
+        presented.has_stepped = true;
+        Ok(())
+    }
+
+    /// Checks the code of a sign-in by a right password, and records the sign-in.
+    pub(super) async fn check_code(
+        &self,
+        user: &User,
+        otp: Option<&str>,
+        method: &'static str,
+    ) -> Result<(), AccountError> {
+        let Some(code) = otp.and_then(Code::parse) else {
             self.note_login_failed(Some(user), method, "otp_required");
             return Err(Reason::OtpRequired.into());
         };
@@ -177,7 +189,6 @@ impl Accounts {
         if !is_taken {
             return Err(self.wrong_code(user, method, Reason::OtpInvalid));
         }
-        presented.has_stepped = true;
         self.note_login_ok(user, method);
         Ok(())
     }

@@ -1,79 +1,21 @@
-//! Sessions: made by a password, and ended by time.
+//! Sessions: listed, restricted to cookies, and ended by time.
 
-use super::{
-    credentials::Presented, error::AccountError, opaque_tokens::check_name, service::Accounts,
-};
+use super::{error::AccountError, service::Accounts};
 use crate::{
     actor::Actor,
-    audit::{By, Change, Write},
-    call_origin::CallOrigin,
-    opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind, new_pair_id},
-    store::{StoreError, UsagePause, Used, WriteError, Writer, uses_in_time},
-    user::User,
-};
-use rolegate_proto::{
-    Reason,
-    limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
+    opaque_token::{OpaqueToken, TokenBearer, TokenKind},
+    store::{StoreError, UsagePause, Used, uses_in_time},
 };
 use rolegate_sql_store::Timed;
 use rolegate_telemetry::{log_once::LogOnce, logs::error_chain, request_context::RequestContext};
-use secrecy::SecretString;
-use std::{io, ops::Range, sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 use tokio::time::timeout;
-
-/// Bytes of a stored `User-Agent`.
-const MAX_USER_AGENT: usize = 256;
 
 /// Limits how often it is logged that sessions cannot be restricted: any client can present them again.
 static UNRESTRICTED: LogOnce<()> = LogOnce::at_most(1, Duration::from_mins(1));
 
 /// How long a decision waits for the end of an idle session, or until one in a cookie is restricted.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(300);
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SessionRequest {
-    /// As the client named it.
-    pub(crate) name: Option<String>,
-    pub(crate) user_agent: String,
-    pub(crate) session_use: SessionUse,
-}
-
-/// What a session is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum SessionUse {
-    /// It is a token of the API.
-    #[default]
-    Api,
-    /// It is for the cookie of applications on one host, and good in cookies only.
-    Application,
-    /// It is for the cookie of a domain, and good in cookies only.
-    Domain,
-    /// Two sessions: one for the API, and one for applications on the same host.
-    ApiAndApplication,
-    /// Two sessions: one for the API, and one for the cookie of a domain.
-    ApiAndDomain,
-}
-
-impl SessionUse {
-    /// The use of each session that is made.
-    fn sessions(self) -> Vec<Self> {
-        match self {
-            Self::ApiAndApplication => vec![Self::Api, Self::Application],
-            Self::ApiAndDomain => vec![Self::Api, Self::Domain],
-            one => vec![one],
-        }
-    }
-}
-
-/// A session that was made.
-#[derive(Debug)]
-pub(crate) struct CreatedSession {
-    pub(crate) token: SecretString,
-    pub(crate) session: OpaqueToken,
-    /// The token of the second session, if there are two.
-    pub(crate) application_token: Option<SecretString>,
-    pub(crate) user: User,
-}
 
 /// The id of a session without use for too long, and why it could not be ended.
 pub(super) type IdleSession = (i64, Option<StoreError>);
@@ -85,89 +27,6 @@ struct LastUse {
 }
 
 impl Accounts {
-    /// Makes a session of the user of this name, or two, if the password is correct, with the checks of one login.
-    pub(crate) async fn create_session(
-        &self,
-        username: &str,
-        password: SecretString,
-        request: SessionRequest,
-        otp: Option<&str>,
-        origin: CallOrigin,
-    ) -> Result<CreatedSession, AccountError> {
-        if let Some(name) = &request.name {
-            check_name(TokenKind::Session, name)?;
-        }
-        let mut presented = Presented::new(username, password, origin, "session");
-        presented.otp = otp;
-        let user_agent = request
-            .user_agent
-            .chars()
-            .filter(|c| !c.is_control())
-            .collect::<String>();
-        let user_agent = &user_agent[..user_agent.floor_char_boundary(MAX_USER_AGENT)];
-        let name = request.name.unwrap_or_default();
-        let session_uses = request.session_use.sessions();
-        let mut is_repeated = false;
-        loop {
-            let (checked, Timed { at, value: user }) = self.check_login(&mut presented).await?;
-            let generate = |session_use: &SessionUse| -> io::Result<NewToken> {
-                let prefix = if *session_use == SessionUse::Domain {
-                    DOMAIN_SESSION_PREFIX
-                } else {
-                    SESSION_PREFIX
-                };
-                let mut new = NewToken::generate(prefix, user.id, name.clone(), at)?;
-                new.stored.expires_at = Some(at.saturating_add(self.policy.sessions.max));
-                new.stored.not_before = Some(user.tokens_not_before);
-                new.stored.client_address =
-                    origin.client_address.map(|address| address.to_string());
-                new.stored.user_agent = Some(user_agent.to_owned()).filter(|it| !it.is_empty());
-                new.stored.cookie_only = *session_use != SessionUse::Api;
-                Ok(new)
-            };
-            let tokens: io::Result<Vec<NewToken>> = session_uses.iter().map(generate).collect();
-            let mut tokens = tokens.map_err(AccountError::internal)?;
-            let token = tokens[0].token.clone();
-            let application_token = tokens.get(1).map(|second| second.token.clone());
-            if application_token.is_some() {
-                let pair_id = new_pair_id().map_err(AccountError::internal)?;
-                for new in &mut tokens {
-                    new.stored.pair_id = Some(pair_id);
-                }
-            }
-            let password_hash = checked.credentials.password_hash.clone();
-            let writer = Writer::Login {
-                seen: user.tokens_not_before,
-                password_hash,
-            };
-            let (store, recorded) = (Arc::clone(&self.store), user.username.clone());
-            let insert =
-                move |write| async move { store.insert_tokens(tokens, writer, write).await };
-            let record = move |write: &Write, sessions: &Vec<OpaqueToken>| {
-                for session in sessions {
-                    write.of_token(session, Some(&recorded)).log();
-                }
-            };
-            let write = Write::new(Change::SessionCreated, By::Owner(None), Some(user.id));
-            match write.run(insert, record).await {
-                // A logout meanwhile, or another hash of the same password: checked once more.
-                Err(WriteError::UserNotFound) if !is_repeated => is_repeated = true,
-                Err(WriteError::UserNotFound) => return Err(Reason::CredentialsInvalid.into()),
-                Err(error) => return Err(error.into()),
-                Ok(sessions) => {
-                    self.rehash(&presented, &checked);
-                    let session = sessions.into_iter().next();
-                    return Ok(CreatedSession {
-                        token,
-                        session: session.ok_or(WriteError::UserNotFound)?,
-                        application_token,
-                        user,
-                    });
-                }
-            }
-        }
-    }
-
     /// The sessions of the actor, or of the user with this id, for an admin, that have not ended. Those that one sign-in
     /// made are one, with the last use of either: people see where they are signed in, and end both by it.
     pub(crate) async fn list_sessions(

@@ -162,6 +162,7 @@ mod additions;
 mod api_keys;
 mod domain_sessions;
 mod keys_as_passwords;
+mod pending_sign_ins;
 mod recall;
 mod record;
 mod revoked_tokens;

@@ -86,6 +86,12 @@ impl AuthGrpc {
         let origin = origin_of(&request);
         let outcome = self.new_session(request.into_inner(), origin).await;
         metrics::login("session", outcome.as_ref().err().map(AccountError::reason));
-        Ok(Response::new(outcome?))
+        Ok(Response::new(match outcome {
+            Err(AccountError::SignInPending(token)) => wire::CreateSessionResponse {
+                pending_sign_in: Some(token.expose_secret().to_owned()),
+                ..wire::CreateSessionResponse::default()
+            },
+            outcome => outcome?,
+        }))
     }
 }

@@ -32,6 +32,8 @@ impl AuthGrpc {
             for_domain,
             for_application,
             with_application,
+            place,
+            pending_sign_in,
         } = message;
         let session_use = match (for_domain, for_application, with_application) {
             (false, false, false) => SessionUse::Api,
@@ -48,6 +50,8 @@ impl AuthGrpc {
             name,
             user_agent,
             session_use,
+            place,
+            pending: pending_sign_in,
         };
         let (password, otp) = (password.into(), otp.as_deref());
         let created = self
@@ -61,6 +65,7 @@ impl AuthGrpc {
             session: Some(self.session(created.session, Some(id))),
             user: Some(created.user.into()),
             application_token: created.application_token.map(exposed),
+            pending_sign_in: None,
         })
     }
 

@@ -4,7 +4,7 @@ mod credential_checks;
 
 use crate::{
     batchers::{Client, authorize_batcher, authorize_request, get_usernames, username_batcher},
-    session::{NewSession, SessionUse},
+    session::{NewSession, SessionUse, SignInPage, SignInStep},
     user::{Requirement, User},
 };
 pub use credential_checks::AcceptedPassword;
@@ -135,7 +135,8 @@ impl AuthClient {
         Ok((response.access_token.into(), user))
     }
 
-    /// Checks what [`Self::login`] checks, and makes a session, or two for some [`SessionUse`]s.
+    /// Checks what [`Self::login`] checks, and makes a session, or two for some [`SessionUse`]s. Without a `page`, it is
+    /// always [`SignInStep::Done`].
     #[expect(clippy::too_many_arguments, reason = "the fields of the request")]
     pub async fn create_session(
         &self,
@@ -145,14 +146,16 @@ impl AuthClient {
         name: Option<String>,
         user_agent: Option<&str>,
         session_use: SessionUse,
+        page: Option<SignInPage>,
         context: CallContext,
-    ) -> Result<NewSession, CallError> {
+    ) -> Result<SignInStep, CallError> {
         let client = self.checks_of(username);
         let for_domain = matches!(session_use, SessionUse::Domain | SessionUse::ApiAndDomain);
         let with_application = matches!(
             session_use,
             SessionUse::ApiAndApplication | SessionUse::ApiAndDomain
         );
+        let (place, pending) = page.map(|page| (page.place, page.pending)).unzip();
         let request = context.request(CreateSessionRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
@@ -162,8 +165,13 @@ impl AuthClient {
             otp: otp.map(str::to_owned),
             for_application: session_use == SessionUse::Application,
             with_application,
+            place: place.unwrap_or_default(),
+            pending_sign_in: pending.flatten().map(|it| it.expose_secret().to_owned()),
         });
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
+        if let Some(pending) = response.pending_sign_in {
+            return Ok(SignInStep::CodeNeeded(pending.into()));
+        }
         let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
         // An auth-service of before ignores what it does not know, and makes a session for the API.
         let prefix = if session_use == SessionUse::Domain {
@@ -172,14 +180,14 @@ impl AuthClient {
             SESSION_PREFIX
         };
         let token = Some(response.token).filter(|token| token.starts_with(prefix));
-        Ok(NewSession {
+        Ok(SignInStep::Done(NewSession {
             token: token.ok_or(CallError::Malformed)?.into(),
             application_token: response
                 .application_token
                 .filter(|_| with_application)
                 .map(Into::into),
             session,
-        })
+        }))
     }
 
     /// Sets the password of the user of a link, which is used up, and revokes the user's tokens and sessions.

@@ -39,7 +39,9 @@ pub use rolegate_grpc_client::{
     ServiceError, Stream,
 };
 pub use rolegate_proto::{Reason, RequestId, Role};
-pub use session::{Bearer, CredentialKind, NewSession, Session, SessionUse};
+pub use session::{
+    Bearer, CredentialKind, NewSession, Session, SessionUse, SignInPage, SignInStep,
+};
 pub use user::{Requirement, User, UserPage, UserQuery, UserTimes, UserUpdate};
 pub use user_changes::{
     UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,

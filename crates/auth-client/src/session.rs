@@ -61,6 +61,24 @@ pub struct NewSession {
     pub session: Session,
 }
 
+/// A page to sign in at, which asks for the code on a page of its own.
+#[derive(Clone, Debug)]
+pub struct SignInPage {
+    /// Where both pages are, such as an origin.
+    pub place: String,
+    /// The token of [`SignInStep::CodeNeeded`], from the page of the code. It stands for username and password.
+    pub pending: Option<SecretString>,
+}
+
+/// How far a sign-in at a page is.
+#[derive(Clone, Debug)]
+pub enum SignInStep {
+    /// It is done.
+    Done(NewSession),
+    /// The password is right, and the second factor of the user asks for a code. The page of the code needs this token.
+    CodeNeeded(SecretString),
+}
+
 /// The bearer of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bearer {

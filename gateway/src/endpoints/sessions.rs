@@ -13,7 +13,7 @@ use http::{
     header::{LOCATION, USER_AGENT},
 };
 use rolegate_auth_client::{
-    ActingClient, CallContext, NewSession, Session, SessionUse,
+    ActingClient, CallContext, CallError, NewSession, Session, SessionUse, SignInStep,
     axum::{ApiError, CurrentUser},
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -151,9 +151,13 @@ pub(crate) async fn create_session(
         name,
         agent,
         SessionUse::Api,
+        None,
         context,
     );
-    let NewSession { token, session, .. } = state.refusals.login(context, call).await?;
+    let step = state.refusals.login(context, call).await?;
+    let SignInStep::Done(NewSession { token, session, .. }) = step else {
+        return Err(CallError::Malformed.into());
+    };
     let location = [(LOCATION, format!("/profile/sessions/{}", session.id))];
     let response = NewSessionResponse {
         id: session.id,

@@ -156,6 +156,14 @@ pub struct CreateSessionRequest {
     /// refuse it with for_domain. for_application is given alone.
     #[prost(bool, tag = "8")]
     pub with_application: bool,
+    /// Set by a page that asks for the code on a page of its own: where it is, such as its origin. Where a code is needed and
+    /// none is given, the response is then pending_sign_in, in place of OTP_REQUIRED. Services of the version before ignore it.
+    #[prost(string, tag = "9")]
+    pub place: ::prost::alloc::string::String,
+    /// The pending_sign_in of a response, with the code in otp, in place of username and password, which are not read. Place
+    /// and what the session is for must be those of the request that was answered by it.
+    #[prost(string, optional, tag = "10")]
+    pub pending_sign_in: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// The password was right.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -173,6 +181,11 @@ pub struct CreateSessionResponse {
     /// listed as one, end together by DeleteSessions, and stay together at a new password.
     #[prost(string, optional, tag = "4")]
     pub application_token: ::core::option::Option<::prost::alloc::string::String>,
+    /// Set if the password is right and the user's second factor asks for a code; all else is unset then. It is `rgp_` and 43
+    /// base64url characters, and no credential. It makes one sign-in, within five minutes, by a right code only. Of more than
+    /// ten of a user, the newest are good. All end with whatever ends sessions and the second factor.
+    #[prost(string, optional, tag = "5")]
+    pub pending_sign_in: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// A session, without its token.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1232,7 +1245,8 @@ pub mod auth_service_client {
         /// so that it ends at once, and that lasts longer than an access token.
         ///
         /// Errors: SESSION_INVALID first, then those of Login, then TOO_MANY_ATTEMPTS (140 API keys, sessions and second
-        /// factors were made for the user within a minute).
+        /// factors were made for the user within a minute). With pending_sign_in, TOKEN_INVALID (it is unknown, used or ended, or
+        /// of another place), OTP_REQUIRED, TOO_MANY_ATTEMPTS and OTP_INVALID stand in the place of those of Login.
         pub async fn create_session(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateSessionRequest>,
@@ -1777,7 +1791,8 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Turns it on, given a code, and ends every access token and session of the user. API keys stay.
+        /// Turns it on, given a code, and ends every access token and session of the user. A session that makes this call stays; an
+        /// access token does not. API keys stay.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
         /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.
@@ -2270,7 +2285,8 @@ pub mod auth_service_server {
         /// so that it ends at once, and that lasts longer than an access token.
         ///
         /// Errors: SESSION_INVALID first, then those of Login, then TOO_MANY_ATTEMPTS (140 API keys, sessions and second
-        /// factors were made for the user within a minute).
+        /// factors were made for the user within a minute). With pending_sign_in, TOKEN_INVALID (it is unknown, used or ended, or
+        /// of another place), OTP_REQUIRED, TOO_MANY_ATTEMPTS and OTP_INVALID stand in the place of those of Login.
         async fn create_session(
             &self,
             request: tonic::Request<super::CreateSessionRequest>,
@@ -2483,7 +2499,8 @@ pub mod auth_service_server {
             tonic::Response<super::EnrolSecondFactorResponse>,
             tonic::Status,
         >;
-        /// Turns it on, given a code, and ends every access token and session of the user. API keys stay.
+        /// Turns it on, given a code, and ends every access token and session of the user. A session that makes this call stays; an
+        /// access token does not. API keys stay.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
         /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OTP_WRONG.

@@ -3,7 +3,8 @@
 use super::{App, NOW, SESSIONS, bearer, origin, sessions::app};
 use crate::{
     accounts::{
-        ApiKeyRequest, Bearer, Requirement, SessionRequest, SessionUse, sessions::CreatedSession,
+        ApiKeyRequest, Bearer, Requirement, SessionRequest, SessionUse,
+        session_creation::CreatedSession,
     },
     audit::Write,
     opaque_token::TokenKind,

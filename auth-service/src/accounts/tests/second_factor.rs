@@ -88,6 +88,11 @@ impl Enrolled {
             .map_err(|error| error.reason())
     }
 
+    /// A recovery code.
+    pub(super) fn code(&self, number: usize) -> String {
+        self.codes[number].expose_secret().to_owned()
+    }
+
     /// The code of the present time of the store, moved by these seconds.
     pub(super) fn otp(&self, at: u64) -> String {
         self.app.store.set_time(at);
@@ -153,6 +158,28 @@ async fn tokens_from_before_end_and_later_ones_are_good() {
         .create_session("ann", "sesame".into(), request, Some(&otp), origin(1))
         .await;
     made.expect("checked twice, because tokens were revoked meanwhile, with one code");
+}
+
+#[tokio::test]
+async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
+    let app = App::new(policy(Mode::Optional)).await;
+    app.register("ann").await.expect("registered");
+    let (own, _) = app.session().await;
+    let (other, _) = app.session().await;
+    let token = app.login("ann", "sesame").await.expect("logged in");
+    let secret = begin(&app, &own).await.secret;
+    let otp = otp_at(&secret, NOW);
+    let on = app.accounts.turn_on_second_factor(&own, &otp);
+    on.await.expect("on");
+    assert!(app.is_good(&own).await);
+    for ended in [&other, &token] {
+        assert!(!app.is_good(ended).await);
+    }
+    // It goes on acting for the user, also for what needs the second factor.
+    app.store.set_time(NOW + 30);
+    let otp = otp_at(&secret, NOW + 30);
+    let off = app.accounts.turn_off_second_factor(&own, None, &otp);
+    off.await.expect("off");
 }
 
 #[tokio::test]

@@ -43,8 +43,22 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
             "Session name must be longer.",
         ));
     }
-    let user = verify(&request.username, &request.password)?;
-    check_code(&user, request.otp.as_deref())?;
+    let otp = request.otp.as_deref();
+    // A pending sign-in is that of `enrolled`, at its place.
+    let pending = format!("rgp_at_{}", request.place);
+    let user = match &request.pending_sign_in {
+        Some(sent) if *sent != pending => return Err(error(Reason::TokenInvalid, "")),
+        Some(_) => verify("enrolled", "right")?,
+        None => verify(&request.username, &request.password)?,
+    };
+    let is_page = request.pending_sign_in.is_none() && !request.place.is_empty();
+    if is_page && user.username == "enrolled" && otp.is_none_or(str::is_empty) {
+        return Ok(CreateSessionResponse {
+            pending_sign_in: Some(pending),
+            ..CreateSessionResponse::default()
+        });
+    }
+    check_code(&user, otp)?;
     let session = sessions_of(&user, "").pop();
     let token = if request.for_domain && !request.with_application {
         "rgd_user"
@@ -63,6 +77,7 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
         session,
         user: Some(user),
         application_token: makes_both.then(|| application_token.to_owned()),
+        pending_sign_in: None,
     })
 }
 

@@ -53,10 +53,6 @@ it decides nothing and must never be read as "no".
                                              another one, or no longer goes back so far
   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
   INTERNAL               INTERNAL            an internal error; its cause is only in the log
-
-TOO_MANY_ATTEMPTS and OVERLOADED carry "scope" in the metadata of google.rpc.ErrorInfo where more than
-this call is refused until google.rpc.RetryInfo has passed: "username" (checks of this username from
-this client), "client" (all checks from this client), "service" (all checks at this replica).
 """
 
 from collections import abc as _abc
@@ -467,6 +463,8 @@ class CreateSessionRequest(_message.Message):
     OTP_FIELD_NUMBER: _builtins.int
     FOR_APPLICATION_FIELD_NUMBER: _builtins.int
     WITH_APPLICATION_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    PENDING_SIGN_IN_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """The username as registered."""
     password: _builtins.str
@@ -490,6 +488,14 @@ class CreateSessionRequest(_message.Message):
     by the same password and code: both or none. The first one is for the API then. Services of the version before
     refuse it with for_domain. for_application is given alone.
     """
+    place: _builtins.str
+    """Set by a page that asks for the code on a page of its own: where it is, such as its origin. Where a code is needed and
+    none is given, the response is then pending_sign_in, in place of OTP_REQUIRED. Services of the version before ignore it.
+    """
+    pending_sign_in: _builtins.str
+    """The pending_sign_in of a response, with the code in otp, in place of username and password, which are not read. Place
+    and what the session is for must be those of the request that was answered by it.
+    """
     def __init__(
         self,
         *,
@@ -501,19 +507,25 @@ class CreateSessionRequest(_message.Message):
         otp: _builtins.str | None = ...,
         for_application: _builtins.bool = ...,
         with_application: _builtins.bool = ...,
+        place: _builtins.str = ...,
+        pending_sign_in: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_otp", b"_otp", "name", b"name", "otp", b"otp"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_otp", b"_otp", "_pending_sign_in", b"_pending_sign_in", "name", b"name", "otp", b"otp", "pending_sign_in", b"pending_sign_in"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_otp", b"_otp", "for_application", b"for_application", "for_domain", b"for_domain", "name", b"name", "otp", b"otp", "password", b"password", "user_agent", b"user_agent", "username", b"username", "with_application", b"with_application"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_name", b"_name", "_otp", b"_otp", "_pending_sign_in", b"_pending_sign_in", "for_application", b"for_application", "for_domain", b"for_domain", "name", b"name", "otp", b"otp", "password", b"password", "pending_sign_in", b"pending_sign_in", "place", b"place", "user_agent", b"user_agent", "username", b"username", "with_application", b"with_application"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__name: _TypeAlias = _typing.Literal["name"]  # noqa: Y015
     _WhichOneofArgType__name: _TypeAlias = _typing.Literal["_name", b"_name"]  # noqa: Y015
     _WhichOneofReturnType__otp: _TypeAlias = _typing.Literal["otp"]  # noqa: Y015
     _WhichOneofArgType__otp: _TypeAlias = _typing.Literal["_otp", b"_otp"]  # noqa: Y015
+    _WhichOneofReturnType__pending_sign_in: _TypeAlias = _typing.Literal["pending_sign_in"]  # noqa: Y015
+    _WhichOneofArgType__pending_sign_in: _TypeAlias = _typing.Literal["_pending_sign_in", b"_pending_sign_in"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__name) -> _WhichOneofReturnType__name | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__otp) -> _WhichOneofReturnType__otp | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__pending_sign_in) -> _WhichOneofReturnType__pending_sign_in | None: ...
 
 Global___CreateSessionRequest: _TypeAlias = CreateSessionRequest  # noqa: Y015
 
@@ -527,11 +539,17 @@ class CreateSessionResponse(_message.Message):
     SESSION_FIELD_NUMBER: _builtins.int
     USER_FIELD_NUMBER: _builtins.int
     APPLICATION_TOKEN_FIELD_NUMBER: _builtins.int
+    PENDING_SIGN_IN_FIELD_NUMBER: _builtins.int
     token: _builtins.str
     """The token of the session, to be sent as `authorization: Bearer <token>`. Never shown again."""
     application_token: _builtins.str
     """The token of the second session, by with_application; unset by services of the version before. Both sessions are
     listed as one, end together by DeleteSessions, and stay together at a new password.
+    """
+    pending_sign_in: _builtins.str
+    """Set if the password is right and the user's second factor asks for a code; all else is unset then. It is `rgp_` and 43
+    base64url characters, and no credential. It makes one sign-in, within five minutes, by a right code only. Of more than
+    ten of a user, the newest are good. All end with whatever ends sessions and the second factor.
     """
     @_builtins.property
     def session(self) -> Global___Session:
@@ -548,14 +566,20 @@ class CreateSessionResponse(_message.Message):
         session: Global___Session | None = ...,
         user: Global___User | None = ...,
         application_token: _builtins.str | None = ...,
+        pending_sign_in: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_application_token", b"_application_token", "application_token", b"application_token", "session", b"session", "user", b"user"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_application_token", b"_application_token", "_pending_sign_in", b"_pending_sign_in", "application_token", b"application_token", "pending_sign_in", b"pending_sign_in", "session", b"session", "user", b"user"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_application_token", b"_application_token", "application_token", b"application_token", "session", b"session", "token", b"token", "user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_application_token", b"_application_token", "_pending_sign_in", b"_pending_sign_in", "application_token", b"application_token", "pending_sign_in", b"pending_sign_in", "session", b"session", "token", b"token", "user", b"user"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__application_token: _TypeAlias = _typing.Literal["application_token"]  # noqa: Y015
     _WhichOneofArgType__application_token: _TypeAlias = _typing.Literal["_application_token", b"_application_token"]  # noqa: Y015
+    _WhichOneofReturnType__pending_sign_in: _TypeAlias = _typing.Literal["pending_sign_in"]  # noqa: Y015
+    _WhichOneofArgType__pending_sign_in: _TypeAlias = _typing.Literal["_pending_sign_in", b"_pending_sign_in"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__application_token) -> _WhichOneofReturnType__application_token | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__pending_sign_in) -> _WhichOneofReturnType__pending_sign_in | None: ...
 
 Global___CreateSessionResponse: _TypeAlias = CreateSessionResponse  # noqa: Y015
 

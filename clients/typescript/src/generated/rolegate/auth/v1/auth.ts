@@ -65,10 +65,6 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *                                              another one, or no longer goes back so far
  *   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
  *   INTERNAL               INTERNAL            an internal error; its cause is only in the log
- *
- * TOO_MANY_ATTEMPTS and OVERLOADED carry "scope" in the metadata of google.rpc.ErrorInfo where more than
- * this call is refused until google.rpc.RetryInfo has passed: "username" (checks of this username from
- * this client), "client" (all checks from this client), "service" (all checks at this replica).
  */
 
 /** The roles of the version before. Replaced by names. */
@@ -244,6 +240,16 @@ export interface CreateSessionRequest {
    * refuse it with for_domain. for_application is given alone.
    */
   withApplication: boolean;
+  /**
+   * Set by a page that asks for the code on a page of its own: where it is, such as its origin. Where a code is needed and
+   * none is given, the response is then pending_sign_in, in place of OTP_REQUIRED. Services of the version before ignore it.
+   */
+  place: string;
+  /**
+   * The pending_sign_in of a response, with the code in otp, in place of username and password, which are not read. Place
+   * and what the session is for must be those of the request that was answered by it.
+   */
+  pendingSignIn?: string | undefined;
 }
 
 /** The password was right. */
@@ -262,7 +268,15 @@ export interface CreateSessionResponse {
    * The token of the second session, by with_application; unset by services of the version before. Both sessions are
    * listed as one, end together by DeleteSessions, and stay together at a new password.
    */
-  applicationToken?: string | undefined;
+  applicationToken?:
+    | string
+    | undefined;
+  /**
+   * Set if the password is right and the user's second factor asks for a code; all else is unset then. It is `rgp_` and 43
+   * base64url characters, and no credential. It makes one sign-in, within five minutes, by a right code only. Of more than
+   * ten of a user, the newest are good. All end with whatever ends sessions and the second factor.
+   */
+  pendingSignIn?: string | undefined;
 }
 
 /** A session, without its token. */
@@ -1694,6 +1708,8 @@ function createBaseCreateSessionRequest(): CreateSessionRequest {
     otp: undefined,
     forApplication: false,
     withApplication: false,
+    place: "",
+    pendingSignIn: undefined,
   };
 }
 
@@ -1722,6 +1738,12 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
     }
     if (message.withApplication !== false) {
       writer.uint32(64).bool(message.withApplication);
+    }
+    if (message.place !== "") {
+      writer.uint32(74).string(message.place);
+    }
+    if (message.pendingSignIn !== undefined) {
+      writer.uint32(82).string(message.pendingSignIn);
     }
     return writer;
   },
@@ -1803,6 +1825,22 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
             message.withApplication = reader.bool();
             continue;
           }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.place = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.pendingSignIn = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1817,7 +1855,7 @@ export const CreateSessionRequest: MessageFns<CreateSessionRequest> = {
 };
 
 function createBaseCreateSessionResponse(): CreateSessionResponse {
-  return { token: "", session: undefined, user: undefined, applicationToken: undefined };
+  return { token: "", session: undefined, user: undefined, applicationToken: undefined, pendingSignIn: undefined };
 }
 
 export const CreateSessionResponse: MessageFns<CreateSessionResponse> = {
@@ -1833,6 +1871,9 @@ export const CreateSessionResponse: MessageFns<CreateSessionResponse> = {
     }
     if (message.applicationToken !== undefined) {
       writer.uint32(34).string(message.applicationToken);
+    }
+    if (message.pendingSignIn !== undefined) {
+      writer.uint32(42).string(message.pendingSignIn);
     }
     return writer;
   },
@@ -1880,6 +1921,14 @@ export const CreateSessionResponse: MessageFns<CreateSessionResponse> = {
             }
 
             message.applicationToken = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.pendingSignIn = reader.string();
             continue;
           }
         }

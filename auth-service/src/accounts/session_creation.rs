@@ -1,0 +1,235 @@
+//! Makes sessions: by a password and a code, or by the code of a sign-in that is pending since the password.
+
+use super::{
+    credentials::Presented, error::AccountError, opaque_tokens::check_name, service::Accounts,
+};
+use crate::{
+    audit::{By, Change, Write},
+    call_origin::CallOrigin,
+    opaque_token::{self, NewToken, OpaqueToken, TokenKind, new_pair_id, pending_sign_in_digest},
+    store::{WriteError, Writer},
+    user::User,
+};
+use rolegate_proto::{
+    Reason,
+    limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
+};
+use rolegate_sql_store::Timed;
+use secrecy::SecretString;
+use std::{io, sync::Arc};
+
+/// What the password and the code are checked for, in the record.
+const METHOD: &str = "session";
+/// Bytes of a stored `User-Agent`.
+const MAX_USER_AGENT: usize = 256;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionRequest {
+    /// As the client named it.
+    pub(crate) name: Option<String>,
+    pub(crate) user_agent: String,
+    pub(crate) session_use: SessionUse,
+    /// Where the page is that asks for the code on a page of its own; empty where credentials and code come together.
+    pub(crate) place: String,
+    /// The token of a pending sign-in, in place of a username and a password.
+    pub(crate) pending: Option<String>,
+}
+
+/// What a session is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SessionUse {
+    /// It is a token of the API.
+    #[default]
+    Api,
+    /// It is for the cookie of applications on one host, and good in cookies only.
+    Application,
+    /// It is for the cookie of a domain, and good in cookies only.
+    Domain,
+    /// Two sessions: one for the API, and one for applications on the same host.
+    ApiAndApplication,
+    /// Two sessions: one for the API, and one for the cookie of a domain.
+    ApiAndDomain,
+}
+
+impl SessionUse {
+    /// The use of each session that is made.
+    fn sessions(self) -> Vec<Self> {
+        match self {
+            Self::ApiAndApplication => vec![Self::Api, Self::Application],
+            Self::ApiAndDomain => vec![Self::Api, Self::Domain],
+            one => vec![one],
+        }
+    }
+}
+
+/// A session that was made.
+#[derive(Debug)]
+pub(crate) struct CreatedSession {
+    pub(crate) token: SecretString,
+    pub(crate) session: OpaqueToken,
+    /// The token of the second session, if there are two.
+    pub(crate) application_token: Option<SecretString>,
+    pub(crate) user: User,
+}
+
+impl SessionRequest {
+    /// What a pending sign-in is bound to: what it makes, and where.
+    fn bound_to(&self) -> String {
+        format!("{:?} {}", self.session_use, self.place)
+    }
+}
+
+impl Accounts {
+    /// Makes a session of the user of this name, or two, if the password is correct, with the checks of one login. A right
+    /// password without the code that it needs is [`AccountError::SignInPending`] if the request has a place. A pending
+    /// sign-in stands for the name and the password.
+    pub(crate) async fn create_session(
+        &self,
+        username: &str,
+        password: SecretString,
+        request: SessionRequest,
+        otp: Option<&str>,
+        origin: CallOrigin,
+    ) -> Result<CreatedSession, AccountError> {
+        if let Some(name) = &request.name {
+            check_name(TokenKind::Session, name)?;
+        }
+        if let Some(token) = &request.pending {
+            return self.finish_sign_in(token, &request, otp, origin).await;
+        }
+        let mut presented = Presented::new(username, password, origin, METHOD);
+        presented.otp = otp;
+        let mut is_repeated = false;
+        loop {
+            let (checked, user) = self.check_password(&presented).await?;
+            match self.second_step(&user.value, &mut presented).await {
+                Err(error)
+                    if error.reason() == Reason::OtpRequired && !request.place.is_empty() =>
+                {
+                    self.rehash(&presented, &checked);
+                    return self.begin_sign_in(&user.value, &request).await;
+                }
+                stepped => stepped?,
+            }
+            let writer = Writer::Login {
+                seen: user.value.tokens_not_before,
+                password_hash: checked.credentials.password_hash.clone(),
+            };
+            match self.insert_sessions(user, &request, writer, origin).await {
+                // A logout meanwhile, or another hash of the same password: checked once more.
+                Err(error) if error.reason() == Reason::UserNotFound => {
+                    if is_repeated {
+                        return Err(Reason::CredentialsInvalid.into());
+                    }
+                    is_repeated = true;
+                }
+                created => {
+                    self.rehash(&presented, &checked);
+                    return created;
+                }
+            }
+        }
+    }
+
+    /// Lets the sign-in of a user wait for its code.
+    async fn begin_sign_in(
+        &self,
+        user: &User,
+        request: &SessionRequest,
+    ) -> Result<CreatedSession, AccountError> {
+        let (token, digest) =
+            opaque_token::pending_sign_in(&request.bound_to()).map_err(AccountError::internal)?;
+        match self.store.insert_pending_sign_in(user, digest).await {
+            Ok(()) => Err(AccountError::SignInPending(token)),
+            Err(WriteError::UserNotFound) => Err(Reason::CredentialsInvalid.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes the sessions of a pending sign-in by its code. It stays pending after a wrong one.
+    async fn finish_sign_in(
+        &self,
+        token: &str,
+        request: &SessionRequest,
+        otp: Option<&str>,
+        origin: CallOrigin,
+    ) -> Result<CreatedSession, AccountError> {
+        let digest = pending_sign_in_digest(token, &request.bound_to());
+        let digest = digest.ok_or(Reason::TokenInvalid)?;
+        let Timed { at, value } = self.store.pending_sign_in(&digest).await?;
+        let user = value.ok_or(Reason::TokenInvalid)?;
+        self.check_code(&user, otp, METHOD).await?;
+        let writer = Writer::PendingSignIn {
+            seen: user.tokens_not_before,
+            digest,
+        };
+        let user = Timed { at, value: user };
+        match self.insert_sessions(user, request, writer, origin).await {
+            // It was used or has ended meanwhile.
+            Err(error) if error.reason() == Reason::UserNotFound => {
+                Err(Reason::TokenInvalid.into())
+            }
+            created => created,
+        }
+    }
+
+    /// Makes the sessions of a user who has shown everything that a sign-in needs.
+    async fn insert_sessions(
+        &self,
+        mut user: Timed<User>,
+        request: &SessionRequest,
+        writer: Writer,
+        origin: CallOrigin,
+    ) -> Result<CreatedSession, AccountError> {
+        self.note_login(&mut user);
+        let Timed { at, value: user } = user;
+        let user_agent = request
+            .user_agent
+            .chars()
+            .filter(|c| !c.is_control())
+            .collect::<String>();
+        let user_agent = &user_agent[..user_agent.floor_char_boundary(MAX_USER_AGENT)];
+        let name = request.name.clone().unwrap_or_default();
+        let generate = |session_use: &SessionUse| -> io::Result<NewToken> {
+            let prefix = if *session_use == SessionUse::Domain {
+                DOMAIN_SESSION_PREFIX
+            } else {
+                SESSION_PREFIX
+            };
+            let mut new = NewToken::generate(prefix, user.id, name.clone(), at)?;
+            new.stored.expires_at = Some(at.saturating_add(self.policy.sessions.max));
+            new.stored.not_before = Some(user.tokens_not_before);
+            new.stored.client_address = origin.client_address.map(|address| address.to_string());
+            new.stored.user_agent = Some(user_agent.to_owned()).filter(|it| !it.is_empty());
+            new.stored.cookie_only = *session_use != SessionUse::Api;
+            Ok(new)
+        };
+        let session_uses = request.session_use.sessions();
+        let tokens: io::Result<Vec<NewToken>> = session_uses.iter().map(generate).collect();
+        let mut tokens = tokens.map_err(AccountError::internal)?;
+        let token = tokens[0].token.clone();
+        let application_token = tokens.get(1).map(|second| second.token.clone());
+        if application_token.is_some() {
+            let pair_id = new_pair_id().map_err(AccountError::internal)?;
+            for new in &mut tokens {
+                new.stored.pair_id = Some(pair_id);
+            }
+        }
+        let (store, recorded) = (Arc::clone(&self.store), user.username.clone());
+        let insert = move |write| async move { store.insert_tokens(tokens, writer, write).await };
+        let record = move |write: &Write, sessions: &Vec<OpaqueToken>| {
+            for session in sessions {
+                write.of_token(session, Some(&recorded)).log();
+            }
+        };
+        let write = Write::new(Change::SessionCreated, By::Owner(None), Some(user.id));
+        let sessions = write.run(insert, record).await?;
+        let session = sessions.into_iter().next();
+        Ok(CreatedSession {
+            token,
+            session: session.ok_or(Reason::UserNotFound)?,
+            application_token,
+            user,
+        })
+    }
+}

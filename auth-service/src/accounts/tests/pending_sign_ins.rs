@@ -1,0 +1,266 @@
+//! Sign-ins whose code is asked for on a page of its own.
+
+use super::{NOW, origin, second_factor::Enrolled};
+use crate::{
+    accounts::{
+        AccountError, SessionRequest, SessionUse, authorize::Requirement,
+        session_creation::CreatedSession,
+    },
+    audit::Write,
+    second_factor::Mode,
+    store::{AuditFilter, AuditStore as _, UserFilter, UserStore as _, Writer},
+};
+use rolegate_proto::Reason;
+use secrecy::{ExposeSecret as _, SecretString};
+
+const PLACE: &str = "https://auth.example.org";
+
+/// A request of a page here, for both sessions.
+fn at(place: &str, pending: Option<&str>) -> SessionRequest {
+    SessionRequest {
+        session_use: SessionUse::ApiAndApplication,
+        place: place.to_owned(),
+        pending: pending.map(ToOwned::to_owned),
+        ..SessionRequest::default()
+    }
+}
+
+impl Enrolled {
+    /// Sends a right password from the page.
+    async fn begin(&self) -> SecretString {
+        let request = at(PLACE, None);
+        let accounts = &self.app.accounts;
+        let begun = accounts.create_session("ann", "sesame".into(), request, None, origin(1));
+        match begun.await {
+            Err(AccountError::SignInPending(token)) => token,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Sends a code from the page of the code. Name and password are those of nobody.
+    async fn send(
+        &self,
+        request: SessionRequest,
+        otp: Option<&str>,
+    ) -> Result<CreatedSession, Reason> {
+        let accounts = &self.app.accounts;
+        let made = accounts.create_session("", "".into(), request, otp, origin(1));
+        made.await.map_err(|error| error.reason())
+    }
+
+    async fn finish(&self, token: &SecretString, otp: &str) -> Result<CreatedSession, Reason> {
+        self.send(at(PLACE, Some(token.expose_secret())), Some(otp))
+            .await
+    }
+
+    async fn is_good(&self, token: &str) -> bool {
+        let any = Requirement::AnyAuthenticated;
+        self.app.accounts.authorize(token, &any).await.is_ok()
+    }
+
+    async fn last_login(&self) -> Option<u64> {
+        let ann = UserFilter {
+            limit: 1,
+            username_prefix: "ann".to_owned(),
+            ..UserFilter::default()
+        };
+        let listed = self.app.store.list(&ann).await.expect("listed");
+        listed.into_iter().next().expect("ann").last_login_at
+    }
+
+    /// The events of the record with their reasons, the oldest first.
+    async fn events(&self) -> Vec<String> {
+        while self.app.store.seal().await.expect("sealed") {}
+        let filter = AuditFilter {
+            limit: 100,
+            ..AuditFilter::default()
+        };
+        let rows = self.app.store.audit(&filter).await.expect("read");
+        let rows = rows.into_iter().rev();
+        let rows = rows.map(|row| row.content.expect("readable"));
+        rows.map(|row| format!("{} {}", row.event, row.details))
+            .collect()
+    }
+}
+
+#[tokio::test]
+async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
+    let ann = Enrolled::new(Mode::Optional).await;
+    let token = ann.begin().await;
+    let text = token.expose_secret();
+    assert!(text.starts_with("rgp_") && text.len() == 47, "{text}");
+    assert!(!ann.is_good(text).await, "it is no credential");
+    // A wrong code, a blank one and none leave it pending.
+    for (otp, expected) in [
+        (Some("000000"), Reason::OtpInvalid),
+        (Some("nonsense"), Reason::OtpInvalid),
+        (Some(" "), Reason::OtpRequired),
+        (None, Reason::OtpRequired),
+    ] {
+        let refused = ann.send(at(PLACE, Some(text)), otp).await;
+        assert_eq!(refused.map(drop), Err(expected), "{otp:?}");
+    }
+    let otp = ann.otp(NOW + 30);
+    let made = ann.finish(&token, &otp).await.expect("signed in");
+    assert_eq!(made.user.username, "ann");
+    assert!(ann.is_good(made.token.expose_secret()).await);
+    assert!(made.application_token.is_some());
+    // It was used, whatever the code is.
+    for otp in [ann.otp(NOW + 60), ann.code(0)] {
+        let again = ann.finish(&token, &otp).await;
+        assert_eq!(again.map(drop), Err(Reason::TokenInvalid));
+    }
+    let by_recovery_code = ann.begin().await;
+    let made = ann.finish(&by_recovery_code, &ann.code(0)).await;
+    made.expect("the code of before was not used up");
+}
+
+#[tokio::test]
+async fn a_pending_sign_in_is_good_where_it_was_made_and_for_what() {
+    let ann = Enrolled::new(Mode::Optional).await;
+    let token = ann.begin().await;
+    let text = token.expose_secret();
+    let otp = ann.otp(NOW + 30);
+    let mut malformed = text.to_owned();
+    malformed.pop();
+    let session = text.replace("rgp_", "rgs_");
+    let mut others = vec![
+        at("https://app.example.org", Some(text)),
+        at("http://auth.example.org", Some(text)),
+        at("", Some(text)),
+        at(PLACE, Some("")),
+        at(PLACE, Some("rgp_")),
+        at(PLACE, Some(&malformed)),
+        at(PLACE, Some(&session)),
+        at(PLACE, Some(&format!("rgp_{}", "A".repeat(43)))),
+    ];
+    for session_use in [
+        SessionUse::Api,
+        SessionUse::Application,
+        SessionUse::ApiAndDomain,
+    ] {
+        others.push(SessionRequest {
+            session_use,
+            ..at(PLACE, Some(text))
+        });
+    }
+    for request in others {
+        let refused = ann.send(request.clone(), Some(&otp)).await;
+        assert_eq!(refused.map(drop), Err(Reason::TokenInvalid), "{request:?}");
+    }
+    // None of them used the code or counted as a wrong one.
+    ann.finish(&token, &otp).await.expect("signed in");
+}
+
+#[tokio::test]
+async fn only_a_page_gets_pending_sign_ins() {
+    let ann = Enrolled::new(Mode::Optional).await;
+    let accounts = &ann.app.accounts;
+    let create = async |password: &str, place, otp: Option<&str>| {
+        let made = accounts.create_session("ann", password.into(), at(place, None), otp, origin(1));
+        made.await.map(drop).map_err(|error| error.reason())
+    };
+    assert_eq!(create("sesame", "", None).await, Err(Reason::OtpRequired));
+    for otp in [None, Some("000000")] {
+        let refused = create("wrong", PLACE, otp).await;
+        assert_eq!(refused, Err(Reason::CredentialsInvalid));
+    }
+    // A page of the version before sends both at once.
+    assert_eq!(
+        create("sesame", PLACE, Some("000000")).await,
+        Err(Reason::OtpInvalid)
+    );
+    let otp = ann.otp(NOW + 30);
+    assert_eq!(create("sesame", PLACE, Some(&otp)).await, Ok(()));
+    // Who has no second factor is signed in at once.
+    let made = accounts.create_session("admin", "sesame".into(), at(PLACE, None), None, origin(1));
+    made.await.expect("signed in");
+    let named = SessionRequest {
+        name: Some(String::new()),
+        ..at(PLACE, Some(ann.begin().await.expose_secret()))
+    };
+    let refused = ann.send(named, Some(&ann.otp(NOW + 60))).await;
+    assert_eq!(refused.map(drop), Err(Reason::SessionInvalid));
+}
+
+#[tokio::test]
+async fn wrong_codes_count_over_all_sign_ins_of_a_user_and_block_no_recovery_code() {
+    let ann = Enrolled::new(Mode::Optional).await;
+    let sign_ins = [ann.begin().await, ann.begin().await];
+    for wrong in 0..9 {
+        let refused = ann.finish(&sign_ins[wrong % 2], "000000").await;
+        assert_eq!(refused.map(drop), Err(Reason::OtpInvalid), "{wrong}");
+    }
+    // The tenth, where password and code come together.
+    assert_eq!(ann.login(Some("000000")).await, Err(Reason::OtpInvalid));
+    let otp = ann.otp(NOW + 30);
+    for token in &sign_ins {
+        let refused = ann.finish(token, &otp).await;
+        assert_eq!(refused.map(drop), Err(Reason::TooManyAttempts));
+    }
+    let made = ann.finish(&sign_ins[1], &ann.code(0)).await;
+    made.expect("a recovery code");
+}
+
+#[tokio::test]
+async fn a_pending_sign_in_ends_after_five_minutes() {
+    let ann = Enrolled::new(Mode::Optional).await;
+    let [first, second] = [ann.begin().await, ann.begin().await];
+    let otp = ann.otp(NOW + 299);
+    ann.finish(&first, &otp).await.expect("in time");
+    let otp = ann.otp(NOW + 330);
+    let late = ann.finish(&second, &otp).await;
+    assert_eq!(late.map(drop), Err(Reason::TokenInvalid));
+    ann.login(Some(&otp))
+        .await
+        .expect("the code is not used up");
+}
+
+#[tokio::test]
+async fn a_revocation_between_the_code_and_the_sessions_leaves_none() {
+    let ann = Enrolled::new(Mode::Optional).await;
+    let token = ann.begin().await;
+    let otp = ann.otp(NOW + 30);
+    ann.app.store.revoke_before_next_token();
+    let refused = ann.finish(&token, &otp).await;
+    assert_eq!(refused.map(drop), Err(Reason::TokenInvalid));
+    let token = ann.begin().await;
+    let revoked = ann
+        .app
+        .store
+        .revoke_tokens(2, Writer::Operator, Write::any());
+    revoked.await.expect("revoked");
+    let refused = ann.finish(&token, &ann.otp(NOW + 60)).await;
+    assert_eq!(refused.map(drop), Err(Reason::TokenInvalid));
+}
+
+#[tokio::test]
+async fn a_half_sign_in_is_no_sign_in_and_the_whole_one_is_recorded_as_one() {
+    let ann = Enrolled::new(Mode::Optional).await;
+    let last = ann.last_login().await;
+    ann.app.store.set_time(NOW + 10);
+    let before = ann.events().await.len();
+    let token = ann.begin().await;
+    assert_eq!(ann.last_login().await, last);
+    let wrong = ann.finish(&token, "000000").await;
+    assert_eq!(wrong.map(drop), Err(Reason::OtpInvalid));
+    let otp = ann.otp(NOW + 30);
+    ann.finish(&token, &otp).await.expect("signed in");
+    assert_eq!(ann.last_login().await, Some(NOW + 30));
+    let events = ann.events().await;
+    let events: Vec<_> = events[before..].iter().map(String::as_str).collect();
+    assert_eq!(events.len(), 5, "{events:?}");
+    for (event, part) in events.iter().zip([
+        "otp_required",
+        "wrong_otp",
+        "login_ok",
+        "session_created",
+        "session_created",
+    ]) {
+        assert!(event.contains(part), "{events:?}");
+    }
+    assert!(
+        !events.iter().any(|event| event.contains("rgp_")),
+        "{events:?}"
+    );
+}
