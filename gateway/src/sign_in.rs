@@ -28,7 +28,8 @@ use http::{
 use page::SignInPage;
 use return_address::ReturnAddress;
 use rolegate_auth_client::{
-    AuthClient, CallContext, CallError, Reason, Requirement, SignInStep, User, axum::ApiError,
+    AuthClient, CallContext, CallError, Reason, Requirement, SignInStep, TwoStepSignIn, User,
+    axum::ApiError,
 };
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::{
@@ -194,7 +195,7 @@ fn encrypted_page(name: &str, headers: &HeaderMap) -> Response {
 }
 
 /// Makes a session with the limits and the work of a login, or two where both cookies are set: what is in an
-/// application's cookie is good nowhere else. Every one that the browser had in the cookies that are
+/// application's cookie is good nowhere else. Who has a second factor gets the page of the code first. Every one that the browser had in the cookies that are
 /// set ends.
 async fn sign_in_by_form(
     State(pages): State<Pages>,
@@ -216,11 +217,31 @@ async fn sign_in_by_form(
         return Ok(Redirect::to(goal).into_response());
     }
     let username = fields.required("username")?;
-    let password = SecretString::from(fields.required("password")?);
-    // The field is there once a code has been asked for.
-    let code = fields.optional("otp")?;
-    let otp = code.filter(|code| !code.is_empty());
+    // The page of the code has it in place of a password.
+    let pending = fields.optional("pending_sign_in")?.map(SecretString::from);
+    let password = match &pending {
+        Some(_) => SecretString::default(),
+        None => fields.required("password")?.into(),
+    };
+    let codes = [fields.optional("otp")?, fields.optional("recovery_code")?];
+    let mut codes = codes.into_iter().flatten();
+    let otp = codes.find(|code| !code.trim().is_empty());
     let place = pages.place(headers, own, back.as_ref(), *is_forwarded);
+    let two_step = TwoStepSignIn {
+        place: own.serialized(),
+        pending: pending.clone(),
+    };
+    let page = |pending: Option<&SecretString>, problem: &_| {
+        let page = SignInPage {
+            back: back.as_ref(),
+            notices: page::notices(query),
+            signed_in: None,
+            username: &username,
+            pending,
+            problem,
+        };
+        page.respond(design)
+    };
     let (auth, agent) = (&pages.gateway.auth, user_agent(headers));
     let call = auth.create_session(
         &username,
@@ -229,24 +250,21 @@ async fn sign_in_by_form(
         None,
         agent.as_deref(),
         place.session_use(),
-        None,
+        Some(two_step),
         context,
     );
     let created = match pages.gateway.refusals.login(context, call).await {
         Ok(SignInStep::Done(created)) => created,
-        Ok(SignInStep::CodeNeeded(_)) => return Err(ApiError::from(CallError::Malformed).into()),
+        Ok(SignInStep::CodeNeeded(pending)) => return Ok(page(Some(&pending), "")),
         Err(error) => {
-            let with_code = code.is_some() || asks_for_code(&error);
+            // Once the pending sign-in has ended, the person begins again.
+            let has_ended = error.reason() == Reason::TokenInvalid.as_str();
             let page = |problem: &_| {
-                let page = SignInPage {
-                    back: back.as_ref(),
-                    notices: page::notices(query),
-                    signed_in: None,
-                    username: &username,
-                    with_code,
-                    problem,
-                };
-                page.respond(design)
+                if has_ended {
+                    page(None, design.texts.find("sign_in.ended").unwrap_or_default())
+                } else {
+                    page(pending.as_ref(), problem)
+                }
             };
             return Ok(page::refuse(design, error, page));
         }
@@ -309,14 +327,6 @@ fn is_not_good(error: &CallError) -> bool {
 
 fn is_same(one: &SecretString, other: &SecretString) -> bool {
     one.expose_secret() == other.expose_secret()
-}
-
-/// Whether the password was right, and a code is missing or wrong.
-fn asks_for_code(error: &ApiError) -> bool {
-    let reasons = [Reason::OtpRequired, Reason::OtpInvalid];
-    reasons
-        .iter()
-        .any(|reason| reason.as_str() == error.reason())
 }
 
 /// Ends every session of the console and of applications in the cookies that the browser has here, also in those

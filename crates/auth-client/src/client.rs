@@ -4,7 +4,7 @@ mod credential_checks;
 
 use crate::{
     batchers::{Client, authorize_batcher, authorize_request, get_usernames, username_batcher},
-    session::{NewSession, SessionUse, SignInPage, SignInStep},
+    session::{NewSession, SessionUse, SignInStep, TwoStepSignIn},
     user::{Requirement, User},
 };
 pub use credential_checks::AcceptedPassword;
@@ -135,7 +135,7 @@ impl AuthClient {
         Ok((response.access_token.into(), user))
     }
 
-    /// Checks what [`Self::login`] checks, and makes a session, or two for some [`SessionUse`]s. Without a `page`, it is
+    /// Checks what [`Self::login`] checks, and makes a session, or two for some [`SessionUse`]s. Without `two_step`, it is
     /// always [`SignInStep::Done`].
     #[expect(clippy::too_many_arguments, reason = "the fields of the request")]
     pub async fn create_session(
@@ -146,7 +146,7 @@ impl AuthClient {
         name: Option<String>,
         user_agent: Option<&str>,
         session_use: SessionUse,
-        page: Option<SignInPage>,
+        two_step: Option<TwoStepSignIn>,
         context: CallContext,
     ) -> Result<SignInStep, CallError> {
         let client = self.checks_of(username);
@@ -155,7 +155,7 @@ impl AuthClient {
             session_use,
             SessionUse::ApiAndApplication | SessionUse::ApiAndDomain
         );
-        let (place, pending) = page.map(|page| (page.place, page.pending)).unzip();
+        let (place, pending) = two_step.map(|it| (it.place, it.pending)).unzip();
         let request = context.request(CreateSessionRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),

@@ -40,7 +40,7 @@ pub use rolegate_grpc_client::{
 };
 pub use rolegate_proto::{Reason, RequestId, Role};
 pub use session::{
-    Bearer, CredentialKind, NewSession, Session, SessionUse, SignInPage, SignInStep,
+    Bearer, CredentialKind, NewSession, Session, SessionUse, SignInStep, TwoStepSignIn,
 };
 pub use user::{Requirement, User, UserPage, UserQuery, UserTimes, UserUpdate};
 pub use user_changes::{

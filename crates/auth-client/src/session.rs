@@ -61,9 +61,9 @@ pub struct NewSession {
     pub session: Session,
 }
 
-/// A page to sign in at, which asks for the code on a page of its own.
+/// A sign-in at a page, which asks for the code on a page of its own.
 #[derive(Clone, Debug)]
-pub struct SignInPage {
+pub struct TwoStepSignIn {
     /// Where both pages are, such as an origin.
     pub place: String,
     /// The token of [`SignInStep::CodeNeeded`], from the page of the code. It stands for username and password.

@@ -14,6 +14,7 @@ use rolegate_sign_in::{
     request::{MAX_RETURN, TOO_LONG, TWO_SESSIONS, UNSAVED},
     texts::escape,
 };
+use secrecy::{ExposeSecret as _, SecretString};
 
 /// The files of the console that the pages need. They are served below `/sign-in/`, because the proxy of an
 /// application passes no other path.
@@ -75,9 +76,8 @@ pub(super) struct SignInPage<'a> {
     pub(super) signed_in: Option<&'a str>,
     /// The name that was typed.
     pub(super) username: &'a str,
-    /// Whether there is a field for a one-time code. Who has no second factor never sees it. The password has to be
-    /// typed again, because it is in no page.
-    pub(super) with_code: bool,
+    /// The token of a pending sign-in, whose code the page asks for. It is in this page only, and in no cookie.
+    pub(super) pending: Option<&'a SecretString>,
     /// Why the sign-in was refused.
     pub(super) problem: &'a str,
 }
@@ -102,6 +102,16 @@ impl SignInPage<'_> {
             let values = [("user", &*user), ("go_on", &go_on), ("back", &back)];
             content += &texts.render(include_str!("signed_in.html"), &values);
         }
+        if let Some(pending) = self.pending {
+            let values = [
+                ("user", &*format!("<strong>{}</strong>", escape(username))),
+                ("username", &escape(username)),
+                ("pending", &escape(pending.expose_secret())),
+                ("back", &back),
+            ];
+            content += &texts.render(include_str!("one_time_code.html"), &values);
+            return page(design, "sign_in.title", self.problem, &content);
+        }
         // A person who may go on finds that first.
         let focus = |is_here| {
             if is_here && self.signed_in.is_none() {
@@ -110,18 +120,12 @@ impl SignInPage<'_> {
                 ""
             }
         };
-        let code = if self.with_code {
-            texts.render(include_str!("one_time_code.html"), &[])
-        } else {
-            String::new()
-        };
         content += &texts.render(
             include_str!("sign_in.html"),
             &[
                 ("username", &escape(username)),
                 ("focus_username", focus(username.is_empty())),
                 ("focus_password", focus(!username.is_empty())),
-                ("code", &code),
                 ("back", &back),
             ],
         );
