@@ -46,17 +46,25 @@ export function secondStep() {
         const begun = await call("POST", PATH, { body: { current_password: current.value } });
         const image = await picture(begun.otpauth_url, say("second_step.picture"));
         isOn = undefined;
-        fill(element, once(begun, image));
+        fill(element, once(begun, image, isDone));
         element.focus();
       },
     }).element;
+  }
+
+  /** This session goes on, with the code that it has shown. */
+  async function isDone() {
+    fill(element, []);
+    await load();
+    element.focus();
+    notify(say("second_step.is_on"));
   }
 
   function turnOff() {
     const code = codeInput({});
     return form({
       name: say("second_step.turn_off"),
-      fields: field(say("sign_in.code"), code),
+      fields: field(say("second_step.any_code"), code),
       submit: say("second_step.submit_off"),
       isDangerous: true,
       act: async () => {
@@ -76,7 +84,7 @@ function codeInput(attributes) {
 }
 
 /** All that is shown once, until the first code. */
-function once({ secret, otpauth_url: url, recovery_codes: codes }, image) {
+function once({ secret, otpauth_url: url, recovery_codes: codes }, image, isDone) {
   const code = codeInput({ inputmode: "numeric" });
   const sheet = el(
     "div",
@@ -93,8 +101,7 @@ function once({ secret, otpauth_url: url, recovery_codes: codes }, image) {
     submit: say("second_step.submit_on"),
     act: async () => {
       await call("PUT", PATH, { body: { otp: code.value } });
-      session.tellSignedOut();
-      session.end(say("second_step.is_on"));
+      await isDone();
     },
   });
   return el(

@@ -109,13 +109,12 @@ class Page:
         self.type("form [name=password]", password)
         self.click("form button", "Sign in")
         if code:
-            self.add_code(code, password)
+            self.add_code(code)
         self.find(".who", username)
 
-    def add_code(self, code, password=PASSWORD):
-        """Where the page asks for it."""
+    def add_code(self, code):
+        """On the page of the code, which the right password leads to."""
         self.type("form [name=otp]", code)
-        self.type("form [name=password]", password)
         self.click("form button", "Sign in")
 
     def sign_in_again(self, username, code=None):

@@ -70,11 +70,12 @@ def a_user_turns_it_on_and_signs_in_with_a_code(page):
     phone = Phone(secret)
     page.type(f"{PLACE} [name=otp]", phone.code())
     page.click(f"{PLACE} button", "Turn on")
-    page.find("#ended .message", "The second step is on")
-    assert not any(it in page.content() for it in (secret, *codes)), "the secret is behind the notice of the end"
-    assert [server.api("GET", "/profile", token=it)[0] for it in (token, other)] == [401, 401]
-    page.sign_in_again("careful-user", phone.code())
-    page.wait(lambda: not page.all("#ended"), "the page does not go on")
+    page.find("#notice", "The second step is on")
+    page.find(PLACE, "10 of 10 recovery codes are left")
+    assert not any(it in page.content() for it in (secret, *codes)), "the secret is still there"
+    assert [server.api("GET", "/profile", token=it)[0] for it in (token, other)] == [200, 401]
+    page.open()
+    page.sign_in("careful-user", code=phone.code())
     page.find(PLACE, "10 of 10 recovery codes are left")
     assert server.api("POST", "/login", {"username": "careful-user", "password": PASSWORD})[0] == 401
 
@@ -101,17 +102,41 @@ def the_page_asks_for_a_code_only_after_the_password(page):
     assert not page.all("[name=otp]"), "a wrong password tells who has a second step"
     page.type("form [name=password]", PASSWORD)
     page.click("form button")
-    page.find("main", "One-time code required.")
-    focus = "return document.activeElement.name"
-    assert page.find("form [name=username]").get_attribute("value") == "asked"
-    assert page.script(focus) == "password" and page.find("form [name=password]").get_attribute("value") == ""
+    page.find("main", "You are signing in as asked.")
+    assert page.script("return document.activeElement.name") == "otp"
+    assert not page.all("[name=password]"), "the password is typed once"
     page.add_code("12345")
     page.find("main", "Invalid one-time code.")
-    code = phone.code()
-    page.add_code(code, "wrong")
-    page.find("main", "Invalid username or password.")
-    page.add_code(code)
+    assert not page.all("[name=password]")
+    page.add_code(phone.code())
     page.find(".who", "asked")
+
+
+def a_sign_in_that_has_ended_begins_again(page):
+    server = page.deployment
+    server.create("begins-again")
+    phone, codes = enrol(server, "begins-again")
+    page.open()
+    page.type("form [name=username]", "begins-again")
+    page.type("form [name=password]", PASSWORD)
+    page.click("form button")
+    page.find("main", "You are signing in as begins-again.")
+    page.click("main a", "Begin again")
+    page.find("form [name=password]")
+    page.type("form [name=username]", "begins-again")
+    page.type("form [name=password]", PASSWORD)
+    page.click("form button")
+    page.find("[name=pending_sign_in]")
+    page.script("document.querySelector('[name=pending_sign_in]').value = 'rgp_'")
+    page.add_code(phone.code())
+    page.find("main", "This sign-in has ended. Sign in again.")
+    assert page.find("form [name=username]").get_attribute("value") == "begins-again"
+    page.type("form [name=password]", PASSWORD)
+    page.click("form button")
+    page.click("summary", "Use a recovery code")
+    page.type("form [name=recovery_code]", codes[0])
+    page.click("form button", "Sign in")
+    page.find(".who", "begins-again")
 
 
 def without_the_phone_a_recovery_code_is_good_once(page):
@@ -179,6 +204,7 @@ CHECKS = [
     a_user_turns_it_on_and_signs_in_with_a_code,
     the_pane_of_requests_has_nothing_of_it,
     the_page_asks_for_a_code_only_after_the_password,
+    a_sign_in_that_has_ended_begins_again,
     without_the_phone_a_recovery_code_is_good_once,
     what_is_shown_once_is_gone_with_another_view,
     the_recovery_codes_are_printed_and_nothing_else,
