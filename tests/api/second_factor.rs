@@ -4,6 +4,7 @@ mod admins;
 mod basic;
 mod codes;
 mod guesses;
+mod half_sign_ins;
 mod record;
 mod recovery_codes;
 mod removal;
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 
 for_all_deployments!(a_second_factor_asks_for_a_code_once_it_was_confirmed_by_one);
 for_two_deployments!(
-    older_tokens_and_sessions_end_and_api_keys_stay,
+    older_tokens_and_other_sessions_end_and_api_keys_stay,
     a_second_beginning_replaces_the_first,
     what_a_wrong_password_says_does_not_depend_on_a_second_factor,
 );
@@ -145,22 +146,24 @@ async fn a_second_factor_asks_for_a_code_once_it_was_confirmed_by_one(setup: Tes
     session.get("/profile").await.expect(200);
 }
 
-async fn older_tokens_and_sessions_end_and_api_keys_stay(setup: TestSetup) {
+async fn older_tokens_and_other_sessions_end_and_api_keys_stay(setup: TestSetup) {
     let app = setup.start().await;
     let (ann, bob) = (app.user("ann").await, app.user("bob").await);
     let key = app.bearer.with_token(&ann.key(&app.bearer).await.token);
     let (session, _) = sign_in(&app, &ann).await;
+    let (other_session, _) = sign_in(&app, &ann).await;
     let other = TestUser::log_in(&app.bearer, "ann", &ann.password).await;
-    // By a session, which ends too.
+    // By a session, which goes on.
     let begun = session
         .post(PATH, &json!({ "current_password": ann.password }))
         .await;
     let factor = e2e::SecondFactor::of(&begun);
     confirm(&session, &factor.code()).await.expect_message(ON);
     let by_tokens = [&ann, &other].map(|user| app.bearer.with_token(&user.token));
-    for ended in by_tokens.iter().chain([&session]) {
+    for ended in by_tokens.iter().chain([&other_session]) {
         ended.get("/profile").await.expect_detail(401, ENDED);
     }
+    session.get(PATH).await.expect_json(200, &state(true, 10));
     app.bearer
         .with_token(&bob.token)
         .get("/profile")

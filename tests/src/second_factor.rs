@@ -120,6 +120,7 @@ impl TestDatabase {
             UNION ALL SELECT t::text FROM second_factor AS t
             UNION ALL SELECT t::text FROM recovery_code AS t
             UNION ALL SELECT t::text FROM password_link AS t
+            UNION ALL SELECT t::text FROM pending_sign_in AS t
             UNION ALL SELECT t::text FROM api_key AS t
             UNION ALL SELECT t::text FROM audit_pending AS t
             UNION ALL SELECT t::text FROM audit AS t"#;

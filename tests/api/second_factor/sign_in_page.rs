@@ -1,66 +1,128 @@
-//! The page where people sign in, and who has a second factor.
+//! The page where people sign in, and who has a second factor: the right password leads to a page with the code alone.
 
 use super::{INVALID, ON, REQUIRED, WRONG_PASSWORD, confirm};
 use crate::sign_in::{OWN_PAGE, cookie_of, form_of, get, submit};
-use e2e::{TestApp, TestResponse, TestSetup, for_all_deployments};
+use e2e::{Api, TestResponse, TestSetup, TestUser, for_all_deployments};
+use reqwest::Url;
 
 for_all_deployments!(the_page_asks_for_a_code_only_who_knows_the_password);
 
-async fn sign_in(app: &TestApp, password: &str, otp: Option<&str>) -> TestResponse {
-    let mut form = form_of("ann", password, "/console/#/posts");
-    if let Some(otp) = otp {
-        form += "&otp=";
-        form += &otp.replace(' ', "+");
-    }
-    submit(&app.bearer, "/sign-in", &form, &[OWN_PAGE]).await
+const BACK: &str = "/console/#/posts";
+pub(super) const ENDED: &str = "This sign-in has ended. Sign in again.";
+
+/// Sends the first page with this password.
+pub(super) async fn send_password(
+    api: &Api,
+    username: &str,
+    password: &str,
+    headers: &[(&str, &str)],
+) -> TestResponse {
+    let form = form_of(username, password, BACK);
+    submit(api, "/sign-in", &form, &[&[OWN_PAGE], headers].concat()).await
 }
 
+/// Sends the page of the code.
+pub(super) async fn send_code(
+    api: &Api,
+    pending: &str,
+    otp: &str,
+    headers: &[(&str, &str)],
+) -> TestResponse {
+    let fields = [
+        ("username", "ann"),
+        ("pending_sign_in", pending),
+        ("otp", otp),
+        ("return", BACK),
+    ];
+    let mut form = Url::parse("http://form").expect("a URL");
+    form.query_pairs_mut().extend_pairs(fields);
+    let form = form.query().expect("fields");
+    submit(api, "/sign-in", form, &[&[OWN_PAGE], headers].concat()).await
+}
+
+/// The secret in the page of the code.
 #[track_caller]
-fn expect_page(response: &TestResponse, reason: &str, text: &str, asks: bool) {
-    response
-        .expect(401)
+pub(super) fn pending_of(page: &TestResponse) -> String {
+    expect_page(page, "", true);
+    let (_, rest) = page
+        .expect(200)
+        .body
+        .split_once(r#"name="pending_sign_in" value=""#)
+        .expect("a field");
+    let pending = rest.split('"').next().expect("a value");
+    assert!(pending.starts_with("rgp_") && pending.len() == 47, "{page}");
+    pending.to_owned()
+}
+
+/// A pending sign-in of this user.
+pub(super) async fn begin(api: &Api, user: &TestUser) -> String {
+    pending_of(&send_password(api, &user.username, &user.password, &[]).await)
+}
+
+/// Asserts a page that signs nobody in, with this problem, and whether it asks for the code or the password.
+#[track_caller]
+pub(super) fn expect_page(page: &TestResponse, problem: &str, asks_for_code: bool) {
+    page.expect_header("set-cookie", None)
+        .expect_header("cache-control", Some("no-store"));
+    let alert = format!(r#"role="alert">{problem}</p>"#);
+    assert!(page.body.contains(&alert), "{page}");
+    for (field, is_there) in [
+        (r#"autocomplete="one-time-code""#, asks_for_code),
+        (r#"name="pending_sign_in""#, asks_for_code),
+        (r#"type="password""#, !asks_for_code),
+    ] {
+        assert_eq!(page.body.contains(field), is_there, "{field}: {page}");
+    }
+}
+
+/// Asserts a code that did not sign in.
+#[track_caller]
+pub(super) fn expect_refused(page: &TestResponse, reason: &str, problem: &str) {
+    page.expect(401)
         .expect_header("rolegate-reason", Some(reason));
-    response.expect_header("set-cookie", None);
-    assert!(
-        response
-            .body
-            .contains(&format!(r#"role="alert">{text}</p>"#)),
-        "{response}"
-    );
-    assert_eq!(response.body.contains(r#"name="otp""#), asks, "{response}");
-    assert!(response.body.contains(r#"value="ann""#), "{response}");
+    expect_page(page, problem, reason != "TOKEN_INVALID");
 }
 
 async fn the_page_asks_for_a_code_only_who_knows_the_password(setup: TestSetup) {
     let app = setup.start().await;
     let ann = app.user("ann").await;
+    let api = &app.bearer;
     // Begun, it is not asked for.
-    let factor = ann.begin_second_factor(&app.bearer).await;
-    cookie_of(&sign_in(&app, &ann.password, None).await);
-    let own = app.bearer.with_token(&ann.token);
+    let factor = ann.begin_second_factor(api).await;
+    cookie_of(&send_password(api, "ann", &ann.password, &[]).await);
+    let own = api.with_token(&ann.token);
     confirm(&own, &factor.code()).await.expect_message(ON);
-    assert!(
-        !get(&app.bearer, "/sign-in", &[])
-            .await
-            .expect(200)
-            .body
-            .contains(r#"name="otp""#)
-    );
-    let wrong = sign_in(&app, "wrong", None).await;
-    expect_page(&wrong, "CREDENTIALS_INVALID", WRONG_PASSWORD, false);
-    for otp in [None, Some("")] {
-        let asked = sign_in(&app, &ann.password, otp).await;
-        expect_page(&asked, "OTP_REQUIRED", REQUIRED, true);
+    expect_page(&get(api, "/sign-in", &[]).await, "", false);
+    let wrong = send_password(api, "ann", "wrong", &[]).await;
+    wrong
+        .expect(401)
+        .expect_header("rolegate-reason", Some("CREDENTIALS_INVALID"));
+    expect_page(&wrong, WRONG_PASSWORD, false);
+
+    let pending = begin(api, &ann).await;
+    for blank in ["", " "] {
+        let asked = send_code(api, &pending, blank, &[]).await;
+        expect_refused(&asked, "OTP_REQUIRED", REQUIRED);
     }
-    let refused = sign_in(&app, &ann.password, Some(&factor.totp.wrong())).await;
-    expect_page(&refused, "OTP_INVALID", INVALID, true);
+    let refused = send_code(api, &pending, &factor.totp.wrong(), &[]).await;
+    expect_refused(&refused, "OTP_INVALID", INVALID);
+    assert!(refused.body.contains(&pending), "{refused}");
     let code = factor.next_code();
     let typed = format!("{} {}", &code[..3], &code[3..]);
+    let mut pending = pending;
     for otp in [&typed, &factor.recovery_codes[0]] {
-        let cookie = cookie_of(&sign_in(&app, &ann.password, Some(otp)).await);
-        let me = get(&app.bearer, "/me", &[OWN_PAGE, ("cookie", cookie.as_str())]).await;
+        let signed_in = send_code(api, &pending, otp, &[]).await;
+        signed_in.expect_header("location", Some(BACK));
+        let cookie = cookie_of(&signed_in);
+        let me = get(api, "/me", &[OWN_PAGE, ("cookie", cookie.as_str())]).await;
         assert_eq!(me.expect(200).json()["username"], "ann");
-        let again = sign_in(&app, &ann.password, Some(otp)).await;
-        expect_page(&again, "OTP_INVALID", INVALID, true);
+        let again = send_code(api, &pending, &factor.recovery_codes[1], &[]).await;
+        expect_refused(&again, "TOKEN_INVALID", ENDED);
+        pending = begin(api, &ann).await;
+        let used = send_code(api, &pending, otp, &[]).await;
+        expect_refused(&used, "OTP_INVALID", INVALID);
     }
+    // The programs of the version before send both at once.
+    let form = form_of("ann", &ann.password, BACK) + "&otp=" + &factor.recovery_codes[2];
+    cookie_of(&submit(api, "/sign-in", &form, &[OWN_PAGE]).await);
 }
