@@ -250,7 +250,7 @@ async fn sign_in_by_form(
         None,
         agent.as_deref(),
         place.session_use(),
-        Some(two_step),
+        two_step,
         context,
     );
     let created = match pages.gateway.refusals.login(context, call).await {

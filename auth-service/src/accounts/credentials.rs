@@ -22,10 +22,6 @@ pub(super) struct Presented<'a> {
     pub(super) origin: CallOrigin,
     /// What the password is checked for, in the audit log.
     pub(super) method: &'static str,
-    /// The code of a second step.
-    pub(super) otp: Option<&'a str>,
-    /// Whether it was taken.
-    pub(super) has_stepped: bool,
     /// Whether somebody confirms a change by it, who is signed in.
     pub(super) confirms: bool,
 }
@@ -45,16 +41,13 @@ impl<'a> Presented<'a> {
     ) -> Self {
         let password = PresentedPassword::new(password).ok();
         let has_valid_name = check_username(username).is_ok();
-        let (otp, has_stepped, confirms) = (None, false, false);
         Self {
             username,
             has_valid_name,
             password,
             origin,
             method,
-            otp,
-            has_stepped,
-            confirms,
+            confirms: false,
         }
     }
 }

@@ -31,10 +31,9 @@ impl Accounts {
         otp: Option<&str>,
         origin: CallOrigin,
     ) -> Result<(SecretString, User), AccountError> {
-        let mut presented = Presented::new(username, password, origin, "login");
-        presented.otp = otp;
+        let presented = Presented::new(username, password, origin, "login");
         let (checked, mut user) = self.check_password(&presented).await?;
-        self.second_step(&user.value, &mut presented).await?;
+        self.check_code(&user.value, otp, presented.method).await?;
         self.note_login(&mut user);
         self.rehash(&presented, &checked);
         let token = self

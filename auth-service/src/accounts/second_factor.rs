@@ -1,9 +1,6 @@
 //! Second factors: how they begin, are asked for, and end.
 
-use super::{
-    authorize::Requirement, credentials::Presented, error::AccountError, service::Accounts,
-    write::revoke_again,
-};
+use super::{authorize::Requirement, error::AccountError, service::Accounts, write::revoke_again};
 use crate::{
     actor::Actor,
     audit::{By, Change, Write},
@@ -155,29 +152,16 @@ impl Accounts {
         ))
     }
 
-    /// The second step of a sign-in by a right password.
-    pub(super) async fn second_step(
-        &self,
-        user: &User,
-        presented: &mut Presented<'_>,
-    ) -> Result<(), AccountError> {
-        // Once for a sign-in, which may have to check the password twice.
-        if !user.second_factor || presented.has_stepped {
-            return Ok(());
-        }
-        self.check_code(user, presented.otp, presented.method)
-            .await?;
-        presented.has_stepped = true;
-        Ok(())
-    }
-
-    /// Checks the code of a sign-in by a right password, and records the sign-in.
+    /// The second step of a sign-in by a right password: checks the code of a user who needs one, and records the sign-in.
     pub(super) async fn check_code(
         &self,
         user: &User,
         otp: Option<&str>,
         method: &'static str,
     ) -> Result<(), AccountError> {
+        if !user.second_factor {
+            return Ok(());
+        }
         let Some(code) = otp.and_then(Code::parse) else {
             self.note_login_failed(Some(user), method, "otp_required");
             return Err(Reason::OtpRequired.into());

@@ -7,7 +7,7 @@ use crate::{
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     opaque_token::{self, NewToken, OpaqueToken, TokenKind, new_pair_id, pending_sign_in_digest},
-    store::{WriteError, Writer},
+    store::Writer,
     user::User,
 };
 use rolegate_proto::{
@@ -97,25 +97,34 @@ impl Accounts {
         if let Some(token) = &request.pending {
             return self.finish_sign_in(token, &request, otp, origin).await;
         }
-        let mut presented = Presented::new(username, password, origin, METHOD);
-        presented.otp = otp;
+        let presented = Presented::new(username, password, origin, METHOD);
+        // Once for a sign-in, which may have to check the password twice.
+        let mut has_stepped = false;
         let mut is_repeated = false;
         loop {
             let (checked, user) = self.check_password(&presented).await?;
-            match self.second_step(&user.value, &mut presented).await {
+            let stepped = if has_stepped {
+                Ok(())
+            } else {
+                self.check_code(&user.value, otp, METHOD).await
+            };
+            has_stepped = user.value.second_factor && stepped.is_ok();
+            let made = match stepped {
+                Ok(()) => {
+                    let writer = Writer::Login {
+                        seen: user.value.tokens_not_before,
+                        password_hash: checked.credentials.password_hash.clone(),
+                    };
+                    self.insert_sessions(user, &request, writer, origin).await
+                }
                 Err(error)
                     if error.reason() == Reason::OtpRequired && !request.place.is_empty() =>
                 {
-                    self.rehash(&presented, &checked);
-                    return self.begin_sign_in(&user.value, &request).await;
+                    self.begin_sign_in(&user, &request).await
                 }
-                stepped => stepped?,
-            }
-            let writer = Writer::Login {
-                seen: user.value.tokens_not_before,
-                password_hash: checked.credentials.password_hash.clone(),
+                Err(error) => return Err(error),
             };
-            match self.insert_sessions(user, &request, writer, origin).await {
+            match made {
                 // A logout meanwhile, or another hash of the same password: checked once more.
                 Err(error) if error.reason() == Reason::UserNotFound => {
                     if is_repeated {
@@ -123,9 +132,9 @@ impl Accounts {
                     }
                     is_repeated = true;
                 }
-                created => {
+                made => {
                     self.rehash(&presented, &checked);
-                    return created;
+                    return made;
                 }
             }
         }
@@ -134,16 +143,13 @@ impl Accounts {
     /// Lets the sign-in of a user wait for its code.
     async fn begin_sign_in(
         &self,
-        user: &User,
+        user: &Timed<User>,
         request: &SessionRequest,
     ) -> Result<CreatedSession, AccountError> {
         let (token, digest) =
             opaque_token::pending_sign_in(&request.bound_to()).map_err(AccountError::internal)?;
-        match self.store.insert_pending_sign_in(user, digest).await {
-            Ok(()) => Err(AccountError::SignInPending(token)),
-            Err(WriteError::UserNotFound) => Err(Reason::CredentialsInvalid.into()),
-            Err(error) => Err(error.into()),
-        }
+        self.store.insert_pending_sign_in(user, digest).await?;
+        Err(AccountError::SignInPending(token))
     }
 
     /// Makes the sessions of a pending sign-in by its code. It stays pending after a wrong one.

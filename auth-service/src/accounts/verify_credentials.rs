@@ -86,7 +86,7 @@ impl Accounts {
     async fn verify_password(&self, check: BasicCheck) -> Result<Verified, AccountError> {
         let username = &*check.username;
         let origin = check.origin;
-        let mut presented = Presented::new(username, check.password, origin, "basic");
+        let presented = Presented::new(username, check.password, origin, "basic");
         self.check_limit(&presented).await?;
         let stored = self.load(&presented).await?;
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);
@@ -108,7 +108,7 @@ impl Accounts {
             stored.user.clone()
         } else {
             // Boxed, so that a hit moves no room for a check.
-            Box::pin(self.check_credentials(&mut presented, stored, key)).await?
+            Box::pin(self.check_credentials(&presented, stored, key)).await?
         };
         let withheld_role = self.take_withheld_role(&mut user);
         Ok((user, withheld_role))
@@ -196,7 +196,7 @@ impl Accounts {
     /// Identical checks at the same time are one attempt: together they learn one result.
     async fn check_credentials(
         &self,
-        presented: &mut Presented<'_>,
+        presented: &Presented<'_>,
         stored: Option<Credentials>,
         key: Option<CacheKey>,
     ) -> Result<User, AccountError> {
@@ -212,7 +212,7 @@ impl Accounts {
             .filter(|_| is_match)
             .ok_or(Reason::CredentialsInvalid)?
             .user;
-        self.second_step(&user, presented).await?;
+        self.check_code(&user, None, presented.method).await?;
         if let Some(key) = key {
             self.cache.insert(key, presented.origin.deadline);
         }

@@ -8,7 +8,7 @@ use rolegate_sql_store::{Store, Timed};
 /// How long a password link is good, in seconds.
 pub(crate) const PASSWORD_LINK_SECONDS: u64 = 86_400;
 /// How long the code of a pending sign-in may be presented, in seconds.
-pub(crate) const PENDING_SIGN_IN_SECONDS: i64 = 300;
+pub(crate) const PENDING_SIGN_IN_SECONDS: u64 = 300;
 /// Pending sign-ins of a user. A new one ends the oldest.
 pub(crate) const MAX_PENDING_SIGN_INS: i64 = 10;
 /// Wrong one-time codes in a window, after which none is accepted until it ends.
@@ -121,9 +121,13 @@ impl StoredLink {
 /// once, to whoever writes first.
 #[async_trait]
 pub(crate) trait SecondFactorStore: Store {
-    /// Begins a sign-in of this user, of whom the password was right, if the tokens are those that were seen and the second
-    /// factor is on.
-    async fn insert_pending_sign_in(&self, user: &User, digest: String) -> Result<(), WriteError>;
+    /// Begins a sign-in of this user, of whom the password was right at this time, if the tokens are those that were seen and
+    /// the second factor is on.
+    async fn insert_pending_sign_in(
+        &self,
+        user: &Timed<User>,
+        digest: String,
+    ) -> Result<(), WriteError>;
 
     /// The user of the pending sign-in with this digest. It is good for [`PENDING_SIGN_IN_SECONDS`], until it is used,
     /// the tokens of the user are revoked, or the second factor is off or turned on anew.

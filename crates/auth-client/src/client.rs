@@ -135,7 +135,7 @@ impl AuthClient {
         Ok((response.access_token.into(), user))
     }
 
-    /// Checks what [`Self::login`] checks, and makes a session, or two for some [`SessionUse`]s. Without `two_step`, it is
+    /// Checks what [`Self::login`] checks, and makes a session, or two for some [`SessionUse`]s. Without a place, it is
     /// always [`SignInStep::Done`].
     #[expect(clippy::too_many_arguments, reason = "the fields of the request")]
     pub async fn create_session(
@@ -146,7 +146,7 @@ impl AuthClient {
         name: Option<String>,
         user_agent: Option<&str>,
         session_use: SessionUse,
-        two_step: Option<TwoStepSignIn>,
+        two_step: TwoStepSignIn,
         context: CallContext,
     ) -> Result<SignInStep, CallError> {
         let client = self.checks_of(username);
@@ -155,7 +155,6 @@ impl AuthClient {
             session_use,
             SessionUse::ApiAndApplication | SessionUse::ApiAndDomain
         );
-        let (place, pending) = two_step.map(|it| (it.place, it.pending)).unzip();
         let request = context.request(CreateSessionRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
@@ -165,8 +164,8 @@ impl AuthClient {
             otp: otp.map(str::to_owned),
             for_application: session_use == SessionUse::Application,
             with_application,
-            place: place.unwrap_or_default(),
-            pending_sign_in: pending.flatten().map(|it| it.expose_secret().to_owned()),
+            place: two_step.place,
+            pending_sign_in: two_step.pending.map(|it| it.expose_secret().to_owned()),
         });
         let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
         if let Some(pending) = response.pending_sign_in {

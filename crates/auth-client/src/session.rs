@@ -62,9 +62,9 @@ pub struct NewSession {
 }
 
 /// A sign-in at a page, which asks for the code on a page of its own.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TwoStepSignIn {
-    /// Where both pages are, such as an origin.
+    /// Where both pages are, such as an origin; empty without a page of the code.
     pub place: String,
     /// The token of [`SignInStep::CodeNeeded`], from the page of the code. It stands for username and password.
     pub pending: Option<SecretString>,

@@ -14,6 +14,7 @@ use http::{
 };
 use rolegate_auth_client::{
     ActingClient, CallContext, CallError, NewSession, Session, SessionUse, SignInStep,
+    TwoStepSignIn,
     axum::{ApiError, CurrentUser},
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -151,7 +152,7 @@ pub(crate) async fn create_session(
         name,
         agent,
         SessionUse::Api,
-        None,
+        TwoStepSignIn::default(),
         context,
     );
     let step = state.refusals.login(context, call).await?;

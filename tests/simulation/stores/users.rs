@@ -160,7 +160,7 @@ disturbed!(AuditStore {
 );
 
 disturbed!(SecondFactorStore {
-    write insert_pending_sign_in(user: &User, digest: String) -> Result<(), WriteError>;
+    write insert_pending_sign_in(user: &Timed<User>, digest: String) -> Result<(), WriteError>;
     read pending_sign_in(digest: &str) -> Result<Timed<Option<User>>, StoreError>;
     write insert_password_link(actor: Option<i64>, user: i64, digest: String, entry: Write) -> Result<u64, WriteError>;
     read password_link(digest: &str) -> Result<Timed<Option<StoredLink>>, StoreError>;

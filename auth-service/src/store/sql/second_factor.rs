@@ -30,6 +30,15 @@ const TOUCH: &str = r#"UPDATE "user" SET disabled = disabled WHERE id = $1"#;
 /// The condition that nobody turned it on or ended the tokens meanwhile.
 const UNCHANGED: &str = " AND NOT second_factor AND tokens_not_before = $2";
 
+/// Begins a sign-in of the user `$1`, until `$4`.
+const INSERT_PENDING: &str = r#"INSERT INTO pending_sign_in (digest, user_id, not_before, expires_at)
+    SELECT $2, id, tokens_not_before, $4 FROM "user"
+    WHERE id = $1 AND tokens_not_before = $3 AND second_factor AND NOT disabled RETURNING user_id"#;
+/// Ends the sign-ins of the user for which there is no room beside the one with the digest `$2`.
+const END_PENDING: &str = "DELETE FROM pending_sign_in WHERE user_id = $1 AND digest <> $2
+    AND (expires_at <= $3 OR digest NOT IN (SELECT digest FROM pending_sign_in
+        WHERE user_id = $1 AND digest <> $2 ORDER BY expires_at DESC LIMIT $4))";
+
 #[derive(Serialize)]
 struct Digest {
     digest: String,
@@ -129,38 +138,29 @@ pub(super) fn from_pending(select: Statement, digest: &str) -> Statement {
 
 #[async_trait]
 impl SecondFactorStore for SqlStore {
-    async fn insert_pending_sign_in(&self, user: &User, digest: String) -> Result<(), WriteError> {
-        let insert = r#"INSERT INTO pending_sign_in (digest, user_id, not_before, expires_at)
-            SELECT $2, id, tokens_not_before, "#;
+    async fn insert_pending_sign_in(
+        &self,
+        user: &Timed<User>,
+        digest: String,
+    ) -> Result<(), WriteError> {
+        let Timed { at, value: user } = user;
         let insert = self
             .database
-            .statement(insert)
+            .statement(INSERT_PENDING)
             .bind(user.id)
             .bind(&*digest)
             .bind(seconds_to_store(user.tokens_not_before))
-            .push_now()
-            .push(" + ")
-            .push_bind(PENDING_SIGN_IN_SECONDS)
-            .push(r#" FROM "user" WHERE id = $1 AND tokens_not_before = $3 AND second_factor"#)
-            .push(" AND NOT disabled RETURNING user_id");
-        let end = "DELETE FROM pending_sign_in WHERE user_id = $1 AND digest <> $2 AND (
-                digest NOT IN (SELECT digest FROM pending_sign_in WHERE user_id = $1 AND digest <> $2
-                    ORDER BY expires_at DESC LIMIT $3) OR expires_at <= ";
+            .bind(seconds_to_store(at + PENDING_SIGN_IN_SECONDS));
         let end = self
             .database
-            .statement(end)
+            .statement(END_PENDING)
             .bind(user.id)
-            .bind(&*digest)
-            .bind(MAX_PENDING_SIGN_INS - 1)
-            .push_now()
-            .push(")");
+            .bind(digest)
+            .bind(seconds_to_store(*at))
+            .bind(MAX_PENDING_SIGN_INS - 1);
         let then = Then::of_rows(move |_: &[(i64,)]| Ok(vec![end.clone()]));
         let inserted = self.write_locked(user.id, insert, then).await?;
-        if inserted.is_empty() {
-            Err(WriteError::UserNotFound)
-        } else {
-            Ok(())
-        }
+        inserted.first().map(drop).ok_or(WriteError::UserNotFound)
     }
 
     async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError> {

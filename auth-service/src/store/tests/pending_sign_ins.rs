@@ -11,10 +11,16 @@ use crate::{
     user::User,
 };
 use rolegate_proto::{Role, limits::SESSION_PREFIX};
+use rolegate_sql_store::Timed;
 use tokio::join;
 
 async fn begin(store: &dyn UserStore, user: &User, digest: &str) -> Result<(), WriteError> {
-    store.insert_pending_sign_in(user, digest.to_owned()).await
+    let now = store.users_by_id(&[]).await.expect("read").at;
+    let user = Timed {
+        at: now,
+        value: user.clone(),
+    };
+    store.insert_pending_sign_in(&user, digest.to_owned()).await
 }
 
 async fn user_of(store: &dyn UserStore, digest: &str) -> Option<i64> {

@@ -8,6 +8,7 @@ use crate::{
     user::User,
 };
 use rolegate_proto::limits::SESSION_PREFIX;
+use rolegate_sql_store::Timed;
 
 postgres_cluster::conformance_tests! {
     open: open,
@@ -36,7 +37,14 @@ async fn pending(opened: &Opened) -> User {
 }
 
 async fn begin(opened: &Opened, user: &User, digest: &str) {
-    let begun = opened.store.insert_pending_sign_in(user, digest.to_owned());
+    let now = opened.store.users_by_id(&[]).await.expect("read").at;
+    let user = Timed {
+        at: now,
+        value: user.clone(),
+    };
+    let begun = opened
+        .store
+        .insert_pending_sign_in(&user, digest.to_owned());
     begun.await.expect("begun");
 }
 

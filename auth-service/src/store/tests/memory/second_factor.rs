@@ -70,9 +70,17 @@ impl Users {
 
 #[async_trait]
 impl SecondFactorStore for MemoryStore {
-    async fn insert_pending_sign_in(&self, user: &User, digest: String) -> Result<(), WriteError> {
+    async fn insert_pending_sign_in(
+        &self,
+        user: &Timed<User>,
+        digest: String,
+    ) -> Result<(), WriteError> {
         let mut users = self.users()?;
-        let now = users.now;
+        let Timed {
+            at: now,
+            value: user,
+        } = user;
+        let now = *now;
         let row = users.find(None, user.id, true)?.user.clone();
         if row.tokens_not_before != user.tokens_not_before || !row.second_factor || row.disabled {
             return Err(WriteError::UserNotFound);
@@ -89,7 +97,7 @@ impl SecondFactorStore for MemoryStore {
             digest,
             user_id: row.id,
             not_before: row.tokens_not_before,
-            expires_at: now + PENDING_SIGN_IN_SECONDS.unsigned_abs(),
+            expires_at: now + PENDING_SIGN_IN_SECONDS,
         });
         Ok(())
     }
