@@ -10,6 +10,7 @@ use crate::{
 };
 use axum::{
     Router,
+    body::Bytes,
     response::{AppendHeaders, IntoResponse as _, Response},
     routing::post,
 };
@@ -123,65 +124,68 @@ pub(crate) const ACCOUNT_FILES: [&str; 27] = [
     "typing.js",
 ];
 
-/// The files, and what draws for the page. Administration is in English.
+/// The files, and what draws for the page. Administration is in English and has no brand.
 pub(crate) fn routes() -> Router<GatewayState> {
-    let file = |name: &_, request: &_| file(name, Design::in_english(), request);
+    let file = |name: &_, request: &_| {
+        let no_language = HeaderMap::new();
+        file(name, Design::without_brand(&no_language), request)
+    };
     pages::routes("/console", file).route("/console/picture", post(picture::draw))
 }
 
-/// The response to a request with these headers for a file of the account page.
-pub(crate) fn account_file(name: &str, design: Design, request: &HeaderMap) -> Response {
-    if ACCOUNT_FILES.contains(&name) {
-        file(name, design, request)
-    } else {
-        not_found()
-    }
-}
-
 /// The response to a request with these headers for a file.
-pub(crate) fn file(name: &str, design: Design, request: &HeaderMap) -> Response {
+pub(crate) fn file(name: &str, design: Design<'_>, request: &HeaderMap) -> Response {
     let Some(text) = text(name, design) else {
         return not_found();
     };
-    let tag = entity_tag(&text);
-    let headers = [
-        (CONTENT_TYPE, content_type(name)),
-        (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
-        (OPENER_POLICY, "same-origin"),
-        (REFERRER_POLICY, "no-referrer"),
-        // Revalidated each time, so that an upgrade never mixes files of two versions.
-        (CACHE_CONTROL, "no-cache"),
-        (ETAG, &tag),
-    ];
     let language = [
         (CONTENT_LANGUAGE, design.texts.language),
         (VARY, "Accept-Language"),
     ];
     let is_in_a_language = matches!(text, Cow::Owned(_));
     let language = language.into_iter().filter(|_| is_in_a_language);
-    let language = AppendHeaders(language);
+    let text = text.into_owned().into();
+    let response = respond(text, content_type(name), CONTENT_POLICY, request);
+    (AppendHeaders(language), response).into_response()
+}
+
+/// A response with this body, unless the browser has it already.
+pub(crate) fn respond(
+    body: Bytes,
+    content_type: &str,
+    content_policy: &str,
+    request: &HeaderMap,
+) -> Response {
+    let tag = entity_tag(&body);
+    let headers = [
+        (CONTENT_TYPE, content_type),
+        (CONTENT_SECURITY_POLICY, content_policy),
+        (OPENER_POLICY, "same-origin"),
+        (REFERRER_POLICY, "no-referrer"),
+        // Revalidated each time, so that an upgrade never mixes files of two versions.
+        (CACHE_CONTROL, "no-cache"),
+        (ETAG, &tag),
+    ];
     let has_it = request
         .get(IF_NONE_MATCH)
         .is_some_and(|known| matches(known.as_bytes(), &tag));
     if has_it {
-        (StatusCode::NOT_MODIFIED, headers, language).into_response()
+        (StatusCode::NOT_MODIFIED, headers).into_response()
     } else {
-        (headers, language, text).into_response()
+        (headers, body).into_response()
     }
 }
 
 /// What is in a file; owned if it is written for this design.
-fn text(name: &str, design: Design) -> Option<Cow<'static, str>> {
-    let texts = design.texts;
+fn text(name: &str, design: Design<'_>) -> Option<Cow<'static, str>> {
     if name == LANGUAGE {
         // JSON is an expression of JavaScript.
-        return Some(format!("export const texts = {};\n", texts.json.trim_end()).into());
+        let texts = design.texts.json.trim_end();
+        return Some(format!("export const texts = {texts};\n").into());
     }
     let (_, text) = FILES.iter().find(|(file, _)| *file == name)?;
     Some(match name {
-        "account.html" | "set_password.html" => {
-            texts.render(text, &[("language", texts.language)]).into()
-        }
+        "account.html" | "set_password.html" => design.render(text, &[]).into(),
         _ => Cow::Borrowed(*text),
     })
 }
@@ -196,7 +200,7 @@ fn content_type(name: &str) -> &'static str {
 }
 
 /// Differs whenever the text does.
-fn entity_tag(text: &str) -> String {
+fn entity_tag(text: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     format!("\"{:016x}\"", hasher.finish())

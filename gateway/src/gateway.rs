@@ -5,6 +5,7 @@ use crate::{
     memory::MemoryBudgets,
     middleware::{metrics, refusal_log},
     settings::PublicSettings,
+    sign_in::logo::Logo,
     state::GatewayState,
 };
 use axum::Router;
@@ -28,7 +29,8 @@ pub struct Gateway {
     forward_auth: Option<Listener>,
     settings: PublicSettings,
     sign_in: Option<SignIn>,
-    sign_in_url: String,
+    sign_in_settings: SignInSettings,
+    logo: Logo,
 }
 
 impl Gateway {
@@ -39,7 +41,8 @@ impl Gateway {
         forward_auth_tls: Option<ServerTls>,
     ) -> Result<Self, SettingError> {
         settings.validate()?;
-        let sign_in_url = sign_in.sign_in_url.clone();
+        let logo = settings.logo()?;
+        let sign_in_settings = sign_in.clone();
         let sign_in = sign_in.read()?;
         let (max, proxies) = (
             settings.max_connections_per_address,
@@ -61,7 +64,8 @@ impl Gateway {
             forward_auth: forward_auth.map(|listener| listener.with_tls(forward_auth_tls)),
             settings: settings.clone(),
             sign_in,
-            sign_in_url,
+            sign_in_settings,
+            logo,
         })
     }
 
@@ -116,7 +120,9 @@ impl Gateway {
         metrics::register(posts.is_some());
         refusal_log::register();
         let memory = MemoryBudgets::new(&self.settings);
-        let state = GatewayState::new(auth, self.sign_in).with_links_at(&self.sign_in_url);
+        let state = GatewayState::new(auth, self.sign_in)
+            .with_settings(&self.sign_in_settings)
+            .with_logo(self.logo);
         let bearer = bearer::router(state.clone(), posts, &self.settings, &memory);
         let basic = basic::router(state.clone(), &self.settings, &memory);
         let forward_auth = forward_auth::router(state, &self.settings, &memory);

@@ -4,6 +4,7 @@ mod allowed_origins;
 
 pub use allowed_origins::AllowedOrigins;
 
+use crate::sign_in::logo::Logo;
 use clap::ArgAction;
 use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_tls::{HTTP_1, ServerTls};
@@ -103,6 +104,10 @@ pub struct PublicSettings {
     #[arg(long, env = "API_DOCS", help_heading = "Browsers", default_value = "on", action = ArgAction::Set, value_parser = switch())]
     pub api_docs: bool,
 
+    /// SVG or PNG of at most 64 KiB that the pages where people sign in show
+    #[arg(long, env = "SIGN_IN_LOGO_FILE", help_heading = "Browsers")]
+    pub sign_in_logo_file: Option<PathBuf>,
+
     /// Origins that CORS allows, as browsers send them, separated by commas; * for all, empty for
     /// none
     #[arg(
@@ -170,8 +175,14 @@ impl PublicSettings {
         Ok(tls?)
     }
 
-    /// At least one variant must be on.
+    /// The picture of the pages.
+    pub(crate) fn logo(&self) -> Result<Logo, SettingError> {
+        Logo::load(self.sign_in_logo_file.as_deref())
+    }
+
+    /// At least one variant must be on, and the logo must be a picture.
     pub fn validate(&self) -> Result<(), SettingError> {
+        self.logo()?;
         if self
             .bearer_listen_addr
             .0

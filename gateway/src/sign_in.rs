@@ -2,6 +2,7 @@
 //! session is in a cookie, which no script reads. And `/account`, where they look after their account, and
 //! `/set-password`, where the link leads that an admin makes.
 
+pub(crate) mod logo;
 mod page;
 mod place;
 pub(crate) mod refused;
@@ -11,7 +12,6 @@ use crate::{
     console::{self, picture::draw},
     endpoints::sessions::user_agent,
     extract::{credentials::cross_site, form::Form, parameters::QueryParams},
-    pages,
     settings::PublicSettings,
     state::GatewayState,
 };
@@ -34,7 +34,6 @@ use rolegate_auth_client::{
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::{
     cookie::{Cookie, MAX_SESSIONS},
-    design::Design,
     origin::Origin,
     request::{CACHE, CLEAR_SITE_DATA, MAX_RETURN, asks_for_document, is_same_origin},
     settings::SignIn,
@@ -83,21 +82,25 @@ pub(crate) fn routes<S>(
     let routes = Router::new()
         .route("/sign-in", get(show).post(sign_in_by_form))
         .route("/sign-in/refused", get(refused::refused))
-        .route("/sign-out", get(show).post(sign_out));
-    let routes = routes
+        .route("/sign-in/logo", get(logo))
+        .route("/sign-out", get(show).post(sign_out))
         .route("/set-password", get(set_password))
         .route("/account", get(account))
-        .merge(pages::files("/account", account_file))
+        .route("/account/logo", get(logo))
         .route("/account/picture", post(draw).with_state(gateway));
-    let file = |routes: Router<Pages>, name: &'static str| {
-        let handler = get(async move |headers: HeaderMap| {
-            console::file(name, Design::for_browser(&headers), &headers)
-        });
-        routes.route(&format!("/sign-in/{name}"), handler)
+    let file = |routes: Router<Pages>, (folder, name): (&str, &'static str)| {
+        let handler = get(
+            async move |State(pages): State<Pages>, headers: HeaderMap| {
+                console::file(name, pages.sign_in.design(&headers), &headers)
+            },
+        );
+        routes.route(&format!("{folder}/{name}"), handler)
     };
-    page::FILES
-        .into_iter()
-        .chain(page::SCRIPTS)
+    let of_sign_in = page::FILES.into_iter().chain(page::SCRIPTS);
+    let of_account = console::ACCOUNT_FILES.into_iter();
+    of_sign_in
+        .map(|name| ("/sign-in", name))
+        .chain(of_account.map(|name| ("/account", name)))
         .fold(routes, file)
         .with_state(pages)
 }
@@ -129,7 +132,7 @@ async fn show(
     request: Request,
 ) -> Result<Response> {
     let headers = request.headers();
-    let design = Design::for_browser(headers);
+    let design = pages.sign_in.design(headers);
     let own = Origin::of_request(headers).filter(Origin::is_safe);
     let Some(own) = own else {
         return Ok(page::https_needed(design, headers));
@@ -171,27 +174,17 @@ async fn show(
 }
 
 /// The token of the link is in the fragment, which the page's script sends to `PUT /password`.
-async fn set_password(headers: HeaderMap) -> Response {
-    encrypted_page("set_password.html", &headers)
+async fn set_password(State(pages): State<Pages>, headers: HeaderMap) -> Response {
+    pages.encrypted("set_password.html", &headers)
 }
 
 /// The page leads to `/sign-in` if nobody is signed in.
-async fn account(headers: HeaderMap) -> Response {
-    encrypted_page("account.html", &headers)
+async fn account(State(pages): State<Pages>, headers: HeaderMap) -> Response {
+    pages.encrypted("account.html", &headers)
 }
 
-fn account_file(name: &str, headers: &HeaderMap) -> Response {
-    console::account_file(name, Design::for_browser(headers), headers)
-}
-
-/// A page where passwords are typed, unless anybody on the way could read them.
-fn encrypted_page(name: &str, headers: &HeaderMap) -> Response {
-    let design = Design::for_browser(headers);
-    if Origin::of_request(headers).is_some_and(|own| own.is_safe()) {
-        console::file(name, design, headers)
-    } else {
-        page::https_needed(design, headers)
-    }
+async fn logo(State(pages): State<Pages>, headers: HeaderMap) -> Response {
+    pages.gateway.logo.respond(&headers)
 }
 
 /// Makes a session with the limits and the work of a login, or two where both cookies are set: what is in an
@@ -211,7 +204,7 @@ async fn sign_in_by_form(
         own,
         is_forwarded,
     } = &form;
-    let design = Design::for_browser(headers);
+    let design = pages.sign_in.design(headers);
     let goal = back.as_ref().map_or("/", |back| &back.location);
     if fields.optional("go_on")?.is_some() {
         return Ok(Redirect::to(goal).into_response());
@@ -360,7 +353,7 @@ async fn sign_out(
         .end_cookie_sessions(&sessions, true, context)
         .await
     {
-        let design = Design::for_browser(&headers);
+        let design = pages.sign_in.design(&headers);
         let page = |problem: &_| page::sign_out(design, back.as_ref(), problem);
         return Ok(page::refuse(design, error.into(), page));
     }
@@ -407,6 +400,16 @@ fn page_leading_to(back: Option<&ReturnAddress>) -> String {
 }
 
 impl Pages {
+    /// A page where passwords are typed, unless anybody on the way could read them.
+    fn encrypted(&self, name: &str, headers: &HeaderMap) -> Response {
+        let design = self.sign_in.design(headers);
+        if Origin::of_request(headers).is_some_and(|own| own.is_safe()) {
+            console::file(name, design, headers)
+        } else {
+            page::https_needed(design, headers)
+        }
+    }
+
     /// The address that the browser is led back to; one that is not allowed is logged once for its host.
     fn address(&self, given: Option<&str>, own: &Origin) -> Option<ReturnAddress> {
         let given = given?;

@@ -1,9 +1,9 @@
 //! What handlers share.
 
-use crate::refusals::Refusals;
+use crate::{refusals::Refusals, sign_in::logo::Logo};
 use axum::extract::FromRef;
 use rolegate_auth_client::AuthClient;
-use rolegate_sign_in::settings::SignIn;
+use rolegate_sign_in::settings::{SignIn, SignInSettings};
 use std::sync::Arc;
 
 /// The client of auth-service, the refusals of password checks, how people sign in, if they can, and `SIGN_IN_URL`
@@ -14,6 +14,7 @@ pub(crate) struct GatewayState {
     pub(crate) refusals: Refusals,
     pub(crate) sign_in: Option<Arc<SignIn>>,
     pub(crate) sign_in_url: Arc<str>,
+    pub(crate) logo: Arc<Logo>,
 }
 
 impl GatewayState {
@@ -24,13 +25,22 @@ impl GatewayState {
             refusals,
             sign_in,
             sign_in_url: "".into(),
+            logo: Arc::default(),
         }
     }
 
-    /// Password links are at the origin of this URL instead of being paths.
-    pub(crate) fn with_links_at(self, sign_in_url: &str) -> Self {
+    /// Password links are at the origin of `SIGN_IN_URL` instead of being paths.
+    pub(crate) fn with_settings(self, settings: &SignInSettings) -> Self {
         Self {
-            sign_in_url: sign_in_url.into(),
+            sign_in_url: settings.sign_in_url.as_str().into(),
+            ..self
+        }
+    }
+
+    /// The pages show this picture.
+    pub(crate) fn with_logo(self, logo: Logo) -> Self {
+        Self {
+            logo: logo.into(),
             ..self
         }
     }

@@ -16,7 +16,7 @@ pub struct Interstitial {
 impl Interstitial {
     /// A page with this HTML below its title, a text. `host` is the origin of the page to sign in at, or empty for the
     /// own one.
-    pub fn new(design: Design, host: &str, title: &str, content: &str) -> Self {
+    pub fn new(design: Design<'_>, host: &str, title: &str, content: &str) -> Self {
         let source = if host.is_empty() { "'self'" } else { host };
         let policy = format!(
             "default-src 'none'; style-src {source}; img-src {source}; base-uri 'none'; form-action 'none'"
@@ -55,7 +55,7 @@ impl SignIn {
         username: Option<&str>,
         reason: Reason,
     ) -> Interstitial {
-        let design = Design::for_browser(request.headers);
+        let design = self.design(request.headers);
         let host = self.host();
         let page = self
             .redirect(request, false)
@@ -125,7 +125,7 @@ mod tests {
                 format!(r#"href="{host}/sign-in?return={back}" target="_top""#),
                 format!(r#"href="{host}/sign-out?return={back}" target="_top""#),
                 format!(r#"href="{host}/sign-in/base.css""#),
-                format!(r#"src="{host}/sign-in/icon.svg""#),
+                format!(r#"src="{host}/sign-in/logo""#),
                 "signed in as <strong>ann</strong>,".to_owned(),
             ] {
                 assert!(page.html.contains(&part), "{part}: {}", page.html);

@@ -1,6 +1,6 @@
 //! Browsers that sign in at a page: what the gateway and auth-service must decide alike.
 //!
-//! - [`settings`]: `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`.
+//! - [`settings`]: `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN`, `RETURN_ORIGINS`, and what the pages show.
 //! - [`cookie`]: the cookies that hold a session.
 //! - [`design`]: what all pages for people have in common.
 //! - [`interstitial`]: small pages in the place of an application's.

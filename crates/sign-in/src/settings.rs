@@ -2,6 +2,7 @@
 
 use crate::{
     cookie::Cookie,
+    design::Brand,
     origin::{Origin, ReturnOrigin, ReturnOrigins, is_public_suffix, is_safe},
 };
 use clap::{ArgAction, Args};
@@ -39,6 +40,10 @@ pub struct SignInSettings {
         hide_default_value = true
     )]
     pub return_origins: ReturnOrigins,
+
+    /// What the pages show.
+    #[command(flatten)]
+    pub brand: Brand,
 }
 
 impl SignInSettings {
@@ -49,6 +54,7 @@ impl SignInSettings {
             sign_in_url,
             cookie_domain,
             return_origins,
+            brand,
         } = self.clone();
         let read = SignIn::new(sign_in_url, cookie_domain, return_origins);
         let page = read.page.as_ref().filter(|page| page.scheme() == "https");
@@ -61,7 +67,7 @@ impl SignInSettings {
             let problem = "must be an https URL on a host of COOKIE_DOMAIN";
             return Err(SettingError::new("SIGN_IN_URL", problem));
         }
-        Ok(sign_in.then_some(read))
+        Ok(sign_in.then_some(SignIn { brand, ..read }))
     }
 
     /// What to say of settings that lead people to a page that is missing, in a circle, or not back. Somebody may
@@ -132,6 +138,8 @@ pub struct SignIn {
     pub cookie_domain: Option<String>,
     /// Other origins that people go back to.
     pub return_origins: ReturnOrigins,
+    /// What the pages show.
+    pub brand: Brand,
 }
 
 impl SignIn {
@@ -142,6 +150,7 @@ impl SignIn {
             url,
             cookie_domain,
             return_origins,
+            brand: Brand::default(),
         }
     }
 

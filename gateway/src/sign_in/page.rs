@@ -83,8 +83,7 @@ pub(super) struct SignInPage<'a> {
 }
 
 impl SignInPage<'_> {
-    pub(super) fn respond(self, design: Design) -> Response {
-        let texts = design.texts;
+    pub(super) fn respond(self, design: Design<'_>) -> Response {
         let username = if self.username.len() <= MAX_USERNAME {
             self.username
         } else {
@@ -93,14 +92,14 @@ impl SignInPage<'_> {
         let back = location(self.back);
         let mut content = String::new();
         for notice in self.notices {
-            let text = texts.html(notice, &[]);
+            let text = design.texts.html(notice, &[]);
             content.extend(["    <p class=\"message\">", &text, "</p>\n"]);
         }
         if let Some(user) = self.signed_in {
             let user = format!("<strong>{}</strong>", escape(user));
-            let go_on = texts.render(include_str!("go_on.html"), &[]);
+            let go_on = design.render(include_str!("go_on.html"), &[]);
             let values = [("user", &*user), ("go_on", &go_on), ("back", &back)];
-            content += &texts.render(include_str!("signed_in.html"), &values);
+            content += &design.render(include_str!("signed_in.html"), &values);
         }
         if let Some(pending) = self.pending {
             let values = [
@@ -109,7 +108,7 @@ impl SignInPage<'_> {
                 ("pending", &escape(pending.expose_secret())),
                 ("back", &back),
             ];
-            content += &texts.render(include_str!("one_time_code.html"), &values);
+            content += &design.render(include_str!("one_time_code.html"), &values);
             return page(design, "sign_in.title", self.problem, &content);
         }
         // A person who may go on finds that first.
@@ -120,7 +119,7 @@ impl SignInPage<'_> {
                 ""
             }
         };
-        content += &texts.render(
+        content += &design.render(
             include_str!("sign_in.html"),
             &[
                 ("username", &escape(username)),
@@ -134,15 +133,19 @@ impl SignInPage<'_> {
 }
 
 /// `problem` is what the page says above the form, or empty.
-pub(super) fn sign_out(design: Design, back: Option<&ReturnAddress>, problem: &str) -> Response {
+pub(super) fn sign_out(
+    design: Design<'_>,
+    back: Option<&ReturnAddress>,
+    problem: &str,
+) -> Response {
     let back = location(back);
     let content = include_str!("sign_out.html");
-    let content = design.texts.render(content, &[("back", &back)]);
+    let content = design.render(content, &[("back", &back)]);
     page(design, "sign_out.title", problem, &content)
 }
 
 /// In the place of a form, where anybody on the way could read the password, or may have done so.
-pub(super) fn https_needed(design: Design, headers: &HeaderMap) -> Response {
+pub(super) fn https_needed(design: Design<'_>, headers: &HeaderMap) -> Response {
     let problem = if forwarded_scheme(headers).is_ok() {
         "https.needed"
     } else {
@@ -155,7 +158,7 @@ pub(super) fn https_needed(design: Design, headers: &HeaderMap) -> Response {
 
 /// How to come by this machine's own address, at which no encryption is needed. Behind a proxy it would lead past
 /// that.
-fn way_by_ssh(design: Design, headers: &HeaderMap) -> Option<String> {
+fn way_by_ssh(design: Design<'_>, headers: &HeaderMap) -> Option<String> {
     let own = Origin::of_request(headers).filter(|_| !has_passed_proxy(headers))?;
     // A name that begins with "-" would be an option of ssh.
     let host = own.url().host_str()?.trim_matches(['[', ']']);
@@ -166,7 +169,7 @@ fn way_by_ssh(design: Design, headers: &HeaderMap) -> Option<String> {
         port
     };
     (!host.starts_with('-')).then(|| {
-        design.texts.render(
+        design.render(
             include_str!("https_needed.html"),
             &[
                 ("near", &near.to_string()),
@@ -180,7 +183,7 @@ fn way_by_ssh(design: Design, headers: &HeaderMap) -> Option<String> {
 /// A page with the status and the headers of an error. The API's own text stands where the language has none for the
 /// reason, which is so for broken rules.
 pub(super) fn refuse(
-    design: Design,
+    design: Design<'_>,
     error: ApiError,
     page: impl FnOnce(&str) -> Response,
 ) -> Response {
@@ -196,7 +199,7 @@ pub(super) fn refuse(
 /// that an application opened.
 ///
 /// `title` is the key of a text, `problem` a text, and `content` HTML.
-fn page(design: Design, title: &str, problem: &str, content: &str) -> Response {
+fn page(design: Design<'_>, title: &str, problem: &str, content: &str) -> Response {
     let problem = escape(problem);
     let content = format!("    <p class=\"message error\" role=\"alert\">{problem}</p>\n{content}");
     let policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \

@@ -77,10 +77,9 @@ pub(super) fn is_in_frame(headers: &HeaderMap) -> bool {
 }
 
 /// In the place of the form: a link that opens the whole page.
-pub(super) fn in_frame(design: Design, page: &str) -> Response {
-    let texts = design.texts;
-    let link = texts.render(include_str!("frame_link.html"), &[("page", &escape(page))]);
-    let content = texts.render(include_str!("in_frame.html"), &[("sign_in", &link)]);
+pub(super) fn in_frame(design: Design<'_>, page: &str) -> Response {
+    let link = design.render(include_str!("frame_link.html"), &[("page", &escape(page))]);
+    let content = design.render(include_str!("in_frame.html"), &[("sign_in", &link)]);
     let page = Interstitial::new(design, "", "sign_in.title", &content);
     show(StatusCode::OK.into_response(), &page)
 }
@@ -90,8 +89,8 @@ pub(crate) async fn ambiguous_address(
     State(state): State<GatewayState>,
     headers: HeaderMap,
 ) -> Response {
-    let host = state.sign_in.map(|sign_in| sign_in.host());
-    let host = host.unwrap_or_default();
+    let sign_in = state.sign_in.as_deref();
+    let host = sign_in.map(SignIn::host).unwrap_or_default();
     let asked = only(&headers, HOST).unwrap_or_default();
     if AMBIGUOUS.is_due(asked.to_owned()) {
         tracing::warn!(
@@ -100,9 +99,10 @@ pub(crate) async fn ambiguous_address(
              ways; docs/proxies.md says which paths pass"
         );
     }
-    let design = Design::for_browser(&headers);
+    let plain = || Design::without_brand(&headers);
+    let design = sign_in.map_or_else(plain, |sign_in| sign_in.design(&headers));
     let content = include_str!("ambiguous_address.html");
-    let content = design.texts.render(content, &[]);
+    let content = design.render(content, &[]);
     // Programs get English.
     let detail = Texts::english().find("ambiguous.text").unwrap_or_default();
     let error = ApiError::http(HttpReason::PathInvalid, detail).into_response();

@@ -1,4 +1,5 @@
 mod account;
+mod brand;
 mod console_cookie;
 mod one_time_code;
 mod refused;
@@ -34,7 +35,8 @@ const DOMAIN: [&str; 4] = [
 fn gateway(arguments: &[&str]) -> (Router, Calls) {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let (auth, calls) = fake_auth();
-    let state = GatewayState::new(auth, sign_in(arguments));
+    let logo = settings.logo().expect("a picture");
+    let state = GatewayState::new(auth, sign_in(arguments)).with_logo(logo);
     let memory = MemoryBudgets::new(&settings);
     (bearer::router(state, None, &settings, &memory), calls)
 }
@@ -97,7 +99,7 @@ async fn pages_have_a_strict_policy_and_no_script() {
             "{}",
             page.text
         );
-        for file in FILES {
+        for file in ["base.css", "sign_in.css", "logo"] {
             let file = format!("\"/sign-in/{file}\"");
             assert!(page.text.contains(&file), "{file}: {}", page.text);
         }

@@ -1,0 +1,160 @@
+//! The picture at the top of the pages, which the operator may replace.
+
+use crate::console;
+use axum::{body::Bytes, response::Response};
+use http::HeaderMap;
+use rolegate_grpc_tls::{explain, read_file};
+use rolegate_program::settings::SettingError;
+use roxmltree::{Document, Node};
+use std::path::Path;
+
+const MAX_KIB: u64 = 64;
+
+/// Pixels on a side. A small file may hold a picture that fills the memory of a browser.
+const MAX_SIDE: u32 = 4096;
+
+/// A picture is shown, and can do nothing, also where somebody opens it by itself.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+const PNG: &str = "image/png";
+const SVG: &str = "image/svg+xml";
+
+/// The first bytes of a PNG, with the length and the type of its first chunk.
+const PNG_START: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
+
+/// The last chunk of a PNG.
+const PNG_END: &[u8] = b"\0\0\0\0IEND\xae\x42\x60\x82";
+
+/// Elements of an SVG that run scripts, show what is not SVG, or change other elements later.
+const REFUSED_ELEMENTS: [&str; 9] = [
+    "script",
+    "foreignobject",
+    "handler",
+    "listener",
+    "set",
+    "animate",
+    "animatemotion",
+    "animatetransform",
+    "discard",
+];
+
+/// A picture that was checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Logo {
+    bytes: Bytes,
+    content_type: &'static str,
+}
+
+impl Default for Logo {
+    fn default() -> Self {
+        Self {
+            bytes: Bytes::from_static(include_bytes!("../../console/icon.svg")),
+            content_type: SVG,
+        }
+    }
+}
+
+impl Logo {
+    /// Reads the file of `SIGN_IN_LOGO_FILE`, or takes our own picture.
+    pub(crate) fn load(path: Option<&Path>) -> Result<Self, SettingError> {
+        let Some(path) = path else {
+            return Ok(Self::default());
+        };
+        let refuse = |problem: String| {
+            let problem = format!("{} {problem}", path.display());
+            SettingError::new("SIGN_IN_LOGO_FILE", problem)
+        };
+        let bytes =
+            read_file(path, MAX_KIB).map_err(|error| refuse(explain(&error)).because_of(&error))?;
+        Self::check(bytes).map_err(refuse)
+    }
+
+    fn check(bytes: Vec<u8>) -> Result<Self, String> {
+        let content_type = if bytes.starts_with(b"\x89PNG") {
+            check_png(&bytes)?;
+            PNG
+        } else {
+            check_svg(&bytes)?;
+            SVG
+        };
+        Ok(Self {
+            bytes: bytes.into(),
+            content_type,
+        })
+    }
+
+    pub(crate) fn respond(&self, request: &HeaderMap) -> Response {
+        console::respond(self.bytes.clone(), self.content_type, POLICY, request)
+    }
+}
+
+fn check_png(bytes: &[u8]) -> Result<(), String> {
+    let header = bytes.strip_prefix(PNG_START);
+    let sides = header
+        .filter(|_| bytes.ends_with(PNG_END))
+        .and_then(|header| header.split_first_chunk::<4>())
+        .and_then(|(width, rest)| Some((width, rest.first_chunk::<4>()?)));
+    let (width, height) = sides.ok_or("is a damaged PNG")?;
+    let is_side = |side: &[u8; 4]| (1..=MAX_SIDE).contains(&u32::from_be_bytes(*side));
+    if is_side(width) && is_side(height) {
+        Ok(())
+    } else {
+        Err(format!(
+            "is a PNG with a side of more than {MAX_SIDE} pixels, or of none"
+        ))
+    }
+}
+
+/// An SVG of shapes and text alone. A DTD is an error of the parser.
+fn check_svg(bytes: &[u8]) -> Result<(), String> {
+    let text = str::from_utf8(bytes).map_err(|_| "is neither a PNG nor an SVG in UTF-8")?;
+    let document =
+        Document::parse(text).map_err(|error| format!("is neither a PNG nor an SVG: {error}"))?;
+    let root = document.root_element();
+    if !root.has_tag_name(("http://www.w3.org/2000/svg", "svg")) {
+        return Err("is XML, but not an SVG".to_owned());
+    }
+    document.root().descendants().try_for_each(check_node)
+}
+
+fn check_node(node: Node<'_, '_>) -> Result<(), String> {
+    if node.is_pi() {
+        return Err("is an SVG with a processing instruction".to_owned());
+    }
+    let name = node.tag_name().name();
+    let is_html = node.tag_name().namespace() == Some("http://www.w3.org/1999/xhtml");
+    if is_html || REFUSED_ELEMENTS.contains(&&*name.to_ascii_lowercase()) {
+        return Err(format!("is an SVG with the element {name}"));
+    }
+    for attribute in node.attributes() {
+        let name = attribute.name().to_ascii_lowercase();
+        let value = attribute.value();
+        let is_event = name.starts_with("on");
+        let is_reference = ["href", "src", "base"].contains(&&*name);
+        if is_event || (is_reference && !value.starts_with('#')) || leads_outside(value) {
+            return Err(format!("is an SVG with the attribute {name}=\"{value}\""));
+        }
+    }
+    let is_style = node
+        .parent()
+        .is_some_and(|it| it.tag_name().name() == "style");
+    if is_style && node.text().is_some_and(leads_outside) {
+        return Err("is an SVG whose style refers to another file".to_owned());
+    }
+    Ok(())
+}
+
+/// Whether CSS may refer to something outside of the picture. An escape could hide that.
+fn leads_outside(css: &str) -> bool {
+    let css: String = css
+        .chars()
+        .filter(|it| !it.is_whitespace() && !"\"'".contains(*it))
+        .collect();
+    let css = css.to_ascii_lowercase();
+    let mut urls = css.split("url(").skip(1);
+    let others = ["\\", "@import", "src(", "image-set(", "image("];
+    urls.any(|url| !url.starts_with('#')) || others.iter().any(|it| css.contains(it))
+}
+
+#[cfg(test)]
+mod tests;
