@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from rolegate import AsyncClient, Client, PasswordLink, SecondFactor
+from rolegate import AsyncClient, Client, PasswordLink, PasswordLinkHolder, PasswordPolicy, SecondFactor
 from rolegate.auth.v1 import auth_pb2 as pb
 from rolegate.errors import (
     CredentialsInvalid,
@@ -53,7 +53,13 @@ async def test_user_chooses_a_password_by_a_link(auth, name, admin):
         await auth.login(name, "")
     with pytest.raises(PasswordInvalid):
         await auth.redeem_password_link(link.token, "")
+    # Looking a link up leaves it good.
+    assert await auth.get_password_link(link.token) == PasswordLinkHolder(name, link.expires_at)
+    assert await auth.get_password_policy() == PasswordPolicy(1, 72)
     assert await auth.redeem_password_link(link.token, "first") is None
+    for used in [link.token, "", "rgl_", "x" * 5000]:
+        with pytest.raises(LinkInvalid):
+            await auth.get_password_link(used)
     with pytest.raises(LinkInvalid):
         await auth.redeem_password_link(link.token, "first")
     token = (await auth.login(name, "first")).access_token
@@ -154,6 +160,17 @@ def test_link_without_its_token_or_end_is_malformed():
         bad.ClearField(field)
         with pytest.raises(Malformed):
             PasswordLink.of(bad)
+    holder = pb.GetPasswordLinkResponse(username="ann", expires_at={"seconds": 1})
+    assert PasswordLinkHolder.of(holder).username == "ann"
+    for field in ["username", "expires_at"]:
+        bad = pb.GetPasswordLinkResponse()
+        bad.CopyFrom(holder)
+        bad.ClearField(field)
+        with pytest.raises(Malformed):
+            PasswordLinkHolder.of(bad)
+    for lengths in [(0, 0), (0, 72), (15, 14)]:
+        with pytest.raises(Malformed):
+            PasswordPolicy.of(pb.GetPasswordPolicyResponse(min_length=lengths[0], max_length=lengths[1]))
     user = {"id": 1, "role_name": "user"}
     assert NewUser.of(pb.CreateUserResponse(user=user, password_link=link)).user.id == 1
     # The service is one that knows no links.

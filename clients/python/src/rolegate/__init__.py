@@ -3,6 +3,7 @@
 - `Client`, `AsyncClient`: one method for each call of the contract.
 - `rolegate.errors`: an exception for each reason.
 - `rolegate.fastapi`, `rolegate.asgi`, `rolegate.django`, `rolegate.flask`: protect the endpoints of a service.
+- `rolegate.identity`: the user whom a proxy in front of the service names.
 """
 
 from ._call import Context
@@ -12,7 +13,8 @@ from .api_key import ApiKey, NewApiKey
 from .audit import AuditEntry, AuditPage
 from .client import Client
 from .errors import Refused, RolegateError
-from .password_link import NewUser, PasswordLink
+from .identity import IdentityRefused, ProxyIdentity
+from .password_link import NewUser, PasswordLink, PasswordLinkHolder, PasswordPolicy
 from .second_factor import SecondFactor, SecondFactorEnrolment
 from .session import CurrentUser, NewSession, Session
 from .user import Login, Role, User, UserPage
@@ -26,11 +28,15 @@ __all__ = [
     "Client",
     "Context",
     "CurrentUser",
+    "IdentityRefused",
     "Login",
     "NewApiKey",
     "NewSession",
     "NewUser",
     "PasswordLink",
+    "PasswordLinkHolder",
+    "PasswordPolicy",
+    "ProxyIdentity",
     "Refused",
     "Role",
     "RolegateError",

@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 
 from ._call import Answer, Call, Context
 from .auth.v1 import auth_pb2 as pb
-from .password_link import NewUser, PasswordLink
+from .password_link import NewUser, PasswordLink, PasswordLinkHolder, PasswordPolicy
 from .second_factor import SecondFactor, SecondFactorEnrolment
 from .session import NewSession
 from .user import Login, Role, RoleName, User, role_number
@@ -44,6 +44,17 @@ def create_password_link(actor: str, user_id: int) -> Call[PasswordLink]:
 def redeem_password_link(token: str, password: str) -> Call[None]:
     request = pb.RedeemPasswordLinkRequest(token=token, password=password)
     return Call(request, pb.RedeemPasswordLinkResponse, _nothing, hashes=True)
+
+
+def get_password_link(token: str) -> Call[PasswordLinkHolder]:
+    request = pb.GetPasswordLinkRequest(token=token)
+    # Not as a read, which may be made again: a wrong token would count twice.
+    return Call(request, pb.GetPasswordLinkResponse, PasswordLinkHolder.of)
+
+
+def get_password_policy() -> Call[PasswordPolicy]:
+    request = pb.GetPasswordPolicyRequest()
+    return Call(request, pb.GetPasswordPolicyResponse, PasswordPolicy.of, is_read=True)
 
 
 def enrol_second_factor(actor: str, current_password: str) -> Call[SecondFactorEnrolment]:
@@ -136,6 +147,16 @@ class SignIn:
         """Sets the password of the user of a link, and ends the user's tokens and sessions. Needs no actor."""
         return self._run(redeem_password_link(token, password), context)
 
+    def get_password_link(
+        self, token: str, context: Context = Context()
+    ) -> PasswordLinkHolder:
+        """Whose password a link sets and until when. It stays good. Needs no actor."""
+        return self._run(get_password_link(token), context)
+
+    def get_password_policy(self, context: Context = Context()) -> PasswordPolicy:
+        """How long new passwords may be. Needs no actor."""
+        return self._run(get_password_policy(), context)
+
     def enrol_second_factor(
         self, actor: str, current_password: str, context: Context = Context()
     ) -> SecondFactorEnrolment:
@@ -214,6 +235,16 @@ class AsyncSignIn:
     ) -> None:
         """Sets the password of the user of a link, and ends the user's tokens and sessions. Needs no actor."""
         return await self._run(redeem_password_link(token, password), context)
+
+    async def get_password_link(
+        self, token: str, context: Context = Context()
+    ) -> PasswordLinkHolder:
+        """Whose password a link sets and until when. It stays good. Needs no actor."""
+        return await self._run(get_password_link(token), context)
+
+    async def get_password_policy(self, context: Context = Context()) -> PasswordPolicy:
+        """How long new passwords may be. Needs no actor."""
+        return await self._run(get_password_policy(), context)
 
     async def enrol_second_factor(
         self, actor: str, current_password: str, context: Context = Context()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Awaitable, Callable, MutableMapping
+from typing import Any, Awaitable, Callable, Iterable, MutableMapping
 
 from ._calls import Roles
 from .aio import AsyncClient
 from .errors import RolegateError
 from .http import bearer_token, can_deny, close_code, error_headers, log_mistake
+from .identity import ProxyIdentity
+from .user import RoleName
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -35,13 +37,37 @@ class RequireUser:
             user = await self.client.authorize(bearer_token(values), self.roles)
         except RolegateError as error:
             log_mistake(error, self.roles)
-            if scope["type"] == "http":
-                return await _respond(error, send, "http")
-            if can_deny(scope):
-                return await _respond(error, send, "websocket.http")
-            return await send({"type": "websocket.close", "code": close_code(error)})
+            return await _deny(error, scope, send)
         scope["state"] = {**scope.get("state", {}), "user": user}
         await self.app(scope, receive, send)
+
+
+class RequireProxyUser:
+    """Lets requests and WebSockets pass whose user a proxy at one of ``peers`` names: `rolegate.identity`.
+
+    It must be the outermost middleware, so that no other can replace the address of the connection.
+    """
+
+    def __init__(self, app: App, peers: Iterable[str], *roles: RoleName) -> None:
+        self.app, self.identity = app, ProxyIdentity(peers, *roles)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self.app(scope, receive, send)
+        try:
+            user = self.identity.of_asgi(scope, receive)
+        except RolegateError as error:
+            return await _deny(error, scope, send)
+        scope["state"] = {**scope.get("state", {}), "user": user}
+        await self.app(scope, receive, send)
+
+
+async def _deny(error: RolegateError, scope: Message, send: Send) -> None:
+    if scope["type"] == "http":
+        return await _respond(error, send, "http")
+    if can_deny(scope):
+        return await _respond(error, send, "websocket.http")
+    await send({"type": "websocket.close", "code": close_code(error)})
 
 
 async def _respond(error: RolegateError, send: Send, kind: str) -> None:

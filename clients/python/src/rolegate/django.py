@@ -1,16 +1,17 @@
-"""A decorator for views of Django. Its client is ``Client.from_env()``."""
+"""Decorators for views of Django. Their client is ``Client.from_env()``."""
 
 from __future__ import annotations
 
 import asyncio
 from functools import lru_cache, wraps
-from typing import Any, Callable, Optional, Tuple, TypeVar
+from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
 
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 
 from .client import Client
 from .errors import RolegateError
 from .http import error_headers, log_mistake, wsgi_token
+from .identity import ProxyIdentity
 from .user import RoleName, User
 
 
@@ -36,14 +37,34 @@ def require_user(view: View) -> View:
     return _protected(view, None)
 
 
+def require_proxy_user(peers: Iterable[str], *roles: RoleName) -> Callable[[View], View]:
+    """Lets requests pass whose user a proxy at one of ``peers`` names: `rolegate.identity`.
+
+    With ``roles``, the user, ``request.rolegate_user``, must have one of them. Only for views that are no coroutines.
+    """
+    identity = ProxyIdentity(peers, *roles)
+
+    def user_of(request: HttpRequest) -> User:
+        scope = getattr(request, "scope", None)
+        return identity.of_wsgi(request.META) if scope is None else identity.of_asgi(scope)
+
+    return lambda view: _deciding(view, roles, user_of)
+
+
 def _protected(view: View, roles: Optional[Tuple[RoleName, ...]]) -> View:
+    return _deciding(view, roles, lambda request: _client().authorize(wsgi_token(request.META), roles))
+
+
+def _deciding(
+    view: View, roles: Optional[Tuple[RoleName, ...]], decide: Callable[[HttpRequest], User]
+) -> View:
     if asyncio.iscoroutinefunction(view):
         raise TypeError("the view is a coroutine; use rolegate.asgi")
 
     @wraps(view)
     def protected(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
-            user = _client().authorize(wsgi_token(request.META), roles)
+            user = decide(request)
         except RolegateError as error:
             log_mistake(error, roles)
             headers = error_headers(error)

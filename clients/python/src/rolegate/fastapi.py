@@ -4,7 +4,7 @@ The client of an application is ``app.state.rolegate``, by default ``AsyncClient
 """
 
 # No `from __future__ import annotations`: older versions of FastAPI cannot resolve them in a `__call__`.
-from typing import Optional, Tuple
+from typing import Iterable, Optional, Tuple
 
 from fastapi import HTTPException, WebSocketException
 from fastapi.openapi.models import HTTPBearer
@@ -15,6 +15,7 @@ from ._calls import requirement
 from .aio import AsyncClient
 from .errors import RolegateError
 from .http import bearer_token, can_deny, close_code, error_headers, log_mistake
+from .identity import ProxyIdentity
 from .user import RoleName, User
 
 
@@ -33,9 +34,31 @@ class _Require(SecurityBase):
             return await client_of(connection)._submit(bearer_token(values), self.allowed)
         except RolegateError as error:
             log_mistake(error, self.roles)
-            if scope["type"] == "websocket" and not can_deny(scope):
-                raise WebSocketException(close_code(error), error.detail) from error
-            raise HTTPException(error.status, error.detail, error_headers(error)) from error
+            raise _denial(error, connection) from error
+
+
+class ProxyUser:
+    """The user whom a proxy at one of ``peers`` names, who must have one of ``roles`` if there are any.
+
+    ``Annotated[User, Depends(ProxyUser(["127.0.0.1"]))]``. Start uvicorn with ``--no-proxy-headers``.
+    """
+
+    def __init__(self, peers: Iterable[str], *roles: RoleName) -> None:
+        self.identity = ProxyIdentity(peers, *roles)
+
+    async def __call__(self, connection: HTTPConnection) -> User:
+        # Requests and WebSockets have it under the same name.
+        receive = getattr(connection, "_receive", None)
+        try:
+            return self.identity.of_asgi(connection.scope, receive)
+        except RolegateError as error:
+            raise _denial(error, connection) from error
+
+
+def _denial(error: RolegateError, connection: HTTPConnection) -> Exception:
+    if connection.scope["type"] == "websocket" and not can_deny(connection.scope):
+        return WebSocketException(close_code(error), error.detail)
+    return HTTPException(error.status, error.detail, error_headers(error))
 
 
 #: The user of a request: any user with a valid token.

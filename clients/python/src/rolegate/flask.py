@@ -6,14 +6,15 @@ The client of an application is ``app.extensions["rolegate"]``, by default ``Cli
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any, Callable, Optional, Tuple, TypeVar
+from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
 
 from flask import current_app, g, jsonify, make_response, request
 
 from .client import Client
 from .errors import RolegateError
 from .http import error_headers, log_mistake, wsgi_token
-from .user import RoleName
+from .identity import ProxyIdentity
+from .user import RoleName, User
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -28,11 +29,24 @@ def require_user(view: View) -> View:
     return _protected(view, None)
 
 
+def require_proxy_user(peers: Iterable[str], *roles: RoleName) -> Callable[[View], View]:
+    """Lets requests pass whose user a proxy at one of ``peers`` names: `rolegate.identity`.
+
+    With ``roles``, the user must have one of them. Goes below ``@app.route``.
+    """
+    identity = ProxyIdentity(peers, *roles)
+    return lambda view: _deciding(view, roles, lambda: identity.of_wsgi(request.environ))
+
+
 def _protected(view: View, roles: Optional[Tuple[RoleName, ...]]) -> View:
+    return _deciding(view, roles, lambda: _client().authorize(wsgi_token(request.environ), roles))
+
+
+def _deciding(view: View, roles: Optional[Tuple[RoleName, ...]], decide: Callable[[], User]) -> View:
     @wraps(view)
     def protected(*args: Any, **kwargs: Any) -> Any:
         try:
-            g.rolegate_user = _client().authorize(wsgi_token(request.environ), roles)
+            g.rolegate_user = decide()
         except RolegateError as error:
             log_mistake(error, roles)
             return make_response(jsonify(detail=error.detail), error.status, error_headers(error))

@@ -40,3 +40,34 @@ class NewUser:
     def of(cls, message: pb.CreateUserResponse) -> NewUser:
         """Without the link, nobody could sign in: ``Malformed``."""
         return cls(User.of(message.user), PasswordLink.of(message.password_link))
+
+
+@dataclass(frozen=True)
+class PasswordLinkHolder:
+    """Whose password a link sets, and until when."""
+
+    username: str
+    #: When the link ends, unless it is used before. In UTC.
+    expires_at: datetime
+
+    @classmethod
+    def of(cls, message: pb.GetPasswordLinkResponse) -> PasswordLinkHolder:
+        """One without a name or its end is ``Malformed``."""
+        if not message.username or not message.HasField("expires_at"):
+            raise Malformed("a password link without its user or its end")
+        return cls(message.username, message.expires_at.ToDatetime(timezone.utc))
+
+
+@dataclass(frozen=True)
+class PasswordPolicy:
+    """How many bytes a new password may have. A list of common ones may refuse others."""
+
+    min_length: int
+    max_length: int
+
+    @classmethod
+    def of(cls, message: pb.GetPasswordPolicyResponse) -> PasswordPolicy:
+        """Lengths that no password has are ``Malformed``."""
+        if not 0 < message.min_length <= message.max_length:
+            raise Malformed("lengths that no password has")
+        return cls(message.min_length, message.max_length)
