@@ -47,7 +47,7 @@ def test_user_is_whom_the_proxy_names():
 
 
 def test_list_of_peers_is_required():
-    for wrong in [[], iter(()), ["0.0.0.0/0"], ["::/0"], ["localhost"], ["10.1.2.3/8"], [""], ["::ffff:127.0.0.1"]]:
+    for wrong in [[], iter(()), ["0.0.0.0/0"], ["::/0"], ["localhost"], [""], ["::ffff:127.0.0.1"]]:
         with pytest.raises(ValueError):
             ProxyIdentity(wrong)
     for wrong in ["127.0.0.1", None, [1], [None], [b"abcd"]]:

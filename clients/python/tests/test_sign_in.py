@@ -95,8 +95,11 @@ async def test_user_with_a_second_factor_needs_a_code(auth, name):
         with pytest.raises(OtpRequired):
             await refused(name, "password")
     for refused in [auth.login, auth.create_session]:
+        # Blank text is no code.
+        with pytest.raises(OtpRequired):
+            await refused(name, "password", otp=" ")
         with pytest.raises(OtpInvalid):
-            await refused(name, "password", otp="")
+            await refused(name, "password", otp="none")
         with pytest.raises(CredentialsInvalid):
             await refused(name, "wrong", otp=factor.recovery_codes[0])
     # That of now is used.

@@ -2,7 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AuthClient } from "./client.js";
-import { authenticate } from "./http.js";
+import { authenticate, type ErrorResponse, identify } from "./http.js";
+import { ProxyIdentity } from "./identity.js";
 import type { Role } from "./user.js";
 
 export { userOf } from "./http.js";
@@ -24,9 +25,19 @@ export function requireRole(client: AuthClient, ...roles: Role[]): Middleware {
   return middleware(client, roles);
 }
 
+/** Lets users pass whom a proxy at one of `peers` names, and who have one of the roles, if there are any. */
+export function requireProxyUser(peers: readonly string[], ...roles: Role[]): Middleware {
+  const identity = new ProxyIdentity(peers, ...roles);
+  return middlewareOf((request) => identify(request, request, identity));
+}
+
 function middleware(client: AuthClient, roles: readonly Role[] | undefined): Middleware {
+  return middlewareOf((request) => authenticate(request, request, client, roles));
+}
+
+function middlewareOf(decide: (request: IncomingMessage) => Promise<ErrorResponse | undefined>): Middleware {
   return (request, response, next) => {
-    authenticate(request, request, client, roles).then((refused) => {
+    decide(request).then((refused) => {
       if (!refused) return next();
       response.writeHead(refused.status, refused.headers).end(refused.body);
       // Also for what `next` throws.

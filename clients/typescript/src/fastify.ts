@@ -2,7 +2,8 @@
 
 import type { IncomingMessage } from "node:http";
 import type { AuthClient } from "./client.js";
-import { authenticate } from "./http.js";
+import { authenticate, type ErrorResponse, identify } from "./http.js";
+import { ProxyIdentity } from "./identity.js";
 import type { Role } from "./user.js";
 
 export { userOf } from "./http.js";
@@ -27,9 +28,19 @@ export function requireRole(client: AuthClient, ...roles: Role[]): Hook {
   return hook(client, roles);
 }
 
+/** Lets users pass whom a proxy at one of `peers` names, and who have one of the roles, if there are any. */
+export function requireProxyUser(peers: readonly string[], ...roles: Role[]): Hook {
+  const identity = new ProxyIdentity(peers, ...roles);
+  return hookOf((request) => identify(request, request.raw, identity));
+}
+
 function hook(client: AuthClient, roles: readonly Role[] | undefined): Hook {
+  return hookOf((request) => authenticate(request, request.raw, client, roles));
+}
+
+function hookOf(decide: (request: { raw: IncomingMessage }) => Promise<ErrorResponse | undefined>): Hook {
   return async (request, reply) => {
-    const refused = await authenticate(request, request.raw, client, roles);
+    const refused = await decide(request);
     if (!refused) return undefined;
     // Fastify takes a reply that a hook returns as sent, and adds a charset to the type of a string.
     return reply.code(refused.status).headers(refused.headers).send(Buffer.from(refused.body));

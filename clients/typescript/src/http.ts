@@ -3,6 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import type { AuthClient } from "./client.js";
 import { NotAuthenticated, RolegateError } from "./errors.js";
+import type { ProxyIdentity } from "./identity.js";
 import type { Role, User } from "./user.js";
 
 const users = new WeakMap<object, User>();
@@ -30,13 +31,35 @@ export async function authenticate(
   client: AuthClient,
   roles: readonly Role[] | undefined,
 ): Promise<ErrorResponse | undefined> {
+  return remember(request, await decided(() => client.authorize(bearerToken(head.rawHeaders), roles), roles));
+}
+
+/** The same by what a proxy says of the user. */
+export async function identify(
+  request: object,
+  head: IncomingMessage,
+  identity: ProxyIdentity,
+): Promise<ErrorResponse | undefined> {
+  return remember(request, await decided(async () => identity.userOf(head), undefined));
+}
+
+function remember(request: object, outcome: User | RolegateError): ErrorResponse | undefined {
+  if (outcome instanceof RolegateError) return errorResponse(outcome);
+  users.set(request, outcome);
+  return undefined;
+}
+
+/** The user, or why there is none. */
+export async function decided(
+  decide: () => Promise<User>,
+  roles: readonly Role[] | undefined,
+): Promise<User | RolegateError> {
   try {
-    users.set(request, await client.authorize(bearerToken(head.rawHeaders), roles));
-    return undefined;
+    return await decide();
   } catch (error) {
     if (!(error instanceof RolegateError)) throw error;
     if (error.status === 500) logMistake(error, roles);
-    return errorResponse(error);
+    return error;
   }
 }
 
@@ -52,14 +75,23 @@ function logMistake(error: RolegateError, roles: readonly Role[] | undefined): v
   console.error(`rolegate: cannot decide about a request that needs ${wanted}: ${error.message}`);
 }
 
-/** The token. The raw headers, because Node drops repeated ones from the others. */
-export function bearerToken(rawHeaders: readonly string[]): string {
-  const values = rawHeaders.filter(
-    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "authorization",
-  );
+/**
+ * The token in the `Authorization` of a request, or `NotAuthenticated`. Of Node, it takes the raw headers, because
+ * Node drops repeated ones from the others.
+ */
+export function bearerToken(headers: readonly string[] | Headers): string {
+  const values = authorizations(headers);
   const match = values.length === 1 ? /^bearer +([!-~]+) *$/i.exec(values[0] ?? "") : null;
   if (!match?.[1]) throw new NotAuthenticated();
   return match[1];
+}
+
+function authorizations(headers: readonly string[] | Headers): string[] {
+  // Repeated ones are joined by a comma and a blank, which no token has.
+  if (headers instanceof Headers) return [headers.get("authorization") ?? ""];
+  return headers.filter(
+    (_, index) => index % 2 === 1 && headers[index - 1]?.toLowerCase() === "authorization",
+  );
 }
 
 /** The response of the gateway to this error. */

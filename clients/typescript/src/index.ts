@@ -1,7 +1,7 @@
 /**
  * The client of Rolegate's auth-service: users, passwords, tokens and role decisions.
  *
- * `@rolegate/client/express` and `@rolegate/client/fastify` protect the endpoints of a service.
+ * `@rolegate/client/express`, `@rolegate/client/fastify` and `@rolegate/client/fetch` protect the endpoints of a service.
  */
 
 export { type ApiKey, type NewApiKey } from "./api-key.js";
@@ -17,8 +17,9 @@ export {
   RolegateError,
   Unavailable,
 } from "./errors.js";
-export { userOf } from "./http.js";
-export { type NewUser, type PasswordLink } from "./password-link.js";
+export { bearerToken, errorResponse, type ErrorResponse, userOf } from "./http.js";
+export { IdentityRefused, ProxyIdentity } from "./identity.js";
+export { type NewUser, type PasswordLink, type PasswordLinkHolder, type PasswordPolicy } from "./password-link.js";
 export { type SecondFactor, type SecondFactorEnrolment } from "./second-factor.js";
 export { type CurrentUser, type NewSession, type Session } from "./session.js";
 export { type Login, type Role, type User, type UserPage } from "./user.js";

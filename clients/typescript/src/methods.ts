@@ -110,6 +110,20 @@ export const REDEEM_PASSWORD_LINK = {
   hashes: true,
 } satisfies Method<pb.RedeemPasswordLinkRequest, pb.RedeemPasswordLinkResponse>;
 
+export const GET_PASSWORD_LINK = {
+  name: "GetPasswordLink",
+  request: pb.GetPasswordLinkRequest,
+  response: pb.GetPasswordLinkResponse,
+  // Not as a read, which may be made again: a wrong token would count twice.
+} satisfies Method<pb.GetPasswordLinkRequest, pb.GetPasswordLinkResponse>;
+
+export const GET_PASSWORD_POLICY = {
+  name: "GetPasswordPolicy",
+  request: pb.GetPasswordPolicyRequest,
+  response: pb.GetPasswordPolicyResponse,
+  isRead: true,
+} satisfies Method<pb.GetPasswordPolicyRequest, pb.GetPasswordPolicyResponse>;
+
 export const ENROL_SECOND_FACTOR = {
   name: "EnrolSecondFactor",
   request: pb.EnrolSecondFactorRequest,

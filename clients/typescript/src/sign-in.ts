@@ -2,7 +2,10 @@
 
 import type { Context, Method } from "./calls.js";
 import * as methods from "./methods.js";
-import { type NewUser, newUserFrom, type PasswordLink, passwordLinkFrom } from "./password-link.js";
+import {
+  type NewUser, newUserFrom, type PasswordLink, passwordLinkFrom, type PasswordLinkHolder, passwordLinkHolderFrom,
+  type PasswordPolicy, passwordPolicyFrom,
+} from "./password-link.js";
 import type { SecondFactor, SecondFactorEnrolment } from "./second-factor.js";
 import { type NewSession, sessionFrom } from "./session.js";
 import { idFrom, type Login, type Role, roleFields, userFrom } from "./user.js";
@@ -59,6 +62,16 @@ export abstract class SignIn {
   /** Sets the password of the user of a link, and ends the user's tokens and sessions. Needs no actor. */
   async redeemPasswordLink(token: string, password: string, context: Context = {}): Promise<void> {
     await this.call(methods.REDEEM_PASSWORD_LINK, { token, password }, context);
+  }
+
+  /** Whose password a link sets and until when. It stays good. Needs no actor. */
+  async getPasswordLink(token: string, context: Context = {}): Promise<PasswordLinkHolder> {
+    return passwordLinkHolderFrom(await this.call(methods.GET_PASSWORD_LINK, { token }, context));
+  }
+
+  /** How long new passwords may be. Needs no actor. */
+  async getPasswordPolicy(context: Context = {}): Promise<PasswordPolicy> {
+    return passwordPolicyFrom(await this.call(methods.GET_PASSWORD_POLICY, {}, context));
   }
 
   /** Begins to turn on the second factor of the user `actor`. */

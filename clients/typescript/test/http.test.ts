@@ -4,11 +4,12 @@ import { Metadata, status } from "@grpc/grpc-js";
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { test } from "node:test";
-import { requireUser } from "../src/express.js";
+import { requireUser as inExpress } from "../src/express.js";
+import { requireRole, requireUser } from "../src/fetch.js";
 import { ErrorInfo, RetryInfo } from "../src/generated/google/rpc/error_details.js";
 import { Status } from "../src/generated/google/rpc/status.js";
 import { authenticate, bearerToken, errorResponse, userOf } from "../src/http.js";
-import { type AuthClient, DeadlineExceeded, Malformed, NotAuthenticated, Refused, Unavailable } from "../src/index.js";
+import { type AuthClient, DeadlineExceeded, Malformed, NotAuthenticated, Refused, Unavailable, type User } from "../src/index.js";
 import { errorOf } from "../src/status.js";
 
 function failure(code: status, info?: Partial<ErrorInfo>, seconds?: bigint) {
@@ -72,12 +73,51 @@ test("token is unchanged and every other form is not authenticated", () => {
   }
 });
 
+test("token of a fetch request is the same", () => {
+  const of = (...values: string[]) => bearerToken(new Headers(values.map((value) => ["authorization", value])));
+  for (const value of ["Bearer a.B-_c", "bearer a.B-_c", "BEARER  a.B-_c "]) assert.equal(of(value), "a.B-_c");
+  const wrong = [[], [""], ["Bearer"], ["Bearer a b"], ["Basic YTpi"], ["Bearer a", "Bearer b"], ["Bearer a", "x"]];
+  for (const values of wrong) assert.throws(() => of(...values), NotAuthenticated, values.join());
+});
+
+test("handler of a fetch request runs for its users only", async () => {
+  const ann = { id: 7, username: "ann", role: "user", disabled: false };
+  const asked: unknown[] = [];
+  const client = {
+    authorize: async (token: string, roles?: readonly string[]) => {
+      asked.push([token, roles]);
+      if (token === "down") throw new Unavailable();
+      if (roles && !roles.includes("user")) throw new Refused("ROLE_INSUFFICIENT");
+      return ann;
+    },
+  } as unknown as AuthClient;
+  const greet = (_: Request, { username }: User, more?: { id: number }) => new Response(`${username} ${more?.id}`);
+  const get = (token?: string) =>
+    new Request("http://a/", token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+  const open = requireUser(client, greet);
+  assert.equal(await (await open(get("a"), { id: 5 })).text(), "ann 5");
+  const missing = await open(get());
+  assert.deepEqual([missing.status, missing.headers.get("www-authenticate")], [401, "Bearer"]);
+  assert.deepEqual(await missing.json(), { detail: "Not authenticated." });
+  const down = await open(get("down"));
+  assert.deepEqual([down.status, down.headers.get("retry-after")], [503, "1"]);
+  assert.equal((await requireRole(client, ["user"], greet)(get("a"))).status, 200);
+  const reached = () => assert.fail("it was let through");
+  const refused = await requireRole(client, ["author"], reached)(get("a"));
+  assert.deepEqual([refused.status, refused.headers.get("rolegate-reason")], [403, "ROLE_INSUFFICIENT"]);
+  assert.deepEqual(asked.at(-1), ["a", ["author"]]);
+  assert.throws(() => requireRole(client, "user" as unknown as string[], reached), TypeError);
+  // What is no answer of the service is no response either.
+  const broken = { authorize: () => Promise.reject(new Error("a mistake")) } as unknown as AuthClient;
+  await assert.rejects(requireUser(broken, reached)(get("a")), /a mistake/);
+});
+
 test("what the next handler throws goes to the handler of errors", async () => {
   const client = { authorize: async () => ({}) } as unknown as AuthClient;
   const request = { rawHeaders: ["authorization", "Bearer a"] } as IncomingMessage;
   const seen: unknown[] = [];
   await new Promise<void>((resolve) => {
-    requireUser(client)(request, {} as ServerResponse, (error) => {
+    inExpress(client)(request, {} as ServerResponse, (error) => {
       seen.push(error);
       if (seen.length === 1) throw new Error("of the handler");
       resolve();

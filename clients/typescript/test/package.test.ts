@@ -52,10 +52,21 @@ const TYPED = `
 import { AuthClient, type User } from "@rolegate/client";
 import { requireRole } from "@rolegate/client/express";
 import * as fastify from "@rolegate/client/fastify";
+import * as fetched from "@rolegate/client/fetch";
+import { bearerToken, errorResponse, ProxyIdentity } from "@rolegate/client";
 const client: AuthClient = AuthClient.fromEnv();
 export const user: Promise<User> = client.authorize("token", ["author"]);
 export const protections = [requireRole(client, "author"), fastify.requireUser(client)];
 export const added = requireRole(client, "editor", "admin");
+export const GET = fetched.requireRole(client, ["author"], (request, user, params: { id: string }) =>
+  Response.json([request.url, user.username, params.id]));
+export const token: string = bearerToken(new Headers());
+export const body: (error: Parameters<typeof errorResponse>[0]) => string = (error) => errorResponse(error).body;
+export const proxied = new ProxyIdentity(["127.0.0.1"], "author");
+// @ts-expect-error
+new ProxyIdentity();
+// @ts-expect-error
+fetched.requireUser(client, (request, user) => user.username);
 export async function lastRevision(stored: number | undefined): Promise<number | undefined> {
   for await (const event of client.watchUsers("key", stored)) {
     stored = event.revision;

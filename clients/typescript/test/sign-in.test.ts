@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import { AuthClient, Malformed, Refused } from "../src/index.js";
-import { newUserFrom, passwordLinkFrom } from "../src/password-link.js";
+import { newUserFrom, passwordLinkFrom, passwordLinkHolderFrom, passwordPolicyFrom } from "../src/password-link.js";
 import { RolegateServer } from "../src/testing.js";
 import { variable } from "./stage.js";
 
@@ -39,7 +39,13 @@ test("user chooses a password by a link", async () => {
   assert(0 < hours && hours <= 25);
   await assert.rejects(auth.login(name, ""), refused("CREDENTIALS_INVALID"));
   await assert.rejects(auth.redeemPasswordLink(link.token, ""), refused("PASSWORD_INVALID"));
+  // Looking a link up leaves it good.
+  assert.deepEqual(await auth.getPasswordLink(link.token), { username: name, expiresAt: link.expiresAt });
+  assert.deepEqual(await auth.getPasswordPolicy(), { minLength: 1, maxLength: 72 });
   assert.equal(await auth.redeemPasswordLink(link.token, "first"), undefined);
+  for (const used of [link.token, "", "rgl_"]) {
+    await assert.rejects(auth.getPasswordLink(used), refused("LINK_INVALID"));
+  }
   await assert.rejects(auth.redeemPasswordLink(link.token, "first"), refused("LINK_INVALID"));
   const token = (await auth.login(name, "first")).accessToken;
   const replaced = await auth.createPasswordLink(admin, user.id);
@@ -68,8 +74,10 @@ test("user with a second factor needs a code", async () => {
   await assert.rejects(auth.login(name, "password"), refused("OTP_REQUIRED"));
   await assert.rejects(auth.createSession(name, "password"), refused("OTP_REQUIRED"));
   await assert.rejects(auth.verifyCredentials(name, "password"), refused("OTP_REQUIRED"));
-  await assert.rejects(auth.login(name, "password", {}, ""), refused("OTP_INVALID"));
-  await assert.rejects(auth.createSession(name, "password", { otp: "" }), refused("OTP_INVALID"));
+  // Blank text is no code.
+  await assert.rejects(auth.login(name, "password", {}, " "), refused("OTP_REQUIRED"));
+  await assert.rejects(auth.login(name, "password", {}, "none"), refused("OTP_INVALID"));
+  await assert.rejects(auth.createSession(name, "password", { otp: "none" }), refused("OTP_INVALID"));
   await assert.rejects(auth.login(name, "wrong", {}, first), refused("CREDENTIALS_INVALID"));
   // That of now is used.
   token = (await auth.login(name, "password", {}, code(secret, 1))).accessToken;
@@ -119,6 +127,14 @@ test("link without its token or end is malformed", () => {
   assert.deepEqual(passwordLinkFrom(link), link);
   for (const bad of [undefined, { ...link, token: "" }, { token: "rgl_a" }]) {
     assert.throws(() => passwordLinkFrom(bad), Malformed);
+  }
+  const holder = { username: "ada", expiresAt: new Date() };
+  assert.deepEqual(passwordLinkHolderFrom(holder), holder);
+  for (const bad of [{ username: "ada" }, { ...holder, username: "" }]) {
+    assert.throws(() => passwordLinkHolderFrom(bad), Malformed);
+  }
+  for (const [minLength, maxLength] of [[0, 0], [0, 72], [15, 14]] as const) {
+    assert.throws(() => passwordPolicyFrom({ minLength, maxLength }), Malformed);
   }
   const user = { id: 1n, username: "ada", role: 1, roleName: "user", disabled: false, unknownRoleName: "" };
   assert.equal(newUserFrom({ user, passwordLink: link }).user.id, 1);

@@ -106,7 +106,7 @@ _NOT_LISTED = f"its address is not in the list of proxies; if it is that of a br
 def _network(text: str) -> Network:
     if not isinstance(text, str):
         raise TypeError("a peer must be an address or a network")
-    network = ip_network(text)
+    network = ip_network(text, strict=False)
     if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped is not None:
         raise ValueError(f"{text} never matches, because IPv4 addresses count as such")
     if network.prefixlen == 0:

@@ -1,0 +1,58 @@
+/**
+ * Handlers from a `Request` to a `Response`, such as those of Next.js, Hono and SvelteKit:
+ * `export const GET = requireRole(client, ["author"], (request, user) => new Response(user.username))`.
+ */
+
+import type { AuthClient } from "./client.js";
+import type { RolegateError } from "./errors.js";
+import { bearerToken, decided, errorResponse } from "./http.js";
+import type { Role, User } from "./user.js";
+
+/** A handler that gets the user, and behind it whatever else the framework passes. */
+export type Handler<R extends Request, Rest extends unknown[]> = (
+  request: R,
+  user: User,
+  ...rest: Rest
+) => Response | Promise<Response>;
+
+/** The handler with its protection; it answers 401, 403, 503 and 504 as the gateway does. */
+export type Protected<R extends Request, Rest extends unknown[]> = (
+  request: R,
+  ...rest: Rest
+) => Promise<Response>;
+
+/** Lets any user with a valid token pass. */
+export function requireUser<R extends Request, Rest extends unknown[]>(
+  client: AuthClient,
+  handler: Handler<R, Rest>,
+): Protected<R, Rest> {
+  return protect(client, undefined, handler);
+}
+
+/** Lets users pass who have one of these roles now. */
+export function requireRole<R extends Request, Rest extends unknown[]>(
+  client: AuthClient,
+  roles: readonly Role[],
+  handler: Handler<R, Rest>,
+): Protected<R, Rest> {
+  // A text would be a list of letters to a caller without types.
+  if (!Array.isArray(roles)) throw new TypeError("roles must be a list");
+  return protect(client, roles, handler);
+}
+
+/** The response of the gateway to this error. */
+export function responseOf(error: RolegateError): Response {
+  const { status, headers, body } = errorResponse(error);
+  return new Response(body, { status, headers });
+}
+
+function protect<R extends Request, Rest extends unknown[]>(
+  client: AuthClient,
+  roles: readonly Role[] | undefined,
+  handler: Handler<R, Rest>,
+): Protected<R, Rest> {
+  return async (request, ...rest) => {
+    const user = await decided(() => client.authorize(bearerToken(request.headers), roles), roles);
+    return user instanceof Error ? responseOf(user) : handler(request, user, ...rest);
+  };
+}
