@@ -1,7 +1,7 @@
 //! The request headers in which a proxy passes the identity of a user on to an application.
 
 use crate::role::Role;
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 /// The id of the user, a decimal number.
 pub const USER_ID: &str = "rolegate-user-id";
@@ -51,11 +51,26 @@ fn encode(username: &str) -> String {
     leading + inner + &trailing
 }
 
+/// The username of a header's value; `None` for a value that [`identity_headers`] never makes. Names of older versions
+/// are encoded in more places.
+#[must_use]
+pub fn decode(value: &str) -> Option<String> {
+    let is_encoded = |escape: &str| {
+        let digits = escape.as_bytes().get(..2).unwrap_or_default();
+        digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit)
+    };
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'+' | b',');
+    let is_value = !value.is_empty()
+        && value.bytes().all(is_plain)
+        && value.split('%').skip(1).all(is_encoded);
+    let decoded = percent_decode_str(value).decode_utf8().ok()?;
+    is_value.then(|| decoded.into_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{REMOTE_EMAIL, REMOTE_USER, ROLE, USER_ID, USERNAME, identity_headers};
+    use super::{REMOTE_EMAIL, REMOTE_USER, ROLE, USER_ID, USERNAME, decode, identity_headers};
     use crate::role::Role;
-    use percent_encoding::percent_decode_str;
 
     fn encoded(username: &str) -> String {
         let headers = identity_headers(7, username, Role::AUTHOR);
@@ -124,8 +139,20 @@ mod tests {
                 .bytes()
                 .all(|byte| byte == b' ' || byte.is_ascii_graphic());
             assert!(is_carried && value.trim() == value, "{name:?}: {value:?}");
-            let decoded = percent_decode_str(&value).decode_utf8();
-            assert_eq!(decoded.expect("UTF-8"), name);
+            assert_eq!(decode(&value).expect("a value"), name);
         }
+    }
+
+    #[test]
+    fn value_that_is_never_made_is_none() {
+        for value in [
+            "", "a,b", "a+b", "a%", "a%4", "a%zz", "%", "%\u{f6}", "%FF", "a\tb", "\u{f6}",
+        ] {
+            assert_eq!(decode(value), None, "{value:?}");
+        }
+        assert_eq!(
+            decode("bea%40corp.example").as_deref(),
+            Some("bea@corp.example")
+        );
     }
 }

@@ -1,8 +1,10 @@
 //! Extractors, a layer and error responses for axum services.
 
 mod api_error;
+mod proxy_user;
 
 pub use api_error::{ApiError, RequiredRoles};
+pub use proxy_user::{ProxyPeers, ProxyUser};
 
 use crate::{
     acting_client::ActingClient,

@@ -10,7 +10,7 @@
 //! - [`settings`] (feature `settings`): the settings of programs that call auth-service.
 //! - [`DECISIONS`], [`USERNAMES`] (feature `metrics`): the sizes of batches.
 //! - [`axum`] (feature `axum`): `CurrentUser` and `RequireRole` protect the endpoints of an axum
-//!   service; `ApiError` is an error as an HTTP response.
+//!   service; `ProxyUser` is the user whom a proxy in front of it names; `ApiError` is an error as an HTTP response.
 //! - [`testing`] (feature `testing`): the real services, for tests.
 
 mod acting_client;

@@ -20,7 +20,7 @@ use std::{
 /// How often a mistake in the same requirement is logged.
 const REPEAT: Duration = Duration::from_mins(1);
 
-/// When the mistake in a list of roles was logged. The lists are those of the program.
+/// When the mistake in a list of roles, or another problem, was logged. The lists are those of the program.
 static LOGGED: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
 
 /// An error response. With 401 it carries `WWW-Authenticate: Bearer`, and `error="invalid_token"` where
@@ -116,7 +116,7 @@ fn status_of(status: u16) -> StatusCode {
 }
 
 /// Whether the mistake in this list is to be logged now, which counts it as logged.
-fn is_due(roles: &str, now: Instant) -> bool {
+pub(super) fn is_due(roles: &str, now: Instant) -> bool {
     let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
     let is_due = logged
         .get(roles)

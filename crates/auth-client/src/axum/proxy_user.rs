@@ -1,0 +1,255 @@
+//! The user whom a proxy names that asked Rolegate, believed only from the addresses of proxies.
+
+use super::api_error::{ApiError, is_due};
+use crate::user::User;
+use axum::extract::{ConnectInfo, FromRef, FromRequestParts};
+use http::{HeaderMap, StatusCode, request::Parts};
+use ipnet::IpNet;
+use rolegate_proto::identity_headers::{ROLE, USER_ID, USERNAME, decode};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Instant,
+};
+
+/// The networks from which the proxies of an application connect. Whoever can connect from there can be any user.
+#[derive(Clone, Debug)]
+pub struct ProxyPeers(Arc<[IpNet]>);
+
+impl ProxyPeers {
+    /// Parses addresses and networks, such as `["127.0.0.1", "10.1.0.0/16"]`.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::InvalidInput`] for an empty list, and for a network of everybody or of nobody.
+    pub fn new<'a>(peers: impl IntoIterator<Item = &'a str>) -> io::Result<Self> {
+        let networks: Arc<[_]> = peers
+            .into_iter()
+            .map(parse_peer)
+            .collect::<Result<_, _>>()?;
+        if networks.is_empty() {
+            return Err(invalid("the list of proxies is empty"));
+        }
+        Ok(Self(networks))
+    }
+
+    /// An IPv4-mapped address, as of sockets for both versions, counts as the IPv4 address.
+    fn contain(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.0.iter().any(|network| network.contains(&address))
+    }
+}
+
+fn parse_peer(text: &str) -> io::Result<IpNet> {
+    let parsed = text.parse().or_else(|_| text.parse().map(IpAddr::into));
+    let network: IpNet = parsed.map_err(|_| invalid("a proxy is no address and no network"))?;
+    if network.prefix_len() == 0 {
+        return Err(invalid("a network of proxies is everybody"));
+    }
+    if network.addr().to_canonical() != network.addr() {
+        return Err(invalid("IPv4 addresses of proxies count as such"));
+    }
+    Ok(network)
+}
+
+fn invalid(problem: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, problem)
+}
+
+/// The user of a request, as a proxy of [`ProxyPeers`] names it in its headers; the role is what the proxy was told.
+///
+/// Serve the routes with `into_make_service_with_connect_info::<SocketAddr>()`: without the address of the connection,
+/// every request is refused. Rejects with 403 `IDENTITY_REFUSED` for another peer and for malformed headers, and
+/// with 401 if the proxy names nobody.
+///
+/// ```
+/// # use rolegate_auth_client::axum::{ProxyPeers, ProxyUser};
+/// # use axum::{Router, routing::get};
+/// # fn routes() -> std::io::Result<Router> {
+/// let greet = async |ProxyUser(user): ProxyUser| format!("Hello {}", user.username);
+/// Ok(Router::new().route("/", get(greet)).with_state(ProxyPeers::new(["127.0.0.1"])?))
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ProxyUser(pub User);
+
+impl<S> FromRequestParts<S> for ProxyUser
+where
+    S: Sync,
+    ProxyPeers: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        if !peer.is_some_and(|peer| ProxyPeers::from_ref(state).contain(peer.0.ip())) {
+            if is_due("the identity of a peer", Instant::now()) {
+                tracing::warn!(
+                    ?peer,
+                    "refused the identity of a peer that is not in the list of proxies"
+                );
+            }
+            return Err(refused());
+        }
+        let names = [USER_ID, USERNAME, ROLE];
+        if names.iter().all(|name| !parts.headers.contains_key(*name)) {
+            return Err(ApiError::not_authenticated());
+        }
+        user(&parts.headers).map(Self).ok_or_else(refused)
+    }
+}
+
+fn refused() -> ApiError {
+    let detail = "The request did not come through the proxy.";
+    ApiError::new(StatusCode::FORBIDDEN, "IDENTITY_REFUSED", detail)
+}
+
+/// `None` if a header is missing, repeated or malformed.
+fn user(headers: &HeaderMap) -> Option<User> {
+    let only = |name| {
+        let mut values = headers.get_all(name).iter();
+        let value = values.next()?.to_str().ok()?;
+        values.next().is_none().then_some(value)
+    };
+    let id: i64 = only(USER_ID)?.parse().ok()?;
+    if id < 1 || only(USER_ID)? != id.to_string() {
+        return None;
+    }
+    Some(User {
+        id,
+        username: decode(only(USERNAME)?)?,
+        role: only(ROLE)?.parse().ok()?,
+        unknown_role: None,
+        disabled: false,
+        created_at: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProxyPeers, ProxyUser};
+    use axum::{Router, body::Body, extract::ConnectInfo, routing::get};
+    use http::{Request, StatusCode};
+    use std::net::SocketAddr;
+    use tower::ServiceExt as _;
+
+    const ANN: [(&str, &str); 3] = [
+        ("rolegate-user-id", "7"),
+        ("rolegate-username", "ann"),
+        ("rolegate-role", "author"),
+    ];
+
+    /// The status of a request, whose handler asserts the user.
+    async fn status(peer: Option<&str>, headers: &[(&str, &str)], name: &'static str) -> u16 {
+        let handler = async move |ProxyUser(user): ProxyUser| {
+            assert_eq!(
+                (user.id, &*user.username, user.role.as_str()),
+                (7, name, "author")
+            );
+        };
+        let peers = ["127.0.0.1", "10.1.0.0/16", "fd00::/8"];
+        let peers = ProxyPeers::new(peers).expect("a list");
+        let routes = Router::new().route("/", get(handler)).with_state(peers);
+        let mut request = Request::get("/");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut request = request.body(Body::empty()).expect("a request");
+        if let Some(peer) = peer {
+            let peer: SocketAddr = peer.parse().expect("an address");
+            request.extensions_mut().insert(ConnectInfo(peer));
+        }
+        let response = routes.oneshot(request).await.expect("infallible");
+        response.status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn only_peers_of_the_list_are_believed() {
+        for peer in [
+            "127.0.0.1:1",
+            "[::ffff:127.0.0.1]:1",
+            "10.1.255.1:1",
+            "[fd00::1]:1",
+        ] {
+            assert_eq!(status(Some(peer), &ANN, "ann").await, 200, "{peer}");
+            assert_eq!(status(Some(peer), &[], "").await, 401, "{peer}");
+        }
+        let forwarded = [ANN[0], ANN[1], ANN[2], ("x-forwarded-for", "127.0.0.1")];
+        for peer in [
+            None,
+            Some("127.0.0.2:1"),
+            Some("[::1]:1"),
+            Some("[::ffff:192.0.2.1]:1"),
+        ] {
+            for headers in [&ANN[..], &forwarded, &[]] {
+                assert_eq!(status(peer, headers, "").await, 403, "{peer:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn list_of_peers_is_required() {
+        assert!(ProxyPeers::new([]).is_err());
+        for wrong in [
+            "",
+            "localhost",
+            "0.0.0.0/0",
+            "::/0",
+            "127.0.0.1/33",
+            "::ffff:127.0.0.1",
+            "::ffff:7f00:0/104",
+        ] {
+            assert!(ProxyPeers::new(["127.0.0.1", wrong]).is_err(), "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn name_is_as_typed() {
+        for (value, name) in [
+            ("bea%40corp.example", "bea@corp.example"),
+            ("j%C3%B6rg %25%2C", "j\u{f6}rg %,"),
+            ("%20ann", " ann"),
+        ] {
+            let headers = [ANN[0], ("rolegate-username", value), ANN[2]];
+            assert_eq!(status(Some("127.0.0.1:1"), &headers, name).await, 200);
+        }
+    }
+
+    #[tokio::test]
+    async fn malformed_missing_or_repeated_header_is_refused() {
+        let refused = StatusCode::FORBIDDEN.as_u16();
+        for (header, values) in [
+            (
+                0,
+                &["", "0", "-7", "+7", "07", "7,7", "x", "9223372036854775808"][..],
+            ),
+            (
+                1,
+                &[
+                    "",
+                    "a,b",
+                    "a+b",
+                    "a%",
+                    "a%4",
+                    "a%zz",
+                    "%FF",
+                    "j\u{f6}rg",
+                    "%ED%A0%80",
+                ],
+            ),
+            (2, &["", "Author", "author,admin", "author author"]),
+        ] {
+            for value in values {
+                let mut headers = ANN;
+                headers[header].1 = value;
+                let answer = status(Some("127.0.0.1:1"), &headers, "").await;
+                assert_eq!(answer, refused, "{value}");
+            }
+            let rest: Vec<_> = ANN.into_iter().filter(|it| *it != ANN[header]).collect();
+            assert_eq!(status(Some("127.0.0.1:1"), &rest, "").await, refused);
+            let twice = [ANN[0], ANN[1], ANN[2], ANN[header]];
+            assert_eq!(status(Some("127.0.0.1:1"), &twice, "").await, refused);
+        }
+    }
+}
