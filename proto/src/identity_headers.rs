@@ -55,16 +55,11 @@ fn encode(username: &str) -> String {
 /// are encoded in more places.
 #[must_use]
 pub fn decode(value: &str) -> Option<String> {
-    let is_encoded = |escape: &str| {
-        let digits = escape.as_bytes().get(..2).unwrap_or_default();
-        digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit)
-    };
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'+' | b',');
-    let is_value = !value.is_empty()
-        && value.bytes().all(is_plain)
-        && value.split('%').skip(1).all(is_encoded);
-    let decoded = percent_decode_str(value).decode_utf8().ok()?;
-    is_value.then(|| decoded.into_owned())
+    let name = percent_decode_str(value).decode_utf8().ok()?;
+    // A malformed escape stays as long as it is.
+    let is_decoded = name.len() + 2 * value.matches('%').count() == value.len();
+    let is_value = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'+' && byte != b',';
+    (is_decoded && value.bytes().all(is_value) && !value.is_empty()).then(|| name.into_owned())
 }
 
 #[cfg(test)]

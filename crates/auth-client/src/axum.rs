@@ -4,6 +4,7 @@ mod api_error;
 mod proxy_user;
 
 pub use api_error::{ApiError, RequiredRoles};
+pub use ipnet::IpNet;
 pub use proxy_user::{ProxyPeers, ProxyUser};
 
 use crate::{

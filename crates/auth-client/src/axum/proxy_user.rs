@@ -18,18 +18,16 @@ use std::{
 pub struct ProxyPeers(Arc<[IpNet]>);
 
 impl ProxyPeers {
-    /// Parses addresses and networks, such as `["127.0.0.1", "10.1.0.0/16"]`.
+    /// A list of networks; one of a single address ends with `/32` or `/128`.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::InvalidInput`] for an empty list, and for a network of everybody or of nobody.
-    pub fn new<'a>(peers: impl IntoIterator<Item = &'a str>) -> io::Result<Self> {
-        let networks: Arc<[_]> = peers
-            .into_iter()
-            .map(parse_peer)
-            .collect::<Result<_, _>>()?;
-        if networks.is_empty() {
-            return Err(invalid("the list of proxies is empty"));
+    /// [`io::ErrorKind::InvalidInput`] for an empty list, and for a network of everybody.
+    pub fn new(networks: impl IntoIterator<Item = IpNet>) -> io::Result<Self> {
+        let networks: Arc<[_]> = networks.into_iter().collect();
+        if networks.is_empty() || networks.iter().any(|network| network.prefix_len() == 0) {
+            let problem = "the list of proxies is empty, or has everybody";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
         Ok(Self(networks))
     }
@@ -41,22 +39,6 @@ impl ProxyPeers {
     }
 }
 
-fn parse_peer(text: &str) -> io::Result<IpNet> {
-    let parsed = text.parse().or_else(|_| text.parse().map(IpAddr::into));
-    let network: IpNet = parsed.map_err(|_| invalid("a proxy is no address and no network"))?;
-    if network.prefix_len() == 0 {
-        return Err(invalid("a network of proxies is everybody"));
-    }
-    if network.addr().to_canonical() != network.addr() {
-        return Err(invalid("IPv4 addresses of proxies count as such"));
-    }
-    Ok(network)
-}
-
-fn invalid(problem: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, problem)
-}
-
 /// The user of a request, as a proxy of [`ProxyPeers`] names it in its headers; the role is what the proxy was told.
 ///
 /// Serve the routes with `into_make_service_with_connect_info::<SocketAddr>()`: without the address of the connection,
@@ -66,9 +48,10 @@ fn invalid(problem: &str) -> io::Error {
 /// ```
 /// # use rolegate_auth_client::axum::{ProxyPeers, ProxyUser};
 /// # use axum::{Router, routing::get};
-/// # fn routes() -> std::io::Result<Router> {
+/// # fn routes() -> Result<Router, Box<dyn std::error::Error>> {
+/// let proxies = ProxyPeers::new(["127.0.0.1/32".parse()?])?;
 /// let greet = async |ProxyUser(user): ProxyUser| format!("Hello {}", user.username);
-/// Ok(Router::new().route("/", get(greet)).with_state(ProxyPeers::new(["127.0.0.1"])?))
+/// Ok(Router::new().route("/", get(greet)).with_state(proxies))
 /// # }
 /// ```
 #[derive(Clone, Debug)]
@@ -112,18 +95,16 @@ fn user(headers: &HeaderMap) -> Option<User> {
         let value = values.next()?.to_str().ok()?;
         values.next().is_none().then_some(value)
     };
-    let id: i64 = only(USER_ID)?.parse().ok()?;
-    if id < 1 || only(USER_ID)? != id.to_string() {
-        return None;
-    }
-    Some(User {
-        id,
+    let id = only(USER_ID)?;
+    let user = User {
+        id: id.parse().ok()?,
         username: decode(only(USERNAME)?)?,
         role: only(ROLE)?.parse().ok()?,
         unknown_role: None,
         disabled: false,
         created_at: None,
-    })
+    };
+    (user.id > 0 && user.id.to_string() == id).then_some(user)
 }
 
 #[cfg(test)]
@@ -131,7 +112,7 @@ mod tests {
     use super::{ProxyPeers, ProxyUser};
     use axum::{Router, body::Body, extract::ConnectInfo, routing::get};
     use http::{Request, StatusCode};
-    use std::net::SocketAddr;
+    use std::{io, net::SocketAddr};
     use tower::ServiceExt as _;
 
     const ANN: [(&str, &str); 3] = [
@@ -139,6 +120,10 @@ mod tests {
         ("rolegate-username", "ann"),
         ("rolegate-role", "author"),
     ];
+
+    fn peers(networks: &[&str]) -> io::Result<ProxyPeers> {
+        ProxyPeers::new(networks.iter().map(|it| it.parse().expect("a network")))
+    }
 
     /// The status of a request, whose handler asserts the user.
     async fn status(peer: Option<&str>, headers: &[(&str, &str)], name: &'static str) -> u16 {
@@ -148,8 +133,7 @@ mod tests {
                 (7, name, "author")
             );
         };
-        let peers = ["127.0.0.1", "10.1.0.0/16", "fd00::/8"];
-        let peers = ProxyPeers::new(peers).expect("a list");
+        let peers = peers(&["127.0.0.1/32", "10.1.0.0/16", "fd00::/8"]).expect("a list");
         let routes = Router::new().route("/", get(handler)).with_state(peers);
         let mut request = Request::get("/");
         for (name, value) in headers {
@@ -190,17 +174,9 @@ mod tests {
 
     #[test]
     fn list_of_peers_is_required() {
-        assert!(ProxyPeers::new([]).is_err());
-        for wrong in [
-            "",
-            "localhost",
-            "0.0.0.0/0",
-            "::/0",
-            "127.0.0.1/33",
-            "::ffff:127.0.0.1",
-            "::ffff:7f00:0/104",
-        ] {
-            assert!(ProxyPeers::new(["127.0.0.1", wrong]).is_err(), "{wrong}");
+        assert!(peers(&[]).is_err());
+        for everybody in ["0.0.0.0/0", "::/0"] {
+            assert!(peers(&["127.0.0.1/32", everybody]).is_err(), "{everybody}");
         }
     }
 
