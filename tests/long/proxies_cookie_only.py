@@ -12,7 +12,7 @@ CHANGES = {
     "haproxy": [("lua.rolegate /authorize if", "lua.rolegate /authorize?credentials=cookie if")],
     "envoy": [('{ roles: "*" }', '{ roles: "*", credentials: cookie }'),
               ("request_headers_to_remove: [authorization]", "")],
-    "traefik": [("[pages, rolegate, users, private, no-credentials]", "[pages, rolegate, users-by-cookie, private, other-cookies]")],
+    "traefik": [("[rolegate, users, private, no-credentials]", "[rolegate, users-by-cookie, private, other-cookies]")],
 }
 COOKIE = ("Cookie", "a=1; __Host-rolegate=rgs_" + "A" * 43)
 NAVIGATION = ("Sec-Fetch-Mode", "navigate")

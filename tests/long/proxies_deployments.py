@@ -37,7 +37,7 @@ WITHOUT_PAGE = {
     "nginx": (" *include rolegate-sign-in.conf;\n", ""),
     "caddy": ("\t*import rolegate_sign_in\n", ""),
     "haproxy": ("acl is_sign_in .*\n", "acl is_sign_in always_false\n"),
-    "envoy": (r" *- match: { safe_regex: { regex: '/sign-(.|\n)*?(?= *- match: { prefix: /public/ })", ""),
+    "envoy": (r" *- match: { safe_regex: { regex: '/sign-(.|\n)*?(?= *# COPY and MOVE pass only)", ""),
     "traefik": (r"    sign-in:\n      entryPoints(.|\n)*?(?=    admins:\n)", ""),
 }
 
@@ -46,9 +46,9 @@ WITHOUT_PAGE = {
 WITHOUT_MARK = {
     "nginx": ("Rolegate-Page application;", 'Rolegate-Page "";'),
     "caddy": ("\t*header_up Rolegate-Page application\n", ""),
-    "haproxy": (" *http-request set-header Rolegate-Page application\n", ""),
+    "haproxy": (" *http-request set-header Rolegate-Page application .*\n", ""),
     "envoy": (r" *request_headers_to_add:\n *- { header: { key: rolegate-page.*\n", ""),
-    "traefik": ("Rolegate-Page: application }", 'Rolegate-Page: "" }'),
+    "traefik": ("Rolegate-Page: application,", 'Rolegate-Page: "",'),
 }
 
 

@@ -26,6 +26,8 @@ MISLEADING = ["X-Original-URL", "X-Original-URI", "X-Rewrite-URL", "X-Forwarded-
                                                    "Scheme", "Server", "Ssl", "Uri", "User"))]
 # Only patterns remove these.
 MORE_MISLEADING = ["X-Forwarded-Else", "X-ForwardedElse", "X-Original-Else", "X-Rewrite-Else"]
+# By which a client would name its request in logs and traces.
+NAMING = ["X-Request-Id", "X-Correlation-Id", "Traceparent", "Tracestate"]
 UNDERSCORES = ["SCRIPT_NAME", "X_Original_URL", "X-Original_URL", "X_Forwarded-For"]
 
 
@@ -49,7 +51,7 @@ def removed_identities(proxy, ann, admin):
 
 
 def misleading_headers(proxy, ann):
-    names = MISLEADING + UNDERSCORES + ([] if proxy.name == "nginx" else MORE_MISLEADING)
+    names = MISLEADING + NAMING + UNDERSCORES + ([] if proxy.name == "nginx" else MORE_MISLEADING)
     for name in names:
         for value in (FORGED, "/admin"):
             for path, headers, identity in (("/public/x", [], None), ("/x", [ann.bearer], ann.identity)):

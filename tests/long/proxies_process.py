@@ -56,7 +56,7 @@ class Application(http.server.ThreadingHTTPServer):
             if self.command != "HEAD":
                 self.wfile.write(body)
 
-        do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = do_GET
+        do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = do_MOVE = do_COPY = do_GET
 
         def log_message(self, *_):
             pass

@@ -1,6 +1,9 @@
 -- http-request lua.rolegate PATH: lets a request pass if Rolegate answers 200 at PATH. With credentials=cookie in it, only
 -- the session in the cookie counts, and a request's own Authorization reaches the application.
--- http-request lua.rolegate_remove_cookies: leaves the cookies of the application.
+-- http-request lua.rolegate_destination: of the Destination of COPY and MOVE, txn.destination is the path, and txn.paths has
+-- the path of the request, a blank, and that one. A Destination at another host is refused.
+-- http-request lua.rolegate_remove_credentials: leaves the cookies of the application, and its own Authorization.
+-- http-request lua.rolegate_restore_credentials: in the backend of Rolegate's pages, gives back what that one removed.
 
 -- The section of haproxy.cfg that leads to Rolegate.
 local ROLEGATE = "http://127.0.0.1:8089"
@@ -53,12 +56,46 @@ local function cookies(headers, is_own)
   return list
 end
 
-core.register_action("rolegate_remove_cookies", { "http-req" }, function(txn)
-  local others = cookies(txn.http:req_get_headers(), false)
-  txn.http:req_del_header("cookie")
-  for _, value in ipairs(others) do
-    txn.http:req_add_header("cookie", value)
+local function set(txn, name, list)
+  txn.http:req_del_header(name)
+  for _, value in ipairs(list) do
+    txn.http:req_add_header(name, value)
   end
+end
+
+core.register_action("rolegate_remove_credentials", { "http-req" }, function(txn)
+  local headers = txn.http:req_get_headers()
+  txn:set_priv({ cookie = values(headers, "cookie"), authorization = values(headers, "authorization") })
+  set(txn, "cookie", cookies(headers, false))
+  if not txn:get_var("txn.cookie_only") then
+    set(txn, "authorization", {})
+  end
+end)
+
+core.register_action("rolegate_restore_credentials", { "http-req" }, function(txn)
+  for name, list in pairs(txn:get_priv()) do
+    set(txn, name, list)
+  end
+end)
+
+-- The path of a Destination at this host, or nil.
+local function path_at_this_host(headers, destination)
+  local own = (values(headers, "x-forwarded-proto")[1] or "") .. "://" .. (values(headers, "host")[1] or "")
+  if destination:sub(1, #own):lower() == own:lower() then
+    destination = destination:sub(#own + 1)
+  end
+  return destination:match("^/$") or destination:match("^/[^/?#%s][^?#%s]*$")
+end
+
+core.register_action("rolegate_destination", { "http-req" }, function(txn)
+  local headers = txn.http:req_get_headers()
+  local destinations, path = values(headers, "destination"), ""
+  if #destinations > 0 then
+    path = #destinations == 1 and path_at_this_host(headers, destinations[1])
+    if not path then return txn:done(txn:reply({ status = 403 })) end
+    txn:set_var("txn.destination", path)
+  end
+  txn:set_var("txn.paths", txn.sf:path() .. " " .. path)
 end)
 
 local function refuse(txn, status, response)
@@ -85,7 +122,8 @@ end
 core.register_action("rolegate", { "http-req" }, function(txn, path)
   local request = txn.http:req_get_headers()
   local is_cookie_only = path:find("credentials=cookie", 1, true) ~= nil
-  txn:set_var("txn.cookie_only", is_cookie_only)
+  -- Without it, the variable has no value: false would be read as 0, which Lua takes for true.
+  if is_cookie_only then txn:set_var("txn.cookie_only", true) end
   local sent = {
     ["host"] = { "rolegate" },
     ["authorization"] = is_cookie_only and {} or values(request, "authorization"),

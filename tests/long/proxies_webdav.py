@@ -1,0 +1,66 @@
+"""COPY and MOVE of WebDAV, whose second path is in Destination, and hosts with one requirement for every path."""
+
+from proxies_network import until
+from proxies_paths import DISGUISED, lenient
+
+HOST = "app.example"
+# Each is at this host, whatever its case, or has none.
+HERE = ["", f"http://{HOST}", f"HTTP://{HOST.upper()}"]
+ELSEWHERE = [f"https://{HOST}", f"http://{HOST}:8080", f"http://{HOST}.evil.example", "http://evil.example", f"http://a@{HOST}",
+             f"http://{HOST}@evil.example", f"//{HOST}", f"http:///{HOST}", f"http://{HOST}/..", "http:", HOST, "."]
+# From, to, and whether both are below one rule.
+PAIRS = [("/x", "/y", True), ("/x", "/files/y", True), ("/public/x", "/public/y", True), ("/admin/x", "/admin/y", True),
+         ("/admin/x", "/Admin/a%20b", True), ("/x/", "/y/", True),
+         ("/x", "/admin/y", False), ("/x", "/ADMIN/y", False), ("/x", "/public/y", False), ("/public/x", "/y", False),
+         ("/public/x", "/admin/y", False), ("/admin/x", "/y", False), ("/admin/x", "/public/y", False),
+         ("/x", "/adminstrator", False),
+         # All that is below it would move, too.
+         ("/", "/y", False), ("/", "/public/y", False), ("/x", "/", False), ("/", "/", False)]
+UNCLEAR = ["", "y", "*", "/y?a", "/y#a", "/y b", "/y,/admin/y"]
+
+
+def top_of(destination):
+    return lenient(destination).split("/")[1]
+
+
+def destinations(proxy, ann, admin):
+    """A user may write below `/`, and reaches nothing of `/admin` or `/public/` by a second path."""
+    for method in ("MOVE", "COPY", "GET"):
+        for source, target, is_one_rule in PAIRS:
+            who = admin if source.startswith("/admin") else ann
+            credentials = [] if source.startswith("/public") else [who.bearer]
+            for origin in HERE:
+                response = proxy.ask(source, *credentials, ("Destination", origin + target), method=method)
+                what = (proxy.name, method, source, origin + target, response.status)
+                assert response.status == (200 if is_one_rule else 403), what
+                assert (response.seen is not None) == is_one_rule, what
+                if is_one_rule:
+                    assert received(response) == [origin + target], (*what, response.seen)
+    for destination in [origin + "/y" for origin in ELSEWHERE] + UNCLEAR:
+        response = proxy.ask("/x", ann.bearer, ("Destination", destination), method="MOVE")
+        if response.seen is None:
+            assert response.status in (400, 403), (proxy.name, destination, response.status)
+        else:
+            # As if there were none; or the part that the application gets is one path, below `/`.
+            assert received(response) in ([], [""], ["/y,/admin/y"]), (proxy.name, destination, response.seen)
+    for path in DISGUISED:
+        if not path.startswith("/"):
+            continue
+        for origin in HERE[:2]:
+            response = proxy.ask("/x", ann.bearer, ("Destination", origin + path), method="MOVE")
+            if response.seen is not None:
+                what = (proxy.name, origin + path, response.seen)
+                assert received(response) == [origin + path] and top_of(path) != "admin", what
+                assert not path.startswith("/public/"), what
+    for two in (["/y", "/admin/y"], ["/admin/y", "/y"], ["/y", "admin/y"], ["/y", f"http://{HOST}/admin/y"]):
+        response = proxy.ask("/x", ann.bearer, *(("Destination", it) for it in two), method="MOVE")
+        # nginx before 1.23 passes on the first, and Caddy all as one.
+        if response.seen is not None:
+            assert received(response) in (["/y"], ["/y,admin/y"], ["/y,/admin/y"]), (proxy.name, two, response.seen)
+    # The second path is no way around the first, and its own rule does not count.
+    proxy.expect(401, "/x", ("Destination", "/y"), method="MOVE")
+    proxy.expect(403, "/admin/x", ann.bearer, ("Destination", "/admin/y"), method="MOVE")
+
+
+def received(response):
+    return [value for name, value in response.seen["headers"] if name.lower() == "destination"]
