@@ -37,13 +37,18 @@ class Pages(http.server.ThreadingHTTPServer):
 
 
 class CorsApplication(Application):
-    """Allows the pages of one origin, as libraries for CORS do."""
+    """Allows the pages of one origin, as libraries for CORS do, maybe with their cookies."""
+
+    allows_credentials = False
 
     class Handler(Application.Handler):
         def end_headers(self):
             if self.headers.get("Origin") == self.server.origin:
                 self.send_header("Access-Control-Allow-Origin", self.server.origin)
                 self.send_header("Access-Control-Allow-Headers", "Authorization, Content-Type")
+                self.send_header("Access-Control-Allow-Methods", "PUT")
+                if self.server.allows_credentials:
+                    self.send_header("Access-Control-Allow-Credentials", "true")
             super().end_headers()
 
     def __init__(self, origin):

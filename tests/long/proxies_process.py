@@ -84,19 +84,21 @@ def configuration(name):
 class Proxy:
     """A running proxy. Only the addresses are not those of its configuration."""
 
-    def __init__(self, name, application, files=None, urls=os.environ, port=None, tls_name=None):
+    def __init__(self, name, application, files=None, urls=os.environ, port=None, tls_name=None, second=None):
         self.name, self.application, self.port, self.tls_name = name, application, port or free_port(), tls_name
         self.host = f"{tls_name}:{self.port}" if tls_name else "app.example"
         self.relay = Relay(urls["GRPC_URL" if name == "envoy" else "FORWARD_URL"])
         self.folder = Path(tempfile.mkdtemp(prefix=f"rolegate-{name}-"))
         ports = {8080: application.server_port, 8088: self.port, 8089: free_port(), 8002: self.relay.port,
-                 50051: self.relay.port, 8000: urlsplit(urls["BEARER_URL"]).port}
+                 50051: self.relay.port, 8000: urlsplit(urls["BEARER_URL"]).port, 8443: self.port}
+        if second:
+            ports[8081] = second.server_port
 
         # nginx 1.22 speaks either HTTP/1.1 or HTTP/2 without TLS.
         self.http2_port = ports[8089] if name == "nginx" else self.port
 
         def with_ports(text):
-            return re.sub(r"\b(8000|8080|8088|8089|8002|50051)\b", lambda it: str(ports[int(it[0])]), text)
+            return re.sub(r"\b(" + "|".join(map(str, ports)) + r")\b", lambda it: str(ports[int(it[0])]), text)
 
         for file, text in (files or configuration(name)).items():
             # nginx would write a log of the system.
