@@ -112,8 +112,11 @@ class Proxy:
         self.process = subprocess.Popen(command, cwd=self.folder,
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
                                         env=os.environ | {"HOME": str(self.folder)})
+        until(f"{name} to listen", self.is_ready, 60)
+
+    def is_ready(self):
         # Traefik answers 404 before it has read its configuration.
-        until(f"{name} to listen", lambda: self.exchange("GET", "/public/", []).status in (200, 401), 60)
+        return self.exchange("GET", "/public/", []).status in (200, 401)
 
     def exchange(self, method, path, headers, host=None, body=""):
         return exchange(self.port, method, path, headers, host or self.host, body, self.tls_name)

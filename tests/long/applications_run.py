@@ -1,0 +1,242 @@
+"""An application of another maker as it runs, a proxy before it, and the people and programs that use it."""
+
+import base64
+import contextlib
+import importlib.metadata
+import json
+import os
+import re
+import signal
+import ssl
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+from urllib.parse import quote
+
+from proxies_cookie_only import CHANGES
+from proxies_deployments import APPLICATION, with_tls
+from proxies_network import call, free_port, until
+from proxies_process import ROOT, Proxy
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+INSTALLED = ROOT / "target/long/applications"
+# What of ASCII arrives in a name as it was typed, beside letters and digits.
+AS_TYPED = " !\"#$&'()*-./;<=>?@[\\]^_`{|}~"
+PASSWORD = os.environ["ADMIN_PASSWORD"]
+
+
+def version_of(application):
+    """The version of an application that is installed."""
+    if application.distribution:
+        return importlib.metadata.version(application.distribution)
+    if application.npm:
+        return json.loads((INSTALLED / "node_modules" / application.npm / "package.json").read_text())["version"]
+    policy = subprocess.run(["apt-cache", "policy", application.package], check=True, capture_output=True, text=True)
+    return re.search(r"(?:Installed|Candidate): (?!\(none\))(\S+)", policy.stdout)[1] + " (Debian)"
+
+
+class Application:
+    """An application in a folder of its own. A subclass says how it is started and what people and programs do."""
+
+    name = None
+    # Its package of PyPI, npm or Debian.
+    distribution = npm = package = None
+    # A person comes by this address first.
+    deep_link = "/"
+    # Set where requests have an Authorization for the application itself.
+    is_cookie_only = False
+    # The header that the application takes a name from, the setting for it, and `encoded` or `decoded`: what it makes
+    # of a name that arrives percent-encoded.
+    header = setting = decoding = None
+    # Seconds until it answers.
+    patience = 60
+
+    def __init__(self):
+        self.server_port = free_port()
+        # Proxies look at this; nothing counts here.
+        self.received = 0
+        self.processes = []
+
+    def start(self):
+        """Starts the application in `self.folder`."""
+        raise NotImplementedError
+
+    def use(self, visitor):
+        """A person who has signed in sees the deep link and works with the page."""
+        raise NotImplementedError
+
+    def use_by_program(self, program):
+        """What a program does with an API key as its password."""
+
+    def name_of(self, program):
+        """The name that the application knows this program's user by."""
+
+    def is_ready(self):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.server_port}{self.deep_link.partition('#')[0]}")
+        try:
+            with urllib.request.urlopen(request, timeout=5):
+                return True
+        except urllib.error.HTTPError as error:
+            return error.code < 500
+
+    def spawn(self, *command, **environment):
+        """Runs a program of the application, which ends with it."""
+        with (self.folder / "log").open("ab") as log:
+            # Nothing of this machine's user or of Python's cache is read or written.
+            env = {"PATH": f"{INSTALLED}/venv/bin:{os.environ['PATH']}", "HOME": str(self.folder), "LANG": "C.UTF-8"}
+            process = subprocess.Popen(
+                [str(it) for it in command], cwd=self.folder, env=env | environment, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, start_new_session=True)
+        self.processes.append(process)
+
+    @contextlib.contextmanager
+    def running(self):
+        with tempfile.TemporaryDirectory(prefix="rolegate-application-", ignore_cleanup_errors=True) as folder:
+            self.folder = Path(folder)
+            try:
+                self.start()
+                until(f"{self.name} to answer", self.answers, self.patience)
+                yield
+            except BaseException:
+                print((self.folder / "log").read_text(errors="replace")[-3000:], flush=True)
+                raise
+            finally:
+                self.stop()
+
+    def answers(self):
+        for process in self.processes:
+            assert process.poll() is None, f"{self.name} has ended"
+        return self.is_ready()
+
+    def stop(self):
+        for process in reversed(self.processes):
+            for which in (signal.SIGTERM, signal.SIGKILL):
+                # The group: servers have workers.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, which)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=10)
+        self.processes = []
+
+
+class Front(Proxy):
+    """A proxy with its shipped files, over TLS, before an application that does not know of this test."""
+
+    def __init__(self, proxy, application, pem):
+        files = with_tls(proxy, True) | pem
+        if application.is_cookie_only:
+            for shipped, instead in CHANGES[proxy]:
+                files = {file: text.replace(shipped, instead) for file, text in files.items()}
+        super().__init__(proxy, application, files, tls_name=APPLICATION)
+
+    def is_ready(self):
+        return self.exchange("GET", "/sign-in", []).status == 200
+
+
+class User:
+    """A user of Rolegate, with an API key."""
+
+    def __init__(self, name, role):
+        body = {"username": name, "password": PASSWORD}
+        call("POST", "/register", body)
+        admin = call("POST", "/login", {"username": "admin", "password": PASSWORD})["access_token"]
+        token = call("POST", "/login", body)["access_token"]
+        claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+        call("PUT", f"/users/{claims['sub']}/role", {"role": role}, admin)
+        self.name, self.arriving_name = name, quote(name, safe=AS_TYPED)
+        self.key = call("POST", "/profile/keys", {"name": "programs"}, token)["key"]
+
+
+class Visitor:
+    """A person in Chromium."""
+
+    def __init__(self, browser, front, user):
+        self.browser, self.front, self.user = browser, front, user
+        self.url = f"https://{front.host}"
+
+    def wait(self, what, condition, seconds=40):
+        def is_met(_):
+            try:
+                return condition()
+            except WebDriverException:
+                return False
+        return WebDriverWait(self.browser, seconds).until(is_met, f"{what}, at {self.browser.current_url}")
+
+    def find(self, selector, seconds=40):
+        """The first element that matches, once there is one that is shown."""
+        def shown():
+            return [it for it in self.browser.find_elements(By.CSS_SELECTOR, selector) if it.is_displayed()]
+        return self.wait(selector, shown, seconds)[0]
+
+    def sees(self, text, selector="body", seconds=40):
+        # Styles may show other letters than those of the text.
+        def is_shown():
+            return any(text.lower() in it.text.lower() for it in self.browser.find_elements(By.CSS_SELECTOR, selector))
+        self.wait(f"'{text}' in {selector}", is_shown, seconds)
+
+    def script(self, code, *arguments):
+        """The result of JavaScript that ends with a call of `done`; `args` are the arguments."""
+        code = f"const args = [...arguments], done = args.pop();\n{code}"
+        return self.browser.execute_async_script(code, *arguments)
+
+    def is_at_the_form(self):
+        return self.browser.current_url.startswith(f"{self.url}/sign-in?")
+
+    def sign_in(self, path):
+        self.browser.get(self.url + path)
+        assert self.is_at_the_form(), (self.front.name, self.browser.current_url)
+        self.find("[name=username]").send_keys(self.user.name)
+        self.find("[name=password]").send_keys(PASSWORD)
+        self.find("form button").click()
+        # An application may go on from there by itself.
+        self.wait(f"to arrive at {path}", lambda: "/sign-in" not in self.browser.current_url)
+
+    def sign_out(self, path):
+        """The person is out with the next request: of a page, and of a script in a page that is still open."""
+        left = self.browser.current_window_handle
+        self.browser.switch_to.new_window("tab")
+        self.browser.get(f"{self.url}/sign-out")
+        self.find("form button").click()
+        self.wait("to be signed out", lambda: "/sign-in" in self.browser.current_url)
+        self.browser.close()
+        self.browser.switch_to.window(left)
+        status = self.script("fetch(args[0]).then((it) => done(it.status), (error) => done(String(error)));", path)
+        assert status == 401, (self.front.name, path, status)
+        # A fragment alone would be no request.
+        self.browser.get("about:blank")
+        self.browser.get(self.url + path)
+        assert self.is_at_the_form(), (self.front.name, self.browser.current_url)
+
+
+class Program:
+    """A program with an API key, in a folder of its own, which knows the certificate of the proxy."""
+
+    def __init__(self, front, user, folder):
+        self.front, self.user, self.folder = front, user, folder
+        self.host = f"localhost:{front.port}"
+        self.url = f"https://{self.host}"
+        self.cafile = front.folder / "cert.pem"
+
+    def request(self, path, method="GET", body=None, headers=None):
+        """The status and the body."""
+        basic = base64.b64encode(f"{self.user.name}:{self.user.key}".encode()).decode()
+        request = urllib.request.Request(self.url + path, body, {"Authorization": f"Basic {basic}"} | (headers or {}),
+                                         method=method)
+        context = ssl.create_default_context(cafile=self.cafile)
+        try:
+            with urllib.request.urlopen(request, context=context, timeout=60) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode(errors="replace")
+
+    def run(self, *command, is_refused=False, **environment):
+        """The output of a command, which knows nothing of this machine's user."""
+        env = {"PATH": f"{INSTALLED}/venv/bin:{os.environ['PATH']}", "HOME": str(self.folder), "LANG": "C.UTF-8"}
+        done = subprocess.run([str(it) for it in command], cwd=self.folder, env=env | environment, timeout=120,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        assert (done.returncode != 0) == is_refused, (command, done.stdout[-1500:], done.stderr[-1500:])
+        return done.stdout + done.stderr
