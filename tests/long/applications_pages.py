@@ -87,8 +87,9 @@ class JupyterLab(Application):
 
     def start(self):
         cell = {"cell_type": "code", "source": "print(6 * 7)", "metadata": {}, "outputs": [], "execution_count": None}
-        notebook = {"cells": [cell | {"id": "one"}], "metadata": {"kernelspec": {"name": "python3", "display_name": "Python"}},
-                    "nbformat": 4, "nbformat_minor": 5}
+        language = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"},
+                    "language_info": {"name": "python"}}
+        notebook = {"metadata": language, "cells": [cell | {"id": "one"}], "nbformat": 4, "nbformat_minor": 5}
         (self.folder / "report.ipynb").write_text(json.dumps(notebook))
         self.spawn("jupyter", "lab", "--no-browser", "--allow-root", f"--port={self.server_port}", "--ip=127.0.0.1",
                    "--IdentityProvider.token=", "--ServerApp.allow_remote_access=True",
@@ -96,7 +97,8 @@ class JupyterLab(Application):
                    "--core-mode")
 
     def use(self, visitor):
-        visitor.find(".jp-Notebook .jp-Cell .cm-content", 60).click()
+        visitor.sees("| Idle", ".jp-StatusBar-Widget, #jp-bottom-panel", 60)
+        visitor.find(".jp-Notebook .jp-Cell .cm-content").click()
         ActionChains(visitor.browser).key_down(Keys.SHIFT).send_keys(Keys.ENTER).key_up(Keys.SHIFT).perform()
         # The kernel answers by a WebSocket.
         visitor.sees("42", ".jp-OutputArea-output", 60)
