@@ -8,6 +8,7 @@ import subprocess
 from applications_run import INSTALLED, Application
 from proxies_network import free_port, until
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 DJANGO_SETTINGS = """
@@ -51,6 +52,7 @@ class DjangoAdmin(Application):
 
     name, distribution, deep_link = "Django admin", "django", "/admin/auth/user/?q=corp"
     header, setting = "Remote-User", "`RemoteUserMiddleware` with `header = \"HTTP_REMOTE_USER\"`, `SECURE_PROXY_SSL_HEADER`"
+    decoding = "encoded"
 
     def start(self):
         (self.folder / "settings.py").write_text(DJANGO_SETTINGS)
@@ -110,6 +112,7 @@ class NodeRed(Application):
     name, npm, deep_link = "Node-RED", "node-red", "/#flow/reports"
     header = "Remote-User"
     setting = "`adminAuth` with `tokenHeader: \"remote-user\"` and `tokens: (name) => …`"
+    decoding = "encoded"
 
     def start(self):
         flow = [{"id": "reports", "type": "tab", "label": "Reports"},
@@ -132,13 +135,17 @@ module.exports = {
                    "--settings", self.folder / "settings.js")
 
     def use(self, visitor):
-        visitor.find("#red-ui-workspace-tab-reports, .red-ui-workspace-chart")
         visitor.wait("the editor", lambda: visitor.browser.execute_script("return !!RED.nodes.node('press')"))
+        name = visitor.browser.execute_script("return RED.settings.user.username")
+        assert name == visitor.user.name, name
         shown = visitor.script("""
             RED.comms.subscribe("debug", (topic, it) => done(it.msg));
             const send = () => $.ajax({ url: "inject/press", type: "POST", error: (it) => done(it.status) });
             setTimeout(send, 500);""")
         assert shown == "42", shown
+
+    def name_of(self, program):
+        return json.loads(program.request("/settings")[1])["user"]["username"]
 
 
 class Prometheus(Application):
@@ -218,10 +225,11 @@ class MkDocs(Application):
 
 
 class TiddlyWiki(Application):
-    """Saves each note by PUT, under the name of its author."""
+    """Saves each note by PUT, under the name of its author, and to an address with `%2F`."""
 
-    name, npm, deep_link = "TiddlyWiki", "tiddlywiki", "/#Reports"
+    name, npm, deep_link, is_whole_host = "TiddlyWiki", "tiddlywiki", "/#Reports", True
     header, setting = "Remote-User", "`--listen authenticated-user-header=remote-user`"
+    decoding = "decoded"
 
     def start(self):
         program = INSTALLED / "node_modules/.bin/tiddlywiki"
@@ -237,16 +245,18 @@ class TiddlyWiki(Application):
             " $tw.wiki.getModificationFields()));", name)
         visitor.wait("the note on the server", lambda: visitor.script(
             "fetch('/recipes/default/tiddlers/' + encodeURIComponent(args[0])).then((it) => done(it.status));", name) == 200)
+        # The wiki reports what it could not save.
+        assert "error" not in visitor.browser.find_element(By.TAG_NAME, "body").text
 
     def name_of(self, program):
         return json.loads(program.request("/status")[1])["username"]
 
 
 class RabbitMq(Application):
-    """Its page sends its own password as `Authorization`, so only the cookie decides."""
+    """Its page sends its own password as `Authorization`, so only the cookie decides. `%2F` is in most addresses."""
 
-    name, package, deep_link, is_cookie_only, patience = "RabbitMQ", "rabbitmq-server", "/#/queues", True, 120
-    setting = "only the cookie"
+    name, package, deep_link = "RabbitMQ", "rabbitmq-server", "/#/queues"
+    is_cookie_only, is_whole_host, patience = True, True, 120
 
     def start(self):
         (self.folder / "rabbitmq.conf").write_text(
@@ -268,4 +278,12 @@ class RabbitMq(Application):
         visitor.find("[name=password]").send_keys("guest")
         visitor.find("#login input[type=submit], form input[type=submit]").click()
         visitor.sees("guest", "#logout, #userinfo, header, #header")
-        visitor.sees("Queues")
+        queue = f"reports of {visitor.front.name}"
+        status = visitor.script(f"""
+            fetch("/api/queues/%2F/{queue}", {{ method: "PUT", body: "{{}}", headers: {{
+              Authorization: "Basic " + btoa("guest:guest"), "Content-Type": "application/json" }} }})
+              .then((it) => done(it.status), (error) => done(String(error)));""")
+        assert status == 201, status
+        visitor.sees(queue)
+        visitor.browser.get(f"{visitor.url}/#/queues/%2F/{queue}")
+        visitor.sees("Publish message")

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from proxies_cookie_only import CHANGES
-from proxies_deployments import APPLICATION, with_tls
+from proxies_deployments import APPLICATION, DOMAIN, with_tls
 from proxies_network import call, free_port, until
 from proxies_process import ROOT, Proxy
 from selenium.common.exceptions import WebDriverException
@@ -27,6 +27,24 @@ INSTALLED = ROOT / "target/long/applications"
 # What of ASCII arrives in a name as it was typed, beside letters and digits.
 AS_TYPED = " !\"#$&'()*-./;<=>?@[\\]^_`{|}~"
 PASSWORD = os.environ["ADMIN_PASSWORD"]
+
+
+def certificates():
+    """A certificate for every host here, and that of its authority, as files."""
+    names = f"subjectAltName=DNS:*.{DOMAIN},DNS:localhost"
+    new = ["openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    commands = [
+        [*new, "-x509", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem"],
+        [*new, "-subj", f"/CN={DOMAIN}", "-keyout", "key.pem", "-out", "request"],
+        ["openssl", "x509", "-req", "-in", "request", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+         "-extfile", "names", "-out", "cert.pem"],
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "names").write_text(names)
+        for command in commands:
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        ca, cert, key = (Path(folder, name).read_text() for name in ("ca.pem", "cert.pem", "key.pem"))
+    return {"ca.pem": ca, "cert.pem": cert, "key.pem": key, "both.pem": cert + key}
 
 
 def version_of(application):
@@ -49,6 +67,8 @@ class Application:
     deep_link = "/"
     # Set where requests have an Authorization for the application itself.
     is_cookie_only = False
+    # Set where addresses have characters encoded that the check of plain paths refuses.
+    is_whole_host = False
     # The header that the application takes a name from, the setting for it, and `encoded` or `decoded`: what it makes
     # of a name that arrives percent-encoded.
     header = setting = decoding = None
@@ -123,6 +143,17 @@ class Application:
         self.processes = []
 
 
+# What makes a host one with a requirement for every path, so that every path passes: see docs/proxies.md.
+WHOLE_HOST = {
+    "nginx": [("include rolegate.conf;", "include rolegate-whole-host.conf;"), (" *location (/public/|~. .*) {.*}\n", "")],
+    "caddy": [("import rolegate_checks", "import rolegate_whole_host"),
+              (r"\t*# Unlike \"path\"(.|\n)*?(?=\t*handle {\n)", "")],
+    "haproxy": [("# Rules by path begin here(.|\n)*?# Rules by path end here.\n",
+                 "acl is_public always_false\n    acl is_admin always_false\n    acl is_sign_in_host always_false\n"
+                 "    acl is_sign_in path -m reg '^/sign-(in(/.*)?|out)$'\n")],
+}
+
+
 class Front(Proxy):
     """A proxy with its shipped files, over TLS, before an application that does not know of this test."""
 
@@ -131,6 +162,11 @@ class Front(Proxy):
         if application.is_cookie_only:
             for shipped, instead in CHANGES[proxy]:
                 files = {file: text.replace(shipped, instead) for file, text in files.items()}
+        if application.is_whole_host:
+            for pattern, instead in WHOLE_HOST[proxy]:
+                before = files
+                files = {file: re.sub(pattern, lambda _: instead, text) for file, text in files.items()}
+                assert files != before, (proxy, pattern)
         super().__init__(proxy, application, files, tls_name=APPLICATION)
 
     def is_ready(self):
@@ -219,7 +255,7 @@ class Program:
         self.front, self.user, self.folder = front, user, folder
         self.host = f"localhost:{front.port}"
         self.url = f"https://{self.host}"
-        self.cafile = front.folder / "cert.pem"
+        self.cafile = front.folder / "ca.pem"
 
     def request(self, path, method="GET", body=None, headers=None):
         """The status and the body."""

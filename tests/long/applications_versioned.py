@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import tarfile
 from urllib.parse import quote, unquote
@@ -100,6 +101,7 @@ class Git(Application):
 class WsgiDav(Application):
     name, distribution, deep_link = "WsgiDAV", "wsgidav", "/reports/"
     header, setting = "Remote-User", "`http_authenticator: {trusted_auth_header: HTTP_REMOTE_USER}`"
+    decoding = "encoded"
 
     def start(self):
         (self.folder / "files/reports").mkdir(parents=True)
@@ -140,6 +142,10 @@ class WsgiDav(Application):
         except HTTPError as refused:
             assert refused.status_code == 401, refused
 
+    def name_of(self, program):
+        program.request("/reports/", "PROPFIND")
+        return re.findall(r" - (.*) - \[.*PROPFIND /reports/", (self.folder / "log").read_text())[-1]
+
 
 def digest(file):
     with file.open("rb") as content:
@@ -148,7 +154,7 @@ def digest(file):
 
 class Radicale(Application):
     name, distribution, deep_link = "Radicale", "radicale", "/.web/"
-    header, setting = "Remote-User", "`[auth] type = http_remote_user`"
+    header, setting, decoding = "Remote-User", "`[auth] type = http_remote_user`", "encoded"
 
     def start(self):
         (self.folder / "config").write_text(f"""
@@ -178,6 +184,12 @@ filesystem_folder = {self.folder}/collections
                                 "END:VEVENT\r\nEND:VCALENDAR\r\n")
             assert "Review" in calendar.events()[0].data
         assert program.request("/someone.else/", "PROPFIND")[0] == 403
+
+    def name_of(self, program):
+        body = b'<propfind xmlns="DAV:"><prop><current-user-principal/></prop></propfind>'
+        status, answer = program.request("/", "PROPFIND", body, {"Content-Type": "text/xml"})
+        assert status == 207, (status, answer)
+        return unquote(re.search("<current-user-principal><href>/(.*?)/</href>", answer)[1])
 
 
 class PyPiServer(Application):
@@ -303,7 +315,9 @@ class Mercurial(Application):
 
 
 class Verdaccio(Application):
-    name, npm, deep_link = "Verdaccio", "verdaccio", "/"
+    """A package with a scope has `%2f` in its address."""
+
+    name, npm, deep_link, is_whole_host = "Verdaccio", "verdaccio", "/", True
     setting = "`publish: $all` and no `auth`"
 
     def start(self):
@@ -321,7 +335,7 @@ log: {{ type: stdout, format: json, level: warn }}
 
     def use_by_program(self, program):
         """npm puts a package there, and takes it."""
-        name = f"reports-of-{program.front.name}"
+        name = f"@corp/reports-of-{program.front.name}"
         (program.folder / "source").mkdir()
         (program.folder / "source/package.json").write_text(json.dumps({"name": name, "version": "1.0.0"}))
         (program.folder / "here").mkdir()
