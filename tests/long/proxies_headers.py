@@ -32,12 +32,14 @@ UNDERSCORES = ["SCRIPT_NAME", "X_Original_URL", "X-Original_URL", "X_Forwarded-F
 
 
 def forged_identities(proxy, ann):
-    for name in NAMES:
-        for forged in ([(name, "1")], [(name, "1"), (name, "admin")], [(name, "")], [(it, "1") for it in NAMES]):
-            proxy.expect([200, 400], "/public/x", *forged)
-            proxy.expect([200, 400], "/x", ann.bearer, *forged, identity=ann.identity)
-            proxy.expect([400, 401], "/x", *forged)
-            proxy.expect([400, 403], "/admin", ann.basic, *forged)
+    each = [it for name in NAMES for it in ([(name, "1")], [(name, "1"), (name, "admin")], [(name, "")])]
+    # Envoy refuses requests with "_" in a name, which would hide what becomes of the others.
+    without_underscores = [(name, "1") for name in NAMES if "_" not in name]
+    for forged in [*each, without_underscores, [(name, "1") for name in NAMES]]:
+        proxy.expect([200, 400], "/public/x", *forged)
+        proxy.expect([200, 400], "/x", ann.bearer, *forged, identity=ann.identity)
+        proxy.expect([400, 401], "/x", *forged)
+        proxy.expect([400, 403], "/admin", ann.basic, *forged)
 
 
 def removed_identities(proxy, ann, admin):
