@@ -29,14 +29,15 @@ const MAX_TYPED_BYTES: usize = 4 * (RECOVERY_CHARS + 1);
 /// Characters of a recovery code, and where groups of them end.
 const RECOVERY_CHARS: usize = 26;
 const GROUPS: [usize; 4] = [20, 15, 10, 5];
-/// What a username is encoded for in a URL: all but the unreserved characters of RFC 3986.
+/// What a username and an issuer are encoded for in a URL: all but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-/// What authenticator applications show beside the username.
-const ISSUER: &str = "Rolegate";
+/// The issuer for callers that name none.
+const DEFAULT_ISSUER: &str = "Rolegate";
+const MAX_ISSUER_BYTES: usize = 255;
 
 /// Who may or must have a second factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +65,12 @@ pub(crate) struct Enrolment {
     pub(crate) recovery_codes: Vec<SecretString>,
     /// The digests of the codes.
     pub(crate) digests: Vec<String>,
+}
+
+/// What authenticator applications show beside the username.
+#[derive(Debug)]
+pub(crate) struct Issuer {
+    name: String,
 }
 
 /// A code as somebody typed it.
@@ -95,6 +102,18 @@ impl SecondFactorPolicy {
     }
 }
 
+impl Issuer {
+    /// Reads the name that a caller gives; `None` if it cannot be one. A colon would end it in the URL that
+    /// applications read.
+    pub(crate) fn parse(given: Option<String>) -> Option<Self> {
+        let name = given.unwrap_or_else(|| DEFAULT_ISSUER.to_owned());
+        let is_good = (1..=MAX_ISSUER_BYTES).contains(&name.len())
+            && name.trim() == name
+            && !name.contains(|it: char| it == ':' || it.is_control());
+        is_good.then_some(Self { name })
+    }
+}
+
 impl Enrolment {
     /// Fails only without system randomness.
     pub(crate) fn generate() -> io::Result<Self> {
@@ -119,14 +138,13 @@ impl Enrolment {
     }
 
     /// The secret in base32, and the URL of it that authenticator applications read.
-    pub(crate) fn shown(&self, username: &str) -> (SecretString, SecretString) {
+    pub(crate) fn shown(&self, issuer: &Issuer, username: &str) -> (SecretString, SecretString) {
         let secret = SecretString::from(BASE32_NOPAD.encode(&*self.secret));
-        let (name, text) = (
-            utf8_percent_encode(username, RESERVED),
-            secret.expose_secret(),
-        );
+        let issuer = utf8_percent_encode(&issuer.name, RESERVED);
+        let name = utf8_percent_encode(username, RESERVED);
+        let text = secret.expose_secret();
         let url = format!(
-            "otpauth://totp/{ISSUER}:{name}?secret={text}&issuer={ISSUER}&algorithm=SHA1&digits=6&period=30"
+            "otpauth://totp/{issuer}:{name}?secret={text}&issuer={issuer}&algorithm=SHA1&digits=6&period=30"
         );
         (secret, url.into())
     }

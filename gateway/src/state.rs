@@ -14,6 +14,8 @@ pub(crate) struct GatewayState {
     pub(crate) refusals: Refusals,
     pub(crate) sign_in: Option<Arc<SignIn>>,
     pub(crate) sign_in_url: Arc<str>,
+    /// The issuer of one-time codes, also if nobody can sign in at a page.
+    pub(crate) title: Option<Arc<str>>,
     pub(crate) logo: Arc<Logo>,
 }
 
@@ -25,14 +27,16 @@ impl GatewayState {
             refusals,
             sign_in,
             sign_in_url: "".into(),
+            title: None,
             logo: Arc::default(),
         }
     }
 
-    /// Password links are at the origin of `SIGN_IN_URL` instead of being paths.
+    /// Password links are at the origin of `SIGN_IN_URL` instead of being paths, and the title is that of the settings.
     pub(crate) fn with_settings(self, settings: &SignInSettings) -> Self {
         Self {
             sign_in_url: settings.sign_in_url.as_str().into(),
+            title: settings.brand.title.as_deref().map(Into::into),
             ..self
         }
     }

@@ -20,7 +20,7 @@ use tonic::{Code, transport::Channel};
 for_all_deployments!(every_call_returns_what_the_contract_says);
 for_two_deployments!(every_error_carries_its_reason);
 
-async fn client(app: &TestApp) -> AuthServiceClient<Channel> {
+pub(crate) async fn client(app: &TestApp) -> AuthServiceClient<Channel> {
     grpc::client(&app.auth().address("grpc")).await
 }
 

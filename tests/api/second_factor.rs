@@ -5,6 +5,7 @@ mod basic;
 mod codes;
 mod guesses;
 mod half_sign_ins;
+mod issuer;
 mod record;
 mod recovery_codes;
 mod removal;
@@ -87,7 +88,7 @@ async fn a_second_factor_asks_for_a_code_once_it_was_confirmed_by_one(setup: Tes
     let factor = ann.begin_second_factor(&app.bearer).await;
     assert_eq!(factor.totp.secret().len(), 20);
     let url = format!(
-        "otpauth://totp/Rolegate:ann%20%26%20b?secret={}&issuer=Rolegate&algorithm=SHA1&digits=6\
+        "otpauth://totp/127.0.0.1:ann%20%26%20b?secret={}&issuer=127.0.0.1&algorithm=SHA1&digits=6\
          &period=30",
         factor.secret
     );

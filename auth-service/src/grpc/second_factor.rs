@@ -1,6 +1,7 @@
 //! Calls about second factors.
 
 use super::{AuthGrpc, RpcResult, call_origin::origin_of};
+use crate::{accounts::AccountError, second_factor::Issuer};
 use rolegate_grpc_server::actor;
 use rolegate_proto::auth_v1 as wire;
 use secrecy::ExposeSecret as _;
@@ -13,12 +14,15 @@ impl AuthGrpc {
     ) -> RpcResult<wire::EnrolSecondFactorResponse> {
         let origin = origin_of(&request);
         let (metadata, _, message) = request.into_parts();
+        let issuer = Issuer::parse(message.issuer).ok_or_else(|| {
+            AccountError::request("The issuer must be a line of 1 to 255 bytes without a colon.")
+        })?;
         let (actor, password) = (actor::token(&metadata), message.current_password.into());
         let (enrolment, user) = self
             .accounts
             .begin_second_factor(actor, password, origin)
             .await?;
-        let (secret, otpauth_url) = enrolment.shown(&user.username);
+        let (secret, otpauth_url) = enrolment.shown(&issuer, &user.username);
         let codes = enrolment
             .recovery_codes
             .iter()

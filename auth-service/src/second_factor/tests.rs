@@ -1,4 +1,4 @@
-use super::{Code, Enrolment};
+use super::{Code, Enrolment, Issuer};
 use data_encoding::BASE32_NOPAD;
 use secrecy::ExposeSecret;
 use std::collections::BTreeSet;
@@ -87,7 +87,8 @@ fn recovery_codes_differ_and_are_read_however_they_are_typed() {
 #[test]
 fn authenticator_applications_get_the_secret_and_an_encoded_name() {
     let enrolment = Enrolment::generate().expect("randomness");
-    let (secret, url) = enrolment.shown("ada-1 & b/c?ü");
+    let default = Issuer::parse(None).expect("the default");
+    let (secret, url) = enrolment.shown(&default, "ada-1 & b/c?ü");
     let decoded = BASE32_NOPAD
         .decode(secret.expose_secret().as_bytes())
         .expect("base32");
@@ -97,4 +98,43 @@ fn authenticator_applications_get_the_secret_and_an_encoded_name() {
         secret.expose_secret()
     );
     assert_eq!(url.expose_secret(), expected);
+
+    let issuer = Issuer::parse(Some("Müller & Söhne".to_owned())).expect("a name");
+    let (_, url) = enrolment.shown(&issuer, "ada");
+    let issuer = "M%C3%BCller%20%26%20S%C3%B6hne";
+    let expected = format!(
+        "otpauth://totp/{issuer}:ada?secret={}&issuer={issuer}&algorithm=SHA1&digits=6&period=30",
+        secret.expose_secret()
+    );
+    assert_eq!(url.expose_secret(), expected);
+}
+
+#[test]
+fn an_issuer_is_one_line_that_a_colon_does_not_end() {
+    let parse = |name: &str| Issuer::parse(Some(name.to_owned()));
+    for good in [
+        "a",
+        "ACME Corp",
+        "auth.example.org",
+        "a&issuer=b",
+        "株式会社",
+    ] {
+        assert_eq!(parse(good).expect(good).name, good);
+    }
+    assert!(parse(&"é".repeat(127)).is_some());
+    for bad in [
+        "",
+        " ",
+        " a",
+        "a ",
+        "a:b",
+        "localhost:8000",
+        "[::1]",
+        "a\nb",
+        "a\0",
+        "a\u{85}",
+    ] {
+        assert!(parse(bad).is_none(), "{bad:?}");
+    }
+    assert!(parse(&"é".repeat(128)).is_none());
 }

@@ -81,7 +81,10 @@ async def test_user_with_a_second_factor_needs_a_code(auth, name):
     with pytest.raises(SecondFactorState) as failure:
         await auth.enable_second_factor(token, "123456")
     assert failure.value.detail == "Second factor is not begun."
+    factor = await auth.enrol_second_factor(token, "password", issuer="ACME")
+    assert factor.otpauth_url.startswith("otpauth://totp/ACME:")
     factor = await auth.enrol_second_factor(token, "password")
+    assert factor.otpauth_url.startswith("otpauth://totp/Rolegate:")
     assert factor.otpauth_url.startswith("otpauth://totp/") and factor.secret in factor.otpauth_url
     assert len(set(factor.recovery_codes)) == 10
     assert repr(factor) == "SecondFactorEnrolment()"

@@ -74,13 +74,17 @@ export abstract class SignIn {
     return passwordPolicyFrom(await this.call(methods.GET_PASSWORD_POLICY, {}, context));
   }
 
-  /** Begins to turn on the second factor of the user `actor`. */
+  /**
+   * Begins to turn on the second factor of the user `actor`. Authenticator applications show `issuer`, which has no
+   * colon, or `Rolegate`.
+   */
   async enrolSecondFactor(
     actor: string,
     currentPassword: string,
     context: Context = {},
+    issuer?: string,
   ): Promise<SecondFactorEnrolment> {
-    return this.call(methods.ENROL_SECOND_FACTOR, { currentPassword }, context, actor);
+    return this.call(methods.ENROL_SECOND_FACTOR, { currentPassword, issuer }, context, actor);
   }
 
   /** Turns it on, given a code, and ends every access token and session of the user `actor`. */

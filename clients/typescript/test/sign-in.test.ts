@@ -63,6 +63,8 @@ test("user with a second factor needs a code", async () => {
   let token = (await auth.login(name, "password", {}, "ignored")).accessToken;
   const early = await auth.enableSecondFactor(token, "123456").catch((error: unknown) => error);
   assert(early instanceof Refused && early.detail === "Second factor is not begun.");
+  const named = await auth.enrolSecondFactor(token, "password", {}, "ACME");
+  assert(named.otpauthUrl.startsWith("otpauth://totp/ACME:"));
   const { secret, otpauthUrl, recoveryCodes } = await auth.enrolSecondFactor(token, "password");
   assert(otpauthUrl.startsWith("otpauth://totp/") && otpauthUrl.includes(secret));
   const [first = "", second = ""] = recoveryCodes;

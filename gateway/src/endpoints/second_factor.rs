@@ -9,11 +9,16 @@ use crate::{
     state::GatewayState,
 };
 use axum::{Json, extract::State, response::IntoResponse};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use rolegate_auth_client::{ActingClient, SecondFactor, axum::ApiError};
+use rolegate_sign_in::origin::Origin;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use url::Url;
 use utoipa::ToSchema;
+
+/// Bytes of a host name (RFC 1035, section 2.3.4).
+const MAX_HOST: usize = 255;
 
 /// The current password.
 #[derive(Deserialize, ToSchema)]
@@ -60,9 +65,11 @@ pub(crate) struct EnrolmentResponse {
 pub(crate) async fn enrol_second_factor(
     State(state): State<GatewayState>,
     PersonalToken { client, username }: PersonalToken,
+    headers: HeaderMap,
     JsonBody(EnrolmentRequest { current_password }): JsonBody<EnrolmentRequest>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let call = client.enrol_second_factor(&username, &current_password);
+    let issuer = issuer(&state, &headers);
+    let call = client.enrol_second_factor(&username, &current_password, issuer.as_deref());
     let made = state.refusals.answer(client.context(), call.await).await?;
     let shown = |secret: &SecretString| secret.expose_secret().to_owned();
     let response = EnrolmentResponse {
@@ -71,6 +78,18 @@ pub(crate) async fn enrol_second_factor(
         recovery_codes: made.recovery_codes.iter().map(shown).collect(),
     };
     Ok((StatusCode::CREATED, Json(response)))
+}
+
+/// What authenticator applications show beside the username: the title of the pages, else the host that people know.
+/// That of a request may be an address of IPv6, whose colons no issuer has.
+fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
+    if let Some(title) = &state.title {
+        return Some(title.to_string());
+    }
+    let page = Url::parse(&state.sign_in_url).ok();
+    let url = page.or_else(|| Some(Origin::of_request(headers)?.url().clone()))?;
+    let host = url.host_str()?;
+    (host.len() <= MAX_HOST && !host.contains(':')).then(|| host.to_owned())
 }
 
 /// A one-time code.

@@ -547,6 +547,10 @@ pub struct EnrolSecondFactorRequest {
     /// The current password.
     #[prost(string, tag = "1")]
     pub current_password: ::prost::alloc::string::String,
+    /// The service that authenticator applications show beside the username: one line of 1 to 255 bytes without a
+    /// colon. Unset: Rolegate.
+    #[prost(string, optional, tag = "2")]
+    pub issuer: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// What the user keeps. Never shown again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1762,9 +1766,9 @@ pub mod auth_service_client {
         /// Begins to turn on the second factor of the bearer of the token in the metadata, given the current password.
         /// It asks for nothing until EnableSecondFactor; one that was begun before is replaced.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
-        /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OVERLOADED,
-        /// CURRENT_PASSWORD_WRONG, TOO_MANY_ATTEMPTS (as for CreateSession).
+        /// Errors, in the order of the checks: REQUEST_INVALID (the issuer), TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
+        /// ROLE_INSUFFICIENT (the actor is an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE,
+        /// TOO_MANY_ATTEMPTS, OVERLOADED, CURRENT_PASSWORD_WRONG, TOO_MANY_ATTEMPTS (as for CreateSession).
         pub async fn enrol_second_factor(
             &mut self,
             request: impl tonic::IntoRequest<super::EnrolSecondFactorRequest>,
@@ -2489,9 +2493,9 @@ pub mod auth_service_server {
         /// Begins to turn on the second factor of the bearer of the token in the metadata, given the current password.
         /// It asks for nothing until EnableSecondFactor; one that was begun before is replaced.
         ///
-        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT (the actor is
-        /// an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE, TOO_MANY_ATTEMPTS, OVERLOADED,
-        /// CURRENT_PASSWORD_WRONG, TOO_MANY_ATTEMPTS (as for CreateSession).
+        /// Errors, in the order of the checks: REQUEST_INVALID (the issuer), TOKEN_INVALID, TOKEN_USER_NOT_FOUND,
+        /// ROLE_INSUFFICIENT (the actor is an API key), SECOND_FACTOR_UNAVAILABLE, SECOND_FACTOR_STATE,
+        /// TOO_MANY_ATTEMPTS, OVERLOADED, CURRENT_PASSWORD_WRONG, TOO_MANY_ATTEMPTS (as for CreateSession).
         async fn enrol_second_factor(
             &self,
             request: tonic::Request<super::EnrolSecondFactorRequest>,

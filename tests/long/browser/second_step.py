@@ -3,6 +3,7 @@
 import base64
 import hmac
 import time
+from urllib.parse import urlsplit
 
 from deployment import PASSWORD
 
@@ -58,7 +59,8 @@ def a_user_turns_it_on_and_signs_in_with_a_code(page):
     secret, codes = begin(page)
     assert len(secret) == 32 and len(set(codes)) == 10, (secret, codes)
     link = page.find(f"{PLACE} a").get_attribute("href")
-    assert link.startswith("otpauth://totp/Rolegate:careful-user?") and secret in link, link
+    host = urlsplit(page.deployment.url).hostname
+    assert link.startswith(f"otpauth://totp/{host}:careful-user?") and secret in link, link
     picture = page.find("svg.picture")
     assert picture.size["width"] == picture.size["height"] > 100, picture.size
     page.click(f"{PLACE} button", "Copy")

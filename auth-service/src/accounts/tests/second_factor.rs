@@ -4,7 +4,7 @@ use super::{App, POLICY, basic_check, origin};
 use crate::{
     accounts::{AccountError, Policy, Requirement, SessionRequest},
     audit::Write,
-    second_factor::{FactorKeys, Mode, SecondFactorPolicy, otp_at},
+    second_factor::{FactorKeys, Issuer, Mode, SecondFactorPolicy, otp_at},
     store::UserStore as _,
 };
 use data_encoding::BASE32_NOPAD;
@@ -46,7 +46,8 @@ async fn begin(app: &App, token: &str) -> Begun {
         .begin_second_factor(token, "sesame".into(), origin(1))
         .await;
     let (enrolment, user) = begun.expect("begun");
-    let (secret, _) = enrolment.shown(&user.username);
+    let issuer = Issuer::parse(None).expect("the default");
+    let (secret, _) = enrolment.shown(&issuer, &user.username);
     let secret = BASE32_NOPAD.decode(secret.expose_secret().as_bytes());
     Begun {
         secret: secret.expect("base32"),

@@ -57,8 +57,10 @@ def get_password_policy() -> Call[PasswordPolicy]:
     return Call(request, pb.GetPasswordPolicyResponse, PasswordPolicy.of, is_read=True)
 
 
-def enrol_second_factor(actor: str, current_password: str) -> Call[SecondFactorEnrolment]:
-    request = pb.EnrolSecondFactorRequest(current_password=current_password)
+def enrol_second_factor(
+    actor: str, current_password: str, issuer: Optional[str]
+) -> Call[SecondFactorEnrolment]:
+    request = pb.EnrolSecondFactorRequest(current_password=current_password, issuer=issuer)
     convert = SecondFactorEnrolment.of
     return Call(request, pb.EnrolSecondFactorResponse, convert, hashes=True, actor=actor)
 
@@ -158,10 +160,17 @@ class SignIn:
         return self._run(get_password_policy(), context)
 
     def enrol_second_factor(
-        self, actor: str, current_password: str, context: Context = Context()
+        self,
+        actor: str,
+        current_password: str,
+        context: Context = Context(),
+        issuer: Optional[str] = None,
     ) -> SecondFactorEnrolment:
-        """Begins to turn on the second factor of the user ``actor``."""
-        return self._run(enrol_second_factor(actor, current_password), context)
+        """Begins to turn on the second factor of the user ``actor``.
+
+        Authenticator applications show ``issuer``, which has no colon, or ``Rolegate``.
+        """
+        return self._run(enrol_second_factor(actor, current_password, issuer), context)
 
     def enable_second_factor(self, actor: str, otp: str, context: Context = Context()) -> None:
         """Turns it on, given a code, and ends every access token and session of the user ``actor``."""
@@ -247,10 +256,17 @@ class AsyncSignIn:
         return await self._run(get_password_policy(), context)
 
     async def enrol_second_factor(
-        self, actor: str, current_password: str, context: Context = Context()
+        self,
+        actor: str,
+        current_password: str,
+        context: Context = Context(),
+        issuer: Optional[str] = None,
     ) -> SecondFactorEnrolment:
-        """Begins to turn on the second factor of the user ``actor``."""
-        return await self._run(enrol_second_factor(actor, current_password), context)
+        """Begins to turn on the second factor of the user ``actor``.
+
+        Authenticator applications show ``issuer``, which has no colon, or ``Rolegate``.
+        """
+        return await self._run(enrol_second_factor(actor, current_password, issuer), context)
 
     async def enable_second_factor(
         self, actor: str, otp: str, context: Context = Context()

@@ -31,14 +31,18 @@ pub struct SecondFactor {
 
 impl ActingClient {
     /// Begins to turn on the second factor of the bearer, who presented no API key, given the current password.
-    /// `username` is the bearer's; it only chooses the replica.
+    /// `username` is the bearer's; it only chooses the replica. Authenticator applications show `issuer`, which has no
+    /// colon, or `Rolegate`.
     pub async fn enrol_second_factor(
         &self,
         username: &str,
         current: &SecretString,
+        issuer: Option<&str>,
     ) -> Result<SecondFactorEnrolment, CallError> {
-        let current_password = current.expose_secret().to_owned();
-        let request = EnrolSecondFactorRequest { current_password };
+        let request = EnrolSecondFactorRequest {
+            current_password: current.expose_secret().to_owned(),
+            issuer: issuer.map(str::to_owned),
+        };
         let client = self.auth.checks_of(username);
         let made = self
             .call_hashing(&client, request, Client::enrol_second_factor)

@@ -1,7 +1,13 @@
 //! The second factor, and the second step of a login.
 
 use super::{gateway, send_one, with_token};
-use crate::test_support::{authorized, bare, json, send};
+use crate::{
+    bearer::router,
+    memory::MemoryBudgets,
+    settings::Settings,
+    state::GatewayState,
+    test_support::{authorized, bare, fake_auth, json, send},
+};
 use serde_json::json;
 
 const PATH: &str = "/profile/second-factor";
@@ -18,7 +24,7 @@ async fn success_bodies_are_those_of_the_documents() {
     let request = json("POST", PATH, r#"{"current_password": "right"}"#);
     let made = send_one(with_token(request, "rgs_user")).await;
     let shown = json!({
-        "secret": "GEZDGNBV", "otpauth_url": "otpauth://totp/Rolegate:user",
+        "secret": "GEZDGNBV", "otpauth_url": "otpauth://totp/a:user",
         "recovery_codes": ["one", "two"],
     });
     assert_eq!((made.status.as_u16(), &made.body), (201, &shown));
@@ -49,6 +55,51 @@ async fn success_bodies_are_those_of_the_documents() {
         let shown = send_one(authorized("GET", PATH, &format!("Bearer {token}"))).await;
         shown.assert_ok(&json!({"enabled": enabled, "recovery_codes": left}));
     }
+}
+
+/// The issuer that auth-service gets with these settings and this `Host`; empty for none.
+async fn issuer_of(arguments: &[&str], host: &str) -> String {
+    let settings = Settings::from_args(arguments).expect("settings");
+    let state = GatewayState::new(fake_auth().0, None).with_settings(&settings.sign_in);
+    let memory = MemoryBudgets::new(&settings.public);
+    let gateway = router(state, None, &settings.public, &memory);
+    let request = json("POST", PATH, r#"{"current_password": "right"}"#);
+    let mut request = with_token(request, "rgs_user");
+    let headers = request.headers_mut();
+    headers.insert("host", host.parse().expect("a value"));
+    let made = send(&gateway, request).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let url = made.body["otpauth_url"].as_str().expect("a URL");
+    let issuer = url.strip_prefix("otpauth://totp/");
+    let issuer = issuer.and_then(|it| it.strip_suffix(":user"));
+    issuer.expect("the form of the fake").to_owned()
+}
+
+#[tokio::test]
+async fn issuer_is_the_title_or_the_host_at_which_people_sign_in_or_that_of_the_request() {
+    const TITLE: [&str; 2] = ["--sign-in-title", "A & B"];
+    const PAGE: [&str; 2] = ["--sign-in-url", "https://auth.example.org:8443/sign-in"];
+    let both = [TITLE, PAGE].concat();
+    let off = [&TITLE[..], &["--sign-in", "off"]].concat();
+    for arguments in [&TITLE[..], &both, &off] {
+        assert_eq!(issuer_of(arguments, "app.example.org").await, "A & B");
+    }
+    assert_eq!(
+        issuer_of(&PAGE, "app.example.org").await,
+        "auth.example.org"
+    );
+    for (host, issuer) in [
+        ("app.example.org", "app.example.org"),
+        ("App.Example.org:8443", "app.example.org"),
+        ("127.0.0.1:8000", "127.0.0.1"),
+        // A colon would end the issuer.
+        ("[::1]:8000", ""),
+    ] {
+        assert_eq!(issuer_of(&[], host).await, issuer, "{host}");
+    }
+    let long = format!("{}a", "a.".repeat(127));
+    assert_eq!(issuer_of(&[], &long).await, long);
+    assert_eq!(issuer_of(&[], &format!("{long}a")).await, "");
 }
 
 #[tokio::test]

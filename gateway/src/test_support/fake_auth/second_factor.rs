@@ -66,7 +66,7 @@ pub(super) fn enrol(
         (_, "flood") => Err(error(Reason::TooManyAttempts, "")),
         (_, "right") => Ok(EnrolSecondFactorResponse {
             secret: "GEZDGNBV".to_owned(),
-            otpauth_url: "otpauth://totp/Rolegate:user".to_owned(),
+            otpauth_url: format!("otpauth://totp/{}:user", request.get_ref().issuer()),
             recovery_codes: ["one", "two"].map(str::to_owned).to_vec(),
         }),
         _ => Err(error(Reason::CurrentPasswordWrong, "")),

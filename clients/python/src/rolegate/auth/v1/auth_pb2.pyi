@@ -1553,18 +1553,26 @@ class EnrolSecondFactorRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CURRENT_PASSWORD_FIELD_NUMBER: _builtins.int
+    ISSUER_FIELD_NUMBER: _builtins.int
     current_password: _builtins.str
     """The current password."""
+    issuer: _builtins.str
+    """The service that authenticator applications show beside the username: one line of 1 to 255 bytes without a
+    colon. Unset: Rolegate.
+    """
     def __init__(
         self,
         *,
         current_password: _builtins.str = ...,
+        issuer: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_issuer", b"_issuer", "issuer", b"issuer"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["current_password", b"current_password"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_issuer", b"_issuer", "current_password", b"current_password", "issuer", b"issuer"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__issuer: _TypeAlias = _typing.Literal["issuer"]  # noqa: Y015
+    _WhichOneofArgType__issuer: _TypeAlias = _typing.Literal["_issuer", b"_issuer"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__issuer) -> _WhichOneofReturnType__issuer | None: ...
 
 Global___EnrolSecondFactorRequest: _TypeAlias = EnrolSecondFactorRequest  # noqa: Y015
 

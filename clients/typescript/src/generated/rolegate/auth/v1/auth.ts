@@ -601,6 +601,11 @@ export interface GetPasswordPolicyResponse {
 export interface EnrolSecondFactorRequest {
   /** The current password. */
   currentPassword: string;
+  /**
+   * The service that authenticator applications show beside the username: one line of 1 to 255 bytes without a
+   * colon. Unset: Rolegate.
+   */
+  issuer?: string | undefined;
 }
 
 /** What the user keeps. Never shown again. */
@@ -3908,13 +3913,16 @@ export const GetPasswordPolicyResponse: MessageFns<GetPasswordPolicyResponse> = 
 };
 
 function createBaseEnrolSecondFactorRequest(): EnrolSecondFactorRequest {
-  return { currentPassword: "" };
+  return { currentPassword: "", issuer: undefined };
 }
 
 export const EnrolSecondFactorRequest: MessageFns<EnrolSecondFactorRequest> = {
   encode(message: EnrolSecondFactorRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.currentPassword !== "") {
       writer.uint32(10).string(message.currentPassword);
+    }
+    if (message.issuer !== undefined) {
+      writer.uint32(18).string(message.issuer);
     }
     return writer;
   },
@@ -3938,6 +3946,14 @@ export const EnrolSecondFactorRequest: MessageFns<EnrolSecondFactorRequest> = {
             }
 
             message.currentPassword = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.issuer = reader.string();
             continue;
           }
         }
