@@ -54,7 +54,10 @@ rolegate user list --role editor | grep ada""")
         given(stage, ADMIN)
         stage.type()
         (message,) = mail.messages
-        token = re.search("https://auth.example.org/set-password#(rgl_.{43})", message.get_content())[1]
+        text = message.get_content()
+        assert "Your username is ada\n" in text, text
+        assert "\nhttps://auth.example.org/sign-in?username=ada\n" in text, text
+        token = re.search("https://auth.example.org/set-password#(rgl_.{43})", text)[1]
         given(stage, f"""curl -sSf -o /dev/null -X PUT http://127.0.0.1:8000/password \\
   -H 'Content-Type: application/json' -d '{{"token":"{token}","password":"open sesame"}}'
 {SIGN_IN}""")
