@@ -30,6 +30,8 @@ const EMPTY_IS_UNSET: &[&str] = &[
     "TRUSTED_PROXIES",
     "EXTRA_ROLES",
     "SIGN_IN_URL",
+    "SIGN_IN_TITLE",
+    "SIGN_IN_HELP",
     "COOKIE_DOMAIN",
     "RETURN_ORIGINS",
     "CORS_ALLOWED_ORIGINS",
