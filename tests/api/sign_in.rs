@@ -1,5 +1,6 @@
 //! `/sign-in` and `/sign-out`, as browsers use them, and what other pages may not do with them.
 
+mod brand;
 mod cookies;
 
 use crate::audit::audit;
