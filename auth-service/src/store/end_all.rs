@@ -1,5 +1,5 @@
-//! Ends the sessions, access tokens, password links and unfinished second-factor enrollments of all users, and API keys
-//! on request. An operator does so after a theft, and after a restore, which brings back sessions that had ended.
+//! Ends the sessions, access tokens, password links, pending sign-ins and unfinished second-factor enrollments of all users,
+//! and API keys on request. An operator does so after a theft, and after a restore, which brings back sessions that had ended.
 
 use super::{
     AuditRow, Seal, Transfer,
