@@ -11,14 +11,16 @@ use e2e::{
     token,
 };
 use rolegate_proto::auth_v1::{
-    AnyAuthenticated, AuthorizeRequest, ListUsersRequest, LoginRequest, RegisterRequest, Role,
-    SetUserRoleRequest, VerifyCredentialsRequest, auth_service_client::AuthServiceClient,
-    authorize_request::Requirement,
+    AnyAuthenticated, AuthorizeRequest, GetPasswordPolicyRequest, ListUsersRequest, LoginRequest,
+    RegisterRequest, Role, SetUserRoleRequest, VerifyCredentialsRequest,
+    auth_service_client::AuthServiceClient, authorize_request::Requirement,
 };
-use tonic::{Code, transport::Channel};
+use tonic::{Code, Request, transport::Channel};
+use tonic_types::StatusExt as _;
 
 for_all_deployments!(every_call_returns_what_the_contract_says);
 for_two_deployments!(every_error_carries_its_reason);
+for_two_deployments!(compressed_messages_and_large_metadata_are_refused_by_their_codes);
 
 pub(crate) async fn client(app: &TestApp) -> AuthServiceClient<Channel> {
     grpc::client(&app.auth().address("grpc")).await
@@ -252,4 +254,31 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
             reason,
         );
     }
+}
+
+/// Neither has a reason: the service did not look at the call, so no client reads it as an answer.
+async fn compressed_messages_and_large_metadata_are_refused_by_their_codes(setup: TestSetup) {
+    let app = setup.start().await;
+    let mut client = client(&app).await;
+    let mut ask = async |name, value: &str| {
+        let mut request = Request::new(GetPasswordPolicyRequest {});
+        let value = value.parse().expect("a value of metadata");
+        request.metadata_mut().insert(name, value);
+        client.get_password_policy(request).await
+    };
+    for encoding in ["gzip", "deflate", "zstd", "snappy"] {
+        let refused = ask("grpc-encoding", encoding).await.expect_err(encoding);
+        assert_eq!(refused.code(), Code::Unimplemented, "{refused:?}");
+        let accepted = refused.metadata().get("grpc-accept-encoding");
+        assert_eq!(accepted.expect("what is accepted"), "identity");
+        assert!(refused.get_details_error_info().is_none(), "{refused:?}");
+    }
+    ask("grpc-encoding", "identity").await.expect("served");
+    ask("x-note", &"a".repeat(15_000)).await.expect("served");
+    for size in [16 * 1024, 20_000, 60_000] {
+        let refused = ask("x-note", &"a".repeat(size)).await.expect_err("refused");
+        assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
+        assert!(refused.get_details_error_info().is_none(), "{refused:?}");
+    }
+    ask("x-note", "a").await.expect("the connection goes on");
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 from re import findall, sub
 from unittest.mock import ANY
 
+import grpc
 import pytest
 
 from rolegate import (
@@ -371,3 +372,23 @@ def test_every_reason_of_the_contract_has_an_exception():
     for reason, kind in Refused.by_reason.items():
         assert kind("why").status >= 400 and kind("why").detail, reason
     assert issubclass(Malformed, RolegateError) and not issubclass(Malformed, Refused)
+
+
+def test_clients_with_compression_or_large_metadata_are_told_so():
+    """By the library itself, as programs without our client use it."""
+    target = os.environ["AUTH_SERVICE_URL"].split("//")[1]
+    with grpc.insecure_channel(target) as channel:
+        method = channel.unary_unary(
+            "/rolegate.auth.v1.AuthService/GetPasswordPolicy",
+            pb.GetPasswordPolicyRequest.SerializeToString,
+            pb.GetPasswordPolicyResponse.FromString,
+        )
+        for compression in [grpc.Compression.Gzip, grpc.Compression.Deflate]:
+            with pytest.raises(grpc.RpcError) as failure:
+                method(pb.GetPasswordPolicyRequest(), compression=compression)
+            assert failure.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        for size in [17_000, 60_000]:
+            with pytest.raises(grpc.RpcError) as failure:
+                method(pb.GetPasswordPolicyRequest(), metadata=[("x-note", "a" * size)])
+            assert failure.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED, failure.value
+        assert method(pb.GetPasswordPolicyRequest(), metadata=[("x-note", "a" * 15_000)]).max_length == 72

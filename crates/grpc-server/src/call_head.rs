@@ -11,10 +11,13 @@ use http::{
 };
 use rolegate_proto::Reason;
 use std::time::Duration;
-use tonic::body::Body;
+use tonic::{Status, body::Body};
 
 const GRPC_TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 const GRPC_ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
+
+/// All metadata of a call in bytes, as HTTP/2 counts it: 32 more for each entry (RFC 9113, section 6.5.2).
+pub(crate) const MAX_METADATA: u16 = 16 * 1024;
 
 /// Digits of a timeout.
 const MAX_DIGITS: usize = 8;
@@ -38,8 +41,14 @@ pub enum MalformedHead {
     GrpcTimeout,
 }
 
-/// The response to a call whose head is malformed.
+/// The response to a call whose head is malformed or too large.
 pub(crate) fn refusal(headers: &HeaderMap) -> Option<Response<Body>> {
+    let sizes = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 32);
+    if sizes.sum::<usize>() > MAX_METADATA.into() {
+        return Some(Status::resource_exhausted("metadata must be at most 16 KiB").into_http());
+    }
     let error = verify(headers).err()?;
     let mut response = error_status(Reason::RequestInvalid, &error, None).into_http();
     // The specification asks for it, so that no other client takes the 200 of gRPC errors for a success.
@@ -120,7 +129,7 @@ fn at_most_once<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::{MalformedHead, refusal, timeout, verify};
+    use super::{MAX_METADATA, MalformedHead, refusal, timeout, verify};
     use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
     use std::time::Duration;
     use tonic::{Code, Status};
@@ -198,6 +207,21 @@ mod tests {
             let status = Status::from_header_map(response.headers()).expect("a status");
             assert_eq!(status.code(), Code::InvalidArgument, "{lines:?}");
             assert_eq!(status.message(), error.to_string());
+        }
+    }
+
+    #[test]
+    fn metadata_over_the_limit_is_resource_exhausted() {
+        let rest = "content-type".len() + "application/grpc".len() + 32 + "x-note".len() + 32;
+        let note = "a".repeat(usize::from(MAX_METADATA) - rest);
+        assert!(refusal(&head(&[GRPC, ("x-note", &note)])).is_none());
+        let many = vec![("x-note", ""); usize::from(MAX_METADATA / 32)];
+        let one = [GRPC, ("x-note", &*format!("{note}a"))];
+        for lines in [&one[..], &many] {
+            let response = refusal(&head(lines)).expect("a refusal");
+            let status = Status::from_header_map(response.headers()).expect("a status");
+            assert_eq!(status.code(), Code::ResourceExhausted);
+            assert_eq!(response.status(), StatusCode::OK, "as of every gRPC error");
         }
     }
 

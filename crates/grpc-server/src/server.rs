@@ -1,6 +1,7 @@
 //! A gRPC server: one service on its store, `grpc.health.v1` and reflection, under limits.
 
 use crate::{
+    call_head::MAX_METADATA,
     call_layer::{self, Observed},
     caller::IGNORED,
     connection::{self, Connection, MAX_CONNECTIONS, PREFACE_TIMEOUT},
@@ -192,7 +193,8 @@ fn limited_server() -> Server {
         .max_concurrent_streams(MAX_STREAMS)
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
-        .http2_max_header_list_size(16 * 1024)
+        // More than metadata may have: above this, HTTP/2 itself answers 431, which gRPC clients take for UNKNOWN.
+        .http2_max_header_list_size(4 * u32::from(MAX_METADATA))
         // Closes connections that open and reset streams to cause load (CVE-2023-44487).
         .http2_max_pending_accept_reset_streams(Some(64))
         // Likewise for streams that they make this server reset (CVE-2025-8671): tonic has no limit.

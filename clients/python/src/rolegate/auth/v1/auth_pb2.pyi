@@ -53,6 +53,10 @@ it decides nothing and must never be read as "no".
                                              another one, or no longer goes back so far
   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
   INTERNAL               INTERNAL            an internal error; its cause is only in the log
+
+Two more come without a reason, because the call was not looked at: UNIMPLEMENTED for compressed messages, of which
+grpc-accept-encoding in the response says that only "identity" is accepted, and RESOURCE_EXHAUSTED for metadata of
+more than 16 KiB, in which each entry counts 32 bytes more. Responses are not compressed.
 """
 
 from collections import abc as _abc

@@ -65,6 +65,10 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *                                              another one, or no longer goes back so far
  *   OUTCOME_UNKNOWN        DEADLINE_EXCEEDED   a commit was not answered; it may be done
  *   INTERNAL               INTERNAL            an internal error; its cause is only in the log
+ *
+ * Two more come without a reason, because the call was not looked at: UNIMPLEMENTED for compressed messages, of which
+ * grpc-accept-encoding in the response says that only "identity" is accepted, and RESOURCE_EXHAUSTED for metadata of
+ * more than 16 KiB, in which each entry counts 32 bytes more. Responses are not compressed.
  */
 
 /** The roles of the version before. Replaced by names. */
