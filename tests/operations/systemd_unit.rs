@@ -53,14 +53,16 @@ fn unit_is_confined_and_has_time_to_stop() {
 }
 
 #[test]
-fn unit_has_a_low_exposure() {
+fn units_have_a_low_exposure() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("rolegate@auth-service.service");
     fs::write(&file, unit()).expect("written");
+    let backup = folder.path().join("rolegate-backup.service");
+    fs::write(&backup, read("deploy/systemd/rolegate-backup.service")).expect("written");
     let arguments = ["security", "--offline=true", "--no-pager", MAX_EXPOSURE];
     let analyze = Command::new("systemd-analyze")
         .args(arguments)
-        .arg(&file)
+        .args([&file, &backup])
         .output();
     // Where systemd is not installed, the test above is what remains.
     let Ok(analyze) = analyze else {
@@ -78,6 +80,95 @@ fn unit_has_a_low_exposure() {
         String::from_utf8_lossy(&analyze.stderr)
     );
     assert!(report.contains("Overall exposure level"), "{report}");
+}
+
+/// It reads the files of the service, and its own are as private.
+#[test]
+fn backup_is_by_the_user_of_the_service_and_confined_as_it() {
+    let service = unit().replace("%i", "rolegate");
+    let backup = read("deploy/systemd/rolegate-backup.service");
+    for directive in [
+        "User",
+        "Group",
+        "EnvironmentFile",
+        "Environment",
+        "StateDirectoryMode",
+        "UMask",
+        "NoNewPrivileges",
+        "CapabilityBoundingSet",
+        "ProtectSystem",
+        "ProtectHome",
+        "SystemCallFilter",
+        "MemoryDenyWriteExecute",
+    ] {
+        let expected = value(&service, directive);
+        assert!(expected.is_some(), "{directive}");
+        assert_eq!(value(&backup, directive), expected, "{directive}");
+    }
+    let folders = value(&backup, "StateDirectory").expect("folders");
+    let mut folders = folders.split(' ');
+    assert_eq!(folders.next(), value(&service, "StateDirectory"));
+    assert_eq!(folders.next(), Some("rolegate-backup"));
+    // Old backups are removed only after a new one was made.
+    let command = value(&backup, "ExecStart").expect("a command");
+    assert!(
+        command.contains("/usr/local/bin/rolegate backup"),
+        "{command}"
+    );
+    let after = value(&backup, "ExecStartPost").expect("a command");
+    assert!(after.contains("-delete"), "{after}");
+}
+
+#[tokio::test]
+async fn settings_of_the_tutorial_are_those_of_rolegate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let document = read("docs/tutorials/one-server.md");
+    let help = Process::run(
+        Program::Rolegate,
+        &["--help"],
+        &BTreeMap::new(),
+        folder.path(),
+        "",
+    );
+    let help = help.await.stdout;
+    let mut seen = 0;
+    for start in [
+        "Save this as `/etc/rolegate/rolegate.env`",
+        "Append this to `/etc/rolegate/rolegate.env`",
+    ] {
+        let (_, rest) = document.split_once(start).expect("a file");
+        let (_, rest) = rest.split_once("```sh\n").expect("its lines");
+        let (lines, _) = rest.split_once("\n```").expect("its end");
+        for line in lines.lines().filter(|line| !line.starts_with('#')) {
+            let (name, _) = line.split_once('=').expect("NAME=value");
+            assert!(help.contains(&format!("[env: {name}=")), "{name}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 9, "{seen}");
+}
+
+#[test]
+fn documents_and_manifests_name_the_version_of_the_programs() {
+    let version = env!("CARGO_PKG_VERSION");
+    for (name, text) in [
+        ("README.md", format!("Rolegate {version}, users in SQLite")),
+        (
+            "docs/tutorials/one-server.md",
+            format!("rolegate-{version}-x86_64-linux.tar.xz: OK"),
+        ),
+        (
+            "clients/typescript/README.md",
+            format!("rolegate-client-{version}.tgz"),
+        ),
+        (
+            "deploy/kubernetes/base/kustomization.yaml",
+            format!("newTag: {version}"),
+        ),
+        ("tests/long/kubernetes", format!("rolegate:{version}")),
+    ] {
+        assert!(read(name).contains(&text), "{name} does not say {text}");
+    }
 }
 
 #[tokio::test]
