@@ -8,14 +8,22 @@ use tokio::{
 };
 
 /// What `deploy/proxies/nginx/nginx.conf` includes.
-const INCLUDED: [(&str, &str); 5] = [
+const INCLUDED: [(&str, &str); 8] = [
     (
         "rolegate-http.conf",
         include_str!("../../deploy/proxies/nginx/rolegate-http.conf"),
     ),
     (
+        "rolegate-rules.conf",
+        include_str!("../../deploy/proxies/nginx/rolegate-rules.conf"),
+    ),
+    (
         "rolegate.conf",
         include_str!("../../deploy/proxies/nginx/rolegate.conf"),
+    ),
+    (
+        "rolegate-whole-host.conf",
+        include_str!("../../deploy/proxies/nginx/rolegate-whole-host.conf"),
     ),
     (
         "rolegate-headers.conf",
@@ -24,6 +32,10 @@ const INCLUDED: [(&str, &str); 5] = [
     (
         "rolegate-sign-in.conf",
         include_str!("../../deploy/proxies/nginx/rolegate-sign-in.conf"),
+    ),
+    (
+        "rolegate-sign-in-headers.conf",
+        include_str!("../../deploy/proxies/nginx/rolegate-sign-in-headers.conf"),
     ),
     (
         "rolegate-preflight.conf",
