@@ -56,8 +56,9 @@ class Stage:
         """Puts a folder of the repository into the clone, with the free ports."""
         made = shutil.ignore_patterns("node_modules", "build", "*.egg-info", "__pycache__", "*.tgz")
         shutil.copytree(ROOT / folder, self.folder / folder, ignore=made)
-        for file in (self.folder / folder).rglob("*.conf"):
-            file.write_text(self.with_ports(file.read_text()))
+        for file in (self.folder / folder).rglob("*"):
+            if file.suffix in (".conf", ".caddy"):
+                file.write_text(self.with_ports(file.read_text()))
 
     def with_ports(self, text):
         """The same text with the free ports."""
