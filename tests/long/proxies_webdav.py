@@ -14,7 +14,8 @@ PAIRS = [("/x", "/y", True), ("/x", "/files/y", True), ("/public/x", "/public/y"
          ("/x", "/admin/y", False), ("/x", "/ADMIN/y", False), ("/x", "/public/y", False), ("/public/x", "/y", False),
          ("/public/x", "/admin/y", False), ("/admin/x", "/y", False), ("/admin/x", "/public/y", False),
          ("/x", "/adminstrator", False),
-         # All that is below it would move, too.
+         # All that is in a folder would move, too.
+         ("/x", "/public", False), ("/public/x", "/public", False), ("/public", "/y", False), ("/public", "/public/y", False),
          ("/", "/y", False), ("/", "/public/y", False), ("/x", "/", False), ("/", "/", False)]
 UNCLEAR = ["", "y", "*", "/y?a", "/y#a", "/y b", "/y,/admin/y"]
 

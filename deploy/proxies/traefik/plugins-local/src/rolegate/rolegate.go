@@ -161,7 +161,9 @@ func (m *middleware) isBelowSameRule(request *http.Request) bool {
 	if path == "/" || request.URL.Path == "/" || !plain.MatchString(path) || ambiguous.MatchString(path) {
 		return false
 	}
-	return m.rule(path) == m.rule(request.URL.Path)
+	rule := m.rule(path)
+	// So is all that is in them, if they are folders.
+	return rule == m.rule(path+"/") && rule == m.rule(request.URL.Path) && rule == m.rule(request.URL.Path+"/")
 }
 
 func (m *middleware) rule(path string) int {
