@@ -12,7 +12,7 @@ def check():
         signs_in_once_and_out(stage, "nginx")
         stage.type(until="caddy run")
         caddy = stage.blocks.pop(0)
-        stage.terminals["third"].start(caddy.text, "serving initial configuration")
+        stage.terminals["fourth"].start(caddy.text, "serving initial configuration")
         signs_in_once_and_out(stage, "caddy")
         stage.type()
 
