@@ -72,9 +72,10 @@ class DjangoAdmin(Application):
     def use(self, visitor):
         visitor.sees(visitor.user.name, "#user-tools")
         visitor.find("#result_list .field-username a").click()
-        field = visitor.find("#id_first_name")
+        # A first name would be shown in place of the username.
+        field = visitor.find("#id_last_name")
         field.clear()
-        field.send_keys(f"Bea behind {visitor.front.name}")
+        field.send_keys(f"Behind {visitor.front.name}")
         visitor.find("[name=_save]").click()
         visitor.sees("was changed successfully", ".messagelist")
 

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import secrets
 import subprocess
 import tarfile
 from urllib.parse import quote, unquote
@@ -100,7 +101,7 @@ class Git(Application):
 
 class WsgiDav(Application):
     name, distribution, deep_link = "WsgiDAV", "wsgidav", "/reports/"
-    header, setting = "Remote-User", "`http_authenticator: {trusted_auth_header: HTTP_REMOTE_USER}`"
+    header, setting = "Remote-User", "`http_authenticator: {trusted_auth_header: HTTP_REMOTE_USER}`, and a user in `simple_dc`"
     decoding = "encoded"
 
     def start(self):
@@ -110,7 +111,8 @@ class WsgiDav(Application):
             "host": "127.0.0.1", "port": self.server_port, "server": "cheroot",
             "provider_mapping": {"/": str(self.folder / "files")},
             "http_authenticator": {"trusted_auth_header": "HTTP_REMOTE_USER"},
-            "simple_dc": {"user_mapping": {"*": True}},
+            # It takes the name of the header only where it would ask for a password.
+            "simple_dc": {"user_mapping": {"*": {"nobody": {"password": secrets.token_hex()}}}},
             "verbose": 3, "logging": {"enable": True},
         }
         (self.folder / "wsgidav.json").write_text(json.dumps(settings))
