@@ -17,12 +17,12 @@ class Framework(Application):
 
     def use(self, visitor):
         visitor.find(self.BUTTON).click()
-        visitor.sees(f"42 for {visitor.user.name}" if self.header else "42", self.RESULT)
+        visitor.sees(f"42 for {visitor.user.name}" if self.reads_user else "42", self.RESULT)
 
 
 class Streamlit(Framework):
     name, distribution, deep_link = "Streamlit", "streamlit", "/?month=5"
-    header, setting = "Remote-User", "`st.context.headers[\"Remote-User\"]`"
+    setting, reads_user = "`st.context.headers[\"Remote-User\"]`", True
     BUTTON = "[data-testid=stButton] button"
     SOURCE = """
 import streamlit as st
@@ -49,7 +49,7 @@ if file:
 
 class Gradio(Framework):
     name, distribution, deep_link = "Gradio", "gradio", "/?__theme=dark"
-    header, setting = "Remote-User", "`request.headers[\"remote-user\"]` of a `gr.Request`"
+    setting, reads_user = "`request.headers[\"remote-user\"]` of a `gr.Request`", True
     BUTTON, RESULT = "#show", "#result"
     SOURCE = """
 import time
@@ -74,7 +74,7 @@ page.launch(server_name="127.0.0.1", server_port=PORT)
 
 class Dash(Framework):
     name, distribution, deep_link = "Dash", "dash", "/?month=5"
-    header, setting = "Remote-User", "`flask.request.headers[\"Remote-User\"]`"
+    setting, reads_user = "`flask.request.headers[\"Remote-User\"]`", True
     BUTTON, RESULT = "#show", "#result"
     SOURCE = """
 import dash, flask
@@ -95,7 +95,7 @@ server = app.server
 
 class Bokeh(Framework):
     name, distribution, deep_link = "Bokeh", "bokeh", "/page?month=5"
-    header, setting = "Remote-User", "`curdoc().session_context.request.headers[\"Remote-User\"]`; `--allow-websocket-origin`"
+    setting, reads_user = "`curdoc().session_context.request.headers[\"Remote-User\"]`; `--allow-websocket-origin` has the host", True
     BUTTON = ".bk-btn"
     SOURCE = """
 from bokeh.io import curdoc
@@ -117,7 +117,7 @@ curdoc().add_root(Column(button, result))
 
 class Panel(Framework):
     name, distribution, deep_link = "Panel", "panel", "/page?month=5"
-    header, setting = "Remote-User", "`pn.state.headers[\"Remote-User\"]`; `--allow-websocket-origin`"
+    setting, reads_user = "`pn.state.headers[\"Remote-User\"]`; `--allow-websocket-origin` has the host", True
     SOURCE = """
 import panel as pn
 pn.extension()
@@ -149,7 +149,7 @@ def press_in_shadow(visitor, selector, expected):
 
 class Marimo(Framework):
     name, distribution, deep_link = "marimo", "marimo", "/?month=5"
-    header, setting = "Remote-User", "`mo.app_meta().request.headers[\"remote-user\"]`"
+    setting, reads_user = "`mo.app_meta().request.headers[\"remote-user\"]`", True
     SOURCE = """
 import marimo
 app = marimo.App()
@@ -177,7 +177,7 @@ def _(button, mo):
 
 class NiceGui(Framework):
     name, distribution, deep_link = "NiceGUI", "nicegui", "/?month=5"
-    header, setting = "Remote-User", "`request.headers[\"remote-user\"]` of a page's `fastapi.Request`"
+    setting, reads_user = "`request.headers[\"remote-user\"]` of a page's `fastapi.Request`", True
     BUTTON = "button"
     SOURCE = """
 from fastapi import Request
@@ -198,7 +198,7 @@ ui.run(host="127.0.0.1", port=PORT, show=False, reload=False)
 
 class FastApi(Framework):
     name, distribution, deep_link = "FastAPI", "fastapi", "/report?month=5"
-    header, setting, decoding = "Remote-User", "`Annotated[str, Header()]` named `remote_user`", "encoded"
+    setting, reads_user, decoding = "`Annotated[str, Header()]` named `remote_user`", True, "encoded"
     SOURCE = """
 import asyncio
 from typing import Annotated
@@ -253,7 +253,7 @@ async def socket(websocket: WebSocket):
 
 class Flask(Framework):
     name, distribution, deep_link = "Flask", "flask", "/report?month=5"
-    header, setting, decoding = "Remote-User", "`request.headers[\"Remote-User\"]`", "encoded"
+    setting, reads_user, decoding = "`request.headers[\"Remote-User\"]`", True, "encoded"
     SOURCE = """
 import flask
 app = flask.Flask(__name__)

@@ -51,8 +51,8 @@ class DjangoAdmin(Application):
     """Below `/admin`, so the shipped files ask for the role admin."""
 
     name, distribution, deep_link = "Django admin", "django", "/admin/auth/user/?q=corp"
-    header, setting = "Remote-User", "`RemoteUserMiddleware` with `header = \"HTTP_REMOTE_USER\"`, `SECURE_PROXY_SSL_HEADER`"
-    decoding = "encoded"
+    setting = "`RemoteUserMiddleware` with `header = \"HTTP_REMOTE_USER\"`, `SECURE_PROXY_SSL_HEADER`"
+    reads_user, decoding = True, "encoded"
 
     def start(self):
         (self.folder / "settings.py").write_text(DJANGO_SETTINGS)
@@ -87,6 +87,7 @@ class DjangoAdmin(Application):
 
 class JupyterLab(Application):
     name, distribution, deep_link = "JupyterLab", "jupyterlab", "/lab/tree/report.ipynb"
+    setting = "`--IdentityProvider.token= --ServerApp.allow_remote_access=True`: every user is the same one"
 
     def start(self):
         cell = {"cell_type": "code", "source": "print(6 * 7)", "metadata": {}, "outputs": [], "execution_count": None}
@@ -111,9 +112,8 @@ class NodeRed(Application):
     """Its editor gets messages by a WebSocket, and the flow is saved by a request."""
 
     name, npm, deep_link = "Node-RED", "node-red", "/#flow/reports"
-    header = "Remote-User"
     setting = "`adminAuth` with `tokenHeader: \"remote-user\"` and `tokens: (name) => …`"
-    decoding = "encoded"
+    reads_user, decoding = True, "encoded"
 
     def start(self):
         flow = [{"id": "reports", "type": "tab", "label": "Reports"},
@@ -193,6 +193,7 @@ class Datasette(Application):
 
 class Flower(Application):
     name, distribution, deep_link = "Flower", "flower", "/tasks?state=SUCCESS"
+    setting = "`FLOWER_UNAUTHENTICATED_API=true`"
 
     def start(self):
         self.spawn("celery", "--broker=memory://", "flower", "--address=127.0.0.1", f"--port={self.server_port}",
@@ -229,8 +230,8 @@ class TiddlyWiki(Application):
     """Saves each note by PUT, under the name of its author, and to an address with `%2F`."""
 
     name, npm, deep_link, is_whole_host = "TiddlyWiki", "tiddlywiki", "/#Reports", True
-    header, setting = "Remote-User", "`--listen authenticated-user-header=remote-user`"
-    decoding = "decoded"
+    setting = "`--listen authenticated-user-header=remote-user`"
+    reads_user, decoding = True, "decoded"
 
     def start(self):
         program = INSTALLED / "node_modules/.bin/tiddlywiki"
@@ -258,6 +259,7 @@ class RabbitMq(Application):
 
     name, package, deep_link = "RabbitMQ", "rabbitmq-server", "/#/queues"
     is_cookie_only, is_whole_host, patience = True, True, 120
+    setting = "[only the cookie](#an-authorization-of-its-own); it has users of its own"
 
     def start(self):
         (self.folder / "rabbitmq.conf").write_text(

@@ -69,9 +69,9 @@ class Application:
     is_cookie_only = False
     # Set where addresses have characters encoded that the check of plain paths refuses.
     is_whole_host = False
-    # The header that the application takes a name from, the setting for it, and `encoded` or `decoded`: what it makes
-    # of a name that arrives percent-encoded.
-    header = setting = decoding = None
+    # What docs/proxies/applications.md says of its settings. `reads_user` is set where one makes it read Remote-User,
+    # and `decoding` is what it makes of a name that arrives percent-encoded: `encoded` or `decoded`.
+    setting, reads_user, decoding = "", False, None
     # Seconds until it answers.
     patience = 60
 

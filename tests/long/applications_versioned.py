@@ -23,7 +23,7 @@ class Git(Application):
 
     name, package = "git http-backend", "git"
     deep_link = "/gitweb?p=reports.git;a=summary"
-    header, setting, decoding = "Remote-User", "`fastcgi_param REMOTE_USER $http_remote_user;`", "encoded"
+    setting, reads_user, decoding = "`fastcgi_param REMOTE_USER $http_remote_user;`", True, "encoded"
 
     def start(self):
         repositories = self.folder / "repositories"
@@ -101,8 +101,8 @@ class Git(Application):
 
 class WsgiDav(Application):
     name, distribution, deep_link = "WsgiDAV", "wsgidav", "/reports/"
-    header, setting = "Remote-User", "`http_authenticator: {trusted_auth_header: HTTP_REMOTE_USER}`, and a user in `simple_dc`"
-    decoding = "encoded"
+    setting = "`http_authenticator: {trusted_auth_header: HTTP_REMOTE_USER}`, and a user in `simple_dc`"
+    reads_user, decoding = True, "encoded"
 
     def start(self):
         (self.folder / "files/reports").mkdir(parents=True)
@@ -156,7 +156,7 @@ def digest(file):
 
 class Radicale(Application):
     name, distribution, deep_link = "Radicale", "radicale", "/.web/"
-    header, setting, decoding = "Remote-User", "`[auth] type = http_remote_user`", "encoded"
+    setting, reads_user, decoding = "`[auth] type = http_remote_user`", True, "encoded"
 
     def start(self):
         (self.folder / "config").write_text(f"""
@@ -228,7 +228,6 @@ class PyPiServer(Application):
 
 class DockerRegistry(Application):
     name, package, deep_link = "docker-registry", "docker-registry", "/v2/_catalog"
-    setting = "none of its own"
 
     def start(self):
         (self.folder / "registry.yml").write_text(f"""
