@@ -172,8 +172,11 @@ impl AuthClient {
             return Ok(SignInStep::CodeNeeded(pending.into()));
         }
         let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
-        // An auth-service of before ignores what it does not know, and makes a session for the API.
-        let prefix = if session_use == SessionUse::Domain {
+        // An auth-service of before ignores what it does not know, and makes a session for the API, or that for the
+        // domain alone.
+        let is_for_domain = session_use == SessionUse::Domain
+            || (session_use == SessionUse::ApiAndDomain && response.application_token.is_none());
+        let prefix = if is_for_domain {
             DOMAIN_SESSION_PREFIX
         } else {
             SESSION_PREFIX

@@ -45,7 +45,8 @@ pub enum SessionUse {
     Domain,
     /// Two sessions, for the API and for applications on one host: both are made, or none.
     ApiAndApplication,
-    /// Two sessions, for the API and for applications on a domain: both are made, or none.
+    /// Two sessions, for the API and for applications on a domain: both are made, or none. An auth-service of the
+    /// version before makes that for the domain alone.
     ApiAndDomain,
 }
 

@@ -115,18 +115,26 @@ impl<'a> Cookie<'a> {
                 _ => None,
             }
         });
-        let prefix = if self.is_for_domain() {
-            DOMAIN_SESSION_PREFIX
-        } else {
-            SESSION_PREFIX
-        };
+        let prefix = self.session_prefix();
         let is_session = move |value: &&str| value.len() <= MAX_LEN && value.starts_with(prefix);
         values.map(move |it| str::from_utf8(it).ok().filter(is_session).map(Into::into))
     }
 
-    /// `Set-Cookie` with this session, for so many seconds. The session must have no character but those of
-    /// base64url.
+    /// What its sessions begin with.
+    const fn session_prefix(&self) -> &'static str {
+        if self.is_for_domain() {
+            DOMAIN_SESSION_PREFIX
+        } else {
+            SESSION_PREFIX
+        }
+    }
+
+    /// `Set-Cookie` with this session, for so many seconds; `None` for a session that would not be found in it. The
+    /// session must have no character but those of base64url.
     pub fn set(&self, session: &SecretString, seconds: u64) -> Option<HeaderValue> {
+        if !session.expose_secret().starts_with(self.session_prefix()) {
+            return None;
+        }
         let mut value = HeaderValue::from_str(&self.line(session.expose_secret(), seconds)).ok()?;
         value.set_sensitive(true);
         Some(value)
@@ -277,22 +285,22 @@ mod tests {
     #[test]
     fn attributes_keep_scripts_and_other_sites_away() {
         let session = SecretString::from("rgs_A");
-        let line = |cookie: Cookie<'_>| {
-            let value = cookie.set(&session, 60).expect("a header");
+        let line = |cookie: Cookie<'_>, session: &SecretString| {
+            let value = cookie.set(session, 60).expect("a header");
             assert!(value.is_sensitive());
             value.to_str().expect("text").to_owned()
         };
         let common = "HttpOnly; Secure; SameSite=Lax";
-        let host = line(Cookie::of_host(false));
+        let host = line(Cookie::of_host(false), &session);
         assert_eq!(
             host,
             format!("__Host-rolegate=rgs_A; Path=/; Max-Age=60; {common}")
         );
-        let of_domain = line(Cookie::of_domain("example.org"));
+        let of_domain = line(Cookie::of_domain("example.org"), &"rgd_A".into());
         let expected =
-            format!("__Secure-rolegate=rgs_A; Path=/; Domain=example.org; Max-Age=60; {common}");
+            format!("__Secure-rolegate=rgd_A; Path=/; Domain=example.org; Max-Age=60; {common}");
         assert_eq!(of_domain, expected);
-        let plain = line(Cookie::of_host(true));
+        let plain = line(Cookie::of_host(true), &session);
         assert_eq!(
             plain,
             "rolegate=rgs_A; Path=/; Max-Age=60; HttpOnly; SameSite=Lax"
@@ -302,6 +310,17 @@ mod tests {
             removed,
             format!("__Host-rolegate-console=; Path=/; Max-Age=0; {common}")
         );
+    }
+
+    #[test]
+    fn no_cookie_is_set_with_a_session_that_is_not_found_in_it() {
+        for (cookie, session) in [
+            (Cookie::of_host(false), "rgd_A"),
+            (Cookie::of_console(false), "rgd_A"),
+            (Cookie::of_domain("example.org"), "rgs_A"),
+        ] {
+            assert_eq!(cookie.set(&session.into(), 60), None, "{session}");
+        }
     }
 
     #[test]

@@ -1031,3 +1031,22 @@ async fn an_auth_service_of_the_version_before_makes_the_session_of_the_console_
     assert_eq!(cookies.len(), 1, "{cookies:?}");
     assert!(cookies[0].starts_with("rolegate-console=rgs_user;"));
 }
+
+#[tokio::test]
+async fn an_auth_service_of_the_version_before_makes_the_session_of_the_domain_only() {
+    let (router, _) = gateway(&DOMAIN);
+    let sign_in = async |back: &str| {
+        let headers = [("host", "auth.example.org"), HTTPS, SAME_ORIGIN, FORM_TYPE];
+        let body = format!("username=before&password=right&return={back}");
+        fetch(&router, request("POST", "/sign-in", &headers, &body)).await
+    };
+    let response = sign_in("/").await;
+    assert_eq!(response.status, 303);
+    let set = cookies(&response);
+    assert_eq!(set.len(), 1, "{set:?}");
+    assert!(set[0].starts_with("__Secure-rolegate=rgd_user;"), "{set:?}");
+    // The session is of no use to the account page, which would ask for a password again and again.
+    let response = sign_in("/account").await;
+    assert_eq!(response.status, 500);
+    assert!(cookies(&response).is_empty());
+}

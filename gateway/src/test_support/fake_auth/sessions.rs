@@ -60,7 +60,9 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
     }
     check_code(&user, otp)?;
     let session = sessions_of(&user, "").pop();
-    let token = if request.for_domain && !request.with_application {
+    // The version before makes one session.
+    let makes_both = request.with_application && request.username != "before";
+    let token = if request.for_domain && !makes_both {
         "rgd_user"
     } else {
         "rgs_user"
@@ -70,8 +72,6 @@ pub(super) fn create(request: &CreateSessionRequest) -> Result<CreateSessionResp
     } else {
         "rgs_application"
     };
-    // The version before makes one session.
-    let makes_both = request.with_application && request.username != "before";
     Ok(CreateSessionResponse {
         token: token.to_owned(),
         session,
