@@ -2,10 +2,10 @@
 
 import contextlib
 import hashlib
-import http.client
 import json
 import os
 import socket
+import ssl
 import time
 from urllib.parse import urlsplit
 
@@ -14,13 +14,12 @@ SOON = 3
 BODIES = [b"", b"x", b"GET /admin HTTP/1.1\r\nHost: app.example\r\n\r\n", b"\x00\xff" * 100_000]
 
 
-def send(port, method, path, body, user=None, headers=(), timeout=90):
+def send(connection, method, path, body, user=None, headers=()):
     """The status, the report of the application if it is one, and the seconds that both took."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     began = time.monotonic()
     with contextlib.closing(connection):
         # A proxy may refuse before it has read all.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
             connection.request(method, path, body, dict([*headers, *([user.bearer] if user else [])]))
         response = connection.getresponse()
         received = response.read()
@@ -35,7 +34,7 @@ def bodies(proxy, ann):
             for path, user, expected in (("/public/x", None, 200), ("/x", ann, 200), ("/x", None, 401),
                                          ("/admin", ann, 403)):
                 for method in ("POST", "PUT", "DELETE"):
-                    status, report, seconds = send(proxy.port, method, path, sent(), user)
+                    status, report, seconds = send(proxy.http(), method, path, sent(), user)
                     what = (proxy.name, method, path, len(body), status, report, seconds)
                     if proxy.name == "haproxy" and not isinstance(sent(), bytes):
                         expected = 411
@@ -46,7 +45,7 @@ def bodies(proxy, ann):
 
 def kept_alive(proxy, ann):
     """Nothing of a body is taken for the next request."""
-    connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=30)
+    connection = proxy.http()
     for number in range(20):
         user = dict([ann.bearer]) if number % 3 else {}
         connection.request("POST", f"/x{number}", BODIES[2] * number, user)

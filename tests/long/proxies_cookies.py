@@ -4,7 +4,7 @@ import json
 import time
 
 from proxies_fake_rolegate import HEADERS, IDENTITY, FakeRolegate
-from proxies_network import until
+from proxies_network import connected, until
 from proxies_process import Proxy, configuration
 from proxies_streams import KEY
 from proxies_upgrades import ask_http2, tunnel
@@ -84,7 +84,7 @@ def crumbs(name, application):
             for order in (["a=1", OWN[0], "b=2"], [OWN[0], "a=1", "b=2"], ["a=1", "b=2", OWN[0]],
                           ["a=1", f"b=2; {OWN[0]}"]):
                 pseudo = [(":method", "GET"), (":path", path), (":scheme", "http"), (":authority", "app.example")]
-                status, body = ask_http2(proxy.http2_port, pseudo + [("cookie", crumb) for crumb in order])
+                status, body = ask_http2(connected(proxy.http2_port), pseudo + [("cookie", crumb) for crumb in order])
                 what = (name, path, order, status, body)
                 if status != 200:
                     # HAProxy 2.6 refuses HTTP/2.
@@ -137,7 +137,7 @@ def upgrades_are_changes(proxy, fake):
     """Whatever else it says: a page of another site could open a WebSocket."""
     for more in ([], [("Sec-Fetch-Mode", "navigate")], [("X-Forwarded-Method", "GET")],
                  [("Authorization", "Basic YTpi")]):
-        tunnel(proxy.port, "GET", "/x", [("Upgrade", "websocket"), *KEY, ("Cookie", OWN[0]), *more])
+        tunnel(proxy.connected(), "GET", "/x", [("Upgrade", "websocket"), *KEY, ("Cookie", OWN[0]), *more])
         says = fake.last("upgrade") + fake.last("sec-websocket-key") + fake.last("sec-websocket-version")
         assert says or fake.last("sec-fetch-mode") == ["websocket"], (proxy.name, more, fake.asked)
 
@@ -204,7 +204,7 @@ def passwords_that_browsers_remember(proxy, ann):
             sent = (ann.basic, cross_site, ("Sec-Fetch-Mode", mode))
             refused = proxy.expect(403, "/x", *sent, method=method)
             assert refused.all("rolegate-reason") == ["CROSS_SITE"], (proxy.name, mode, method, refused.headers)
-    first, _ = tunnel(proxy.port, "GET", "/x", [
+    first, _ = tunnel(proxy.connected(), "GET", "/x", [
         ("Upgrade", "websocket"), *KEY, ann.basic, cross_site, ("Sec-Fetch-Mode", "websocket")])
     assert first.startswith(b"HTTP/1.1 403"), (proxy.name, first)
     # A link of another site leads here, and a page of the application may change something.

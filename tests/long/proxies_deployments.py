@@ -19,13 +19,14 @@ CONTEXT = """- transport_socket:
             typed_config:
               "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext
               common_tls_context:
+                alpn_protocols: [h2, http/1.1]
                 tls_certificates:
                   - { certificate_chain: { filename: cert.pem }, private_key: { filename: key.pem } }
           filters:"""
 # What makes each configuration one for HTTPS.
 TLS = {
     "nginx": [("listen 127.0.0.1:8088;",
-               "listen 127.0.0.1:8088 ssl; ssl_certificate cert.pem; ssl_certificate_key key.pem;")],
+               "listen 127.0.0.1:8088 ssl http2; ssl_certificate cert.pem; ssl_certificate_key key.pem;")],
     "caddy": [("admin off", "admin off\n\tauto_https disable_redirects"),
               ("http://:8088 {", "https://:8088 {\n\ttls cert.pem key.pem")],
     "haproxy": [("bind 127.0.0.1:8088", "bind 127.0.0.1:8088 ssl crt both.pem alpn http/1.1")],

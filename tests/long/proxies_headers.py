@@ -1,11 +1,11 @@
 """Headers and trailers by which a client may pass for somebody else, or ask for another path."""
 
 import contextlib
-import socket
 import socketserver
 import threading
 
 import h2.connection
+from proxies_network import connected
 from proxies_process import Proxy, configuration
 from proxies_upgrades import FORGED, IDENTITY, head, read
 
@@ -106,8 +106,8 @@ class Recorder(socketserver.ThreadingTCPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
-def exchange_bytes(port, sent):
-    with socket.create_connection(("127.0.0.1", port)) as connection, contextlib.suppress(OSError):
+def exchange_bytes(connection, sent):
+    with connection, contextlib.suppress(OSError):
         connection.sendall(sent)
         read(connection, 2)
 
@@ -127,7 +127,7 @@ def bodies_of_preflights(name):
                 (":method", "OPTIONS"), (":path", "/x"), (":scheme", "http"), (":authority", "app.example"),
                 ("origin", "https://page.example"), ("access-control-request-method", "PUT"), *length])
             client.send_data(1, FORGED.encode(), end_stream=True)
-            exchange_bytes(proxy.http2_port, client.data_to_send())
+            exchange_bytes(connected(proxy.http2_port), client.data_to_send())
         # Caddy sends the first byte as a chunk of its own.
         assert FORGED[1:].encode() not in application.received, (name, application.received)
         # These pass it on, so they speak HTTP/2.
@@ -143,7 +143,7 @@ def trailers(proxy, ann):
     for announced in ([], [("Trailer", "Rolegate-Role"), ("TE", "trailers")]):
         for path, credentials in (("/public/x", []), ("/x", [ann.bearer])):
             lines = [("Transfer-Encoding", "chunked"), ("Connection", "close"), *announced, *credentials]
-            exchange_bytes(proxy.port, head("POST", path, lines) + body)
+            exchange_bytes(proxy.connected(), head("POST", path, lines) + body)
             for length in ([], [("content-length", "5")]):
                 client = h2.connection.H2Connection()
                 client.initiate_connection()
@@ -152,9 +152,9 @@ def trailers(proxy, ann):
                 client.send_headers(1, pseudo + more)
                 client.send_data(1, b"hello")
                 client.send_headers(1, IDENTITY, end_stream=True)
-                exchange_bytes(proxy.port, client.data_to_send())
+                exchange_bytes(proxy.connected("h2"), client.data_to_send())
             received = proxy.application.received
             assert FORGED.encode() not in received, (proxy.name, announced, path, received)
     # The recorder works.
-    exchange_bytes(proxy.port, head("GET", "/public/x", [("Connection", "close")]))
+    exchange_bytes(proxy.connected(), head("GET", "/public/x", [("Connection", "close")]))
     assert b"/public/x" in proxy.application.received, proxy.name

@@ -1,5 +1,6 @@
 """HTTP byte by byte, and a relay that takes a service away or lets it hang."""
 
+import http.client
 import json
 import os
 import re
@@ -56,13 +57,26 @@ class Response:
         return [value for key, value in self.headers if key.lower() == name]
 
 
-def connected(port, tls_name=None):
-    """A connection, in TLS to a host of this name if there is one, with any certificate."""
+def connected(port, tls_name=None, protocols=()):
+    """A connection, in TLS to a host of this name if there is one, with any certificate, for one of these protocols."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=90)
     if not tls_name:
         return connection
     context = ssl._create_unverified_context()
+    if protocols:
+        context.set_alpn_protocols(protocols)
     return context.wrap_socket(connection, server_hostname=tls_name)
+
+
+class HttpConnection(http.client.HTTPConnection):
+    """A client of HTTP/1.1, in TLS to a host of this name if there is one."""
+
+    def __init__(self, port, tls_name=None):
+        super().__init__(tls_name or "127.0.0.1", port)
+        self.tls_name = tls_name
+
+    def connect(self):
+        self.sock = connected(self.port, self.tls_name)
 
 
 def is_complete(received, method):

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from proxies_network import Relay, exchange, free_port, until
+from proxies_network import HttpConnection, Relay, connected, exchange, free_port, until
 
 ROOT = Path(__file__).resolve().parents[2]
 NGINX = ["nginx", "-p", ".", "-e", "stderr", "-c", "nginx.conf", "-g",
@@ -117,6 +117,12 @@ class Proxy:
     def is_ready(self):
         # Traefik answers 404 before it has read its configuration.
         return self.exchange("GET", "/public/", []).status in (200, 401)
+
+    def connected(self, *protocols):
+        return connected(self.port, self.tls_name, protocols)
+
+    def http(self):
+        return HttpConnection(self.port, self.tls_name)
 
     def exchange(self, method, path, headers, host=None, body=""):
         return exchange(self.port, method, path, headers, host or self.host, body, self.tls_name)

@@ -4,11 +4,11 @@ The client then sends HTTP/2 and HTTP/1.1 for /admin, with an identity of its ow
 """
 
 import contextlib
-import socket
 import time
 
 import h2.connection
 import h2.events
+from proxies_network import connected
 
 SETTINGS = ("HTTP2-Settings", "AAMAAABkAARAAAAAAAIAAAAA")
 CONNECTION = ("Connection", "Upgrade, HTTP2-Settings")
@@ -37,12 +37,13 @@ UPGRADES = [
 ]
 
 
-def read(connection, seconds=0.5):
-    """What comes until nothing comes for some time."""
+def read(connection, seconds=0.5, first=None):
+    """What comes until nothing comes for some time, with another time for what comes first."""
     received, end = b"", time.monotonic() + 10
-    connection.settimeout(seconds)
+    connection.settimeout(first or seconds)
     with contextlib.suppress(OSError):
         while time.monotonic() < end and (more := connection.recv(65536)):
+            connection.settimeout(seconds)
             received += more
     return received
 
@@ -64,11 +65,11 @@ def http2_to_admin(is_upgraded):
     return client.data_to_send()
 
 
-def tunnel(port, method, path, lines):
+def tunnel(connection, method, path, lines):
     """The first response, and what comes if the client goes on in HTTP/2 or, after CONNECT, in HTTP/1.1."""
-    with socket.create_connection(("127.0.0.1", port)) as connection:
+    with connection:
         connection.sendall(head(method, path, lines))
-        first = read(connection)
+        first = read(connection, first=5)
         with contextlib.suppress(OSError):
             connection.sendall(head("GET", "/admin", IDENTITY) if method == "CONNECT" else http2_to_admin(True))
         return first, read(connection)
@@ -77,25 +78,25 @@ def tunnel(port, method, path, lines):
 def upgrades(proxy, ann):
     for lines in UPGRADES:
         for path, credentials in (("/public/x", []), ("/x", [ann.bearer])):
-            first, after = tunnel(proxy.port, "GET", path, [*lines, CONNECTION, SETTINGS, *credentials])
+            first, after = tunnel(proxy.connected(), "GET", path, [*lines, CONNECTION, SETTINGS, *credentials])
             what = (proxy.name, path, lines, first[:200], after[:500])
             assert b" 101 " not in first.split(b"\r\n")[0] and FORGED.encode() not in first + after, what
     # Nearly "websocket".
     for value in ("webSocker", "wabsocket", "waaaaaaat", "websocket2", "ebsocket"):
-        first, _ = tunnel(proxy.port, "GET", "/public/x", [("Upgrade", value), ("Connection", "Upgrade")])
+        first, _ = tunnel(proxy.connected(), "GET", "/public/x", [("Upgrade", value), ("Connection", "Upgrade")])
         assert value.encode() not in first, (proxy.name, first)
 
 
 def connects(proxy, ann):
     for target in ("/public/x", "/x", "app.example:80", "/admin"):
         for credentials in ([], [ann.bearer]):
-            first, after = tunnel(proxy.port, "CONNECT", target, [*credentials])
+            first, after = tunnel(proxy.connected(), "CONNECT", target, [*credentials])
             what = (proxy.name, target, first[:200], after[:500])
             assert FORGED.encode() not in first + after, what
             assert not first or not 100 < int(first.split(b" ")[1]) < 300, what
 
 
-def ask_http2(port, headers, data=b""):
+def ask_http2(connection, headers, data=b""):
     """The status of a request in HTTP/2 without an upgrade, or None if the proxy speaks only HTTP/1.1."""
     client = h2.connection.H2Connection()
     client.initiate_connection()
@@ -105,7 +106,7 @@ def ask_http2(port, headers, data=b""):
     if data:
         client.send_data(1, data)
     status, body, end = None, b"", time.monotonic() + 5
-    with socket.create_connection(("127.0.0.1", port)) as connection:
+    with connection:
         connection.sendall(client.data_to_send())
         connection.settimeout(1)
         with contextlib.suppress(OSError, h2.exceptions.ProtocolError):
@@ -127,24 +128,24 @@ def http2(proxy, ann):
     bearer = ("authorization", ann.bearer[1])
     for path, more, statuses in (("/public/x", [], (200,)), ("/admin", [], (401,)), ("/admin", [bearer], (403,)),
                                  ("/x", [bearer], (200,))):
-        status, body = ask_http2(proxy.port, pseudo("GET", path, *more, *IDENTITY))
+        status, body = ask_http2(proxy.connected("h2"), pseudo("GET", path, *more, *IDENTITY))
         # Some speak no HTTP/2 or, as HAProxy 2.6, refuse it.
         assert status in (None, 400, *statuses) and FORGED.encode() not in body, (proxy.name, path, status, body)
     smuggled = head("GET", "/admin", IDENTITY)
     for protocol in ("h2c", "websocket, h2c", "connect-udp", None):
         for path in ("/public/x", "/x"):
             wanted = pseudo("CONNECT", path, *([(":protocol", protocol)] if protocol else []), bearer)
-            status, body = ask_http2(proxy.port, wanted, smuggled + http2_to_admin(False))
+            status, body = ask_http2(proxy.connected("h2"), wanted, smuggled + http2_to_admin(False))
             what = (proxy.name, protocol, path, status, body)
             assert (status is None or status >= 400) and FORGED.encode() not in body, what
     wanted = [(":method", "CONNECT"), (":authority", "app.example:80"), bearer]
-    status, body = ask_http2(proxy.port, wanted, smuggled)
+    status, body = ask_http2(proxy.connected("h2"), wanted, smuggled)
     assert (status is None or status >= 400) and FORGED.encode() not in body, (proxy.name, status, body)
 
 
 def reaches_http2(port):
     """Whether an application takes the upgrade without a proxy: the attack itself works."""
-    first, after = tunnel(port, "GET", "/", [("Upgrade", "h2c"), CONNECTION, SETTINGS])
+    first, after = tunnel(connected(port), "GET", "/", [("Upgrade", "h2c"), CONNECTION, SETTINGS])
     return b" 101 " in first and FORGED.encode() in after
 
 
