@@ -166,6 +166,7 @@ pub(crate) fn pending_sign_in(place: &str) -> io::Result<(SecretString, String)>
     random_token(PENDING_PREFIX, place)
 }
 
+/// A new token, and the digest of the token and of `place`.
 fn random_token(prefix: &str, place: &str) -> io::Result<(SecretString, String)> {
     let mut random = [0_u8; RANDOM_BYTES];
     getrandom::fill(&mut random).map_err(io::Error::other)?;

@@ -164,14 +164,6 @@ impl Writer {
         }
     }
 
-    fn pending_sign_in(&self) -> Option<&str> {
-        if let Self::PendingSignIn { digest, .. } = self {
-            Some(digest)
-        } else {
-            None
-        }
-    }
-
     pub(crate) fn session(&self) -> Option<i64> {
         if let Self::Owner { session, .. } = self {
             *session

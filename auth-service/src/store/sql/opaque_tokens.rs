@@ -155,18 +155,18 @@ impl TokenStore for SqlStore {
             None => insert,
         };
         let mut then: Vec<Statement> = tokens.iter().map(|_| self.count_addition(id)).collect();
-        let insert = match writer.pending_sign_in() {
-            Some(digest) => {
+        let insert = match &writer {
+            Writer::PendingSignIn { digest, .. } => {
                 let end = self
                     .database
                     .statement("DELETE FROM pending_sign_in WHERE digest = $1");
-                then.push(end.bind(digest));
+                then.push(end.bind(digest.as_str()));
                 from_pending(insert.push(" AND EXISTS (SELECT 1"), digest)
                     .push(" AND id = ")
                     .push_bind(id)
                     .push(")")
             }
-            None => insert,
+            _ => insert,
         };
         let is_limited = !matches!(writer, Writer::Operator);
         let insert = if is_limited {

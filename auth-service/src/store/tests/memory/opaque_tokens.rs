@@ -37,7 +37,10 @@ impl TokenStore for MemoryStore {
         }
         let rows: Vec<Credentials> = users.by_id.values().cloned().collect();
         writer.may_add_token(&rows, first.user_id)?;
-        let pending = writer.pending_sign_in().map(ToOwned::to_owned);
+        let pending = match &writer {
+            Writer::PendingSignIn { digest, .. } => Some(digest.clone()),
+            _ => None,
+        };
         let is_of = |digest: &str| {
             users
                 .user_of_pending(digest)
