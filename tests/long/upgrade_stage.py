@@ -1,5 +1,7 @@
 """What the upgrade runs on: programs of two versions, a store, and load that counts every failure."""
 
+import collections
+import contextlib
 import http.client
 import itertools
 import json
@@ -14,11 +16,18 @@ import threading
 import time
 from pathlib import Path
 
+from upgrade_people import PASSWORD, Person
+
 ROOT = Path(__file__).resolve().parents[2]
 NEW = ROOT / "target/debug"
-PASSWORD = "password of the upgrade"
 WORKERS = 8
+# Half of them stay signed in from the beginning to the end.
+PEOPLE = 4
 DEADLINE = 120
+
+
+# The addresses of a replica, as host and port: for clients and people, and for proxies.
+Replica = collections.namedtuple("Replica", ["bearer", "forward"])
 
 
 def request(connection, method, path, body=None, token=None):
@@ -86,7 +95,7 @@ class Stage:
             "RUST_LOG": "warn", "OPS_LISTEN_ADDR": "127.0.0.1:0", "LOGIN_FAILURE_LIMIT": "0",
             "DEFAULT_ADMIN_PASSWORD": PASSWORD, "SIGNING_SECRET": "s" * 32, "LAME_DUCK_SECONDS": "3",
             "SECOND_FACTOR_KEY": "f" * 32,
-            "BEARER_LISTEN_ADDR": "127.0.0.1:0", "BASIC_LISTEN_ADDR": "off", "FORWARD_AUTH_LISTEN_ADDR": "off",
+            "BEARER_LISTEN_ADDR": "127.0.0.1:0", "BASIC_LISTEN_ADDR": "off", "FORWARD_AUTH_LISTEN_ADDR": "127.0.0.1:0",
             **settings}
         command = [str(self.programs[version] / program)]
         if hosts:
@@ -117,6 +126,9 @@ class Stage:
                     return words[1]
             return None
         return self.until(f"{name} to listen", printed)
+
+    def replica(self, name):
+        return Replica(*(self.address(name, it).removeprefix("http://") for it in Replica._fields))
 
     def answered(self, name, method):
         """The calls of this gRPC method that a program has answered."""
@@ -170,21 +182,54 @@ def free_port(host):
 
 
 class Load:
-    """Clients that send one request after the other to the targets, and what failed."""
+    """Clients and people that send one request after the other to the replicas, and what failed. People sign in at the
+    host of the application or, with `is_domain`, at that of a domain; with None there are none."""
 
-    def __init__(self, url):
-        self.targets, self.current = (Api(url).address,), [None] * WORKERS
-        self.answered, self.failures, self.is_stopped = [0] * WORKERS, [], False
-        api = Api(url)
+    def __init__(self, replica, is_domain):
+        threads = WORKERS + (0 if is_domain is None else PEOPLE)
+        self.replicas, self.current = (replica,), [None] * threads
+        self.answered, self.failures, self.is_stopped = [0] * threads, [], False
+        api = Api(replica.bearer)
         self.users = []
         for number in range(WORKERS):
             name = f"worker {number}"
             user_id, token = api.add(name, "author"), api.token(name)
             key = api(201, "POST", "/profile/keys", {"name": "load", "role": "user"}, token)["key"]
             self.users.append((name, user_id, token, key))
+        admin, self.people = api.token("admin"), []
+        for number in range(WORKERS, threads):
+            name = f"person {number}"
+            self.people.append(Person(name, api.add(name, "user"), admin, is_domain, stays=number % 2 == 0))
         self.threads = [threading.Thread(target=self.work, args=(number,)) for number in range(WORKERS)]
+        for number, person in enumerate(self.people, WORKERS):
+            self.threads.append(threading.Thread(target=self.browse, args=(number, person)))
         for thread in self.threads:
             thread.start()
+
+    @contextlib.contextmanager
+    def one_replica(self, number, turn):
+        """The next one for this client."""
+        while True:
+            replica = self.current[number] = self.replicas[turn % len(self.replicas)]
+            if replica in self.replicas:
+                break
+            # It was retired just now.
+        try:
+            yield replica
+        finally:
+            self.answered[number] += 1
+            self.current[number] = None
+
+    def browse(self, number, person):
+        for turn in itertools.count(number):
+            if self.is_stopped:
+                return
+            with self.one_replica(number, turn) as replica:
+                try:
+                    person.go(replica)
+                except (AssertionError, OSError, http.client.HTTPException) as error:
+                    self.failures.append((replica, repr(error)))
+                    return
 
     def work(self, number):
         connections, made = {}, None
@@ -193,10 +238,6 @@ class Load:
         for turn in itertools.count(number):
             if self.is_stopped:
                 return
-            targets = self.targets
-            address = self.current[number] = targets[turn % len(targets)]
-            if address not in self.targets:
-                continue  # It was retired just now.
             login = {"username": name, "password": PASSWORD}
             kinds = [
                 (200, "GET", "/profile", None, token, {**welcome, "role": "author"}),
@@ -212,34 +253,35 @@ class Load:
             if made:
                 kind = (200, "DELETE", f"/profile/keys/{made}", None, token, None)
             expected, method, path, body, credential, answer = kind
-            try:
-                connection = connections.get(address) or http.client.HTTPConnection(address, timeout=30)
-                connections[address] = connection
-                status, received = request(connection, method, path, body, credential)
-                if status != expected or (answer and received != answer):
-                    self.failures.append((address, method, path, status, received))
-                made = received["id"] if status == 201 else None
-            except (OSError, http.client.HTTPException, ValueError) as error:
-                connections.pop(address, None)
-                made = None
-                self.failures.append((address, method, path, repr(error)))
-            self.answered[number] += 1
-            self.current[number] = None
+            with self.one_replica(number, turn) as replica:
+                address = replica.bearer
+                try:
+                    connection = connections.get(address) or http.client.HTTPConnection(address, timeout=30)
+                    connections[address] = connection
+                    status, received = request(connection, method, path, body, credential)
+                    if status != expected or (answer and received != answer):
+                        self.failures.append((address, method, path, status, received))
+                    made = received["id"] if status == 201 else None
+                except (OSError, http.client.HTTPException, ValueError) as error:
+                    connections.pop(address, None)
+                    made = None
+                    self.failures.append((address, method, path, repr(error)))
 
-    def add(self, url):
-        self.targets += (Api(url).address,)
+    def add(self, replica):
+        self.replicas += (replica,)
 
-    def retire(self, url):
+    def retire(self, replica):
         """As a load balancer does before the program is stopped."""
-        address = Api(url).address
-        self.targets = tuple(target for target in self.targets if target != address)
-        Stage.until("the last request", lambda: address not in self.current)
+        self.replicas = tuple(it for it in self.replicas if it != replica)
+        Stage.until("the last request", lambda: replica not in self.current)
 
     def run(self, phase, count):
         """Waits for so many more requests."""
         before = sum(self.answered)
         Stage.until(f"{count} requests", lambda: sum(self.answered) >= before + count or self.failures)
-        print(f"upgrade: {phase}: {sum(self.answered)} requests, {len(self.failures)} failed", flush=True)
+        sign_ins = sum(person.sign_ins for person in self.people)
+        counts = f"{sum(self.answered)} requests, {sign_ins} sign-ins at the page, {len(self.failures)} failed"
+        print(f"upgrade: {phase}: {counts}", flush=True)
         assert not self.failures, self.failures[:5]
 
     def stop(self):
