@@ -4,6 +4,7 @@ import re
 
 from proxies_deployments import OTHER
 from proxies_network import call
+from proxies_pages import is_accessible
 from proxies_process import Application, check_identity
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
@@ -91,6 +92,7 @@ class Detours:
             WebDriverWait(self.browser, 20).until(lambda it: it.current_url.startswith(self.page))
             said = f"You are {self.person.user.name}: go on, or sign in as somebody else."
             assert said in self.text(), (self.deployment.name, self.text())
+            is_accessible(self.person)
             if by_keyboard:
                 self.browser.switch_to.active_element.send_keys(Keys.TAB)
                 self.browser.switch_to.active_element.send_keys(Keys.ENTER)
@@ -174,6 +176,7 @@ class Detours:
         self.person.password = self.password
         wait = WebDriverWait(self.browser, 20, ignored_exceptions=[StaleElementReferenceException])
         wait.until(lambda it: "Invalid username or password." in self.text(), self.deployment.name)
+        is_accessible(self.person)
         self.browser.find_element(By.NAME, "password").send_keys(self.password + Keys.ENTER)
         self.wait_for(link)
 
@@ -189,6 +192,7 @@ class Detours:
         WebDriverWait(self.browser, 20).until(lambda it: it.current_url.startswith(self.page))
         assert self.deployment.app.application.received == before, self.deployment.name
         assert "What you sent was not saved." in self.text(), (self.deployment.name, self.text())
+        is_accessible(self.person)
         self.person.fill()
         self.wait_for(form)
 
@@ -196,6 +200,7 @@ class Detours:
         self.forget()
         self.browser.get(self.person.url + "/x?" + "a" * 3000)
         assert "is too long to return to." in self.text(), (self.deployment.name, self.text())
+        is_accessible(self.person)
         self.person.fill()
         self.wait_for(self.person.url + "/")
 
@@ -211,6 +216,7 @@ class Detours:
         self.browser.get(self.person.url + "/x")
         self.is_at_the_page()
         assert "This browser is signed in twice" in self.text(), (self.deployment.name, self.text())
+        is_accessible(self.person)
         self.deployment.sign_out(f"{name}={value}")
         self.browser.get(self.person.url + "/x")
         self.wait_for(self.person.url + "/x")

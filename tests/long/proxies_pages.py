@@ -1,8 +1,9 @@
 """Pages of ours in the place of an application's, and what browsers keep, through each proxy in both deployments."""
 
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
+from proxies_deployments import DOMAIN
 from proxies_process import ROOT
 from proxies_sessions import NAVIGATION, SAME, expect
 from selenium.webdriver.common.action_chains import ActionChains
@@ -108,6 +109,7 @@ def signing_out(deployment, pair):
 
 def pages_in_chromium(person):
     """The person has no session, and no role but user."""
+    explanations_in_chromium(person)
     refused_in_chromium(person)
     frames_in_chromium(person)
     back_after_signing_out(person)
@@ -131,18 +133,45 @@ def opens(person, path):
 
 
 def is_accessible(person):
-    for scheme in ("light", "dark"):
+    """In light and dark colors, on a wide screen and on one of 320 pixels (WCAG 1.4.10, Reflow)."""
+    for scheme, width in (("light", 1280), ("dark", 1280), ("light", 320), ("dark", 320)):
         feature = {"name": "prefers-color-scheme", "value": scheme}
         person.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width == 320}
+        person.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         # A policy forbids scripts of the page, not those of the driver.
         person.browser.execute_script(AXE.read_text())
         found = person.browser.execute_async_script(
             "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']})"
             ".then((it) => done(it.violations.map((one) => [one.id, one.nodes[0].html])), (it) => done([String(it)]))")
-        assert found == [], (person.deployment.name, person.browser.current_url, scheme, found)
+        assert found == [], (person.deployment.name, person.browser.current_url, scheme, width, found)
+        too_wide = person.browser.execute_script(
+            "const root = document.documentElement; return root.scrollWidth > root.clientWidth")
+        assert not too_wide, (person.deployment.name, person.browser.current_url, "wider than the screen", width)
         ground = person.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
         expected = "rgb(245, 246, 249)" if scheme == "light" else "rgb(17, 20, 26)"
         assert ground == expected, (person.deployment.name, "no style", ground)
+    person.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def explanations_in_chromium(person):
+    """Of an address that does not pass, of one that nobody is led back to, and of a page without HTTPS."""
+    browser, deployment = person.browser, person.deployment
+    browser.get(f"{person.url}/files/a%2Fb")
+    wait_for(person, "This address is not clear")
+    is_accessible(person)
+    browser.get(f"https://{deployment.page.host}/sign-in?return=https://evil.example/x")
+    wait_for(person, "You will not be led back to where you came from")
+    is_accessible(person)
+    browser.get(f"https://{deployment.page.host}/sign-out?return=https://evil.example/x")
+    wait_for(person, "You will not be led back to where you came from")
+    is_accessible(person)
+    # No browser has been told to use HTTPS at this host.
+    port = urlsplit(deployment.urls["BEARER_URL"]).port
+    browser.get(f"http://plain.{DOMAIN}:{port}/sign-in")
+    wait_for(person, f"ssh -L {port}:localhost:{port} plain.{DOMAIN}")
+    assert not browser.find_elements(By.TAG_NAME, "form"), deployment.name
+    is_accessible(person)
 
 
 def refused_in_chromium(person):
