@@ -153,7 +153,7 @@ pub struct CreateSessionRequest {
     pub for_application: bool,
     /// Whether the session is made together with a second one as by for_application, or with for_domain as by that alone,
     /// by the same password and code: both or none. The first one is for the API then. Services of the version before
-    /// refuse it with for_domain. for_application is given alone.
+    /// make that for the API, or with for_domain that for the domain. for_application is given alone.
     #[prost(bool, tag = "8")]
     pub with_application: bool,
     /// Set by a page that asks for the code on a page of its own: where it is, such as its origin. Where a code is needed and

@@ -490,7 +490,7 @@ class CreateSessionRequest(_message.Message):
     with_application: _builtins.bool
     """Whether the session is made together with a second one as by for_application, or with for_domain as by that alone,
     by the same password and code: both or none. The first one is for the API then. Services of the version before
-    refuse it with for_domain. for_application is given alone.
+    make that for the API, or with for_domain that for the domain. for_application is given alone.
     """
     place: _builtins.str
     """Set by a page that asks for the code on a page of its own: where it is, such as its origin. Where a code is needed and

@@ -241,7 +241,7 @@ export interface CreateSessionRequest {
   /**
    * Whether the session is made together with a second one as by for_application, or with for_domain as by that alone,
    * by the same password and code: both or none. The first one is for the API then. Services of the version before
-   * refuse it with for_domain. for_application is given alone.
+   * make that for the API, or with for_domain that for the domain. for_application is given alone.
    */
   withApplication: boolean;
   /**
