@@ -281,7 +281,7 @@ _auth__service() {
 
     case "${cmd}" in
         auth__service)
-            opts="-h -V --auth-listen-addr --ops-listen-addr --database-url --database-url-file --share-database --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate init-secrets user audit help"
+            opts="-h -V --auth-listen-addr --ops-listen-addr --database-url --database-url-file --share-database --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --sign-in-title --sign-in-help --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --trusted-gateways --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate init-secrets user audit help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -424,6 +424,14 @@ _auth__service() {
                     return 0
                     ;;
                 --return-origins)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-in-title)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-in-help)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -47,7 +47,7 @@ _gateway() {
 
     case "${cmd}" in
         gateway)
-            opts="-h -V --auth-service-url --posts-service-url --ops-listen-addr --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --sign-in --sign-in-url --cookie-domain --return-origins --auth-client-tls-ca-file --auth-client-tls-cert-file --auth-client-tls-key-file --posts-client-tls-ca-file --posts-client-tls-cert-file --posts-client-tls-key-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor help"
+            opts="-h -V --auth-service-url --posts-service-url --ops-listen-addr --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --sign-in-logo-file --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --sign-in --sign-in-url --cookie-domain --return-origins --sign-in-title --sign-in-help --auth-client-tls-ca-file --auth-client-tls-cert-file --auth-client-tls-key-file --posts-client-tls-ca-file --posts-client-tls-cert-file --posts-client-tls-key-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -87,6 +87,10 @@ _gateway() {
                     ;;
                 --api-docs)
                     COMPREPLY=($(compgen -W "on off" -- "${cur}"))
+                    return 0
+                    ;;
+                --sign-in-logo-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --cors-allowed-origins)
@@ -130,6 +134,14 @@ _gateway() {
                     return 0
                     ;;
                 --return-origins)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-in-title)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-in-help)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

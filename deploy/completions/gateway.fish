@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_gateway_global_optspecs
-    string join \n auth-service-url= posts-service-url= ops-listen-addr= bearer-listen-addr= basic-listen-addr= forward-auth-listen-addr= trusted-proxies= console= api-docs= cors-allowed-origins= max-connections-per-address= request-memory-mib= response-memory-mib= forward-auth-tls-cert-file= forward-auth-tls-key-file= forward-auth-tls-client-ca-file= sign-in= sign-in-url= cookie-domain= return-origins= auth-client-tls-ca-file= auth-client-tls-cert-file= auth-client-tls-key-file= posts-client-tls-ca-file= posts-client-tls-cert-file= posts-client-tls-key-file= lame-duck-seconds= log-format= rust-log= otel-exporter-otlp-endpoint= h/help V/version
+    string join \n auth-service-url= posts-service-url= ops-listen-addr= bearer-listen-addr= basic-listen-addr= forward-auth-listen-addr= trusted-proxies= console= api-docs= sign-in-logo-file= cors-allowed-origins= max-connections-per-address= request-memory-mib= response-memory-mib= forward-auth-tls-cert-file= forward-auth-tls-key-file= forward-auth-tls-client-ca-file= sign-in= sign-in-url= cookie-domain= return-origins= sign-in-title= sign-in-help= auth-client-tls-ca-file= auth-client-tls-cert-file= auth-client-tls-key-file= posts-client-tls-ca-file= posts-client-tls-cert-file= posts-client-tls-key-file= lame-duck-seconds= log-format= rust-log= otel-exporter-otlp-endpoint= h/help V/version
 end
 
 function __fish_gateway_needs_command
@@ -35,6 +35,7 @@ complete -c gateway -n "__fish_gateway_needs_command" -l console -d 'Whether the
 off\t''"
 complete -c gateway -n "__fish_gateway_needs_command" -l api-docs -d 'Whether the public addresses serve /openapi.json and Swagger UI at /docs' -r -f -a "on\t''
 off\t''"
+complete -c gateway -n "__fish_gateway_needs_command" -l sign-in-logo-file -d 'SVG or PNG of at most 64 KiB that the pages where people sign in show' -r -F
 complete -c gateway -n "__fish_gateway_needs_command" -l cors-allowed-origins -d 'Origins that CORS allows, as browsers send them, separated by commas; * for all, empty for none' -r
 complete -c gateway -n "__fish_gateway_needs_command" -l max-connections-per-address -d 'Connections that one client address (IPv6: one /64) may have to the public addresses, 1 to 10000; trusted proxies may have any number' -r
 complete -c gateway -n "__fish_gateway_needs_command" -l request-memory-mib -d 'MiB of request bodies that may be read at a time, 16 to 65536; more wait for 5 seconds, then get 503. One client gets at most half' -r
@@ -47,6 +48,8 @@ off\t''"
 complete -c gateway -n "__fish_gateway_needs_command" -l sign-in-url -d 'Where people sign in to applications: a path of the application\'s own host, or a URL' -r
 complete -c gateway -n "__fish_gateway_needs_command" -l cookie-domain -d 'Domain whose hosts share one sign-in, such as example.org; all of them receive the cookie' -r
 complete -c gateway -n "__fish_gateway_needs_command" -l return-origins -d 'Origins of applications that people may come from and go back to, separated by commas, such as https://*.example.org' -r
+complete -c gateway -n "__fish_gateway_needs_command" -l sign-in-title -d 'Name on the pages where people sign in, and in their applications for one-time codes, at most 64 characters' -r
+complete -c gateway -n "__fish_gateway_needs_command" -l sign-in-help -d 'Where people get help, on those pages: a line of text, or an https or mailto address' -r
 complete -c gateway -n "__fish_gateway_needs_command" -l auth-client-tls-ca-file -d 'PEM file of the CAs that may issue auth-service\'s certificate; required for https' -r -F
 complete -c gateway -n "__fish_gateway_needs_command" -l auth-client-tls-cert-file -d 'PEM file of the client certificate, if auth-service requires one' -r -F
 complete -c gateway -n "__fish_gateway_needs_command" -l auth-client-tls-key-file -d 'PEM file of the key of the client certificate' -r -F

@@ -293,7 +293,7 @@ _rolegate() {
 
     case "${cmd}" in
         rolegate)
-            opts="-h -V --auth-listen-addr --posts --posts-listen-addr --ops-listen-addr --database-url --database-url-file --posts-database-url --posts-database-url-file --share-database --posts-of-deleted-users --data-dir --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate user audit backup restore accept-history help"
+            opts="-h -V --auth-listen-addr --posts --posts-listen-addr --ops-listen-addr --database-url --database-url-file --posts-database-url --posts-database-url-file --share-database --posts-of-deleted-users --data-dir --database-reads --signing-secret --signing-secret-file --signing-secrets-accepted --signing-secrets-accepted-file --second-factor-key --second-factor-key-file --second-factor-keys-accepted --second-factor-keys-accepted-file --default-admin-password --default-admin-password-file --password-pepper --password-pepper-file --password-min-length --password-blocklist-file --admins-set-passwords --bcrypt-cost --bcrypt-threads --bcrypt-lanes --basic-cache-ttl-seconds --registration --second-factor --extra-roles --session-idle-seconds --session-max-seconds --audit-retention-days --sign-in --sign-in-url --cookie-domain --return-origins --sign-in-title --sign-in-help --login-failure-limit --registration-limit --auth-tls-cert-file --auth-tls-key-file --auth-tls-client-ca-file --user-changes-certificates --bearer-listen-addr --basic-listen-addr --forward-auth-listen-addr --trusted-proxies --console --api-docs --sign-in-logo-file --cors-allowed-origins --max-connections-per-address --request-memory-mib --response-memory-mib --forward-auth-tls-cert-file --forward-auth-tls-key-file --forward-auth-tls-client-ca-file --posts-tls-cert-file --posts-tls-key-file --posts-tls-client-ca-file --lame-duck-seconds --log-format --rust-log --otel-exporter-otlp-endpoint --help --version serve healthcheck doctor migrate user audit backup restore accept-history help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -463,6 +463,14 @@ _rolegate() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --sign-in-title)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-in-help)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --login-failure-limit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -509,6 +517,10 @@ _rolegate() {
                     ;;
                 --api-docs)
                     COMPREPLY=($(compgen -W "on off" -- "${cur}"))
+                    return 0
+                    ;;
+                --sign-in-logo-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --cors-allowed-origins)
