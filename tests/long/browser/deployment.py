@@ -136,6 +136,21 @@ class Embedded(Deployment):
         self.recover()
 
 
+class Branded(Embedded):
+    """Its pages have a title of 60 letters without a place to break, a wide logo, and help."""
+
+    name = "title, logo and help"
+    title = "W" * 60
+    logo = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 40"><path fill="#808080" d="M0 0h400v40h-400z"/></svg>'
+
+    def start(self):
+        logo = self.folder / "logo.svg"
+        logo.write_text(self.logo)
+        brand = {"SIGN_IN_TITLE": self.title, "SIGN_IN_LOGO_FILE": str(logo), "SIGN_IN_HELP": "https://help.example.org/"}
+        self.settings = brand
+        super().start()
+
+
 class SignInHost(Embedded):
     """The host where people of a domain sign in, over HTTPS behind nginx. It passes what docs/proxies.md names, and
     nothing else: no console."""

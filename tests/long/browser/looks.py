@@ -169,7 +169,50 @@ def the_account_page_is_accessible_and_fits_down_to_320_pixels(page):
         check_view(page, name, (WIDE, NARROW, SMALL))
 
 
-def check_view(page, name, sizes):
+def branded_views(page):
+    """Shows each page for people of a deployment with a brand."""
+    server = page.deployment
+    page.open()
+    page.find("form [name=username]")
+    yield "sign-in"
+    page.type("form [name=username]", "admin")
+    page.type("form [name=password]", "wrong")
+    page.click("form button")
+    page.find("main", "Invalid username or password.")
+    yield "sign-in refused"
+    for path, shown in {
+        "/sign-out": "You will have to sign in again",
+        "/set-password": "The link is not complete.",
+        "/sign-in/refused": "You may not open this page.",
+        "/sign-in/ambiguous-address": "So it is not passed on.",
+    }.items():
+        page.browser.get(server.url + path)
+        page.find("main", shown)
+        yield path
+    page.problems()
+    page.open("admin")
+    page.browser.get(f"{server.url}/account")
+    page.find("[aria-label='Where you signed in'] li")
+    yield "account"
+
+
+def the_pages_with_a_title_a_logo_and_help_are_accessible_and_fit_down_to_320_pixels(page):
+    server = page.deployment
+    for name in branded_views(page):
+        check_view(page, name, (WIDE, NARROW, SMALL), scrolls=True)
+        title = page.find(".brand span")
+        assert title.get_attribute("textContent") == server.title, name
+        assert page.find(".help a").get_attribute("href") == "https://help.example.org/", name
+        width, height = page.script(
+            "const { naturalWidth, naturalHeight } = document.querySelector('.brand img');"
+            "return [naturalWidth, naturalHeight]"
+        )
+        assert width == 10 * height > 0, (name, width, height)
+        assert server.title in page.browser.title, name
+
+
+def check_view(page, name, sizes, scrolls=False):
+    """`scrolls`: the view may be higher than the window."""
     axe = AXE.read_text()
     for size in sizes:
         for scheme in ("light", "dark"):
@@ -185,7 +228,7 @@ def check_view(page, name, sizes):
                 "const { scrollWidth, scrollHeight } = document.documentElement;"
                 "return [scrollWidth, scrollHeight]"
             )
-            assert wide <= size[0] and high <= size[1], (name, size, wide, high)
+            assert wide <= size[0] and (scrolls or high <= size[1]), (name, size, wide, high)
             outside = page.script(
                 "const isOutside = (it) => {"
                 "  const { left, right } = it.getBoundingClientRect();"
@@ -379,3 +422,5 @@ AT_EVERY_HOST = [
     the_lists_of_the_account_need_no_mouse,
     the_account_page_asks_for_its_own_paths_only,
 ]
+
+WITH_A_BRAND = [the_pages_with_a_title_a_logo_and_help_are_accessible_and_fit_down_to_320_pixels]
