@@ -22,10 +22,7 @@ use http::{
     },
 };
 use rolegate_sign_in::design::Design;
-use std::{
-    borrow::Cow,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
-};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Allows what the page consists of, nothing inline, nothing from other origins, and no framing.
 /// Scripts cannot turn text into HTML (Trusted Types, where the browser has them).
@@ -138,15 +135,12 @@ pub(crate) fn file(name: &str, design: Design<'_>, request: &HeaderMap) -> Respo
     let Some(text) = text(name, design) else {
         return not_found();
     };
-    let language = [
+    let language = AppendHeaders([
         (CONTENT_LANGUAGE, design.texts.language),
         (VARY, "Accept-Language"),
-    ];
-    let is_in_a_language = matches!(text, Cow::Owned(_));
-    let language = language.into_iter().filter(|_| is_in_a_language);
-    let text = text.into_owned().into();
-    let response = respond(text, content_type(name), CONTENT_POLICY, request);
-    (AppendHeaders(language), response).into_response()
+    ]);
+    let response = respond(text.into(), content_type(name), CONTENT_POLICY, request);
+    (language, response).into_response()
 }
 
 /// A response with this body, unless the browser has it already.
@@ -176,17 +170,17 @@ pub(crate) fn respond(
     }
 }
 
-/// What is in a file; owned if it is written for this design.
-fn text(name: &str, design: Design<'_>) -> Option<Cow<'static, str>> {
+/// Returns the text of a file in this design.
+fn text(name: &str, design: Design<'_>) -> Option<String> {
     if name == LANGUAGE {
         // JSON is an expression of JavaScript.
         let texts = design.texts.json.trim_end();
-        return Some(format!("export const texts = {texts};\n").into());
+        return Some(format!("export const texts = {texts};\n"));
     }
     let (_, text) = FILES.iter().find(|(file, _)| *file == name)?;
     Some(match name {
-        "account.html" | "set_password.html" => design.render(text, &[]).into(),
-        _ => Cow::Borrowed(*text),
+        "account.html" | "set_password.html" => design.render(text, &[]),
+        _ => (*text).to_owned(),
     })
 }
 

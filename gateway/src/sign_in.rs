@@ -142,9 +142,9 @@ async fn show(
     let is_refused = back.is_none()
         && given.is_some_and(|address| !address.is_empty() && address.len() <= MAX_RETURN);
     if request.uri().path() != "/sign-in" {
-        let problem = design.texts.find(page::NOT_LED_BACK);
-        let problem = problem.filter(|_| is_refused).unwrap_or_default();
-        return Ok(page::sign_out(design, back.as_ref(), problem));
+        let problem = if is_refused { page::NOT_LED_BACK } else { "" };
+        let problem = design.render(problem, &[]);
+        return Ok(page::sign_out(design, back.as_ref(), &problem));
     }
     if refused::is_in_frame(headers) {
         return Ok(refused::in_frame(design, &page_leading_to(back.as_ref())));

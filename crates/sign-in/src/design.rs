@@ -1,4 +1,4 @@
-//! What all pages for people have in common.
+//! All pages for people have this in common: their language, and what the operator puts on them.
 
 use crate::{
     settings::SignIn,
@@ -8,7 +8,7 @@ use clap::Args;
 use http::HeaderMap;
 use url::Url;
 
-/// Unicode scalar values of a title, and of a text that helps.
+/// The limits are in Unicode scalar values.
 const MAX_TITLE_CHARS: usize = 64;
 const MAX_HELP_CHARS: usize = 200;
 
@@ -18,7 +18,7 @@ static NO_BRAND: Brand = Brand {
     help: None,
 };
 
-/// What the operator puts on the pages.
+/// The operator puts these on the pages.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Browsers")]
 pub struct Brand {
@@ -31,7 +31,7 @@ pub struct Brand {
     pub help: Option<String>,
 }
 
-/// What the pages that one person sees look like.
+/// A design decides what the pages that one person sees look like.
 #[derive(Clone, Copy, Debug)]
 pub struct Design<'a> {
     /// The texts in the language of the person.
@@ -50,7 +50,7 @@ impl SignIn {
 }
 
 impl Design<'_> {
-    /// The same without a brand. Without headers, it is in English.
+    /// The design has no brand. Without headers, it is in English.
     pub fn without_brand(headers: &HeaderMap) -> Self {
         Self {
             texts: Texts::preferred_by(headers),
@@ -73,28 +73,26 @@ impl Design<'_> {
         self.texts.render(template, &[&own, values].concat())
     }
 
-    /// A whole page with this HTML below its title, which is the text `title`. The files of the page are at the origin
+    /// A whole page with this HTML below its title, such as `{sign_in.title}`. The files of the page are at the origin
     /// `host`, or at the own one if that is empty.
     pub fn page(&self, host: &str, title: &str, content: &str) -> String {
-        self.render(
-            include_str!("page.html"),
-            &[
-                ("host", &escape(host)),
-                ("title", &self.texts.html(title, &[])),
-                ("content", content),
-            ],
-        )
+        let host = escape(host);
+        let title = self.render(title, &[]);
+        let values = [("host", &*host), ("title", &title), ("content", content)];
+        self.render(include_str!("page.html"), &values)
     }
 
     /// The text or the link as HTML.
     fn help(&self) -> String {
         let help = self.brand.help.as_deref().unwrap_or_default();
-        let html = escape(help);
-        if is_address(help) {
-            let link = self.texts.html("help.link", &[]);
-            return format!("<a href=\"{html}\" target=\"_blank\" rel=\"noreferrer\">{link}</a>");
+        match address(help) {
+            Some(url) => {
+                let url = escape(url.as_str());
+                self.texts
+                    .render(include_str!("help.html"), &[("url", &url)])
+            }
+            None => escape(help),
         }
-        html
     }
 }
 
@@ -106,33 +104,27 @@ fn title(text: &str) -> Result<String, &'static str> {
     Err("must be a line of 1 to 64 characters without a colon and without white space at its ends")
 }
 
+/// A single word with a colon is meant as an address.
 fn help(text: &str) -> Result<String, &'static str> {
-    let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
-    let is_link = ["https", "mailto"].contains(&&*scheme.to_ascii_lowercase());
-    let has_space = text.contains(char::is_whitespace);
-    let url = Url::parse(text).ok();
-    let is_good = match &url {
-        Some(url) if url.scheme() == "https" => !has_space && url.username().is_empty(),
-        Some(url) if url.scheme() == "mailto" => !has_space && url.path().contains('@'),
-        // An address of another kind, which would not become a link; or text with a colon.
-        Some(_) => has_space,
-        None => !is_link,
-    };
-    match url {
-        _ if !is_line(text, MAX_HELP_CHARS) || !is_good => {
-            Err("must be a line of 1 to 200 characters: text, or an https or mailto address")
-        }
-        Some(url) if is_link => Ok(url.into()),
-        _ => Ok(text.to_owned()),
+    let is_text = text.contains(char::is_whitespace) || !text.contains(':');
+    if is_line(text, MAX_HELP_CHARS) && (is_text || address(text).is_some()) {
+        return Ok(text.to_owned());
     }
+    Err("must be a line of 1 to 200 characters: text, or an https or mailto address")
 }
 
-/// Whether a value of `SIGN_IN_HELP` becomes a link.
-fn is_address(help: &str) -> bool {
-    help.starts_with("https://") || help.starts_with("mailto:")
+/// The address that becomes a link.
+fn address(help: &str) -> Option<Url> {
+    let url = Url::parse(help).ok()?;
+    let is_good = match url.scheme() {
+        "https" => url.username().is_empty(),
+        "mailto" => url.path().contains('@'),
+        _ => false,
+    };
+    (is_good && !help.contains(char::is_whitespace)).then_some(url)
 }
 
-/// Whether the text is one line that shows something at both ends.
+/// Returns whether the text is one line that shows something at both ends.
 fn is_line(text: &str, max_chars: usize) -> bool {
     let breaks_line = |it: char| it.is_control() || matches!(it, '\u{2028}' | '\u{2029}');
     let length = text.chars().count();

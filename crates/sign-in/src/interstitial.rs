@@ -14,7 +14,7 @@ pub struct Interstitial {
 }
 
 impl Interstitial {
-    /// A page with this HTML below its title, a text. `host` is the origin of the page to sign in at, or empty for the
+    /// A page with this HTML below its title, such as `{refused.title}`. `host` is the origin of the page to sign in at, or empty for the
     /// own one.
     pub fn new(design: Design<'_>, host: &str, title: &str, content: &str) -> Self {
         let source = if host.is_empty() { "'self'" } else { host };
@@ -63,19 +63,19 @@ impl SignIn {
         let query = page.find('?').map_or("", |start| &page[start..]);
         let user = format!("<strong>{}</strong>", escape(username.unwrap_or_default()));
         let who = match (username, reason) {
-            (Some(_), Reason::SecondFactorRequired) => "refused.second_factor",
-            (Some(_), _) => "refused.role",
-            (None, _) => "refused.nobody",
+            (Some(_), Reason::SecondFactorRequired) => "{refused.second_factor}",
+            (Some(_), _) => "{refused.role}",
+            (None, _) => "{refused.nobody}",
         };
-        let content = design.texts.render(
+        let content = design.render(
             include_str!("refused.html"),
             &[
-                ("who", &design.texts.html(who, &[("user", &user)])),
+                ("who", &design.render(who, &[("user", &user)])),
                 ("sign_in", &escape(&page)),
                 ("sign_out", &escape(&format!("{host}/sign-out{query}"))),
             ],
         );
-        Interstitial::new(design, &host, "refused.title", &content)
+        Interstitial::new(design, &host, "{refused.title}", &content)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`settings`]: `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN`, `RETURN_ORIGINS`, and what the pages show.
 //! - [`cookie`]: the cookies that hold a session.
-//! - [`design`]: what all pages for people have in common.
+//! - [`design`]: the language of the pages, and what the operator puts on them.
 //! - [`interstitial`]: small pages in the place of an application's.
 //! - [`origin`]: where a page is from.
 //! - [`password_link`]: where password links lead.

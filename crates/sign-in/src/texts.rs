@@ -58,38 +58,40 @@ impl Texts {
     /// The HTML of a template, in which `{sign_in.title}` is a text and `{name}` one of `values`. The values are HTML
     /// already, and what stands in braces in them means nothing. Texts may have values as their placeholders.
     pub fn render(&self, template: &str, values: &[(&str, &str)]) -> String {
-        fill(template, |name| {
-            value(name, values).unwrap_or_else(|| self.html(name, values))
-        })
-    }
-
-    /// The text with this key as HTML.
-    pub fn html(&self, key: &str, values: &[(&str, &str)]) -> String {
-        let text = escape(self.find(key).unwrap_or(key));
-        fill(&text, |name| value(name, values).unwrap_or_default())
+        let mut html = String::new();
+        let mut rest = template;
+        while let Some((before, placeholder)) = rest.split_once('{')
+            && let Some((name, after)) = placeholder.split_once('}')
+        {
+            html += before;
+            if let Some((_, value)) = values.iter().find(|(it, _)| *it == name) {
+                html += value;
+            } else if let Some(text) = self.find(name) {
+                html += &self.render(&escape(text), values);
+            }
+            rest = after;
+        }
+        html + rest
     }
 }
 
 /// The language with the greatest quality in `Accept-Language` (RFC 9110, section 12.5.4), the first of equals. A
-/// range such as `de-AT` asks for `de`, too (RFC 4647, section 3.4).
+/// range such as `de-AT` asks for `de`, too (RFC 4647, section 3.4), and `*` for the first language.
 fn preferred<'a>(languages: &'a [Texts], headers: &HeaderMap) -> Option<&'a Texts> {
     let lines = headers.get_all(ACCEPT_LANGUAGE).iter();
-    let ranges: Vec<_> = lines
+    let ranges = lines
         .filter_map(|line| line.to_str().ok())
         .flat_map(|line| line.split(','))
-        .filter_map(LanguageRange::parse)
-        .collect();
-    let is_named = |language| ranges.iter().any(|range| range.language == language);
+        .filter_map(LanguageRange::parse);
     let mut best = None;
     let mut best_quality = 0.0;
-    for range in &ranges {
-        let found = languages.iter().find(|it| match range.language.as_str() {
-            "*" => !is_named(it.language),
-            language => it.language == language,
-        });
-        if found.is_some() && range.quality > best_quality {
+    for LanguageRange { language, quality } in ranges {
+        let found = languages
+            .iter()
+            .find(|it| language == it.language || language == "*");
+        if found.is_some() && quality > best_quality {
             best = found;
-            best_quality = range.quality;
+            best_quality = quality;
         }
     }
     best
@@ -97,9 +99,9 @@ fn preferred<'a>(languages: &'a [Texts], headers: &HeaderMap) -> Option<&'a Text
 
 /// A part of `Accept-Language`.
 struct LanguageRange {
-    /// Without a region, in lower case; `*` for every language that is not named.
+    /// The language has no region and is in lower case.
     language: String,
-    /// At most 1; a language with 0 is not wanted.
+    /// The quality is at most 1. A language with 0 is not wanted.
     quality: f32,
 }
 
@@ -113,25 +115,6 @@ impl LanguageRange {
         let language = tag.trim().split('-').next()?.to_ascii_lowercase();
         is_quality.then_some(Self { language, quality })
     }
-}
-
-fn value(name: &str, values: &[(&str, &str)]) -> Option<String> {
-    let found = values.iter().find(|(it, _)| *it == name);
-    found.map(|(_, value)| (*value).to_owned())
-}
-
-/// The template with what `value` returns for the names in braces.
-fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
-    let mut filled = String::new();
-    let mut rest = template;
-    while let Some((before, placeholder)) = rest.split_once('{')
-        && let Some((name, after)) = placeholder.split_once('}')
-    {
-        filled += before;
-        filled += &value(name);
-        rest = after;
-    }
-    filled + rest
 }
 
 /// Text as HTML, also in an attribute.

@@ -80,8 +80,8 @@ pub(crate) async fn enrol_second_factor(
     Ok((StatusCode::CREATED, Json(response)))
 }
 
-/// What authenticator applications show beside the username: the title of the pages, else the host that people know.
-/// That of a request may be an address of IPv6, whose colons no issuer has.
+/// Returns what authenticator applications show beside the username: the title of the pages, else the host that people
+/// know. The host of a request may be an address of IPv6, whose colons no issuer has.
 fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
     if let Some(title) = &state.title {
         return Some(title.to_string());

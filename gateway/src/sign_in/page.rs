@@ -39,18 +39,18 @@ const MAX_USERNAME: usize = 255;
 /// The first port at which everybody may listen.
 const FIRST_UNPRIVILEGED: u16 = 1024;
 
-/// Notices: keys of texts.
-pub(super) const SIGNED_OUT: &str = "notice.signed_out";
-pub(super) const NOT_LED_BACK: &str = "notice.not_led_back";
+/// Notices, as templates.
+pub(super) const SIGNED_OUT: &str = "{notice.signed_out}";
+pub(super) const NOT_LED_BACK: &str = "{notice.not_led_back}";
 
 /// What the page says about the way there, by the parameter that asks for it.
 const NOTICES: [(&str, &str); 3] = [
-    (UNSAVED, "notice.unsaved"),
-    (TOO_LONG, "notice.too_long"),
-    (TWO_SESSIONS, "notice.two_sessions"),
+    (UNSAVED, "{notice.unsaved}"),
+    (TOO_LONG, "{notice.too_long}"),
+    (TWO_SESSIONS, "{notice.two_sessions}"),
 ];
 
-/// The notices that the query of the page asks for, as keys of texts.
+/// The notices that the query of the page asks for, as templates.
 pub(super) fn notices(query: &QueryParams) -> Vec<&'static str> {
     let is_too_long = |name| {
         name == TOO_LONG
@@ -70,7 +70,7 @@ pub(super) fn notices(query: &QueryParams) -> Vec<&'static str> {
 pub(super) struct SignInPage<'a> {
     /// The address that the sign-in leads to.
     pub(super) back: Option<&'a ReturnAddress>,
-    /// What the page says above the form, as keys of texts.
+    /// Templates of what the page says above the form.
     pub(super) notices: Vec<&'static str>,
     /// The name of the user whose session the sign-in would replace.
     pub(super) signed_in: Option<&'a str>,
@@ -78,7 +78,7 @@ pub(super) struct SignInPage<'a> {
     pub(super) username: &'a str,
     /// The token of a pending sign-in, whose code the page asks for. It is in this page only, and in no cookie.
     pub(super) pending: Option<&'a SecretString>,
-    /// Why the sign-in was refused.
+    /// Why the sign-in was refused, as HTML.
     pub(super) problem: &'a str,
 }
 
@@ -92,7 +92,7 @@ impl SignInPage<'_> {
         let back = location(self.back);
         let mut content = String::new();
         for notice in self.notices {
-            let text = design.texts.html(notice, &[]);
+            let text = design.render(notice, &[]);
             content.extend(["    <p class=\"message\">", &text, "</p>\n"]);
         }
         if let Some(user) = self.signed_in {
@@ -109,7 +109,7 @@ impl SignInPage<'_> {
                 ("back", &back),
             ];
             content += &design.render(include_str!("one_time_code.html"), &values);
-            return page(design, "sign_in.title", self.problem, &content);
+            return page(design, "{sign_in.title}", self.problem, &content);
         }
         // A person who may go on finds that first.
         let focus = |is_here| {
@@ -128,32 +128,31 @@ impl SignInPage<'_> {
                 ("back", &back),
             ],
         );
-        page(design, "sign_in.title", self.problem, &content)
+        page(design, "{sign_in.title}", self.problem, &content)
     }
 }
 
-/// `problem` is what the page says above the form, or empty.
+/// `problem` is the HTML that the page has above the form, or empty.
 pub(super) fn sign_out(
     design: Design<'_>,
     back: Option<&ReturnAddress>,
     problem: &str,
 ) -> Response {
     let back = location(back);
-    let content = include_str!("sign_out.html");
-    let content = design.render(content, &[("back", &back)]);
-    page(design, "sign_out.title", problem, &content)
+    let content = design.render(include_str!("sign_out.html"), &[("back", &back)]);
+    page(design, "{sign_out.title}", problem, &content)
 }
 
 /// In the place of a form, where anybody on the way could read the password, or may have done so.
 pub(super) fn https_needed(design: Design<'_>, headers: &HeaderMap) -> Response {
     let problem = if forwarded_scheme(headers).is_ok() {
-        "https.needed"
+        "{https.needed}"
     } else {
-        "https.proxies_disagree"
+        "{https.proxies_disagree}"
     };
-    let problem = design.texts.find(problem).unwrap_or_default();
+    let problem = design.render(problem, &[]);
     let way = way_by_ssh(design, headers).unwrap_or_default();
-    page(design, "sign_in.title", problem, &way)
+    page(design, "{sign_in.title}", &problem, &way)
 }
 
 /// How to come by this machine's own address, at which no encryption is needed. Behind a proxy it would lead past
@@ -188,7 +187,8 @@ pub(super) fn refuse(
     page: impl FnOnce(&str) -> Response,
 ) -> Response {
     let text = design.texts.find(&format!("reason.{}", error.reason()));
-    let (page, body) = page(text.unwrap_or(error.detail())).into_parts();
+    let problem = escape(text.unwrap_or(error.detail()));
+    let (page, body) = page(&problem).into_parts();
     let (mut head, _json) = error.into_response().into_parts();
     head.headers.extend(page.headers);
     Response::from_parts(head, body)
@@ -198,9 +198,8 @@ pub(super) fn refuse(
 /// leads on, so the policy does not have it. Nor is there a policy for openers, so that people can sign in in a window
 /// that an application opened.
 ///
-/// `title` is the key of a text, `problem` a text, and `content` HTML.
+/// `title` is a template, `problem` and `content` are HTML.
 fn page(design: Design<'_>, title: &str, problem: &str, content: &str) -> Response {
-    let problem = escape(problem);
     let content = format!("    <p class=\"message error\" role=\"alert\">{problem}</p>\n{content}");
     let policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; \
                   frame-ancestors 'none'";

@@ -80,7 +80,7 @@ pub(super) fn is_in_frame(headers: &HeaderMap) -> bool {
 pub(super) fn in_frame(design: Design<'_>, page: &str) -> Response {
     let link = design.render(include_str!("frame_link.html"), &[("page", &escape(page))]);
     let content = design.render(include_str!("in_frame.html"), &[("sign_in", &link)]);
-    let page = Interstitial::new(design, "", "sign_in.title", &content);
+    let page = Interstitial::new(design, "", "{sign_in.title}", &content);
     show(StatusCode::OK.into_response(), &page)
 }
 
@@ -101,11 +101,10 @@ pub(crate) async fn ambiguous_address(
     }
     let plain = || Design::without_brand(&headers);
     let design = sign_in.map_or_else(plain, |sign_in| sign_in.design(&headers));
-    let content = include_str!("ambiguous_address.html");
-    let content = design.render(content, &[]);
+    let content = design.render(include_str!("ambiguous_address.html"), &[]);
     // Programs get English.
     let detail = Texts::english().find("ambiguous.text").unwrap_or_default();
     let error = ApiError::http(HttpReason::PathInvalid, detail).into_response();
-    let page = Interstitial::new(design, &host, "ambiguous.title", &content);
+    let page = Interstitial::new(design, &host, "{ambiguous.title}", &content);
     show(error, &page)
 }
