@@ -80,11 +80,11 @@ impl Accounts {
         let (store, user) = (Arc::clone(&self.store), actor.user.clone());
         let session = actor.session_id();
         let turn_on = move |write: Write| async move {
-            let began = Instant::now();
+            let start = Instant::now();
             let on = store
                 .turn_on_second_factor(&user, session, begun.secret, step, write.clone())
                 .await?;
-            revoke_again(&*store, began, on, session, write).await
+            revoke_again(&*store, start, on, session, write).await
         };
         self.run_own(credential, &actor, Change::SecondFactorEnabled, turn_on)
             .await
