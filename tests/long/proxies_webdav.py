@@ -1,13 +1,9 @@
 """COPY and MOVE of WebDAV, whose second path is in Destination, and hosts with one requirement for every path."""
 
-from proxies_network import until
+from proxies_deployments import APPLICATION, with_tls
 from proxies_paths import DISGUISED, lenient
+from proxies_process import Proxy
 
-HOST = "app.example"
-# Each is at this host, whatever its case, or has none.
-HERE = ["", f"http://{HOST}", f"HTTP://{HOST.upper()}"]
-ELSEWHERE = [f"https://{HOST}", f"http://{HOST}:8080", f"http://{HOST}.evil.example", "http://evil.example", f"http://a@{HOST}",
-             f"http://{HOST}@evil.example", f"//{HOST}", f"http:///{HOST}", f"http://{HOST}/..", "http:", HOST, "."]
 # From, to, and whether both are below one rule.
 PAIRS = [("/x", "/y", True), ("/x", "/files/y", True), ("/public/x", "/public/y", True), ("/admin/x", "/admin/y", True),
          ("/admin/x", "/Admin/a%20b", True), ("/x/", "/y/", True),
@@ -24,20 +20,34 @@ def top_of(destination):
     return lenient(destination).split("/")[1]
 
 
+def here(proxy):
+    """The origin of the host of a request in each spelling, and none."""
+    scheme = "https" if proxy.tls_name else "http"
+    return ["", f"{scheme}://{proxy.host}", f"{scheme}://{proxy.host}".upper()]
+
+
+def elsewhere(proxy):
+    scheme, other = ("https", "http") if proxy.tls_name else ("http", "https")
+    host = proxy.host
+    return [f"{other}://{host}", f"{scheme}://{host.partition(':')[0]}:1", f"{scheme}://{host}.evil.example",
+            f"{scheme}://evil.example", f"{scheme}://a@{host}", f"{scheme}://{host}@evil.example", f"//{host}",
+            f"{scheme}:///{host}", f"{scheme}://{host}/..", f"{scheme}:", host, "."]
+
+
 def destinations(proxy, ann, admin):
     """A user may write below `/`, and reaches nothing of `/admin` or `/public/` by a second path."""
     for method in ("MOVE", "COPY", "GET"):
         for source, target, is_one_rule in PAIRS:
             who = admin if source.startswith("/admin") else ann
             credentials = [] if source.startswith("/public") else [who.bearer]
-            for origin in HERE:
+            for origin in here(proxy):
                 response = proxy.ask(source, *credentials, ("Destination", origin + target), method=method)
                 what = (proxy.name, method, source, origin + target, response.status)
                 assert response.status == (200 if is_one_rule else 403), what
                 assert (response.seen is not None) == is_one_rule, what
                 if is_one_rule:
                     assert received(response) == [origin + target], (*what, response.seen)
-    for destination in [origin + "/y" for origin in ELSEWHERE] + UNCLEAR:
+    for destination in [origin + "/y" for origin in elsewhere(proxy)] + UNCLEAR:
         response = proxy.ask("/x", ann.bearer, ("Destination", destination), method="MOVE")
         if response.seen is None:
             assert response.status in (400, 403), (proxy.name, destination, response.status)
@@ -47,13 +57,13 @@ def destinations(proxy, ann, admin):
     for path in DISGUISED:
         if not path.startswith("/"):
             continue
-        for origin in HERE[:2]:
+        for origin in here(proxy)[:2]:
             response = proxy.ask("/x", ann.bearer, ("Destination", origin + path), method="MOVE")
             if response.seen is not None:
                 what = (proxy.name, origin + path, response.seen)
                 assert received(response) == [origin + path] and top_of(path) != "admin", what
                 assert not path.startswith("/public/"), what
-    for two in (["/y", "/admin/y"], ["/admin/y", "/y"], ["/y", "admin/y"], ["/y", f"http://{HOST}/admin/y"]):
+    for two in (["/y", "/admin/y"], ["/admin/y", "/y"], ["/y", "admin/y"], ["/y", f"{here(proxy)[1]}/admin/y"]):
         response = proxy.ask("/x", ann.bearer, *(("Destination", it) for it in two), method="MOVE")
         # nginx before 1.23 passes on the first, and Caddy all as one.
         if response.seen is not None:
@@ -65,3 +75,12 @@ def destinations(proxy, ann, admin):
 
 def received(response):
     return [value for name, value in response.seen["headers"] if name.lower() == "destination"]
+
+
+def destinations_over_tls(name, application, ann, admin):
+    proxy = Proxy(name, application, with_tls(name, True), tls_name=APPLICATION)
+    try:
+        destinations(proxy, ann, admin)
+    finally:
+        proxy.stop()
+    print(f"proxies: {name} keeps COPY and MOVE below one rule", flush=True)
