@@ -258,7 +258,7 @@ class RabbitMq(Application):
     """Its page sends its own password as `Authorization`, so only the cookie decides. `%2F` is in most addresses."""
 
     name, package, deep_link = "RabbitMQ", "rabbitmq-server", "/#/queues"
-    is_cookie_only, is_whole_host, patience = True, True, 120
+    is_cookie_only, is_whole_host = True, True
     setting = "[only the cookie](#an-authorization-of-its-own); it has users of its own"
 
     def start(self):

@@ -73,7 +73,7 @@ class Application:
     # and `decoding` is what it makes of a name that arrives percent-encoded: `encoded` or `decoded`.
     setting, reads_user, decoding = "", False, None
     # Seconds until it answers.
-    patience = 60
+    patience = 120
 
     def __init__(self):
         self.server_port = free_port()
@@ -272,7 +272,14 @@ class Program:
     def run(self, *command, is_refused=False, **environment):
         """The output of a command, which knows nothing of this machine's user."""
         env = {"PATH": f"{INSTALLED}/venv/bin:{os.environ['PATH']}", "HOME": str(self.folder), "LANG": "C.UTF-8"}
-        done = subprocess.run([str(it) for it in command], cwd=self.folder, env=env | environment, timeout=120,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        assert (done.returncode != 0) == is_refused, (command, done.stdout[-1500:], done.stderr[-1500:])
-        return done.stdout + done.stderr
+        with subprocess.Popen(
+                [str(it) for it in command], cwd=self.folder, env=env | environment, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True) as process:
+            try:
+                output, _ = process.communicate(timeout=120)
+            except subprocess.TimeoutExpired:
+                # With what it has started, such as the programs of git.
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        assert (process.returncode != 0) == is_refused, (command, output[-1500:])
+        return output

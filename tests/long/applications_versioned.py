@@ -62,7 +62,7 @@ class Git(Application):
             fastcgi_param GIT_PROJECT_ROOT {repositories};
             fastcgi_param GIT_HTTP_EXPORT_ALL "";
             fastcgi_param GITWEB_CONFIG {self.folder}/gitweb.conf;""")
-        self.spawn(INSTALLED / "debian/usr/sbin/fcgiwrap", "-c", "2", "-s", f"unix:{socket}")
+        self.spawn(INSTALLED / "debian/usr/sbin/fcgiwrap", "-c", "8", "-s", f"unix:{socket}")
         self.spawn("nginx", "-p", self.folder, "-e", "stderr", "-c", self.folder / "nginx.conf",
                    "-g", f"daemon off; user root; pid {self.folder}/nginx.pid;")
 
@@ -146,7 +146,7 @@ class WsgiDav(Application):
 
     def name_of(self, program):
         program.request("/reports/", "PROPFIND")
-        return re.findall(r" - (.*) - \[.*PROPFIND /reports/", (self.folder / "log").read_text())[-1]
+        return re.findall(r"127\.0\.0\.1 - (.*) - \[.*PROPFIND /reports/", (self.folder / "log").read_text())[-1]
 
 
 def digest(file):
