@@ -41,7 +41,7 @@ use rolegate_auth_client::{
 };
 use rolegate_proto::{
     Authorization,
-    http::{BASIC_CHALLENGE, HttpReason},
+    http::{BASIC_CHALLENGE_WITH_REALM, HttpReason},
     identity_headers::identity_headers,
 };
 use rolegate_sign_in::request::BrowserRequest;
@@ -87,7 +87,7 @@ async fn complete(State(state): State<GatewayState>, request: Request, next: Nex
     let allows_basic = allows_basic && response.extensions().get::<CookieOnly>().is_none();
     let headers = response.headers_mut();
     if status == StatusCode::UNAUTHORIZED && allows_basic {
-        let basic = HeaderValue::from_static(BASIC_CHALLENGE);
+        let basic = HeaderValue::from_static(BASIC_CHALLENGE_WITH_REALM);
         if let Some(bearer) = headers.insert(WWW_AUTHENTICATE, basic) {
             headers.append(WWW_AUTHENTICATE, bearer);
         }

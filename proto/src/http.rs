@@ -85,6 +85,9 @@ pub const BEARER_CHALLENGE: &str = "Bearer";
 /// requires.
 pub const BASIC_CHALLENGE: &str = "Basic";
 
+/// The challenge for Basic credentials where a proxy asks: programs in Python send no password without a realm.
+pub const BASIC_CHALLENGE_WITH_REALM: &str = "Basic realm=\"Rolegate\"";
+
 /// The value of `Retry-After` in a response with this status; `None` for statuses without the header.
 /// In whole seconds, rounded up, so that clients do not come back too early.
 #[must_use]

@@ -133,7 +133,7 @@ async fn refusals_are_those_of_the_gateway(setup: TestSetup) {
         );
         assert_eq!(
             refused.values("www-authenticate"),
-            ["Basic", challenge],
+            ["Basic realm=\"Rolegate\"", challenge],
             "{authorization}"
         );
     }

@@ -227,7 +227,7 @@ async fn a_person_is_led_to_the_page_and_a_program_is_not(setup: TestSetup) {
         let expected = if is_of_page {
             &["Bearer"][..]
         } else {
-            &["Basic", "Bearer"]
+            &["Basic realm=\"Rolegate\"", "Bearer"]
         };
         assert_eq!(answer.challenges, expected, "{browser:?}");
     }

@@ -235,4 +235,5 @@ def passwords_that_browsers_remember(proxy, ann):
         refused = proxy.expect(401, "/x", *sent)
         assert schemes(refused) == ["Basic", "Bearer"], (proxy.name, sent, refused.headers)
     refused = proxy.expect(401, "/x", ("Authorization", "Bearer nonsense"))
-    assert refused.all("www-authenticate") == ["Basic", 'Bearer error="invalid_token"'], (proxy.name, refused.headers)
+    challenges = refused.all("www-authenticate")
+    assert challenges == ['Basic realm="Rolegate"', 'Bearer error="invalid_token"'], (proxy.name, challenges)

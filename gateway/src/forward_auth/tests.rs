@@ -157,7 +157,7 @@ async fn refused_credentials_get_both_challenges() {
         let challenges = response.headers.get_all("www-authenticate").iter();
         assert_eq!(
             challenges.collect::<Vec<_>>(),
-            ["Basic", challenge],
+            ["Basic realm=\"Rolegate\"", challenge],
             "{authorization}"
         );
     }

@@ -8,7 +8,7 @@ use rolegate_proto::{
         CheckResponse, DeniedHttpResponse, HeaderValue, HeaderValueOption, HttpStatus,
         OkHttpResponse, Status, check_response::HttpResponse,
     },
-    http::{BASIC_CHALLENGE, BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
+    http::{BASIC_CHALLENGE_WITH_REALM, BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
     identity_headers::identity_headers,
 };
 use rolegate_sign_in::{
@@ -109,7 +109,7 @@ pub(super) fn denied(refusal: &Refusal, allows_basic_challenge: bool) -> CheckRe
     };
     let retry_after = retry_after(http_status, delay);
     let challenges = [
-        allows_basic_challenge.then_some(BASIC_CHALLENGE),
+        allows_basic_challenge.then_some(BASIC_CHALLENGE_WITH_REALM),
         Some(challenge),
     ];
     let challenges = challenges
