@@ -260,7 +260,7 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
 async fn compressed_messages_and_large_metadata_are_refused_by_their_codes(setup: TestSetup) {
     let app = setup.start().await;
     let mut client = client(&app).await;
-    let mut ask = async |name, value: &str| {
+    let mut ask = async |name: &'static str, value: &str| {
         let mut request = Request::new(GetPasswordPolicyRequest {});
         let value = value.parse().expect("a value of metadata");
         request.metadata_mut().insert(name, value);
