@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import sqlite3
 import subprocess
 
@@ -266,13 +267,17 @@ class RabbitMq(Application):
             f"listeners.tcp.default = {free_port()}\nmanagement.tcp.port = {self.server_port}\n"
             "management.tcp.ip = 127.0.0.1\nlisteners.tcp.local = 127.0.0.1:%d\n" % free_port())
         (self.folder / "plugins").write_text("[rabbitmq_management].\n")
+        # RabbitMQ would start one that stays.
+        epmd_port = free_port()
+        self.spawn("epmd", "-port", epmd_port, "-address", "127.0.0.1")
+        until("epmd to listen", lambda: not socket.create_connection(("127.0.0.1", epmd_port)).close(), 30)
         home = next((INSTALLED / "debian/usr/lib/rabbitmq/lib").glob("rabbitmq_server-*"))
         settings = {
             "RABBITMQ_HOME": home, "RABBITMQ_NODENAME": f"test{self.server_port}@localhost",
             "RABBITMQ_CONFIG_FILE": self.folder / "rabbitmq.conf", "RABBITMQ_MNESIA_BASE": self.folder / "mnesia",
             "RABBITMQ_LOG_BASE": self.folder, "RABBITMQ_ENABLED_PLUGINS_FILE": self.folder / "plugins",
             "RABBITMQ_PLUGINS_DIR": home / "plugins", "RABBITMQ_CONF_ENV_FILE": "/dev/null",
-            "RABBITMQ_DIST_PORT": free_port(), "ERL_EPMD_PORT": free_port(), "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "RABBITMQ_DIST_PORT": free_port(), "ERL_EPMD_PORT": epmd_port, "ERL_EPMD_ADDRESS": "127.0.0.1",
         }
         self.spawn(home / "sbin/rabbitmq-server", **{name: str(value) for name, value in settings.items()})
 
