@@ -40,11 +40,7 @@ async fn every_page_shows_the_title_and_the_help_of_the_operator_as_text() {
         assert!(!page.text.contains("Rolegate"), "{path}: {}", page.text);
         let plain = get(&[], path, headers).await;
         assert!(plain.text.contains(" · Rolegate</title>"), "{}", plain.text);
-        assert!(
-            plain.text.contains(r#"<p class="help"></p>"#),
-            "{}",
-            plain.text
-        );
+        assert!(plain.text.contains(r#"class="help"></"#), "{}", plain.text);
     }
     let console = get(&BRAND, "/console/", &[LOOPBACK]).await;
     assert!(console.text.contains("Rolegate") && !console.text.contains("A &amp; B"));
