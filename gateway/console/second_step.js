@@ -46,18 +46,18 @@ export function secondStep() {
         const begun = await call("POST", PATH, { body: { current_password: current.value } });
         const image = await picture(begun.otpauth_url, say("second_step.picture"));
         isOn = undefined;
-        fill(element, once(begun, image, isDone));
+        fill(element, once(begun, image, show));
         element.focus();
       },
     }).element;
   }
 
-  /** This session goes on, with the code that it has shown. */
-  async function isDone() {
-    fill(element, []);
+  /** Shows the new state. */
+  async function show(text) {
+    fill(element);
     await load();
     element.focus();
-    notify(say("second_step.is_on"));
+    notify(text);
   }
 
   function turnOff() {
@@ -69,9 +69,7 @@ export function secondStep() {
       isDangerous: true,
       act: async () => {
         await call("DELETE", PATH, { body: { otp: code.value } });
-        await load();
-        element.focus();
-        notify(say("second_step.is_off"));
+        await show(say("second_step.is_off"));
       },
     }).element;
   }
@@ -84,7 +82,7 @@ function codeInput(attributes) {
 }
 
 /** All that is shown once, until the first code. */
-function once({ secret, otpauth_url: url, recovery_codes: codes }, image, isDone) {
+function once({ secret, otpauth_url: url, recovery_codes: codes }, image, show) {
   const code = codeInput({ inputmode: "numeric" });
   const sheet = el(
     "div",
@@ -101,7 +99,7 @@ function once({ secret, otpauth_url: url, recovery_codes: codes }, image, isDone
     submit: say("second_step.submit_on"),
     act: async () => {
       await call("PUT", PATH, { body: { otp: code.value } });
-      await isDone();
+      await show(say("second_step.is_on"));
     },
   });
   return el(
