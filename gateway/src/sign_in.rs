@@ -188,8 +188,8 @@ async fn logo(State(pages): State<Pages>, headers: HeaderMap) -> Response {
 }
 
 /// Makes a session with the limits and the work of a login, or two where both cookies are set: what is in an
-/// application's cookie is good nowhere else. Who has a second factor gets the page of the code first. Every one that the browser had in the cookies that are
-/// set ends.
+/// application's cookie is good nowhere else. A person with a second factor gets the page of the code first. Every
+/// session that the browser had in the cookies that are set ends.
 async fn sign_in_by_form(
     State(pages): State<Pages>,
     Extension(context): Extension<CallContext>,
