@@ -254,7 +254,7 @@ async fn sign_in_by_form(
             let has_ended = error.reason() == Reason::TokenInvalid.as_str();
             let page = |problem: &_| {
                 if has_ended {
-                    page(None, design.texts.find("sign_in.ended").unwrap_or_default())
+                    page(None, &design.render(page::ENDED, &[]))
                 } else {
                     page(pending.as_ref(), problem)
                 }

@@ -143,7 +143,7 @@ pub struct SignIn {
 }
 
 impl SignIn {
-    /// Reads the values of `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`.
+    /// Reads the values of `SIGN_IN_URL`, `COOKIE_DOMAIN` and `RETURN_ORIGINS`. The brand is the default one.
     pub fn new(url: String, cookie_domain: Option<String>, return_origins: ReturnOrigins) -> Self {
         Self {
             page: Url::parse(&url).ok(),

@@ -42,6 +42,7 @@ const FIRST_UNPRIVILEGED: u16 = 1024;
 /// Notices, as templates.
 pub(super) const SIGNED_OUT: &str = "{notice.signed_out}";
 pub(super) const NOT_LED_BACK: &str = "{notice.not_led_back}";
+pub(super) const ENDED: &str = "{sign_in.ended}";
 
 /// What the page says about the way there, by the parameter that asks for it.
 const NOTICES: [(&str, &str); 3] = [
