@@ -26,17 +26,17 @@ pub struct Texts {
     pub language: &'static str,
     /// The file: a JSON object of texts by their keys, such as `sign_in.title`.
     pub json: &'static str,
-    texts: HashMap<String, String>,
+    by_key: HashMap<String, String>,
 }
 
 impl Texts {
     fn read(language: &'static str, json: &'static str) -> Self {
-        let texts =
+        let by_key =
             serde_json::from_str(json).expect("the files are embedded, and tests read them");
         Self {
             language,
             json,
-            texts,
+            by_key,
         }
     }
 
@@ -52,7 +52,7 @@ impl Texts {
 
     /// The text with this key, if there is one. It may have placeholders.
     pub fn find(&self, key: &str) -> Option<&str> {
-        self.texts.get(key).map(String::as_str)
+        self.by_key.get(key).map(String::as_str)
     }
 
     /// The HTML of a template, in which `{sign_in.title}` is a text and `{name}` one of `values`. The values are HTML

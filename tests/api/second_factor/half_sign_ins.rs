@@ -163,10 +163,10 @@ async fn what_ends_tokens_or_the_second_factor_ends_a_half_sign_in(setup: TestSe
         let pending = begin(&app.bearer, &ann).await;
         let path = format!("/users/{}", ann.id);
         let disable = async |disabled: bool| {
-            let patch = app.bearer.request(Method::PATCH, &path);
-            let patch = patch.bearer_auth(&admin.token);
+            let request = app.bearer.request(Method::PATCH, &path);
+            let request = request.bearer_auth(&admin.token);
             let body = json!({ "disabled": disabled });
-            app.bearer.send(patch.json(&body)).await.expect(200);
+            app.bearer.send(request.json(&body)).await.expect(200);
         };
         let mut code = factor.recovery_codes[1].clone();
         match way {

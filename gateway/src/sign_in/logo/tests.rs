@@ -49,10 +49,10 @@ fn an_svg_of_shapes_is_accepted() {
     for content in [
         "",
         "<!-- a comment --><title>A logo</title><g><path d=\"M0 0h1v1z\"/></g>",
-        r##"<defs><linearGradient id="a"/></defs><rect fill="url(#a)" style="filter: url( '#b' )"/>"##,
+        r#"<defs><linearGradient id="a"/></defs><rect fill="url(#a)" style="filter: url( '#b' )"/>"#,
         r##"<style>@media (prefers-color-scheme: dark) { .a { fill: url("#a") } }</style>"##,
         r##"<use href="#a"/><use xlink:href="#a"/>"##,
-        r#"<text>onload url(a) @import</text>"#,
+        r"<text>onload url(a) @import</text>",
         r#"<metadata><a xmlns="http://example.org/">text</a></metadata>"#,
     ] {
         let logo = Logo::check(svg(content)).expect(content);
@@ -86,7 +86,7 @@ fn an_svg_that_does_something_or_refers_to_something_is_refused_by_name() {
             "the element set",
         ),
         (r#"<animate attributeName="href"/>"#, "the element animate"),
-        (r#"<handler/>"#, "the element handler"),
+        (r"<handler/>", "the element handler"),
         (r#"<g onload="alert(1)"/>"#, "the attribute onload="),
         (r#"<g onClick="alert(1)"/>"#, "the attribute onclick="),
         (r#"<a href="javascript:alert(1)"/>"#, "the attribute href="),
@@ -113,7 +113,7 @@ fn an_svg_that_does_something_or_refers_to_something_is_refused_by_name() {
         ),
         (r#"<rect fill="URL( 'a.svg#a' )"/>"#, "the attribute fill="),
         (
-            r##"<rect style="fill: url(#a); stroke: url(a)"/>"##,
+            r#"<rect style="fill: url(#a); stroke: url(a)"/>"#,
             "the attribute style=",
         ),
         (r#"<rect style="fill: u\72l(a)"/>"#, "the attribute style="),
