@@ -36,7 +36,7 @@ impl GatewayState {
     pub(crate) fn with_settings(self, settings: &SignInSettings) -> Self {
         Self {
             sign_in_url: settings.sign_in_url.as_str().into(),
-            title: settings.brand.title.as_deref().map(Into::into),
+            title: settings.brand.sign_in_title.as_deref().map(Into::into),
             ..self
         }
     }

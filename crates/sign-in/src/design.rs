@@ -14,8 +14,8 @@ const MAX_HELP_CHARS: usize = 200;
 
 /// The brand of pages whose operator sets none.
 static NO_BRAND: Brand = Brand {
-    title: None,
-    help: None,
+    sign_in_title: None,
+    sign_in_help: None,
 };
 
 /// The operator puts these on the pages.
@@ -23,12 +23,12 @@ static NO_BRAND: Brand = Brand {
 #[command(next_help_heading = "Browsers")]
 pub struct Brand {
     /// Name on the pages where people sign in, and in their applications for one-time codes, at most 64 characters
-    #[arg(id = "sign_in_title", long = "sign-in-title", env = "SIGN_IN_TITLE", value_parser = title)]
-    pub title: Option<String>,
+    #[arg(long, env = "SIGN_IN_TITLE", value_parser = title)]
+    pub sign_in_title: Option<String>,
 
     /// Where people get help, on those pages: a line of text, or an https or mailto address
-    #[arg(id = "sign_in_help", long = "sign-in-help", env = "SIGN_IN_HELP", value_parser = help)]
-    pub help: Option<String>,
+    #[arg(long, env = "SIGN_IN_HELP", value_parser = help)]
+    pub sign_in_help: Option<String>,
 }
 
 /// A design decides what the pages that one person sees look like.
@@ -60,7 +60,7 @@ impl Design<'_> {
 
     /// The HTML of a template with the texts, `{name}`, `{brand}`, `{help}`, and these values, which are HTML.
     pub fn render(&self, template: &str, values: &[(&str, &str)]) -> String {
-        let title = self.brand.title.as_deref();
+        let title = self.brand.sign_in_title.as_deref();
         let name = title.map(escape).unwrap_or_default();
         let brand = title.map_or("Rolegate".to_owned(), escape);
         let help = self.help();
@@ -84,7 +84,7 @@ impl Design<'_> {
 
     /// The text or the link as HTML.
     fn help(&self) -> String {
-        let help = self.brand.help.as_deref().unwrap_or_default();
+        let help = self.brand.sign_in_help.as_deref().unwrap_or_default();
         match address(help) {
             Some(url) => {
                 let url = escape(url.as_str());

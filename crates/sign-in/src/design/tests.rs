@@ -83,8 +83,8 @@ fn help_is_a_line_of_text_or_an_address_that_becomes_a_link() {
 fn text_with_an_address_in_it_is_no_link() {
     for text in ["https://help.example.org and 1234", "javascript: alert(1)"] {
         let brand = Brand {
-            title: None,
-            help: Some(text.to_owned()),
+            sign_in_title: None,
+            sign_in_help: Some(text.to_owned()),
         };
         let html = page(&brand);
         let part = format!(r#"<p class="help">{text}</p>"#);
@@ -107,8 +107,8 @@ fn a_page_without_a_brand_is_that_of_rolegate() {
 #[test]
 fn a_brand_is_text_on_the_page_and_an_address_a_link() {
     let brand = |help: &str| Brand {
-        title: Some("<b>\"{sign_in.title}".to_owned()),
-        help: Some(help.to_owned()),
+        sign_in_title: Some("<b>\"{sign_in.title}".to_owned()),
+        sign_in_help: Some(help.to_owned()),
     };
     let html = page(&brand("<i>' {host}"));
     for part in [
