@@ -12,7 +12,7 @@ use axum::{Router, body::Body};
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// Bytes of all files together, with those of `/account` and `/set-password`.
-const MAX_SIZE: usize = 102_000;
+const MAX_SIZE: usize = 104_000;
 
 fn bearer_router(arguments: &[&str]) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
