@@ -128,7 +128,7 @@ def a_sign_in_that_has_ended_begins_again(page):
     page.type("form [name=username]", "begins-again")
     page.type("form [name=password]", PASSWORD)
     page.click("form button")
-    page.find("[name=pending_sign_in]")
+    page.find("[name=otp]")
     page.script("document.querySelector('[name=pending_sign_in]').value = 'rgp_'")
     page.add_code(phone.code())
     page.find("main", "This sign-in has ended. Sign in again.")
