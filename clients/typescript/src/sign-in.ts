@@ -87,7 +87,7 @@ export abstract class SignIn {
     return this.call(methods.ENROL_SECOND_FACTOR, { currentPassword, issuer }, context, actor);
   }
 
-  /** Turns it on, given a code, and ends every access token and session of the user `actor`. */
+  /** Turns it on, given a code, and ends every access token and session of the user `actor` but a session that acts. */
   async enableSecondFactor(actor: string, otp: string, context: Context = {}): Promise<void> {
     await this.call(methods.ENABLE_SECOND_FACTOR, { otp }, context, actor);
   }

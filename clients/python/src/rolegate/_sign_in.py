@@ -173,7 +173,10 @@ class SignIn:
         return self._run(enrol_second_factor(actor, current_password, issuer), context)
 
     def enable_second_factor(self, actor: str, otp: str, context: Context = Context()) -> None:
-        """Turns it on, given a code, and ends every access token and session of the user ``actor``."""
+        """Turns it on, given a code, and ends every access token and session of the user ``actor``.
+
+        If ``actor`` is a session, it stays.
+        """
         return self._run(enable_second_factor(actor, otp), context)
 
     def disable_second_factor(self, actor: str, otp: str, context: Context = Context()) -> None:
@@ -271,7 +274,10 @@ class AsyncSignIn:
     async def enable_second_factor(
         self, actor: str, otp: str, context: Context = Context()
     ) -> None:
-        """Turns it on, given a code, and ends every access token and session of the user ``actor``."""
+        """Turns it on, given a code, and ends every access token and session of the user ``actor``.
+
+        If ``actor`` is a session, it stays.
+        """
         return await self._run(enable_second_factor(actor, otp), context)
 
     async def disable_second_factor(

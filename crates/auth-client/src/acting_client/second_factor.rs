@@ -54,7 +54,7 @@ impl ActingClient {
         })
     }
 
-    /// Turns it on, given a code, and ends every access token and session of the bearer.
+    /// Turns it on, given a code, and ends every access token and session of the bearer but a session that acts.
     pub async fn enable_second_factor(&self, otp: &SecretString) -> Result<(), CallError> {
         let otp = otp.expose_secret().to_owned();
         let request = EnableSecondFactorRequest { otp };
