@@ -139,7 +139,7 @@ pub(crate) fn file(name: &str, design: Design<'_>, request: &HeaderMap) -> Respo
         (CONTENT_LANGUAGE, design.texts.language),
         (VARY, "Accept-Language"),
     ]);
-    let response = respond(text.into(), content_type(name), CONTENT_POLICY, request);
+    let response = respond(text, content_type(name), CONTENT_POLICY, request);
     (language, response).into_response()
 }
 
@@ -171,16 +171,16 @@ pub(crate) fn respond(
 }
 
 /// Returns the text of a file in this design.
-fn text(name: &str, design: Design<'_>) -> Option<String> {
+fn text(name: &str, design: Design<'_>) -> Option<Bytes> {
     if name == LANGUAGE {
         // JSON is an expression of JavaScript.
         let texts = design.texts.json.trim_end();
-        return Some(format!("export const texts = {texts};\n"));
+        return Some(format!("export const texts = {texts};\n").into());
     }
     let (_, text) = FILES.iter().find(|(file, _)| *file == name)?;
     Some(match name {
-        "account.html" | "set_password.html" => design.render(text, &[]),
-        _ => (*text).to_owned(),
+        "account.html" | "set_password.html" => design.render(text, &[]).into(),
+        _ => Bytes::from_static(text.as_bytes()),
     })
 }
 
