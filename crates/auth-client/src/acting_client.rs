@@ -77,7 +77,7 @@ impl AuthClient {
                 .map(|session| session.expose_secret().to_owned())
                 .collect(),
         };
-        match acting_for(first).send_revocation(message).await {
+        match acting_for(first).call(message, Client::revoke_tokens).await {
             Ok(response) if response.cookie_sessions_ended => return Ok(()),
             outcome => pass_over_ended(outcome)?,
         }
@@ -87,7 +87,11 @@ impl AuthClient {
                 from_cookie: true,
                 ..RevokeTokensRequest::default()
             };
-            pass_over_ended(acting_for(session).send_revocation(message).await)?;
+            pass_over_ended(
+                acting_for(session)
+                    .call(message, Client::revoke_tokens)
+                    .await,
+            )?;
         }
         Ok(())
     }
@@ -185,22 +189,12 @@ impl ActingClient {
     /// Ends every access token and session of a user, and for a bearer by a session only that session.
     /// Logins after the response are good.
     pub async fn revoke_tokens(&self, user_id: Option<i64>) -> Result<User, CallError> {
-        self.revoke(RevokeTokensRequest {
+        let request = RevokeTokensRequest {
             user_id,
             ..RevokeTokensRequest::default()
-        })
-        .await
-    }
-
-    async fn revoke(&self, message: RevokeTokensRequest) -> Result<User, CallError> {
-        User::try_from_response(self.send_revocation(message).await?.user)
-    }
-
-    async fn send_revocation(
-        &self,
-        message: RevokeTokensRequest,
-    ) -> Result<RevokeTokensResponse, CallError> {
-        self.call(message, Client::revoke_tokens).await
+        };
+        let response = self.call(request, Client::revoke_tokens).await?;
+        User::try_from_response(response.user)
     }
 
     /// Creates a user, also while registration is disabled. Without a password, the response has a link by which

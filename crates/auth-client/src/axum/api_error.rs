@@ -115,14 +115,14 @@ fn status_of(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// Whether the mistake in this list is to be logged now, which counts it as logged.
-pub(super) fn is_due(roles: &str, now: Instant) -> bool {
+/// Whether this problem, such as a list of roles with a mistake, is to be logged now, which counts it as logged.
+pub(super) fn is_due(problem: &str, now: Instant) -> bool {
     let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
     let is_due = logged
-        .get(roles)
+        .get(problem)
         .is_none_or(|at| now.duration_since(*at) >= REPEAT);
     if is_due {
-        logged.insert(roles.to_owned(), now);
+        logged.insert(problem.to_owned(), now);
     }
     is_due
 }
