@@ -42,6 +42,7 @@ async fn healthcheck_follows_readiness(setup: TestSetup) {
             (Program::AuthService, app.auth()),
             (Program::PostsService, app.posts()),
         ] {
+            process.wait_for_readiness(200).await;
             let address = process.socket_address("ops").to_string();
             assert_eq!(ask(program, &address).await.code, Some(0), "{program:?}");
         }

@@ -128,6 +128,7 @@ async fn a_command_whose_output_cannot_be_written_fails_and_says_so() {
     let process = Process::start(PROGRAM, &settings(folder), folder)
         .ready()
         .await;
+    process.wait_for_readiness(200).await;
     let ops = process.socket_address("ops").to_string();
     let healthcheck = run_on_full_disk(&["healthcheck"], folder, &[("OPS_LISTEN_ADDR", &ops)]);
     expect_failure("healthcheck", &healthcheck);
