@@ -36,7 +36,7 @@ export abstract class SignIn {
     context: Context = {},
   ): Promise<NewSession> {
     const { name, userAgent = "", otp } = options;
-    const ofApi = { forDomain: false, forApplication: false, withApplication: false };
+    const ofApi = { forDomain: false, forApplication: false, withApplication: false, place: "" };
     const message = { username, password, name, userAgent, otp, ...ofApi };
     const { token, session, user } = await this.call(methods.CREATE_SESSION, message, context);
     return { token, session: sessionFrom(session), user: userFrom(user) };
