@@ -315,14 +315,14 @@ def a_password_is_set(page):
     server.create("new-password")
     page.open("admin")
     page.manage("new-password")
-    assert page.find("dialog .new-password small").text == "At most 72 bytes."
+    # Before the first try: the page has asked for the rule.
+    page.find("dialog .new-password small", "4 to 72 bytes.")
     page.type("dialog [name=password]", "n" * 73)
     page.click("dialog button", "Set password")
     page.find("dialog .field:has([name=password]) .message.error", "Password must have at most 72 bytes.")
     page.type("dialog [name=password]", "abc")
     page.click("dialog button", "Set password")
     page.find("dialog .field:has([name=password]) .message.error", "Password must have at least 4 bytes.")
-    assert page.find("dialog .new-password small").text == "4 to 72 bytes."
     page.type("dialog [name=password]", "typed by an admin")
     page.click("dialog button", "Set password")
     page.find("dialog .message.good", "Password updated successfully.")
