@@ -15,7 +15,8 @@ command -v npm >/dev/null || missing+=(nodejs npm)
 command -v openssl >/dev/null || missing+=(openssl)
 command -v prometheus >/dev/null || missing+=(prometheus)
 command -v skopeo >/dev/null || missing+=(skopeo)
-[[ -e /usr/share/gitweb/gitweb.cgi ]] || missing+=(gitweb libcgi-pm-perl)
+[[ -e /usr/share/gitweb/gitweb.cgi ]] || missing+=(gitweb)
+perl -MCGI -e 1 2>/dev/null || missing+=(libcgi-pm-perl)
 [[ -e /usr/share/doc/libfcgi0ldbl ]] || missing+=(libfcgi0ldbl)
 command -v erl >/dev/null || missing+=(
   erlang-base erlang-crypto erlang-eldap erlang-inets erlang-mnesia erlang-os-mon erlang-parsetools erlang-public-key
