@@ -152,3 +152,21 @@ async fn tokens_by_a_clock_that_was_ahead_have_ended_too() {
         .await
         .expect_detail(401, "Invalid or expired token.");
 }
+
+/// A person who looks for the right one of several backups restores more than once.
+#[tokio::test]
+async fn restores_one_after_the_other_do_not_move_the_clock() {
+    let own = Own::new();
+    let (mut process, bearer) = own.start().await;
+    own.admin(&bearer).await;
+    own.expect(&["backup", "a.db"], 0, "Both were checked.")
+        .await;
+    for _ in 0..3 {
+        let (_, restored, bearer) = own.restored(process).await;
+        process = restored;
+        own.admin(&bearer).await;
+    }
+    let doctor = own.run(&["doctor"]).await;
+    let agrees = "agrees with the clock of the database";
+    assert!(doctor.stdout.contains(agrees), "{doctor:?}");
+}

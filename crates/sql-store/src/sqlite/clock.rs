@@ -113,12 +113,15 @@ impl Pools {
     }
 }
 
-/// A time in Unix milliseconds that no clock of this file has passed; `None` if it has none.
+/// A time in Unix milliseconds that the clock of this file has not passed; `None` if it has none.
+///
+/// Within the boot that wrote the row, this is the time of the clock itself. `latest`, which lies ahead of it, serves only
+/// after another boot: otherwise each restore would move the clock ahead once more.
 pub(super) async fn latest(connection: &mut SqliteConnection) -> sqlx::Result<Option<i64>> {
     if !has_clock(connection).await? {
         return Ok(None);
     }
-    let latest = "SELECT max(latest, CASE WHEN boot = $1 THEN zero + $2 ELSE 0 END) FROM clock";
+    let latest = "SELECT CASE WHEN boot = $1 THEN zero + $2 ELSE latest END FROM clock";
     let latest = sqlx::query_scalar(latest)
         .bind(BOOT.as_deref())
         .bind(uptime());
