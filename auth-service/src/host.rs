@@ -175,7 +175,7 @@ async fn note_stored_cost(hasher: &Hasher, store: &dyn UserStore) {
     }
 }
 
-/// Nobody's second factor may be passed over, or be impossible to check.
+/// Refuses to start if the second factor of a user could be bypassed or not verified.
 async fn check_second_factors(
     policy: &SecondFactorPolicy,
     store: &dyn UserStore,
@@ -199,22 +199,7 @@ async fn check_second_factors(
         }
         backoff.wait().await;
     };
-    if policy.mode == Mode::Off && !in_use.is_empty() {
-        let problem =
-            "is off, and users have a second factor; run user remove-second-factor for them";
-        return Err(SettingError::new("SECOND_FACTOR", problem).into());
-    }
-    let has = |id: &String| policy.keys.as_ref().is_some_and(|keys| keys.has(id));
-    if in_use.iter().all(has) {
-        return Ok(());
-    }
-    let problem = match policy.keys {
-        None => "is required: users have a second factor",
-        Some(_) => {
-            "is not the key of a user's second factor, and SECOND_FACTOR_KEYS_ACCEPTED does not contain it"
-        }
-    };
-    Err(SettingError::new("SECOND_FACTOR_KEY", problem).into())
+    Ok(policy.check_stored(&in_use)?)
 }
 
 /// Creates the admin. Retries while the store is unavailable, with a log line each time.

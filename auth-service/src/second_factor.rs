@@ -13,6 +13,7 @@ pub(crate) use totp::step_of;
 use crate::user::User;
 use data_encoding::BASE32_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rolegate_program::settings::SettingError;
 use rolegate_proto::{Role, decimal_digit, shows_nothing};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
@@ -57,6 +58,28 @@ pub(crate) struct SecondFactorPolicy {
     pub(crate) mode: Mode,
     /// `None`: nobody can turn it on.
     pub(crate) keys: Option<Arc<FactorKeys>>,
+}
+
+impl SecondFactorPolicy {
+    /// Checks that the second factors of users can be verified, by the ids of the keys that they are encrypted with.
+    pub(crate) fn check_stored(&self, key_ids: &[String]) -> Result<(), SettingError> {
+        if self.mode == Mode::Off && !key_ids.is_empty() {
+            let problem =
+                "is off, and users have a second factor; run user remove-second-factor for them";
+            return Err(SettingError::new("SECOND_FACTOR", problem));
+        }
+        let has_key = |id: &String| self.keys.as_ref().is_some_and(|keys| keys.has(id));
+        if key_ids.iter().all(has_key) {
+            return Ok(());
+        }
+        let problem = match self.keys {
+            None => "is required: users have a second factor",
+            Some(_) => {
+                "is not the key of a user's second factor, and SECOND_FACTOR_KEYS_ACCEPTED does not contain it"
+            }
+        };
+        Err(SettingError::new("SECOND_FACTOR_KEY", problem))
+    }
 }
 
 /// What a user keeps, and what the service does.

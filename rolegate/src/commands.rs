@@ -13,6 +13,7 @@ use rolegate_auth_service::{
         user::{self, UserCommand},
     },
     secret_generation,
+    settings::ServiceSettings,
 };
 use rolegate_gateway::IGNORED_ADDRESSES;
 use rolegate_posts_service::{commands, store};
@@ -25,7 +26,7 @@ use rolegate_program::{
     shutdown::Shutdown,
 };
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, check_database};
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::Path};
 
 /// What rolegate can do besides serving.
 #[derive(Debug, Subcommand)]
@@ -119,7 +120,7 @@ impl Program for Settings {
             ("POSTS_DATABASE_URL_FILE", &self.posts_database_url_file),
         ]);
         match Databases::from_settings(self) {
-            Ok(databases) => check_databases(self, databases, doctor).await,
+            Ok(databases) => check_databases(&service, &self.data_dir, databases, doctor).await,
             Err(error) => doctor.fail("users", error),
         }
         if let Err(error) = self.public.validate() {
@@ -170,11 +171,11 @@ async fn migrate(settings: &Settings, databases: &Databases) -> Result<(), Failu
 }
 
 async fn check_databases(
-    settings: &Settings,
+    service: &ServiceSettings,
+    data_dir: &Path,
     Databases { users, posts }: Databases,
     doctor: &mut Doctor,
 ) {
-    let data_dir = &settings.data_dir;
     let is_new = |database: &DatabaseUrl| {
         let DatabaseTarget::Sqlite(file) = &database.target else {
             return false;
@@ -182,18 +183,15 @@ async fn check_databases(
         file.parent() == Some(data_dir) && !data_dir.exists()
     };
     // An unset password is generated.
-    let admin = settings
-        .service
-        .admin_password()
-        .map(|password| match password {
-            AdminPassword::Missing => AdminPassword::GeneratedInto(data_dir.clone()),
-            given => given,
-        });
+    let admin = service.admin_password().map(|password| match password {
+        AdminPassword::Missing => AdminPassword::GeneratedInto(data_dir.to_owned()),
+        given => given,
+    });
     if is_new(&users) {
         let text = format!("{users}: the first start creates it, and the user admin");
         doctor.report("users", admin.map(|_| text));
     } else {
-        check_users(doctor, "users", &settings.service, Ok(users), admin).await;
+        check_users(doctor, "users", service, Ok(users), admin).await;
     }
     match posts {
         Some(posts) if is_new(&posts) => {

@@ -186,7 +186,7 @@ async fn rolegate_generates_a_key_of_second_factors_also_in_a_folder_without_one
         0o600
     );
     doctor(&settings).await;
-    let process = start(&settings).await;
+    let mut process = start(&settings).await;
     assert_eq!(fs::read_to_string(&key).expect("kept"), made);
     let bearer = Api::at(&process.address("bearer"));
     let ann = TestUser::register(&bearer, "ann").await;
@@ -194,5 +194,23 @@ async fn rolegate_generates_a_key_of_second_factors_also_in_a_folder_without_one
     assert!(
         !process.stderr().contains(made.trim()),
         "the log shows the key"
+    );
+
+    // Restored without the file of the key: doctor says what the next start will say.
+    process.kill().await;
+    fs::remove_file(&key).expect("removed");
+    let exit = Process::run(
+        Program::FastHashRolegate,
+        &["doctor"],
+        &settings,
+        folder,
+        "",
+    )
+    .await;
+    assert_eq!(exit.code, Some(1), "{exit:?}");
+    expect_line(
+        &exit,
+        "FAILED",
+        "factors   SECOND_FACTOR_KEY: is not the key of a user's second factor",
     );
 }

@@ -124,6 +124,12 @@ pub async fn check_users(
     if let Err(error) = service.extra_roles.check(found.uses) {
         doctor.fail("roles", error);
     }
+    // A policy that cannot be read is reported with the other settings.
+    if let Ok(policy) = service.second_factors()
+        && let Err(error) = policy.check_stored(&found.key_ids)
+    {
+        doctor.fail("factors", error);
+    }
     match admin {
         Err(error) => doctor.fail("admin", error),
         Ok(_) if found.answer == Some(true) => doctor.ok("admin", "the user admin exists"),

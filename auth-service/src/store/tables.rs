@@ -38,12 +38,17 @@ pub(super) const TABLES: Tables = Tables {
 pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*), 0 FROM "user" GROUP BY role UNION ALL
     SELECT role, 0, count(*) FROM api_key WHERE role IS NOT NULL GROUP BY role ORDER BY 1"#;
 
-/// Whether the user `admin` exists, how many users have to wait before they can log in, the roles, and the rows of the
+/// The ids of the keys that the secrets of second factors are encrypted with.
+pub(super) const SECOND_FACTOR_KEY_IDS: &str = r#"SELECT DISTINCT substr(secret, 1, 12) FROM second_factor
+    WHERE user_id IN (SELECT id FROM "user" WHERE second_factor)"#;
+
+/// Whether the user `admin` exists, how many users have to wait before they can log in, the roles, the keys of second factors, and the rows of the
 /// record that wait to be sealed.
 const PROBE: Probe = Probe {
     answer: r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#,
     count: r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#,
     uses: ROLES_IN_USE,
+    key_ids: SECOND_FACTOR_KEY_IDS,
     waiting: "SELECT $1 - min(at), max(at) - min(at) FROM audit_pending HAVING count(*) > 0",
 };
 

@@ -22,6 +22,8 @@ pub struct Probe {
     pub count: &'static str,
     /// Returns names, each with two numbers.
     pub uses: &'static str,
+    /// Returns the ids of the keys that stored secrets are encrypted with.
+    pub key_ids: &'static str,
     /// Returns an age and a span in seconds, or no row; `$1` is the time of the database in Unix seconds.
     pub waiting: &'static str,
 }
@@ -51,6 +53,8 @@ pub struct Inspection {
     pub count: Option<i64>,
     /// The rows of the last one; none in an older schema.
     pub uses: Vec<(String, i64, i64)>,
+    /// The ids of the keys that stored secrets are encrypted with; none in an older schema.
+    pub key_ids: Vec<String>,
     /// The row of the query about what waits; `None` also in an older schema.
     pub waiting: Option<Waiting>,
 }
@@ -93,7 +97,6 @@ impl DatabaseUrl {
                 if !sqlite::file_exists(file).map_err(OpenFailure::Setting)? {
                     let schema = Schema::Missing { can_create: true };
                     let (clock, takes_writes, answer, count) = (None, true, None, None);
-                    let uses = Vec::new();
                     let waiting = None;
                     return Ok(Inspection {
                         schema,
@@ -101,7 +104,8 @@ impl DatabaseUrl {
                         takes_writes,
                         answer,
                         count,
-                        uses,
+                        uses: Vec::new(),
+                        key_ids: Vec::new(),
                         waiting,
                     });
                 }
@@ -140,14 +144,14 @@ async fn inspect(
         }
         Connection::Sqlite(connection) => sqlite::clock::read(connection).await?,
     };
-    let (answer, count, uses) = (None, None, Vec::new());
     let mut found = Inspection {
         schema,
         clock,
         takes_writes,
-        answer,
-        count,
-        uses,
+        answer: None,
+        count: None,
+        uses: Vec::new(),
+        key_ids: Vec::new(),
         waiting: None,
     };
     let Some(probe) = probe.filter(|_| found.schema.has_tables()) else {
@@ -163,6 +167,12 @@ async fn inspect(
         .fetch(connection)
         .await?
         .decode()?;
+    let key_ids = connection
+        .statement(probe.key_ids)
+        .fetch(connection)
+        .await?
+        .decode::<(String,)>()?;
+    found.key_ids = key_ids.into_iter().map(|(id,)| id).collect();
     if let Some(clock) = clock {
         let count = connection.statement(probe.count).bind(clock as i64);
         found.count = Some(count.fetch_one::<(i64,)>(connection).await?.0);

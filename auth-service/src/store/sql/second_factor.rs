@@ -16,7 +16,7 @@ use crate::{
             PENDING_SIGN_IN_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
             WRONG_CODES_WINDOW,
         },
-        tables::COLUMNS,
+        tables::{COLUMNS, SECOND_FACTOR_KEY_IDS},
     },
     user::User,
 };
@@ -386,12 +386,8 @@ impl SecondFactorStore for SqlStore {
     }
 
     async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError> {
-        let select = r#"SELECT DISTINCT substr(secret, 1, 12) FROM second_factor
-            WHERE user_id IN (SELECT id FROM "user" WHERE second_factor)"#;
-        let ids = self
-            .database
-            .read::<(String,)>(self.database.statement(select))
-            .await?;
+        let select = self.database.statement(SECOND_FACTOR_KEY_IDS);
+        let ids = self.database.read::<(String,)>(select).await?;
         Ok(ids.into_iter().map(|(id,)| id).collect())
     }
 }
