@@ -37,14 +37,15 @@ export function accountView() {
     show();
   }
   const keys = keyList("/profile/keys");
-  const step = secondStep();
+  const othersEnded = () => Promise.all([sessions.load(), audit.load()]);
+  const step = secondStep(othersEnded);
   const sessions = sessionList("/profile/sessions");
   const audit = ownAudit();
   const heading = el("h1", { tabindex: "-1" }, say("account.title"));
   const content = [
     trouble,
     card(say("account.you"), facts),
-    card(say("account.password"), password(sessions.load)),
+    card(say("account.password"), password(othersEnded)),
     card(say("second_step.title"), step.element),
     card(say("sessions.title"), el("small", {}, say("account.sessions_hint")), sessions.element),
     card(say("audit.own"), el("small", {}, say("account.audit_hint")), audit.element),
@@ -57,8 +58,8 @@ function card(title, ...content) {
   return el("section", {}, el("h2", {}, title), content);
 }
 
-/** `changed` runs when other sessions have ended. */
-function password(changed) {
+/** `othersEnded` runs when other sessions have ended. */
+function password(othersEnded) {
   // Password managers save the new password for this name.
   const savedName = el("input", { name: "username", autocomplete: "username", hidden: true });
   const current = el("input", { name: "current", type: "password", autocomplete: "current-password", required: true });
@@ -76,7 +77,7 @@ function password(changed) {
       const body = { current_password: current.value, new_password: elements.password.value };
       await call("PUT", "/profile/password", { body });
       current.value = "";
-      changed();
+      othersEnded();
       return say("password.changed");
     },
   }).element;

@@ -13,6 +13,8 @@ const PAGE_SIZE = 25;
 const OWN_SIZE = 10;
 const TYPING_PAUSE = 400;
 const EVENTS = textsOf("event");
+/** Refused sign-ins in which the password was right, by their reason. */
+const REFUSALS = { otp_required: say("refusal.otp_required"), wrong_otp: say("refusal.wrong_otp") };
 const COLUMNS = { Event: "event", User: "user", By: "actor", From: "from", Time: "when" };
 
 export function auditView() {
@@ -93,7 +95,10 @@ function row(entry) {
   );
 }
 
-const title = ({ event }) => EVENTS[event] ?? event;
+function title({ event, details: { reason } }) {
+  const refusal = event === "login_failed" && REFUSALS[reason];
+  return refusal || (EVENTS[event] ?? event);
+}
 
 /** Leads to what else happened to this user, or what they did. */
 function person(filter, id, name) {
@@ -115,13 +120,20 @@ function circumstances(entry) {
   return [moment(time), address && say("audit.from", { address }), other && say("audit.by", { actor: other }), details(entry)].filter(Boolean).join(", ");
 }
 
+/** False for the second session of a sign-in that sets two cookies: it is one sign-in for the person. */
+function isFirst(entry, index, entries) {
+  const before = entries[index - 1];
+  const isSame = (name) => entry[name] === before[name];
+  return entry.event !== "session_created" || index === 0 || !["event", "time", "client_address"].every(isSame);
+}
+
 /** What happened to the current user, in pages. */
 export function ownAudit() {
   const element = el("div", { class: "credentials", tabindex: "-1", role: "group", "aria-label": say("audit.own") });
   async function load(after) {
     try {
       const { entries, next } = await call("GET", query("/profile/audit", { limit: OWN_SIZE, after }));
-      const items = entries.map((entry) => el("li", {}, el("p", {}, title(entry), el("small", {}, circumstances(entry)))));
+      const items = entries.filter(isFirst).map((entry) => el("li", {}, el("p", {}, title(entry), el("small", {}, circumstances(entry)))));
       const older = next && button(say("audit.older"), {}, () => load(next).then(() => element.focus()));
       const newest = after && button(say("audit.newest"), {}, () => load().then(() => element.focus()));
       fill(element, items.length ? el("ul", {}, items) : el("small", {}, say("audit.none")), el("p", { class: "actions" }, newest, older));

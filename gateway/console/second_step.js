@@ -11,7 +11,8 @@ import { say } from "./texts.js";
 
 const PATH = "/profile/second-factor";
 
-export function secondStep() {
+/** `othersEnded` runs when other sessions have ended. */
+export function secondStep(othersEnded) {
   const element = el("div", { class: "second-step", tabindex: "-1", role: "group", "aria-label": say("second_step.title") });
   const left = el("p", {});
   /** What is shown; undefined if neither is. */
@@ -46,10 +47,15 @@ export function secondStep() {
         const begun = await call("POST", PATH, { body: { current_password: current.value } });
         const image = await picture(begun.otpauth_url, say("second_step.picture"));
         isOn = undefined;
-        fill(element, once(begun, image, show));
+        fill(element, once(begun, image, isTurnedOn));
         element.focus();
       },
     }).element;
+  }
+
+  async function isTurnedOn() {
+    othersEnded();
+    await show(say("second_step.is_on"));
   }
 
   /** Shows the new state. */
@@ -82,7 +88,7 @@ function codeInput(attributes) {
 }
 
 /** All that is shown once, until the first code. */
-function once({ secret, otpauth_url: url, recovery_codes: codes }, image, show) {
+function once({ secret, otpauth_url: url, recovery_codes: codes }, image, isTurnedOn) {
   const code = codeInput({ inputmode: "numeric" });
   const sheet = el(
     "div",
@@ -99,7 +105,7 @@ function once({ secret, otpauth_url: url, recovery_codes: codes }, image, show) 
     submit: say("second_step.submit_on"),
     act: async () => {
       await call("PUT", PATH, { body: { otp: code.value } });
-      await show(say("second_step.is_on"));
+      await isTurnedOn();
     },
   });
   return el(

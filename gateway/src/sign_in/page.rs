@@ -5,9 +5,12 @@ use crate::extract::parameters::QueryParams;
 use axum::response::{IntoResponse as _, Response};
 use http::{
     HeaderMap,
-    header::{CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY},
+    header::{
+        CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER, VARY,
+    },
 };
 use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::Reason;
 use rolegate_sign_in::{
     design::Design,
     origin::{Origin, forwarded_scheme, has_passed_proxy},
@@ -181,18 +184,35 @@ fn way_by_ssh(design: Design<'_>, headers: &HeaderMap) -> Option<String> {
 }
 
 /// A page with the status and the headers of an error. The API's own text stands where the language has none for the
-/// reason, which is so for broken rules.
+/// reason, which is so for broken rules. A person who has tried too often learns when the next try counts.
 pub(super) fn refuse(
     design: Design<'_>,
     error: ApiError,
     page: impl FnOnce(&str) -> Response,
 ) -> Response {
     let text = design.texts.find(&format!("reason.{}", error.reason()));
-    let problem = escape(text.unwrap_or(error.detail()));
-    let (page, body) = page(&problem).into_parts();
+    let mut problem = escape(text.unwrap_or(error.detail()));
+    let is_limited = error.reason() == Reason::TooManyAttempts.as_str();
     let (mut head, _json) = error.into_response().into_parts();
+    let retry_after = head
+        .headers
+        .get(RETRY_AFTER)
+        .and_then(|it| it.to_str().ok());
+    if is_limited && let Some(Ok(seconds)) = retry_after.map(str::parse) {
+        problem += &design.render(" {sign_in.wait}", &[("time", &duration(seconds))]);
+    }
+    let (page, body) = page(&problem).into_parts();
     head.headers.extend(page.headers);
     Response::from_parts(head, body)
+}
+
+/// A time to wait as people write it, in whole minutes if it is long.
+fn duration(seconds: u64) -> String {
+    if seconds < 100 {
+        format!("{seconds} s")
+    } else {
+        format!("{} min", seconds.div_ceil(60))
+    }
 }
 
 /// Browsers apply `form-action` to every address that the answer to a form leads to, also those to which an application

@@ -357,7 +357,7 @@ async fn refusals_are_on_the_page_with_their_status_and_headers() {
             429,
             "TOO_MANY_ATTEMPTS",
             "7",
-            "Too many attempts, try again later.",
+            "Too many attempts, try again later. You can try again in 7 s.",
         ),
         (
             "down",

@@ -98,7 +98,8 @@ async fn guess(apis: &[Api; 2], pending: &[String; 2], factor: &SecondFactor) ->
             tried += 1;
         } else {
             response.expect(429);
-            expect_page(&response, "Too many attempts, try again later.", true);
+            let wait = "Too many attempts, try again later. You can try again in 60 min.";
+            expect_page(&response, wait, true);
         }
     }
     tried

@@ -109,7 +109,7 @@ async fn a_wrong_code_keeps_the_page_of_the_code_and_an_ended_sign_in_begins_aga
             "&otp=flood",
             429,
             "TOO_MANY_ATTEMPTS",
-            "Too many attempts, try again later.",
+            "Too many attempts, try again later. You can try again in 7 s.",
             true,
         ),
         (elsewhere, "&otp=123456", 401, "TOKEN_INVALID", ENDED, false),
