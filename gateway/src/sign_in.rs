@@ -417,14 +417,14 @@ impl Pages {
         let unknown = own.url().join(given).ok();
         let unknown = unknown.and_then(|url| Origin::new(url.scheme(), url.authority()));
         let unknown = unknown.filter(|origin| origin != own && !others.contains(origin));
-        let host = unknown.as_ref().and_then(|origin| origin.url().host_str());
-        if let Some(host) = host
+        if let Some(origin) = unknown
+            && let Some(host) = origin.url().host_str()
             && NOT_ALLOWED.is_due(host.to_owned())
         {
             tracing::warn!(
-                host,
-                "RETURN_ORIGINS: nobody is led back to an address of this host after signing in; if an application \
-                 of yours is there, add its origin, and let COOKIE_DOMAIN cover it or pass /sign-in there"
+                origin = origin.url().origin().ascii_serialization(),
+                "RETURN_ORIGINS: nobody is led back to an address of this origin after signing in; if an application \
+                 of yours is there, add it, and let COOKIE_DOMAIN cover it or pass /sign-in there"
             );
         }
         ReturnAddress::parse(given, own, others)

@@ -62,7 +62,7 @@ pub(crate) fn text(
             let path = path.display();
             (
                 format!(
-                    "The user admin has the password it was given; the one in {path}{inside} may belong to another database. {reset}"
+                    "The password of the user admin is in {path}{inside}, unless that file belongs to another database. {reset}"
                 ),
                 None,
             )

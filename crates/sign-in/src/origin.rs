@@ -161,29 +161,36 @@ pub(crate) struct ReturnOrigin<'a> {
 }
 
 impl FromStr for ReturnOrigins {
-    type Err = &'static str;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        let list = text
-            .split(',')
-            .map(str::trim)
-            .filter(|_| !text.trim().is_empty());
-        let origins = list.map(|origin| match origin.split_once("://*.") {
-            Some((scheme, parent)) => {
-                let url = serialized(&format!("{scheme}://{parent}"))?;
-                let is_of_one_owner = url
-                    .domain()
-                    .is_some_and(|name| name.contains('.') && !is_public_suffix(name));
-                is_of_one_owner.then_some((url, true))
-            }
-            None => Some((serialized(origin)?, false)),
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let entries = text.split(',').map(str::trim);
+        let origins = entries.map(|entry| {
+            return_origin(entry).ok_or_else(|| {
+                format!(
+                    "must be origins as browsers send them, separated by commas, such as \
+                     https://app.example.org or https://*.example.org (http for loopback only; * not below a public \
+                     suffix); {entry:?} is none"
+                )
+            })
         });
-        let origins = origins.collect::<Option<_>>();
-        origins.map(Self).ok_or(
-            "must be origins as browsers send them, separated by commas, such as \
-             https://app.example.org or https://*.example.org (http for loopback only; * not below a public suffix)",
-        )
+        origins.collect::<Result<_, _>>().map(Self)
     }
+}
+
+/// Reads an entry of the list, and whether it stands for the hosts below its own.
+fn return_origin(entry: &str) -> Option<(Url, bool)> {
+    let Some((scheme, parent)) = entry.split_once("://*.") else {
+        return Some((serialized(entry)?, false));
+    };
+    let url = serialized(&format!("{scheme}://{parent}"))?;
+    let is_of_one_owner = url
+        .domain()
+        .is_some_and(|name| name.contains('.') && !is_public_suffix(name));
+    is_of_one_owner.then_some((url, true))
 }
 
 /// The URL of an origin in the form in which browsers send it, if it is safe.

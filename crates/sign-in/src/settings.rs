@@ -100,7 +100,8 @@ impl SignInSettings {
         for other in self.return_origins.iter().filter(|it| !has_cookie(it)) {
             warnings.push(format!(
                 "RETURN_ORIGINS: people of an application at {}{} sign in at SIGN_IN_URL again and again, because \
-                 its cookie does not reach that host; set COOKIE_DOMAIN to a domain of both",
+                 its cookie does not reach that host; set COOKIE_DOMAIN to a domain of both, or let people sign in at \
+                 {PAGE} of that host",
                 if other.is_parent { "*." } else { "" },
                 other.host
             ));
@@ -112,9 +113,11 @@ impl SignInSettings {
                 .iter()
                 .any(|it| has_cookie(&it) && !is_page(&it))
         {
+            let port = page.as_ref().and_then(Url::port);
+            let port = port.map(|port| format!(":{port}")).unwrap_or_default();
             warnings.push(format!(
                 "RETURN_ORIGINS: has no host of COOKIE_DOMAIN, so people who sign in are not led back to \
-                 applications there; name them, such as https://*.{domain}"
+                 applications there; name them, such as https://*.{domain}{port}"
             ));
         }
         warnings
@@ -189,7 +192,9 @@ fn cookie_domain(text: &str) -> Result<String, &'static str> {
     let is_domain = text.contains('.') && text.len() <= 253 && text.split('.').all(is_label);
     let is_name = is_domain && text.parse::<IpAddr>().is_err();
     if !is_name {
-        return Err("must be a domain in lower case, such as example.org");
+        return Err(
+            "must be a domain in lower case, such as example.org: without a dot in front, and no top-level domain",
+        );
     }
     if is_public_suffix(text) {
         return Err(

@@ -232,7 +232,7 @@ fn compare(tables: &Tables, ours: &Migrator, found: &Found) -> Result<Schema, Op
     let Some((_, first, ..)) = applied.first() else {
         return match (found.has_marker, found.others) {
             (true, _) => unrecognized(&format!(
-                "another program created its table {marker_table:?}"
+                "another program created its table {marker_table:?}; use a database or a schema of its own"
             )),
             (false, Some(others)) => unrecognized(others),
             (false, None) => Ok(Schema::Missing {

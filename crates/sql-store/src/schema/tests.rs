@@ -84,7 +84,8 @@ fn damaged_schema_is_unrecognized() {
 
 #[test]
 fn schema_of_another_program_is_unrecognized() {
-    let created = "another program created its table \"user\"";
+    let created =
+        "another program created its table \"user\"; use a database or a schema of its own";
     expect_unrecognized(&compare_with(Vec::new(), true, true), created);
     expect_unrecognized(
         &compare_with(Vec::new(), false, true),
