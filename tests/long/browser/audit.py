@@ -99,7 +99,7 @@ def a_name_in_the_record_that_looks_like_html_is_text(page):
 def the_record_is_for_admins(page):
     page.deployment.create("not-for-me")
     page.open("not-for-me", "#/audit")
-    page.find("dl", "not-for-me")
+    page.find("[aria-label='Where you signed in'] li")
     asked = page.script("return performance.getEntriesByType('resource').map((it) => new URL(it.name).pathname)")
     assert "/profile/audit" in asked and "/audit" not in asked, asked
 

@@ -159,7 +159,7 @@ class SignInHost(Embedded):
     start_page = "/account"
     cookie = "__Host-rolegate-console"
     chromium_flags = ["ignore-certificate-errors", "host-resolver-rules=MAP *.example.test 127.0.0.1"]
-    paths = r"^/(sign-(in(/.*)?|out)|set-password|password|account(/.*)?|me|roles|profile/(password|second-factor|sessions|keys|audit)(/.*)?)?$"
+    paths = r"^/(sign-(in(/.*)?|out)|set-password|password(-link|-policy)?|account(/.*)?|me|roles|profile/(password|second-factor|sessions|keys|audit)(/.*)?)?$"
 
     def __init__(self):
         super().__init__()

@@ -44,6 +44,13 @@ def views(page):
     page.find("main", "Invalid username or password.")
     yield "sign-in-refused"
     page.browser.get(f"{page.deployment.url}/set-password#rgl_x")
+    page.find("main", "This link was used before, or it has expired.")
+    yield "set-password-dead"
+    server = page.deployment
+    margaret = server.api("GET", "/users?username=margaret", token=server.token())[1]["users"][0]["id"]
+    status, link = server.api("POST", f"/users/{margaret}/password-link", token=server.token())
+    assert status == 201, (status, link)
+    page.browser.get(f"{server.url}/set-password#{link['token']}")
     page.type("[name=password]", "x" * 73)
     page.click("form .primary")
     page.find(".message.error")
