@@ -119,6 +119,14 @@ fn backup_is_by_the_user_of_the_service_and_confined_as_it() {
     assert!(after.contains("-delete"), "{after}");
 }
 
+/// The name in a line of a documented environment file. Every line has the prefix, without which a misspelt name would
+/// be passed over.
+fn name_without_prefix(line: &str) -> &str {
+    let (name, _) = line.split_once('=').expect("NAME=value");
+    let name = name.strip_prefix("ROLEGATE_");
+    name.unwrap_or_else(|| panic!("{line} has no prefix"))
+}
+
 #[tokio::test]
 async fn settings_of_the_tutorial_are_those_of_rolegate() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -134,7 +142,7 @@ async fn settings_of_the_tutorial_are_those_of_rolegate() {
         let (_, rest) = rest.split_once("```sh\n").expect("its lines");
         let (lines, _) = rest.split_once("\n```").expect("its end");
         for line in lines.lines().filter(|line| !line.starts_with('#')) {
-            let (name, _) = line.split_once('=').expect("NAME=value");
+            let name = name_without_prefix(line);
             let is_setting = help.stdout.contains(&format!("[env: {name}="));
             assert!(is_setting, "{name}");
             seen += 1;
@@ -181,7 +189,7 @@ async fn documented_environment_files_have_settings_of_their_programs() {
         let (lines, _) = rest.split_once("\nEND\n").expect("its end");
         let help = Process::run(program, &["--help"], &BTreeMap::new(), folder.path(), "").await;
         for line in lines.lines() {
-            let (name, _) = line.split_once('=').expect("NAME=value");
+            let name = name_without_prefix(line);
             let is_setting = [format!("[env: {name}="), format!("[env: {name}]")];
             let is_setting = is_setting.iter().any(|text| help.stdout.contains(text));
             assert!(is_setting, "{name} is no setting of {}", program.name());
