@@ -203,7 +203,7 @@ class PyPiServer(Application):
         self.spawn("pypi-server", "run", "-p", self.server_port, "-i", "127.0.0.1", "-P", ".", "-a", ".", "packages")
 
     def use(self, visitor):
-        visitor.find("a[href*='reports-of-']").click()
+        visitor.find(f"a[href*='reports-of-{visitor.front.name}']").click()
         visitor.sees(f"reports_of_{visitor.front.name}-1.0", "a")
 
     def use_by_program(self, program):
