@@ -54,12 +54,14 @@ export class ProxyIdentity {
 }
 
 function addPeer(peers: BlockList, text: string): void {
-  const [, address = "", prefix] = /^([^/]*)(?:\/([1-9][0-9]{0,2}))?$/.exec(text) ?? [];
+  const [, address = "", prefix] = /^([^/]*)(?:\/(0|[1-9][0-9]{0,2}))?$/.exec(text) ?? [];
   const version = isIP(address);
   const longest = version === 4 ? 32 : 128;
-  // Prefix 0 is everybody.
   const length = prefix === undefined ? longest : Number(prefix);
-  if (version === 0 || address.includes("%") || length > longest) throw new TypeError(`${text} is no address and no network of proxies`);
+  if (version === 0 || address.includes("%") || length > longest) {
+    throw new TypeError(`${text} is no address and no network of proxies`);
+  }
+  if (length === 0) throw new TypeError(`${text} is everybody`);
   if (unmapped(address) !== address) {
     throw new TypeError(`${text} never matches, because IPv4 addresses count as such`);
   }
@@ -112,11 +114,12 @@ function decoded(name: string): string {
 }
 
 /** Logs why, once a minute for each problem, for the operator; the response does not say it. */
-function refused(problem: string, about = ""): IdentityRefused {
+function refused(problem: string, peer?: string): IdentityRefused {
   const now = performance.now();
   if (now >= (logged.get(problem) ?? now)) {
     logged.set(problem, now + 60_000);
-    console.warn(`rolegate: refused a request with the identity of a proxy: ${problem} ${about}`.trimEnd());
+    const origin = peer === undefined ? "" : `; it came from ${peer}`;
+    console.warn(`rolegate: refused a request with the identity of a proxy: ${problem}${origin}`);
   }
   return new IdentityRefused(problem);
 }

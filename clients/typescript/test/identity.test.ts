@@ -62,6 +62,12 @@ test("list of peers is required", () => {
   }
 });
 
+test("network of everybody is named as such", () => {
+  for (const peer of ["0.0.0.0/0", "::/0"]) {
+    assert.throws(() => new ProxyIdentity([peer]), { name: "TypeError", message: `${peer} is everybody` });
+  }
+});
+
 test("name is as typed", () => {
   const identity = new ProxyIdentity(["127.0.0.1"]);
   const names = [
@@ -112,7 +118,7 @@ test("problem is logged once a minute and not shown", (context) => {
     assert.equal(log.mock.callCount(), lines);
     now -= seconds === 59 ? 59_000 : 0;
   }
-  assert.match(String(log.mock.calls[0]?.arguments[0]), /not in the list of proxies 192\.0\.2\.1/);
+  assert.match(String(log.mock.calls[0]?.arguments[0]), /not in the list of proxies; it came from 192\.0\.2\.1$/);
 });
 
 /** The status and the body of a request from another address of this machine. */

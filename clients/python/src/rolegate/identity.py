@@ -90,7 +90,7 @@ class ProxyIdentity:
             raise _refused(_REWRITTEN)
         if not any(peer in network for network in self.networks):
             # A server that believes the proxy shows the address of the browser here.
-            raise _refused(_NOT_LISTED, str(peer))
+            raise _refused(_NOT_LISTED, peer)
         user = _user_of(headers)
         if self.roles and user.role not in self.roles:
             raise RoleInsufficient
@@ -176,10 +176,11 @@ def _decoded(name: str) -> str:
         raise _refused("Rolegate-Username is not UTF-8") from None
 
 
-def _refused(problem: str, about: str = "") -> IdentityRefused:
+def _refused(problem: str, peer: Optional[Address] = None) -> IdentityRefused:
     """Logs why, once a minute for each problem, for the operator; the response does not say it."""
     now = time.monotonic()
     if now >= _LOGGED.get(problem, now):
         _LOGGED[problem] = now + 60
-        _LOG.warning("refused a request with the identity of a proxy: %s %s", problem, about)
+        origin = "" if peer is None else f"; it came from {peer}"
+        _LOG.warning("refused a request with the identity of a proxy: %s%s", problem, origin)
     return IdentityRefused(problem)

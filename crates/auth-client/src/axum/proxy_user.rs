@@ -65,12 +65,13 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        if !peer.is_some_and(|peer| ProxyPeers::from_ref(state).contain(peer.0.ip())) {
+        let connection = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+        let peer = connection.map(|connection| connection.0.ip());
+        if !peer.is_some_and(|peer| ProxyPeers::from_ref(state).contain(peer)) {
             if is_due("the identity of a peer", Instant::now()) {
                 tracing::warn!(
-                    ?peer,
-                    "refused the identity of a peer that is not in the list of proxies"
+                    peer = peer.map(tracing::field::display),
+                    "refused the identity of a peer that is unknown or not in the list of proxies"
                 );
             }
             return Err(refused());
