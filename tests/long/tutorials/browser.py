@@ -37,8 +37,8 @@ class Browser:
     def reload(self):
         self.driver.refresh()
 
-    def signs_in(self, password):
-        for name, value in [("username", "ada"), ("password", password)]:
+    def signs_in(self, password, username="ada"):
+        for name, value in [("username", username), ("password", password)]:
             field = self.find(f"[name={name}]")
             field.clear()
             field.send_keys(value)

@@ -9,9 +9,9 @@ def check():
             stage.copy(folder)
         stage.type(until="'grace:open sesame'")
         grace = stage.browser("grace", f"http://127.0.0.1:{stage.ports[8080]}/")
-        grace.signs_in("wrong")
+        grace.signs_in("wrong", "grace")
         grace.sees("[role=alert]", "Invalid username or password.")
-        grace.signs_in("open sesame")
+        grace.signs_in("open sesame", "grace")
         grace.sees("h1", "Hello grace")
         stage.type(until="-s stop")
         # The session goes on, in the other service.
