@@ -97,7 +97,9 @@ class MailHandler(socketserver.StreamRequestHandler):
             command = line.strip().upper()
             if command == b"DATA":
                 self.wfile.write(b"354 go on\r\n")
-                message = b"".join(iter(self.rfile.readline, b".\r\n"))
+                # A client doubles a dot that begins a line.
+                lines = iter(self.rfile.readline, b".\r\n")
+                message = b"".join(line.removeprefix(b".").replace(b"\r\n", b"\n") for line in lines)
                 self.server.messages.append(email.message_from_bytes(message, policy=policy.default))
             self.wfile.write(b"221 bye\r\n" if command == b"QUIT" else b"250 yes\r\n")
 
