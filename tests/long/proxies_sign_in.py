@@ -9,6 +9,7 @@ from proxies_detours import Site, detours
 from proxies_network import call
 from proxies_pages import pages_in_chromium, pages_of_ours
 from proxies_process import check_identity
+from proxies_second_factor import signs_in_with_a_code
 from proxies_sessions import sessions_are_safe
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -140,6 +141,9 @@ def in_chromium(browser, deployment, user, other, admin, password):
     assert not person.opens_the_page() and not person.opens_the_page("/x?a=1"), deployment.name
     browser.delete_all_cookies()
     detours(person, other, admin, password)
+    browser.delete_all_cookies()
+    call("PUT", f"/users/{user.id}/role", {"role": "user"}, admin.token, deployment.urls)
+    signs_in_with_a_code(person)
     return decided
 
 

@@ -2,16 +2,29 @@
 
 import http.client
 import itertools
+import re
 from urllib.parse import quote, unquote, urlencode
+
+from one_time_codes import Phone
 
 PASSWORD = "password of the upgrade"
 # Requests for pages of the application between two sign-ins.
 VISITS = 25
+# How often a person begins a sign-in with a code again before it counts as a loop.
+MAX_BEGINNINGS = 5
 APPLICATION = "app.example.org"
 NAVIGATION = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "same-origin",
               "Accept": "text/html,*/*;q=0.8"}
 DOMAIN = {"COOKIE_DOMAIN": "example.org", "SIGN_IN_URL": "https://auth.example.org/sign-in",
           "RETURN_ORIGINS": "https://*.example.org"}
+
+
+def turn_on_second_factor(api, name):
+    """Returns the user's recovery codes. `api` expects a status."""
+    token = api.token(name)
+    begun = api(201, "POST", "/profile/second-factor", {"current_password": PASSWORD}, token)
+    api(200, "PUT", "/profile/second-factor", {"otp": Phone(begun["secret"]).code()}, token)
+    return begun["recovery_codes"]
 
 
 class Response:
@@ -24,10 +37,12 @@ class Response:
 
 
 class Person:
-    """A browser and what its user does, as requests to be sent. Whoever `stays` signs in once."""
+    """A browser and what its user does, as requests to be sent. Whoever `stays` signs in once. Whoever has a second
+    factor uses a recovery code at each sign-in, and stays when only one is left."""
 
-    def __init__(self, name, user_id, admin, is_domain, stays):
+    def __init__(self, name, user_id, admin, is_domain, stays, recovery_codes):
         self.name, self.user_id, self.admin, self.stays = name, user_id, admin, stays
+        self.recovery_codes, self.begun_again = recovery_codes, 0
         self.page = "auth.example.org" if is_domain else APPLICATION
         self.cookie = "__Secure-rolegate" if is_domain else "__Host-rolegate"
         self.cookies, self.sign_ins = {}, 0
@@ -58,7 +73,7 @@ class Person:
             while True:
                 for visit in range(VISITS):
                     yield from self.is_in(f"/reports?turn={turn}&visit={visit}")
-                if not self.stays:
+                if not self.stays and (self.recovery_codes is None or len(self.recovery_codes) > 1):
                     break
             if turn % 2:
                 yield from self.sign_out()
@@ -66,7 +81,7 @@ class Person:
                 yield from self.is_signed_out_elsewhere()
 
     def sign_in(self, path):
-        """From a page of the application back to it, by one password."""
+        """From a page of the application back to it, by one password, and by a code where there is a second factor."""
         led = yield self.visit(path)
         back = path if self.page == APPLICATION else f"https://{APPLICATION}{path}"
         form = f"/sign-in?return={quote(back, safe='*-._')}"
@@ -76,10 +91,34 @@ class Person:
         assert shown.status == 200 and b"<form" in shown.body, (self.name, shown)
         fields = {"username": self.name, "password": PASSWORD, "return": back}
         answer = yield self.of_page("POST", form, fields)
+        if self.recovery_codes is not None:
+            answer = yield from self.enter_code(form, fields, answer)
         assert (answer.status, answer.location) == (303, back), (self.name, answer)
         assert self.cookie in self.cookies, (self.name, answer)
         self.sign_ins += 1
         yield from self.is_in(path, "in a loop")
+
+    def enter_code(self, form, fields, answer):
+        """Enters a recovery code on the page that the password led to. A replica of the other version may not know that
+        page's form, and the person begins again."""
+        code = self.recovery_codes.pop()
+        for _ in range(MAX_BEGINNINGS):
+            pending = re.search(rb'name="pending_sign_in" value="([^"]+)"', answer.body)
+            if pending:
+                assert answer.status == 200, (self.name, answer)
+                password = {"pending_sign_in": pending[1].decode(), "recovery_code": code}
+            else:
+                # Of the version before, with password and code in one form.
+                assert answer.status == 401, (self.name, answer)
+                password = {"password": PASSWORD, "otp": code}
+            answer = yield self.of_page("POST", form, {**fields, "password": "", **password})
+            if answer.status == 303:
+                return answer
+            assert answer.status == 400, (self.name, answer)
+            self.begun_again += 1
+            yield self.of_page("GET", form)
+            answer = yield self.of_page("POST", form, fields)
+        raise AssertionError(("in a loop", self.name, answer))
 
     def is_in(self, path, problem="thrown out"):
         response = yield self.visit(path)

@@ -16,13 +16,13 @@ import threading
 import time
 from pathlib import Path
 
-from upgrade_people import PASSWORD, Person
+from upgrade_people import PASSWORD, Person, turn_on_second_factor
 
 ROOT = Path(__file__).resolve().parents[2]
 NEW = ROOT / "target/debug"
 WORKERS = 8
 # Half of them stay signed in from the beginning to the end.
-PEOPLE = 4
+PEOPLE = 6
 DEADLINE = 120
 
 
@@ -199,7 +199,9 @@ class Load:
         admin, self.people = api.token("admin"), []
         for number in range(WORKERS, threads):
             name = f"person {number}"
-            self.people.append(Person(name, api.add(name, "user"), admin, is_domain, stays=number % 2 == 0))
+            user_id = api.add(name, "user")
+            codes = turn_on_second_factor(api, name) if number % 3 == 0 else None
+            self.people.append(Person(name, user_id, admin, is_domain, stays=number % 2 == 0, recovery_codes=codes))
         self.threads = [threading.Thread(target=self.work, args=(number,)) for number in range(WORKERS)]
         for number, person in enumerate(self.people, WORKERS):
             self.threads.append(threading.Thread(target=self.browse, args=(number, person)))
@@ -280,7 +282,9 @@ class Load:
         before = sum(self.answered)
         Stage.until(f"{count} requests", lambda: sum(self.answered) >= before + count or self.failures)
         sign_ins = sum(person.sign_ins for person in self.people)
-        counts = f"{sum(self.answered)} requests, {sign_ins} sign-ins at the page, {len(self.failures)} failed"
+        again = sum(person.begun_again for person in self.people)
+        counts = f"{sum(self.answered)} requests, {sign_ins} sign-ins at the page, {again} begun again"
+        counts += f", {len(self.failures)} failed"
         print(f"upgrade: {phase}: {counts}", flush=True)
         assert not self.failures, self.failures[:5]
 

@@ -98,9 +98,34 @@ def a_link_without_a_token_says_so(page):
     assert not page.all("form")
 
 
+def a_link_leads_to_the_sign_in_once(page):
+    """Where there is no console."""
+    server = page.deployment
+    user = server.create("invited")
+    status, link = server.api("POST", f"/users/{user}/password-link", token=server.token())
+    assert status == 201, link
+    url = f"{server.url}/set-password#{link['url'].partition('#')[2]}"
+    open_link(page, url)
+    page.find("main", "invited")
+    page.type("[name=password]", CHOSEN)
+    page.click("form .primary")
+    page.find("#message", "Your password is set.")
+    page.click("main a", "Sign in")
+    assert page.find("form [name=username]").get_attribute("value") == "invited"
+    page.type("form [name=password]", CHOSEN)
+    page.click("form button")
+    page.find("dl", "invited")
+    open_link(page, url)
+    says_that_the_link_is_dead(page)
+
+
 CHECKS = [
     a_user_chooses_the_password_by_a_link_of_an_admin,
     a_newer_link_ends_the_one_before_and_opens_in_the_same_tab,
     a_user_is_created_who_chooses_the_password,
     a_link_without_a_token_says_so,
+]
+
+AT_EVERY_HOST = [
+    a_link_leads_to_the_sign_in_once,
 ]
