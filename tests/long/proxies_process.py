@@ -81,6 +81,12 @@ def configuration(name):
     return files
 
 
+def changed(files, file, shipped, instead):
+    """The same files, with another text in one of them."""
+    assert shipped in files[file], (file, shipped)
+    return files | {file: files[file].replace(shipped, instead)}
+
+
 class Proxy:
     """A running proxy. Only the addresses are not those of its configuration."""
 
