@@ -1,0 +1,73 @@
+"""Configurations in which a line was forgotten: they refuse, or ask Rolegate, and let nobody through."""
+
+from proxies_process import Proxy, changed, configuration
+
+# Locations of nginx without an auth_request of their own.
+LOCATIONS = """location /static/ { proxy_pass http://application; }
+        location ~ [.]txt$ { proxy_pass http://application; }
+        location = /exact { try_files /none @application; }
+        location @application { proxy_pass http://application; }
+        location /public/ {"""
+# One more backend of HAProxy, without a rule of its own.
+BACKEND = "    use_backend other if { path_beg /static/ }\n    default_backend application\n"
+OTHER = "\nbackend other\n    server other 127.0.0.1:8080\n"
+
+
+class ReadyProxy(Proxy):
+    def is_ready(self):
+        # Proxy waits for another path, which may be refused here.
+        return self.exchange("GET", "/sign-in", []).status == 200
+
+
+def forgotten_lines(name, application, ann, admin):
+    checks = {"nginx": locations_of_nginx, "caddy": routes_of_caddy, "haproxy": backend_of_haproxy}
+    if name in checks:
+        for files, check in checks[name](ann, admin):
+            proxy = ReadyProxy(name, application, files)
+            try:
+                check(proxy)
+            finally:
+                proxy.stop()
+        print(f"proxies: {name} lets nobody through where a line was forgotten", flush=True)
+
+
+def any_user_passes(ann, *paths):
+    def check(proxy):
+        for path in paths:
+            proxy.expect(401, path)
+            proxy.expect(401, path, ("Remote-User", "eve"))
+            proxy.expect(200, path, ann.bearer, identity=ann.identity)
+    return check
+
+
+def nobody_passes(path, ann, admin):
+    def check(proxy):
+        for headers in ([], [ann.bearer], [("Remote-User", "eve")], [ann.bearer, ("Remote_User", "eve")]):
+            proxy.expect([401, 403, 500], path, *headers)
+        proxy.expect(500, path, admin.bearer)
+    return check
+
+
+def locations_of_nginx(ann, _):
+    """They ask for any user, whichever of the two files the server includes."""
+    files = changed(configuration("nginx"), "nginx.conf", "location /public/ {", LOCATIONS)
+    check = any_user_passes(ann, "/static/x", "/x.txt", "/exact")
+    yield files, check
+    whole_host = files["nginx.conf"].replace("include rolegate.conf;", "include rolegate-whole-host.conf;")
+    yield files | {"nginx.conf": whole_host}, check
+
+
+def routes_of_caddy(ann, admin):
+    """A route that imports no decision is 500, and so is every route of a site that imports no check of headers."""
+    files = configuration("caddy")
+    for line, path in (('import rolegate "?"\n', "/x"), ('import rolegate "?roles=admin"\n', "/admin/x"),
+                       ("import rolegate_public\n", "/public/x")):
+        yield changed(files, "Caddyfile", line, ""), nobody_passes(path, ann, admin)
+    for path in ("/x", "/admin/x", "/public/x"):
+        yield changed(files, "Caddyfile", "import rolegate_checks\n", ""), nobody_passes(path, ann, admin)
+
+
+def backend_of_haproxy(ann, _):
+    """It is for any user."""
+    files = changed(configuration("haproxy"), "haproxy.cfg", "    default_backend application\n", BACKEND)
+    yield files | {"haproxy.cfg": files["haproxy.cfg"] + OTHER}, any_user_passes(ann, "/static/x")
