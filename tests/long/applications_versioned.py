@@ -23,7 +23,9 @@ class Git(Application):
 
     name, package = "git http-backend", "git"
     deep_link = "/gitweb?p=reports.git;a=summary"
-    setting, reads_user, decoding = "`fastcgi_param REMOTE_USER $http_remote_user;`", True, "encoded"
+    setting = ("in an nginx of its own behind the proxy: `fastcgi_param REMOTE_USER $http_remote_user;` "
+               "([never in the proxy](nginx.md#fastcgi-and-uwsgi))")
+    reads_user, decoding = True, "encoded"
 
     def start(self):
         repositories = self.folder / "repositories"
@@ -156,7 +158,9 @@ def digest(file):
 
 class Radicale(Application):
     name, distribution, deep_link = "Radicale", "radicale", "/.web/"
-    setting, reads_user, decoding = "`[auth] type = http_remote_user`", True, "encoded"
+    setting = ("`[auth] type = http_remote_user`; `[web] prefer_browser_login = True`, or its page asks for a name and a "
+               "password again")
+    reads_user, decoding = True, "encoded"
 
     def start(self):
         (self.folder / "config").write_text(f"""
@@ -164,14 +168,16 @@ class Radicale(Application):
 hosts = 127.0.0.1:{self.server_port}
 [auth]
 type = http_remote_user
+[web]
+prefer_browser_login = True
 [storage]
 filesystem_folder = {self.folder}/collections
 """)
         self.spawn("radicale", "--config", self.folder / "config")
 
     def use(self, visitor):
-        # Its page asks for a name, and the server takes that of the header.
-        visitor.find("#loginscene, #collectionsscene")
+        # Its page asks for no name, because the proxy knows it.
+        visitor.sees(f"{visitor.user.name}'s Collections")
 
     def use_by_program(self, program):
         import caldav  # noqa: PLC0415
