@@ -27,8 +27,15 @@ def signs_in_once_and_out(stage, profile):
     browser.signs_in("open sesame")
     browser.sees("h1", FIRST)
     assert browser.driver.current_url == url("app"), browser.driver.current_url
+    # The second application is for authors.
     browser.driver.get(url("app2"))
+    browser.sees("h1", "No access")
+    browser.find("a", "Sign in as somebody else").click()
+    browser.signs_in("open sesame", "grace")
     browser.sees("h1", SECOND)
+    assert browser.driver.current_url == url("app2"), browser.driver.current_url
+    browser.driver.get(url("app"))
+    browser.sees("h1", FIRST)
     browser.driver.get(url("auth"))
     browser.sees("h2", "API keys")
     browser.driver.get(url("app2"))
