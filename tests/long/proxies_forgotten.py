@@ -20,7 +20,7 @@ class ReadyProxy(Proxy):
 
 
 def forgotten_lines(name, application, ann, admin):
-    checks = {"nginx": locations_of_nginx, "caddy": routes_of_caddy, "haproxy": backend_of_haproxy}
+    checks = {"nginx": locations_of_nginx, "caddy": routes_of_caddy, "haproxy": backend_of_haproxy, "traefik": routers_of_traefik}
     if name in checks:
         for files, check in checks[name](ann, admin):
             proxy = ReadyProxy(name, application, files)
@@ -71,3 +71,16 @@ def backend_of_haproxy(ann, _):
     """It is for any user."""
     files = changed(configuration("haproxy"), "haproxy.cfg", "    default_backend application\n", BACKEND)
     yield files | {"haproxy.cfg": files["haproxy.cfg"] + OTHER}, any_user_passes(ann, "/static/x")
+
+
+def routers_of_traefik(ann, admin):
+    """A router without one of these middlewares is 500."""
+    files = configuration("traefik")
+    for router, path, forgotten in (
+            ("[rolegate, users, private, no-credentials]", "/x", "rolegate, "),
+            ("[rolegate, users, private, no-credentials]", "/x", "users, "),
+            ("[rolegate, users, private, no-credentials]", "/x", "rolegate, users, "),
+            ("[rolegate, admins, private, no-credentials]", "/admin/x", "admins, "),
+            ("[rolegate, no-credentials]", "/public/x", "rolegate, ")):
+        less = router.replace(forgotten, "")
+        yield changed(files, "dynamic.yml", f"middlewares: {router}", f"middlewares: {less}"), nobody_passes(path, ann, admin)

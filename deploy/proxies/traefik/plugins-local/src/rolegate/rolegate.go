@@ -5,6 +5,9 @@
 // first. Pages of `origins` may read refusals. `cookies: others` stands before the application, on every route: it leaves
 // all other cookies. With `private: true`, browsers show nothing of an answer again without asking, unless the
 // application says what they may keep. `preflight: true` leaves of a request what a CORS preflight has.
+//
+// A router in which a middleware was forgotten is 500: `cookies: others` needs `cookies: own` before it, and
+// `private: true` also needs the identity of a forwardAuth.
 package rolegate
 
 import (
@@ -19,6 +22,10 @@ import (
 
 // kept has the cookies of the application meanwhile.
 const kept = "Rolegate-Other-Cookies"
+
+// checked is the name of a value in the context of a request that `cookies: own` has seen. It is a string, because Traefik
+// may interpret each middleware by itself.
+const checked = "rolegate.checked"
 
 const plainCharacter = `[\w./~!$&'()*+,=:@-]|%2[0-46-9a-d]|%3[ac-f]|%40|%5[bdef]|%60|%7[b-e]|` +
 	`%(c[2-9a-f]|d[0-9a-f]|(e0%[ab]|e[1-9a-cef]%[89ab]|ed%[89])[0-9a-f]|` +
@@ -90,7 +97,12 @@ func (m *middleware) ServeHTTP(response http.ResponseWriter, request *http.Reque
 		own, others := split(headers["Cookie"])
 		set(headers, "Cookie", own)
 		set(headers, kept, others)
+		request = request.WithContext(context.WithValue(request.Context(), checked, true))
 	} else {
+		if request.Context().Value(checked) == nil || m.config.Private && headers.Get("Rolegate-User-Id") == "" {
+			http.Error(response, "A middleware of Rolegate is missing in the router of this address.", http.StatusInternalServerError)
+			return
+		}
 		// The application says itself which pages may read its answers.
 		for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Vary"} {
 			response.Header().Del(name)
