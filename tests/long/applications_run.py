@@ -44,7 +44,7 @@ def certificates():
         for command in commands:
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
         ca, cert, key = (Path(folder, name).read_text() for name in ("ca.pem", "cert.pem", "key.pem"))
-    return {"ca.pem": ca, "cert.pem": cert, "key.pem": key, "both.pem": cert + key}
+    return {"ca.pem": ca, "cert.pem": cert, "key.pem": key, "haproxy.pem": cert + key}
 
 
 def version_of(application):

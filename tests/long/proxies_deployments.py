@@ -14,24 +14,23 @@ from proxies_process import ROOT, Proxy, configuration
 PROGRAM = ROOT / "target/debug/fast-hash-rolegate"
 DOMAIN = "example.test"
 APPLICATION, OTHER, PAGE = f"app.{DOMAIN}", f"other.{DOMAIN}", f"auth.{DOMAIN}"
-CONTEXT = """- transport_socket:
-            name: envoy.transport_sockets.tls
-            typed_config:
-              "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext
-              common_tls_context:
-                alpn_protocols: [h2, http/1.1]
-                tls_certificates:
-                  - { certificate_chain: { filename: cert.pem }, private_key: { filename: key.pem } }
-          filters:"""
+
+
+def https(name):
+    """The last block below HTTPS on the page of a proxy."""
+    section = (ROOT / f"docs/proxies/{name}.md").read_text().partition("## HTTPS\n")[2].partition("\n## ")[0]
+    return re.findall(r"```\w+\n(.*?)```", section, re.S)[-1]
+
+
 # What makes each configuration one for HTTPS.
 TLS = {
     "nginx": [("listen 127.0.0.1:8088;",
                "listen 127.0.0.1:8088 ssl http2; ssl_certificate cert.pem; ssl_certificate_key key.pem;")],
     "caddy": [("admin off", "admin off\n\tauto_https disable_redirects"),
               ("http://:8088 {", "https://:8088 {\n\ttls cert.pem key.pem")],
-    "haproxy": [("bind 127.0.0.1:8088", "bind 127.0.0.1:8088 ssl crt both.pem alpn http/1.1")],
-    "envoy": [("- filters:", CONTEXT)],
-    "traefik": [("http:\n", "tls: { certificates: [{ certFile: cert.pem, keyFile: key.pem }] }\nhttp:\n")],
+    "haproxy": [("bind 127.0.0.1:8088", https("haproxy").strip().replace(":443", "127.0.0.1:8088"))],
+    "envoy": [("- filters:", https("envoy").lstrip() + "          filters:")],
+    "traefik": [("http:\n", https("traefik") + "http:\n")],
 }
 # What removes the page from the host of the application.
 WITHOUT_PAGE = {
@@ -60,7 +59,7 @@ def certificate():
                         "-subj", f"/CN={DOMAIN}", "-addext", names, "-keyout", "key.pem", "-out", "cert.pem"],
                        cwd=folder, check=True, stderr=subprocess.DEVNULL)
         cert, key = (Path(folder, name).read_text() for name in ("cert.pem", "key.pem"))
-    return {"cert.pem": cert, "key.pem": key, "both.pem": cert + key}
+    return {"cert.pem": cert, "key.pem": key, "haproxy.pem": cert + key}
 
 
 def with_tls(name, has_page, is_marked=True):

@@ -31,7 +31,7 @@ OF_NO_PAGE = ["/login", "/users", "/users/1", "/console/", "/register", "/author
               "/sign-in/../users", "//users", "/%75sers", "/sign-in%2f..%2fusers"]
 # Ordinary names of files.
 FILES = ["/50%25%20off.txt", "/.~lock.letter.odt%23", "/a;b", "/%20x", "/...", "/what%3F", "/a%5Cb"]
-# The first host may still have the rules by path of the shipped files.
+# The first host of Envoy still has the rules by path of the shipped file.
 PATHS = {APPLICATION: ["/x", "/admin/x"], SECOND: ["/x", "/public/x", "/admin/x"]}
 FORM = [("Sec-Fetch-Site", "same-origin"), ("Content-Type", "application/x-www-form-urlencoded")]
 FETCH = """
@@ -69,7 +69,7 @@ def files_of(name):
         # The command of the test says where the file of nginx's process is.
         text = text.replace("pid nginx.pid;\n", "")
         return configuration(name) | certificate() | {{"nginx": "nginx.conf", "caddy": "Caddyfile"}[name]: text}
-    files = with_tls(name, name == "haproxy")
+    files = with_tls(name, name != "envoy")
     if name == "haproxy":
         rules, route, backend = blocks("proxies/haproxy.md", "haproxy")
         text = re.sub("    # Rules by path begin here(.|\n)*# Rules by path end here.\n", lambda _: rules, files["haproxy.cfg"])
@@ -81,6 +81,9 @@ def files_of(name):
         text = files["envoy.yaml"].replace("\n  clusters:\n", "\n" + first + second + "  clusters:\n") + third
         return files | {"envoy.yaml": text}
     text = files["dynamic.yml"].replace("\n  routers:\n", "\n  routers:\n" + first + second)
+    for router in ("public", "ambiguous", "preflights", "sign-in", "admins", "users"):
+        text, found = re.subn(rf"^    {router}:\n      entryPoints(.*\n)*?      service: .*\n", "", text, flags=re.M)
+        assert found == 1, router
     return files | {"dynamic.yml": text.replace("\n  services:\n", "\n  services:\n" + third)}
 
 
@@ -168,6 +171,15 @@ def the_host_of_the_page(hosts):
     assert hosts.ask(PAGE, "POST", "/login", body="{}").status in (403, 404), hosts.name
 
 
+def the_first_host(hosts):
+    """It is one with one requirement, too, unless it still has the rules by path of the shipped file."""
+    if hosts.proxy.name == "envoy":
+        return
+    for path in ("/public/x", "/sign-in", *FILES):
+        assert hosts.ask(APPLICATION, "GET", path).status == 401, (hosts.name, path)
+        seen_of(hosts, APPLICATION, hosts.user.bearer, path=path)
+
+
 def ordinary_files(hosts):
     """A host with one requirement passes every path, and COPY and MOVE between all of its own."""
     here, elsewhere = hosts.url(SECOND), hosts.url(APPLICATION)
@@ -246,5 +258,6 @@ def hosts(name, make_user, password):
     with several_hosts(name, make_user, password, lambda _: Application()) as deployed:
         no_host_gets_credentials(deployed, password)
         the_host_of_the_page(deployed)
+        the_first_host(deployed)
         ordinary_files(deployed)
     print(f"proxies: {name} has several hosts for one sign-in, {len(lines)} lines each", flush=True)
