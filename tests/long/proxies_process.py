@@ -71,11 +71,11 @@ class Application(http.server.ThreadingHTTPServer):
 
 
 def configuration(name):
-    """The files of a proxy. docs/proxies/nginx.md shows the inside of a minimal `server` of nginx."""
+    """The files of a proxy. docs/proxies/nginx.md shows first the inside of a minimal `server` of nginx."""
     folder = ROOT / "deploy/proxies" / name.removesuffix(".md")
     files = {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
     if name == "nginx.md":
-        (block,) = re.findall("```nginx\n(.*?)```", (ROOT / "docs/proxies/nginx.md").read_text(), re.S)
+        block, *_ = re.findall("```nginx\n(.*?)```", (ROOT / "docs/proxies/nginx.md").read_text(), re.S)
         server = "server { listen 127.0.0.1:8088;\n" + block + "}"
         files["nginx.conf"] = "events {}\n\nhttp {\ninclude rolegate-http.conf;\n" + server + " }\n"
     return files
