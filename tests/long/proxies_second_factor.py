@@ -22,10 +22,8 @@ def signs_in_with_a_code(person):
     phone, recovery_codes = turn_on(person.user, person.password, person.deployment.urls)
 
     def is_shown(text):
-        def shows(it):
-            return text in it.find_element(By.TAG_NAME, "main").text
-
-        WebDriverWait(browser, 20).until(shows, f"{text} in {name}")
+        shown = "return document.querySelector('main')?.innerText ?? ''"
+        WebDriverWait(browser, 20).until(lambda it: text in it.execute_script(shown), f"{text} in {name}")
 
     def comes_to_the_code(path):
         browser.get(person.url + path)
