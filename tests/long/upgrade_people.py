@@ -8,8 +8,9 @@ from urllib.parse import quote, unquote, urlencode
 from one_time_codes import Phone
 
 PASSWORD = "password of the upgrade"
-# Requests for pages of the application between two sign-ins.
+# Requests for pages of the application between two sign-ins. There are ten recovery codes for all phases.
 VISITS = 25
+VISITS_WITH_CODES = 100
 # How often a person begins a sign-in with a code again before it counts as a loop.
 MAX_BEGINNINGS = 5
 APPLICATION = "app.example.org"
@@ -71,7 +72,7 @@ class Person:
         for turn in itertools.count():
             yield from self.sign_in(f"/reports?turn={turn}")
             while True:
-                for visit in range(VISITS):
+                for visit in range(VISITS if self.recovery_codes is None else VISITS_WITH_CODES):
                     yield from self.is_in(f"/reports?turn={turn}&visit={visit}")
                 if not self.stays and (self.recovery_codes is None or len(self.recovery_codes) > 1):
                     break
@@ -106,12 +107,13 @@ class Person:
             pending = re.search(rb'name="pending_sign_in" value="([^"]+)"', answer.body)
             if pending:
                 assert answer.status == 200, (self.name, answer)
-                password = {"pending_sign_in": pending[1].decode(), "recovery_code": code}
+                known = {"pending_sign_in": pending[1].decode(), "otp": "", "recovery_code": code}
             else:
                 # Of the version before, with password and code in one form.
                 assert answer.status == 401, (self.name, answer)
-                password = {"password": PASSWORD, "otp": code}
-            answer = yield self.of_page("POST", form, {**fields, "password": "", **password})
+                known = {"password": PASSWORD, "otp": code}
+            entered = {"username": self.name, "return": fields["return"], **known}
+            answer = yield self.of_page("POST", form, entered)
             if answer.status == 303:
                 return answer
             assert answer.status == 400, (self.name, answer)
