@@ -106,7 +106,7 @@ def a_link_leads_to_the_sign_in_once(page):
     assert status == 201, link
     url = f"{server.url}/set-password#{link['url'].partition('#')[2]}"
     open_link(page, url)
-    page.find("main", "invited")
+    assert page.find("[name=username]").get_attribute("value") == "invited"
     page.type("[name=password]", CHOSEN)
     page.click("form .primary")
     page.find("#message", "Your password is set.")
