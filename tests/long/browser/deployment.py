@@ -93,6 +93,12 @@ class Deployment:
         assert status == 201, (username, status, user)
         return user["id"]
 
+    def password_link(self, user):
+        """Returns the address of the page at which the user with this id chooses a password."""
+        status, link = self.api("POST", f"/users/{user}/password-link", token=self.token())
+        assert status == 201, (user, status, link)
+        return f"{self.url}/set-password#{link['url'].partition('#')[2]}"
+
     @staticmethod
     def wait(condition):
         end = time.monotonic() + DEADLINE

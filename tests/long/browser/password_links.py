@@ -101,10 +101,7 @@ def a_link_without_a_token_says_so(page):
 def a_link_leads_to_the_sign_in_once(page):
     """Where there is no console."""
     server = page.deployment
-    user = server.create("invited")
-    status, link = server.api("POST", f"/users/{user}/password-link", token=server.token())
-    assert status == 201, link
-    url = f"{server.url}/set-password#{link['url'].partition('#')[2]}"
+    url = server.password_link(server.create("invited"))
     open_link(page, url)
     assert page.find("[name=username]").get_attribute("value") == "invited"
     page.type("[name=password]", CHOSEN)
