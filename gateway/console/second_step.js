@@ -47,13 +47,14 @@ export function secondStep(othersEnded) {
         const begun = await call("POST", PATH, { body: { current_password: current.value } });
         const image = await picture(begun.otpauth_url, say("second_step.picture"));
         isOn = undefined;
-        fill(element, once(begun, image, isTurnedOn));
+        fill(element, once(begun, image, confirmed));
         element.focus();
       },
     }).element;
   }
 
-  async function isTurnedOn() {
+  /** Runs after the first code: the service has ended the other sessions. */
+  async function confirmed() {
     othersEnded();
     await show(say("second_step.is_on"));
   }
@@ -88,7 +89,7 @@ function codeInput(attributes) {
 }
 
 /** All that is shown once, until the first code. */
-function once({ secret, otpauth_url: url, recovery_codes: codes }, image, isTurnedOn) {
+function once({ secret, otpauth_url: url, recovery_codes: codes }, image, confirmed) {
   const code = codeInput({ inputmode: "numeric" });
   const sheet = el(
     "div",
@@ -105,7 +106,7 @@ function once({ secret, otpauth_url: url, recovery_codes: codes }, image, isTurn
     submit: say("second_step.submit_on"),
     act: async () => {
       await call("PUT", PATH, { body: { otp: code.value } });
-      await isTurnedOn();
+      await confirmed();
     },
   });
   return el(

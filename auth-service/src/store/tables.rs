@@ -42,8 +42,8 @@ pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*), 0 FROM "user" GR
 pub(super) const SECOND_FACTOR_KEY_IDS: &str = r#"SELECT DISTINCT substr(secret, 1, 12) FROM second_factor
     WHERE user_id IN (SELECT id FROM "user" WHERE second_factor)"#;
 
-/// Whether the user `admin` exists, how many users have to wait before they can log in, the roles, the keys of second factors, and the rows of the
-/// record that wait to be sealed.
+/// What `doctor` asks a database of users: whether the user `admin` exists, how many users have to wait before they can log
+/// in, the roles and the keys of second factors in use, and the rows of the record that wait to be sealed.
 const PROBE: Probe = Probe {
     answer: r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#,
     count: r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#,

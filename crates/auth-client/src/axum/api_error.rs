@@ -115,7 +115,7 @@ fn status_of(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// Whether this problem, such as a list of roles with a mistake, is to be logged now, which counts it as logged.
+/// Returns true if this problem, such as a list of roles with a mistake, is to be logged now, and counts it as logged.
 pub(super) fn is_due(problem: &str, now: Instant) -> bool {
     let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
     let is_due = logged
