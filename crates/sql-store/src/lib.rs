@@ -9,7 +9,7 @@
 //! - [`postgres`], [`sqlite`]: connection pools and files.
 //! - [`Inspection`]: the state of a database, read without changing it; [`check_database`] reports on it for
 //!   `doctor`.
-//! - [`Statement`]: SQL for either engine; [`LongTransaction`]: many of them, for commands; `skip_ids`: what these do
+//! - [`Statement`]: SQL for either engine; [`row!`]: what it returns, by name; [`LongTransaction`]: many of them, for commands; `skip_ids`: what these do
 //!   after a restore.
 //! - `span`: statements in progress and their timeout; [`StoreError`]: their errors, which `sql_error`
 //!   classifies; `uptime`: the time since the boot.
@@ -27,6 +27,7 @@ mod open;
 pub mod postgres;
 mod reads;
 mod retry;
+mod row;
 mod schema;
 mod skip_ids;
 mod span;
