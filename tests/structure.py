@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Checks how the Rust files of the product depend on each other, and how long they are; tests/run lint runs it.
+
+  tests/structure.py           prints what breaks a rule and exits with 1, or prints what it has checked
+  tests/structure.py graph     prints each import of a file by another one
+
+The rules:
+
+- No circle between the files of a crate: a reader must be able to begin somewhere. A file imports another one when it
+  names an item of it, in a `use` or by a path. `mod child;` alone is no import, and neither is the `pub use` by which a
+  file shows what is in the folder of its name.
+- No circle between the topics of a crate. A topic is a file directly in `src/` together with the folder of its name.
+- A crate depends on crates of lower floors only, and so do the topics for which FLOORS names an order.
+- A file has at most 350 lines.
+
+Tests, benchmarks and generated code are left out: they import whatever they test.
+"""
+
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MAX_LINES = 350
+
+# The crates, from the lowest floor to the highest. Those of one floor do not depend on each other.
+CRATE_FLOORS = [
+    ["rolegate-proto", "rolegate-batcher", "rolegate-bcrypt-lanes", "rolegate-telemetry", "rolegate-grpc-tls"],
+    ["rolegate-program"],
+    ["rolegate-http-server", "rolegate-sign-in", "rolegate-sql-store", "rolegate-grpc-client"],
+    ["rolegate-grpc-server", "rolegate-auth-client", "rolegate-posts-client"],
+    ["auth-service", "posts-service", "gateway"],
+    ["rolegate"],
+    ["rolegate-test-server"],
+]
+
+# The topics of a crate, from the lowest floor to the highest; a topic that is not named may stand anywhere.
+TOPIC_FLOORS = {
+    "auth-service": [
+        ["user"],
+        ["opaque_token"],
+        ["store", "password", "second_factor", "token"],
+        ["accounts"],
+        ["grpc"],
+        ["host", "commands"],
+    ],
+    "posts-service": [["post"], ["store"], ["posts"], ["grpc"], ["host"], ["commands"]],
+    "gateway": [["extract"], ["endpoints"], ["bearer", "basic"], ["gateway"]],
+}
+
+IGNORED_FOLDERS = {"tests", "test_support", "generated"}
+IGNORED_FILES = {"tests.rs", "test_support.rs", "fuzzing.rs"}
+
+
+def without_comments_and_tests(text):
+    """The code of a file without what is only compiled for tests."""
+    text = re.sub(r"//[^\n]*", "", text)
+    return re.sub(r"#\[cfg\(test\)\]\s*(#\[[^\]]*\]\s*)*(pub(\([^)]*\))?\s+)?mod \w+ \{.*\Z", "", text, flags=re.DOTALL)
+
+
+def expand(path, tree):
+    """The paths of a `use`, whose braces may be nested: `a::{b, c::{d}}` is `a::b` and `a::c::d`."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(tree):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            parts.append(tree[start:position])
+            start = position + 1
+    parts.append(tree[start:])
+    for part in (part.strip() for part in parts):
+        if nested := re.fullmatch(r"([\w:]*?)(?:::)?\{(.*)\}", part, re.DOTALL):
+            yield from expand([*path, *filter(None, nested[1].split("::"))], nested[2])
+        elif part:
+            yield [*path, *filter(None, part.split(" as ")[0].strip().split("::"))]
+
+
+def named_paths(code):
+    """The paths that the code names, as lists of segments."""
+    for match in re.finditer(r"\buse ([^;]*);", code):
+        yield from expand([], match[1])
+    for match in re.finditer(r"(?<![\w:])(\w+(?:::\w+)+)", code):
+        yield match[1].split("::")
+
+
+def module_of(source, file):
+    """The path of the module in this file: `()` for lib.rs and main.rs."""
+    parts = file.relative_to(source).with_suffix("").parts
+    return parts[:-1] if parts[-1] in ("lib", "main") and len(parts) == 1 else parts
+
+
+def product_files(source):
+    """The files of a crate by their modules, without those of tests."""
+    files = {}
+    for file in sorted(source.rglob("*.rs")):
+        folders = file.relative_to(source).parts[:-1]
+        if not IGNORED_FOLDERS.intersection(folders) and file.name not in IGNORED_FILES:
+            files[module_of(source, file)] = file
+    return files
+
+
+def imports(files):
+    """Which modules each module imports."""
+    graph = defaultdict(set)
+    for module, file in files.items():
+        children = {path[-1] for path in files if path and path[:-1] == module}
+        code = without_comments_and_tests(file.read_text())
+        shown = re.compile(rf"\bpub(\([^)]*\))?\s+use (self::)?({'|'.join(children) or '-'})\b[^;]*;")
+        for path in named_paths(shown.sub("", code)):
+            target = resolve(module, children, path)
+            while target is not None and target not in files:
+                target = target[:-1] if target else None
+            # Nothing is built on lib.rs: it only shows what is inside.
+            if target is not None and target != module and target != () and module != ():
+                graph[module].add(target)
+    return graph
+
+
+def resolve(module, children, path):
+    """The module path to which a path in this module leads, or None if it leads out of the crate."""
+    first, *rest = path
+    if first == "crate":
+        return tuple(rest)
+    if first == "self":
+        return module + tuple(rest)
+    if first == "super":
+        base = module
+        while path and path[0] == "super":
+            base, path = base[:-1], path[1:]
+        return base + tuple(path)
+    return module + tuple(path) if first in children else None
+
+
+def circles(graph):
+    """The sets of nodes that reach each other, by Tarjan's algorithm."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for target in sorted(graph.get(node, ())):
+            if target not in number:
+                visit(target)
+                low[node] = min(low[node], low[target])
+            elif target in stack:
+                low[node] = min(low[node], number[target])
+        if low[node] == number[node]:
+            circle = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for node in sorted(graph):
+        if node not in number:
+            visit(node)
+    return found
+
+
+def topics(graph):
+    """The imports between topics: the first segments of the modules."""
+    between = defaultdict(set)
+    for module, targets in graph.items():
+        between[module[0]].update(target[0] for target in targets if target[0] != module[0])
+    return between
+
+
+def upward(floors, graph):
+    """The imports that do not lead to a lower floor, of those that are on one."""
+    floor = {name: number for number, names in enumerate(floors) for name in names}
+    for name, targets in sorted(graph.items()):
+        for target in sorted(targets):
+            if name in floor and target in floor and floor[target] >= floor[name]:
+                yield name, target
+
+
+def crates():
+    """The manifest and the folder of each crate of the product."""
+    for manifest in sorted([*ROOT.glob("*/Cargo.toml"), *ROOT.glob("crates/*/Cargo.toml")]):
+        package = tomllib.loads(manifest.read_text())
+        name = package.get("package", {}).get("name")
+        if any(name in names for names in CRATE_FLOORS):
+            yield name, package, manifest.parent
+
+
+def broken_rules():
+    """A sentence for everything that breaks a rule, and the number of files."""
+    messages, checked, dependencies = [], 0, {}
+    for name, package, folder in crates():
+        dependencies[name] = set(package.get("dependencies", {}))
+        files = product_files(folder / "src")
+        checked += len(files)
+        graph = imports(files)
+        place = folder.relative_to(ROOT)
+        for circle in circles(graph):
+            messages.append(f"{place}: these files import each other: {', '.join('/'.join(m) for m in circle)}")
+        for circle in circles(topics(graph)):
+            messages.append(f"{place}: these topics import each other: {', '.join(circle)}")
+        for topic, target in upward(TOPIC_FLOORS.get(name, []), topics(graph)):
+            messages.append(f"{place}: {topic} imports {target}, which is not on a lower floor")
+        for file in files.values():
+            lines = file.read_text().count("\n")
+            if lines > MAX_LINES:
+                messages.append(f"{file.relative_to(ROOT)}: {lines} lines, at most {MAX_LINES}")
+    for name, target in upward(CRATE_FLOORS, dependencies):
+        messages.append(f"{name} depends on {target}, which is not on a lower floor")
+    if missing := {name for names in CRATE_FLOORS for name in names} - set(dependencies):
+        messages.append(f"no folder has {', '.join(sorted(missing))}")
+    return messages, checked
+
+
+def main():
+    if sys.argv[1:] == ["graph"]:
+        for name, _, folder in crates():
+            for module, targets in sorted(imports(product_files(folder / "src")).items()):
+                for target in sorted(targets):
+                    print(name, "/".join(module), "->", "/".join(target))
+        return 0
+    if sys.argv[1:]:
+        print(__doc__, file=sys.stderr)
+        return 64
+    messages, checked = broken_rules()
+    for message in messages:
+        print(f"tests/structure.py: {message}", file=sys.stderr)
+    if not messages:
+        print(f"tests/structure.py: {checked} files in order")
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
