@@ -5,8 +5,11 @@ use super::{
     AuditRow, Seal, Transfer,
     seal::REVISION_GAP,
     sql::{
-        REVOKE, insert_pending, revoking,
-        sealing::{insert_seal, insert_sealed, sealed_behind, take_pending},
+        audit::{
+            pending_rows::insert_pending,
+            sealing::{insert_seal, insert_sealed, sealed_behind, take_pending},
+        },
+        revocation::{REVOKE, revoking},
     },
 };
 use crate::audit::{Ended, Write};

@@ -2,7 +2,7 @@
 
 use super::{
     AuditRow, CheckedRow, Transfer,
-    sql::{AUDIT_COLUMNS, insert_pending},
+    sql::audit::{pending_rows::insert_pending, rows::AUDIT_COLUMNS},
 };
 use crate::audit::Write;
 use rolegate_sql_store::{Database, Statement, StoreError};

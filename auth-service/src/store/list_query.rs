@@ -3,7 +3,7 @@
 //! Keyset pagination on an index: the last page costs as much as the first. The query contains only
 //! the filters in use, because conditions that are always true mislead query planners.
 
-use super::{StoreError, UserFilter, sql::stored_seconds, tables::COLUMNS};
+use super::{StoreError, UserFilter, sql::encoding::decode_seconds, tables::COLUMNS};
 use crate::user::{ListedUser, User};
 use rolegate_sql_store::{Database, Statement};
 use sqlx::{FromRow, Row};
@@ -104,7 +104,7 @@ where
         let (.., last_login_at) = ListedRow::from_row(row)?;
         Ok(Self {
             user: User::from_row(row)?,
-            last_login_at: last_login_at.map(stored_seconds).transpose()?,
+            last_login_at: last_login_at.map(decode_seconds).transpose()?,
         })
     }
 }

@@ -3,7 +3,7 @@
 //! Each page is one statement, and nothing is open between two pages: who reads the output of a command may be slow,
 //! and a transaction that waits for them would keep old rows, and let the log of SQLite grow.
 
-use super::{AuditRow, Transfer, sql::AUDIT_COLUMNS};
+use super::{AuditRow, Transfer, sql::audit::rows::AUDIT_COLUMNS};
 use rolegate_sql_store::{Database, StoreError};
 use sqlx::{ColumnIndex, Decode, Error, FromRow, Row, Type};
 use std::fmt;

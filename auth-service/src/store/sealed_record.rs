@@ -1,6 +1,6 @@
 //! The whole record at one moment, for the command that verifies it.
 
-use super::{AuditRow, Seal, Transfer, seal::REMOVAL_EVENTS, sql::AUDIT_COLUMNS};
+use super::{AuditRow, Seal, Transfer, seal::REMOVAL_EVENTS, sql::audit::rows::AUDIT_COLUMNS};
 use rolegate_sql_store::{LongTransaction, StoreError};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Moves all users at once, for the commands of an operator. Use cases never do.
 
-use super::{sql::insert_pending, tables::COLUMNS};
+use super::{sql::audit::pending_rows::insert_pending, tables::COLUMNS};
 use crate::{
     audit::{Change, Write},
     user::{Credentials, User},

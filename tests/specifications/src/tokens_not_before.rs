@@ -1,6 +1,6 @@
 //! `tokens_not_before` and clocks that step: what is revoked stays refused, and a login works right after.
 //!
-//! Describes, of `auth-service/src`: `store/sql.rs` (`GROW`, `REVOKE`, `LOWER`), `token.rs` (`issue`,
+//! Describes, of `auth-service/src`: `store/sql/revocation.rs` (`GROW`, `REVOKE`, `LOWER`), `token.rs` (`issue`,
 //! `is_revoked`, `is_valid_at`), `user.rs` (the seconds), and `accounts/login.rs` (a login waits).
 //!
 //! The seconds are fewer, in the same order. Failovers change between servers whose clocks are a step

@@ -1,7 +1,7 @@
 //! Counts what was added to a user in an SQL database, so that all replicas count together and a restart forgets
 //! nothing.
 
-use super::{SqlStore, count_to_store};
+use super::{encoding::encode_count, sql_store::SqlStore};
 use crate::store::{
     StoreError,
     additions::{ADDITION_SECONDS, Additions, MAX_ADDITIONS},
@@ -32,7 +32,7 @@ pub(super) fn has_room(statement: Statement, user_id: i64, added: usize) -> Stat
     let count = statement.push("(SELECT count(*)");
     from_additions(count, user_id, ADDITION_SECONDS)
         .push(") <= ")
-        .push_bind(MAX_ADDITIONS - count_to_store(added))
+        .push_bind(MAX_ADDITIONS - encode_count(added))
 }
 
 impl SqlStore {

@@ -1,109 +1,32 @@
 //! The record of what happened in an SQL database. `sealing`: the way of rows into it and out of it.
 
 mod pending_events;
+pub(in crate::store) mod pending_rows;
 mod retention;
+pub(in crate::store) mod rows;
 pub(in crate::store) mod sealing;
 
-use super::{SqlStore, count_to_store};
+use super::{encoding::encode_count, sql_store::SqlStore};
 use crate::{
-    audit::{Entry, FormerUsername, Write},
+    audit::{Entry, Write},
     opaque_token::OpaqueToken,
     store::{
-        AuditFilter, AuditRow, AuditStore, CheckedChange, CheckedRow, Seal, SealReference,
-        Snapshot, StoreError, Transfer, UnreadableColumn, UserChange,
+        AuditFilter, AuditStore, CheckedChange, CheckedRow, Seal, SealReference, Snapshot,
+        StoreError, Transfer,
     },
     user::User,
 };
 use async_trait::async_trait;
 use futures_util::stream::{StreamExt as _, try_unfold};
-use rolegate_proto::Role;
+use pending_rows::insert_pending;
 use rolegate_sql_store::{Statement, Then, Timed};
+use rows::AUDIT_COLUMNS;
 use sealing::MAX_BATCH;
-use serde_json::{Value, json};
-use sqlx::{Error, FromRow, Row, error::BoxDynError};
-use std::{slice, time::Duration};
+use sqlx::Error;
+use std::time::Duration;
 
 /// Changes that one statement reads.
 const CHANGES: i64 = 500;
-
-/// The columns of a row that is not sealed, and their types in PostgreSQL.
-const PENDING: [(&str, &str); 12] = [
-    ("event", "text"),
-    ("user_id", "bigint"),
-    ("username", "text"),
-    ("actor_id", "bigint"),
-    ("actor", "text"),
-    ("actor_key", "bigint"),
-    ("actor_session", "bigint"),
-    ("client_address", "text"),
-    ("request_id", "text"),
-    ("details", "text"),
-    ("state", "text"),
-    ("former_username", "text"),
-];
-
-pub(in crate::store) const AUDIT_COLUMNS: &str =
-    "revision, id, at, event, user_id, username, actor_id, actor, actor_key,
-    actor_session, client_address, request_id, details, state, former_username,
-    commitments";
-
-/// Behind the role, in the state of a user who is disabled.
-const DISABLED: &str = " disabled";
-
-impl Entry {
-    fn to_row(&self) -> Value {
-        let (actor_id, actor) = match &self.actor {
-            _ if self.by_owner => (self.user_id, self.username.as_deref()),
-            Some((id, name)) => (Some(*id), Some(&**name)),
-            None => (None, None),
-        };
-        let state = self
-            .state
-            .map(|(role, disabled)| format!("{role}{}", if disabled { DISABLED } else { "" }));
-        json!({
-            "event": self.event, "user_id": self.user_id, "username": self.username, "actor_id": actor_id,
-            "actor": actor, "actor_key": self.actor_key, "actor_session": self.actor_session,
-            "client_address": self.client_address, "request_id": self.request_id,
-            "details": self.details.to_json(), "state": state,
-            "former_username": self.details.former_username.as_ref().map(FormerUsername::to_stored),
-        })
-    }
-}
-
-/// Inserts rows that are not sealed yet, into the statement that begins a transaction or follows in one.
-pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> Statement {
-    insert(start, entries, ", details, state").push(" RETURNING id")
-}
-
-/// Ends a statement of PostgreSQL that begins with `WITH written AS (` and returns the row of a user: records
-/// the entry if there is one, with the name and the state of that row.
-pub(super) fn record_written(start: Statement, entry: &Entry) -> Statement {
-    let state = ", details,
-        state || (SELECT CASE WHEN disabled THEN ' disabled' ELSE '' END FROM written)";
-    let recorded = insert(
-        start.push("), recorded AS ("),
-        slice::from_ref(entry),
-        state,
-    );
-    recorded.push(" AND EXISTS (SELECT 1 FROM written)) SELECT * FROM written")
-}
-
-fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement {
-    let rows: Vec<_> = entries.iter().map(Entry::to_row).collect();
-    let start = start.push(
-        "INSERT INTO audit_pending (at, event, user_id, username, actor_id, actor, actor_key, actor_session,
-            client_address, request_id, former_username, details, state)
-        SELECT ",
-    );
-    let names = r#", event, user_id, coalesce(username, (SELECT username FROM "user" AS u WHERE u.id = user_id)),
-        actor_id, coalesce(actor, (SELECT username FROM "user" AS u WHERE u.id = actor_id)), actor_key,
-        actor_session, client_address, request_id, former_username"#;
-    start
-        .push_now()
-        .push(names)
-        .push(state)
-        .push_rows(&PENDING, &rows)
-}
 
 /// Ends a `SELECT` of rows of the record with the conditions of a page, the newest first.
 fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
@@ -226,7 +149,7 @@ impl AuditStore for SqlStore {
                 _ => false,
             };
             if is_sealed {
-                break (last + count_to_store(pending.len()), export);
+                break (last + encode_count(pending.len()), export);
             }
         };
         let seal = self.seal_at(revision).await?;
@@ -259,140 +182,5 @@ impl AuditStore for SqlStore {
 
     async fn forget_additions(&self) -> Result<(), StoreError> {
         self.forget_old_additions().await
-    }
-}
-
-type Text = Option<String>;
-type Number = Option<i64>;
-
-/// A row of [`AUDIT_COLUMNS`].
-type Columns = (
-    i64,
-    i64,
-    i64,
-    String,
-    Number,
-    Text,
-    Number,
-    Text,
-    Number,
-    Number,
-    Text,
-    Text,
-    String,
-    Text,
-    Text,
-    String,
-);
-
-impl<'r, R: Row> FromRow<'r, R> for AuditRow
-where
-    Columns: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (
-            revision,
-            id,
-            at,
-            event,
-            user_id,
-            username,
-            actor_id,
-            actor,
-            actor_key,
-            actor_session,
-            ..,
-        ) = Columns::from_row(row)?;
-        let (.., client_address, request_id, details, state, former_username, commitments) =
-            Columns::from_row(row)?;
-        Ok(Self {
-            revision,
-            id,
-            at,
-            event,
-            user_id,
-            username,
-            actor_id,
-            actor,
-            actor_key,
-            actor_session,
-            client_address,
-            request_id,
-            details,
-            state,
-            former_username,
-            commitments,
-        })
-    }
-}
-
-/// The columns of a change, as they are decoded by position.
-const CHANGE_COLUMNS: &str = "revision, event, user_id, username, state, details, seal";
-
-/// A row of [`CHANGE_COLUMNS`].
-type ChangeColumns = (i64, String, Number, Text, Text, String, Text);
-
-impl<'r, R: Row> FromRow<'r, R> for CheckedChange
-where
-    UserChange: FromRow<'r, R>,
-    (i64,): FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (revision,) = FromRow::from_row(row)?;
-        let content = UserChange::from_row(row);
-        Ok(Self {
-            revision,
-            content: content.map_err(|error| UnreadableColumn::new(error, CHANGE_COLUMNS)),
-        })
-    }
-}
-
-impl<'r, R: Row> FromRow<'r, R> for UserChange
-where
-    ChangeColumns: FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (revision, event, user_id, username, state, details, seal) =
-            ChangeColumns::from_row(row)?;
-        let state = state.unwrap_or_default();
-        let (role, disabled) = state
-            .strip_suffix(DISABLED)
-            .map_or((&*state, false), |role| (role, true));
-        let details: Value =
-            serde_json::from_str(&details).map_err(|error| malformed("details", error))?;
-        Ok(Self {
-            revision,
-            seal: seal.and_then(|seal| seal.parse().ok()),
-            user_id: user_id.ok_or_else(|| malformed("user_id", "it is null"))?,
-            // The name may have been erased since.
-            username: username.unwrap_or_default(),
-            role: role
-                .parse::<Role>()
-                .map_err(|_| malformed("state", "it has no role"))?,
-            disabled,
-            deleted: event == "user_deleted",
-            created_at: details["user_created_at"].as_u64(),
-        })
-    }
-}
-
-fn malformed(column: &str, problem: impl Into<BoxDynError>) -> Error {
-    Error::ColumnDecode {
-        index: column.to_owned(),
-        source: problem.into(),
-    }
-}
-
-impl<'r, R: Row> FromRow<'r, R> for Seal
-where
-    (i64, i64, String): FromRow<'r, R>,
-{
-    fn from_row(row: &'r R) -> sqlx::Result<Self> {
-        let (revision, at, digest) = FromRow::from_row(row)?;
-        Ok(Self {
-            revision,
-            at,
-            digest,
-        })
     }
 }

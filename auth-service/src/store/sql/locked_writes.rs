@@ -1,6 +1,6 @@
 //! Writes of users whose conditions hold for what others have committed, because rows are locked first.
 
-use super::SqlStore;
+use super::sql_store::SqlStore;
 use crate::{
     store::{WriteError, require_admin},
     user::User,

@@ -4,11 +4,10 @@
 //! `user_id`, so that replicas of the version before do not take it for a key.
 
 use super::{
-    SqlStore,
     additions::{has_room, recent_additions},
-    count_to_store,
+    encoding::{decode_seconds, encode_count, encode_seconds},
     second_factor::from_pending,
-    seconds_to_store, stored_seconds,
+    sql_store::SqlStore,
     token_usage::pauses,
 };
 use crate::{
@@ -129,7 +128,7 @@ impl TokenStore for SqlStore {
             return Ok(Vec::new());
         };
         let (id, kind, added) = (first.user_id, first.kind(), tokens.len());
-        let created_at = seconds_to_store(first.created_at);
+        let created_at = encode_seconds(first.created_at);
         let (actor, session) = (writer.admin(), writer.session());
         let rows: Vec<Value> = tokens.iter().map(new_row).collect();
         // Statements of their own after the lock: they count what the transaction before has committed.
@@ -145,7 +144,7 @@ impl TokenStore for SqlStore {
             .push(" AND (SELECT count(*) FROM api_key WHERE user_id = ")
             .push_bind((kind == TokenKind::ApiKey).then_some(id))
             .push(") < ")
-            .push_bind(count_to_store(MAX_API_KEYS));
+            .push_bind(encode_count(MAX_API_KEYS));
         // The session by which an owner acts.
         let insert = match session {
             Some(session) => insert
@@ -182,8 +181,8 @@ impl TokenStore for SqlStore {
                 .bind(id)
                 .bind(created_at)
                 .bind(i64::from(i32::MAX))
-                .bind(count_to_store(MAX_SESSIONS))
-                .bind(count_to_store(added));
+                .bind(encode_count(MAX_SESSIONS))
+                .bind(encode_count(added));
             then.push(make_room);
         }
         let lock = self
@@ -362,10 +361,10 @@ impl TokenStore for SqlStore {
             .database
             .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL");
         let delete = delete.push(" AND NOT (coalesce(last_used_at, created_at) >= ");
-        let delete = delete.push_bind(seconds_to_store(in_use.start));
+        let delete = delete.push_bind(encode_seconds(in_use.start));
         let delete = delete.push(" AND coalesce(last_used_at, created_at) < ");
         let delete = delete
-            .push_bind(seconds_to_store(in_use.end))
+            .push_bind(encode_seconds(in_use.end))
             .push(") AND id");
         let delete = delete.push_any(ids).push(" RETURNING id");
         let deleted = self.database.write::<(i64,)>(delete).await;
@@ -415,9 +414,9 @@ fn new_row(NewToken { digest, stored, .. }: &NewToken) -> Value {
         "prefix": stored.prefix,
         "digest": digest,
         "role": stored.role.as_ref().map(Role::as_str),
-        "created_at": seconds_to_store(stored.created_at),
-        "expires_at": stored.expires_at.map(seconds_to_store),
-        "not_before": stored.not_before.map(seconds_to_store),
+        "created_at": encode_seconds(stored.created_at),
+        "expires_at": stored.expires_at.map(encode_seconds),
+        "not_before": stored.not_before.map(encode_seconds),
         "client_address": stored.client_address,
         "user_agent": stored.user_agent,
         "created_by": stored.created_by,
@@ -480,14 +479,14 @@ where
             TokenRow::from_row(row)?;
         let (.., client_address, user_agent, created_by, cookie_only, pair_id) =
             TokenRow::from_row(row)?;
-        let optional = |seconds: Option<i64>| seconds.map(stored_seconds).transpose();
+        let optional = |seconds: Option<i64>| seconds.map(decode_seconds).transpose();
         Ok(Self {
             id,
             user_id,
             name,
             prefix,
             role: bound(role)?,
-            created_at: stored_seconds(created_at)?,
+            created_at: decode_seconds(created_at)?,
             expires_at: optional(expires_at)?,
             last_used_at: optional(last_used_at)?,
             not_before: optional(own)?,
@@ -512,9 +511,9 @@ where
             digest,
             token_id,
             role: bound(role)?,
-            expires_at: expires_at.map(stored_seconds).transpose()?,
-            last_used_at: stored_seconds(last_used_at)?,
-            not_before: own.map(stored_seconds).transpose()?,
+            expires_at: expires_at.map(decode_seconds).transpose()?,
+            last_used_at: decode_seconds(last_used_at)?,
+            not_before: own.map(decode_seconds).transpose()?,
             cookie_only,
             user: User::from_row(row)?,
         })

@@ -1,11 +1,11 @@
 //! Password links and second factors in an SQL database.
 
 use super::{
-    SqlStore,
     additions::{has_room, recent_additions},
-    only, returning,
+    encoding::encode_seconds,
     revocation::{GROW, revoking},
-    seconds_to_store,
+    sql_store::SqlStore,
+    user_rows::{only, returning},
 };
 use crate::{
     audit::Write,
@@ -114,7 +114,7 @@ impl SqlStore {
         let sql = r#"INSERT INTO password_link (user_id, digest, expires_at)
             SELECT id, $2, $3 FROM "user" WHERE username = $1"#;
         let insert = self.database.statement(sql).bind(username).bind(digest);
-        Some(insert.bind(seconds_to_store(expires_at)))
+        Some(insert.bind(encode_seconds(expires_at)))
     }
 
     pub(super) fn end_link(&self, user_id: i64) -> Statement {
@@ -149,14 +149,14 @@ impl SecondFactorStore for SqlStore {
             .statement(INSERT_PENDING)
             .bind(user.id)
             .bind(&*digest)
-            .bind(seconds_to_store(user.tokens_not_before))
-            .bind(seconds_to_store(at + PENDING_SIGN_IN_SECONDS));
+            .bind(encode_seconds(user.tokens_not_before))
+            .bind(encode_seconds(at + PENDING_SIGN_IN_SECONDS));
         let end = self
             .database
             .statement(END_PENDING)
             .bind(user.id)
             .bind(digest)
-            .bind(seconds_to_store(*at))
+            .bind(encode_seconds(*at))
             .bind(MAX_PENDING_SIGN_INS - 1);
         let then = Then::of_rows(move |_: &[(i64,)]| Ok(vec![end.clone()]));
         let inserted = self.write_locked(user.id, insert, then).await?;
@@ -184,7 +184,7 @@ impl SecondFactorStore for SqlStore {
             ON CONFLICT (user_id) DO UPDATE
             SET digest = excluded.digest, expires_at = excluded.expires_at";
         let insert = self.database.statement(insert).bind(user_id).bind(digest);
-        let then = vec![insert.bind(seconds_to_store(expires_at))];
+        let then = vec![insert.bind(encode_seconds(expires_at))];
         let (touch, then) = (
             self.database.statement(TOUCH),
             self.record_users(write, then),
@@ -253,7 +253,7 @@ impl SecondFactorStore for SqlStore {
             .statement(TOUCH)
             .push(UNCHANGED)
             .bind(user.id)
-            .bind(seconds_to_store(user.tokens_not_before))
+            .bind(encode_seconds(user.tokens_not_before))
             .push(" AND ");
         let touch = returning(has_room(touch, user.id, 1));
         let then = self.record_users(write, then);
@@ -275,7 +275,7 @@ impl SecondFactorStore for SqlStore {
         let set = r#"UPDATE "user" SET second_factor = TRUE, password = 'otp:' || password, "#;
         let update = self.database.statement(set).push(GROW).bind(user.id);
         let update = update
-            .bind(seconds_to_store(user.tokens_not_before))
+            .bind(encode_seconds(user.tokens_not_before))
             .bind(session);
         let update = revoking(update).push(" WHERE id = $1").push(UNCHANGED);
         let update = update.push(

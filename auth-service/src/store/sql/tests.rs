@@ -8,11 +8,14 @@ mod retention;
 mod sealing;
 mod usage_pauses;
 
-use super::{FileClock, NewUser, TABLES, UserFilter, open, open_beside};
+use super::{FileClock, TABLES, open, open_beside};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
-    store::{BatchedReads, Credentials, Used, UserStore, Writer, list_query::list_query},
+    store::{
+        BatchedReads, Credentials, NewUser, Used, UserFilter, UserStore, Writer,
+        list_query::list_query,
+    },
 };
 use rolegate_proto::{Role, limits::API_KEY_PREFIX};
 use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Timed};

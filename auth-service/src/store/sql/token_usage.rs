@@ -2,6 +2,7 @@
 //! minute. Each process of the service also writes that it could: when it could not, sessions that nobody seems to use
 //! may be in use at another process.
 
+use super::encoding::encode_seconds;
 use crate::store::{MAX_PAUSE_AHEAD, UsagePause, Used};
 use parking_lot::Mutex;
 use rolegate_sql_store::{Database, Statement, StoreError, Then};
@@ -210,8 +211,7 @@ impl TokenUsage {
         // By ascending id, as other writes, none of which should lose a deadlock.
         let ids: Vec<i64> = uses.iter().map(|(id, _)| *id).collect();
         let lock = database.statement(lock).push_any(&ids).push(" ORDER BY id");
-        let row =
-            |(id, at): &(i64, _)| json!({ "used_id": id, "used_at": super::seconds_to_store(*at) });
+        let row = |(id, at): &(i64, _)| json!({ "used_id": id, "used_at": encode_seconds(*at) });
         let rows: Vec<_> = uses.iter().map(row).collect();
         let update = database.statement(update);
         let update = update.push_rows(&[("used_id", "bigint"), ("used_at", "bigint")], &rows);
@@ -242,7 +242,7 @@ pub(super) async fn pauses(database: &Database) -> Result<Vec<UsagePause>, Store
 
 /// Records a pause that ends now, in place of those within it, which other processes recorded.
 fn record_pause(database: &Database, began: u64) -> [Statement; 2] {
-    let began = super::seconds_to_store(began);
+    let began = encode_seconds(began);
     let forget = database
         .statement("DELETE FROM usage_pause WHERE began >= $1 AND ended <= ")
         .bind(began)
@@ -265,7 +265,7 @@ fn forget_pauses(database: &Database) -> Statement {
         .push(" OR ended > ")
         .push_now()
         .push(" + ")
-        .push_bind(super::seconds_to_store(MAX_PAUSE_AHEAD))
+        .push_bind(encode_seconds(MAX_PAUSE_AHEAD))
 }
 
 /// When any process last wrote that it could write uses.

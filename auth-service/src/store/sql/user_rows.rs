@@ -1,9 +1,11 @@
-//! Users and their credentials from the rows of [`COLUMNS`](crate::store::tables::COLUMNS), and second factors.
+//! Users and their credentials from the rows of [`COLUMNS`], and second factors.
 
+use super::encoding::decode_seconds;
 use crate::{
-    store::{StoredFactor, StoredLink, WrongCodes},
+    store::{StoredFactor, StoredLink, WriteError, WrongCodes, tables::COLUMNS},
     user::{Credentials, User},
 };
+use rolegate_sql_store::Statement;
 use sqlx::{FromRow, Row};
 
 type UserRow = (i64, String, String, i64, bool, i64, bool, Option<i64>);
@@ -30,7 +32,7 @@ where
             .parse()
             .map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
         let (tokens_not_before, tokens_marked_until) =
-            (stored_seconds(not_before)?, stored_seconds(marked_until)?);
+            (decode_seconds(not_before)?, decode_seconds(marked_until)?);
         Ok(Self {
             id,
             username,
@@ -39,7 +41,7 @@ where
             disabled,
             tokens_marked_until,
             second_factor,
-            created_at: created_at.map(stored_seconds).transpose()?,
+            created_at: created_at.map(decode_seconds).transpose()?,
         })
     }
 }
@@ -72,7 +74,7 @@ where
         let (.., expires_at) = LinkRow::from_row(row)?;
         Ok(Self {
             user: User::from_row(row)?,
-            expires_at: stored_seconds(expires_at)?,
+            expires_at: decode_seconds(expires_at)?,
         })
     }
 }
@@ -122,12 +124,10 @@ where
     }
 }
 
-pub(in crate::store) fn stored_seconds(stored: i64) -> sqlx::Result<u64> {
-    stored
-        .try_into()
-        .map_err(|error| sqlx::Error::Decode(Box::new(error)))
+pub(super) fn returning(write: Statement) -> Statement {
+    write.push(" RETURNING ").push(COLUMNS)
 }
 
-pub(super) fn count_to_store(count: usize) -> i64 {
-    count.try_into().unwrap_or(i64::MAX)
+pub(super) fn only(mut rows: Vec<User>) -> Result<User, WriteError> {
+    rows.pop().ok_or(WriteError::UserNotFound)
 }

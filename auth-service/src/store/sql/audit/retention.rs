@@ -5,10 +5,14 @@
 //! rows around it for ever either, so the end of the removed rows is where the fewest rows are on the wrong side. Rows
 //! whose time cannot be believed, however many, are not looked at: they leave with the rows around them.
 
-use super::{SqlStore, count_to_store, insert_pending};
+use super::pending_rows::insert_pending;
 use crate::{
     audit::{Details, Entry, Removal},
-    store::{AuditStore as _, DAY_SECONDS, Seal, StoreError, seal::REMOVAL_EVENTS},
+    store::{
+        AuditStore as _, DAY_SECONDS, Seal, StoreError,
+        seal::REMOVAL_EVENTS,
+        sql::{encoding::encode_count, sql_store::SqlStore},
+    },
 };
 use rolegate_sql_store::{Then, Timed};
 use serde_json::Value;
@@ -250,7 +254,7 @@ impl SqlStore {
         };
         self.record_removal(removal).await?;
         while self.remove_seals(last).await? {}
-        let is_full = count_to_store(rows.len()) >= PAGE;
+        let is_full = encode_count(rows.len()) >= PAGE;
         Ok(is_full && removable.len() == rows.len())
     }
 

@@ -1,9 +1,11 @@
 //! Moves committed rows into the sealed record.
 
 use super::{
-    AUDIT_COLUMNS, PENDING, count_to_store, insert_pending, pending_events::PendingEvents,
+    pending_events::PendingEvents,
+    pending_rows::{PENDING, insert_pending},
+    rows::AUDIT_COLUMNS,
 };
-use crate::store::{AuditRow, Seal, StoreError};
+use crate::store::{AuditRow, Seal, StoreError, sql::encoding::encode_count};
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_sql_store::{Database, Statement, Then};
 use sqlx::Error;
@@ -168,8 +170,8 @@ impl SealingWork {
         let take = self
             .database
             .statement(take_next)
-            .bind(count_to_store(urgent))
-            .bind(count_to_store(oldest));
+            .bind(encode_count(urgent))
+            .bind(encode_count(oldest));
         let count = self.seal_taken(take).await?;
         Ok(has_more_events || count >= oldest)
     }

@@ -3,7 +3,7 @@
 use super::end_all::{Opened, open};
 use crate::{
     audit::Entry,
-    store::{AuditFilter, MAX_PAGE_ROWS, sql::insert_pending},
+    store::{AuditFilter, MAX_PAGE_ROWS, sql::audit::pending_rows::insert_pending},
 };
 
 postgres_cluster::conformance_tests! {

@@ -1,7 +1,7 @@
 //! What retention removes and says, on each engine.
 
 use super::end_all::{Opened, open};
-use crate::{audit::Entry, store::sql::insert_pending};
+use crate::{audit::Entry, store::sql::audit::pending_rows::insert_pending};
 use serde_json::Value;
 
 postgres_cluster::conformance_tests! {

@@ -1,7 +1,7 @@
 //! The order in which rows are sealed, and what a slow database seals, on each engine.
 
 use super::end_all::{Opened, open};
-use crate::{audit::Entry, store::sql::insert_pending};
+use crate::{audit::Entry, store::sql::audit::pending_rows::insert_pending};
 
 postgres_cluster::conformance_tests! {
     open: open,

@@ -1,0 +1,18 @@
+//! Numbers of this program, as the columns of the database hold them.
+
+/// Encodes Unix seconds.
+pub(in crate::store) fn encode_seconds(seconds: u64) -> i64 {
+    seconds.try_into().unwrap_or(i64::MAX)
+}
+
+/// Decodes Unix seconds.
+pub(in crate::store) fn decode_seconds(stored: i64) -> sqlx::Result<u64> {
+    stored
+        .try_into()
+        .map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}
+
+/// Encodes a number of things.
+pub(in crate::store) fn encode_count(count: usize) -> i64 {
+    count.try_into().unwrap_or(i64::MAX)
+}
