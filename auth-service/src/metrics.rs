@@ -101,21 +101,21 @@ static UNSEALED_SINCE: Mutex<Option<Instant>> = Mutex::new(None);
 const OK: &str = "OK";
 
 /// Counts a password check; `refusal` is `None` for a success.
-pub(crate) fn login(method: &str, refusal: Option<Reason>) {
+pub(crate) fn count_login(method: &str, refusal: Option<Reason>) {
     LOGINS
         .with_label_values(&[method, refusal.map_or(OK, |reason| reason.as_str())])
         .inc();
 }
 
 /// Counts an authorization; `refusal` is `None` for a success.
-pub(crate) fn authorization(refusal: Option<Reason>) {
+pub(crate) fn count_authorization(refusal: Option<Reason>) {
     match refusal {
         None => ALLOWED.inc(),
         Some(reason) => AUTHORIZATIONS.with_label_values(&[reason.as_str()]).inc(),
     }
 }
 
-pub(crate) fn api_key_presented(is_accepted: bool) {
+pub(crate) fn count_api_key(is_accepted: bool) {
     if is_accepted {
         ACCEPTED.inc();
     } else {
@@ -123,18 +123,18 @@ pub(crate) fn api_key_presented(is_accepted: bool) {
     }
 }
 
-pub(crate) fn limit_exceeded(limit: &str) {
+pub(crate) fn count_limit_refusal(limit: &str) {
     LIMITS.with_label_values(&[limit]).inc();
 }
 
 /// Notes how long the oldest row that is not sealed has waited; `None` if none waits.
-pub(crate) fn oldest_unsealed(age: Option<Duration>) {
+pub(crate) fn set_oldest_unsealed(age: Option<Duration>) {
     let now = Instant::now();
     *UNSEALED_SINCE.lock() = age.map(|age| now.checked_sub(age).unwrap_or(now));
 }
 
 /// Notes that the age cannot be read: a row that waits goes on waiting, and one may wait from now on.
-pub(crate) fn oldest_unsealed_is_unknown() {
+pub(crate) fn set_oldest_unsealed_unknown() {
     UNSEALED_SINCE.lock().get_or_insert_with(Instant::now);
 }
 

@@ -103,7 +103,7 @@ impl Program for Settings {
             let generated = data_dir.and_then(|data_dir| data_dir.existing_second_factor_key());
             // Otherwise the start generates one, such as this.
             if generated.is_none() {
-                service.second_factor_key = secret_generation::signing_secret().ok();
+                service.second_factor_key = secret_generation::generate_signing_secret().ok();
             }
             service.second_factor_key_file = generated;
         }

@@ -102,9 +102,12 @@ impl DataDir {
 
     fn generated(&self, name: &str) -> Result<PathBuf, SettingError> {
         let path = self.0.join(name);
-        secret::read_or_create(&path, secret_generation::signing_secret).map_err(|error| {
-            invalid(format!("cannot read or create {}: {error}", path.display())).because_of(&error)
-        })?;
+        secret::read_or_create(&path, secret_generation::generate_signing_secret).map_err(
+            |error| {
+                invalid(format!("cannot read or create {}: {error}", path.display()))
+                    .because_of(&error)
+            },
+        )?;
         Ok(path)
     }
 

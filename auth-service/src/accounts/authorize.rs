@@ -272,7 +272,7 @@ impl Accounts {
         let kind = presented.kind;
         let is_key = kind == TokenKind::ApiKey;
         if is_key {
-            metrics::api_key_presented(stored.as_ref().is_some_and(is_good));
+            metrics::count_api_key(stored.as_ref().is_some_and(is_good));
         }
         let stored = match stored {
             Some(stored) if is_good(&stored) => stored,
@@ -324,7 +324,7 @@ impl Accounts {
     /// returns it.
     pub(super) fn take_withheld_role(&self, user: &mut User) -> Option<Role> {
         let is_known = self.policy.roles.contains(&user.role);
-        let counts = is_known && !self.policy.second_factor.is_missed_by(user);
+        let counts = is_known && !self.policy.second_factor.is_required_but_missing(user);
         (!counts).then(|| mem::replace(&mut user.role, Role::USER))
     }
 }

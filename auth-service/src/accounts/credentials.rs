@@ -93,7 +93,7 @@ impl Accounts {
         presented: &Presented<'_>,
         stored: Option<&Credentials>,
     ) -> AccountError {
-        metrics::limit_exceeded("login");
+        metrics::count_limit_refusal("login");
         if exceeded.first_in_window {
             let user = stored.map(|stored| &stored.user);
             self.note_login_failed(user, presented.method, "too_many_attempts");

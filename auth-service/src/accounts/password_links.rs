@@ -51,7 +51,7 @@ impl Accounts {
             .links
             .acquire("", origin.client_key(), Instant::now())
             .inspect_err(|exceeded| {
-                metrics::limit_exceeded("password_link");
+                metrics::count_limit_refusal("password_link");
                 // The others of the window are only counted: a flood of refusals must not fill the log.
                 if exceeded.first_in_window {
                     self.note_link_refused(None, "too_many_attempts");

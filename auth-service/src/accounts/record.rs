@@ -243,11 +243,11 @@ async fn seal_and_announce(
 /// Shows operators how long the oldest row waits that is not sealed.
 async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError>) {
     if matches!(sealed, Ok(false)) {
-        return metrics::oldest_unsealed(None);
+        return metrics::set_oldest_unsealed(None);
     }
     match store.oldest_unsealed().await {
-        Ok(oldest) => metrics::oldest_unsealed(oldest),
-        Err(_) => metrics::oldest_unsealed_is_unknown(),
+        Ok(oldest) => metrics::set_oldest_unsealed(oldest),
+        Err(_) => metrics::set_oldest_unsealed_unknown(),
     }
     if let Err(error) = sealed
         && CANNOT_SEAL.is_due(())

@@ -6,7 +6,7 @@ use crate::{
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     metrics,
-    second_factor::{Code, Enrolment, FactorKeys, Mode, step_of},
+    second_factor::{Code, Enrolment, Mode, SecondFactorKeys, matching_step},
     store::{CodeLimit, CodePurpose, StoredFactor, WriteError},
     user::User,
 };
@@ -247,7 +247,10 @@ impl Accounts {
     }
 
     /// The bearer, who is no program and whose second factor is not on, and the keys for it.
-    async fn unenrolled(&self, credential: &str) -> Result<(Actor, Arc<FactorKeys>), AccountError> {
+    async fn unenrolled(
+        &self,
+        credential: &str,
+    ) -> Result<(Actor, Arc<SecondFactorKeys>), AccountError> {
         let any = Requirement::AnyAuthenticated;
         let actor = self.authorize(credential, &any).await?.without_key()?;
         let policy = &self.policy.second_factor;
@@ -280,7 +283,7 @@ impl Accounts {
 
 /// The step of a one-time code that was not used, and the secret, sealed with the newest key.
 fn one_time_step(
-    keys: &FactorKeys,
+    keys: &SecondFactorKeys,
     factor: &StoredFactor,
     user_id: i64,
     code: &Code,
@@ -291,7 +294,7 @@ fn one_time_step(
     };
     let secret = keys.open(user_id, &factor.secret).ok_or_else(no_key)?;
     let last = factor.last_step.unsigned_abs();
-    let Some(step) = step_of(&secret, *otp, at, last) else {
+    let Some(step) = matching_step(&secret, *otp, at, last) else {
         return Ok(None);
     };
     // Only under another key: of two codes at the same time, the second must find the secret that it read.
@@ -308,7 +311,7 @@ fn check_wrong_codes(factor: &StoredFactor, limit: CodeLimit, at: u64) -> Result
     let Some(seconds) = factor.refused_for(limit, at) else {
         return Ok(());
     };
-    metrics::limit_exceeded("one_time_code");
+    metrics::count_limit_refusal("one_time_code");
     let (reason, retry_after) = (Reason::TooManyAttempts, Duration::from_secs(seconds));
     Err(AccountError::Later {
         reason,

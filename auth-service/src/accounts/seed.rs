@@ -89,7 +89,8 @@ impl Accounts {
                     path: path.clone(),
                     source,
                 };
-                let generate = || secret_generation::password(self.policy.passwords.min_length);
+                let generate =
+                    || secret_generation::generate_password(self.policy.passwords.min_length);
                 secret::read_or_create(path, generate).map_err(source)?.0
             }
         };

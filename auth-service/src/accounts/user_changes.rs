@@ -38,7 +38,7 @@ impl Accounts {
         let attempt = self
             .registrations
             .acquire("", origin.client_key(), Instant::now());
-        drop(attempt.inspect_err(|_| metrics::limit_exceeded("registration"))?);
+        drop(attempt.inspect_err(|_| metrics::count_limit_refusal("registration"))?);
         self.insert_user(None, username, &password, Role::USER, origin)
             .await
     }

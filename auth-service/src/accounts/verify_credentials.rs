@@ -61,7 +61,7 @@ impl Accounts {
             }
         }
         let verified = self.verify_password(check).await;
-        metrics::login("basic", verified.as_ref().err().map(AccountError::reason));
+        metrics::count_login("basic", verified.as_ref().err().map(AccountError::reason));
         verified
     }
 
@@ -72,7 +72,7 @@ impl Accounts {
         Timed { at, value: key }: Timed<Option<TokenBearer>>,
     ) -> Option<Verified> {
         let key = key.filter(|key| key.is_good(at) && key.user.username == username)?;
-        metrics::api_key_presented(true);
+        metrics::count_api_key(true);
         audit::api_key_used(&key);
         self.store.note_use(Used::Token, key.token_id, at);
         let mut user = key.into_bounded_user();
@@ -188,7 +188,7 @@ impl Accounts {
             .user
             .clone();
         metrics::BASIC_CACHE_HITS.inc();
-        metrics::login("basic", None);
+        metrics::count_login("basic", None);
         let withheld_role = self.take_withheld_role(&mut user);
         Some((user, withheld_role))
     }
@@ -223,7 +223,7 @@ impl Accounts {
 /// Counts a guess in batches, and warns about the first of a user. A name that no user has is only counted: it is the text
 /// of a client, and may be a password.
 fn note_guess(user: Option<&User>) {
-    metrics::limit_exceeded("basic");
+    metrics::count_limit_refusal("basic");
     let Some(user) = user else { return };
     if GUESSED.is_due(user.id) {
         tracing::warn!(

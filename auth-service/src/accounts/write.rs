@@ -36,7 +36,7 @@ impl Write {
         let work = async move {
             let written = write(self.clone()).await.inspect_err(|error| match error {
                 WriteError::Store(error) if error.is_outcome_unknown() => self.record_unknown(),
-                WriteError::TooManyAdditions { .. } => metrics::limit_exceeded("additions"),
+                WriteError::TooManyAdditions { .. } => metrics::count_limit_refusal("additions"),
                 _ => {}
             })?;
             record(&self, &written);

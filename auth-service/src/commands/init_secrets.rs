@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
     }
     let min_length = settings.service.password_min_length;
     let secret = |name| {
-        let secret = folder.read_or_create(name, secret_generation::signing_secret)?;
+        let secret = folder.read_or_create(name, secret_generation::generate_signing_secret)?;
         Keyring::new(&secret, &[]).map_err(|error| folder.invalid(name, error))?;
         Ok::<_, SettingError>(secret)
     };
@@ -86,10 +86,10 @@ pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Fa
     if arguments.accepted_secrets {
         rotation::create_accepted(&folder, &signing)?;
     }
-    let generate = || secret_generation::password(min_length);
+    let generate = || secret_generation::generate_password(min_length);
     let admin = folder.read_or_create("admin-password", generate)?;
     Password::new(admin, min_length).map_err(|error| folder.invalid("admin-password", error))?;
-    let generate = || kept.map_or_else(|| secret_generation::password(0), Ok);
+    let generate = || kept.map_or_else(|| secret_generation::generate_password(0), Ok);
     let password = folder.read_or_create(DATABASE_PASSWORD, generate)?;
     if password.expose_secret().is_empty() {
         return Err(folder.invalid("database-password", "is empty").into());

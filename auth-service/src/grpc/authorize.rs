@@ -96,7 +96,7 @@ impl AuthGrpc {
         let outcomes = outcomes
             .into_iter()
             .map(|outcome| outcome.map_err(|error| error.reason()))
-            .inspect(|outcome| metrics::authorization(outcome.as_ref().err().copied()))
+            .inspect(|outcome| metrics::count_authorization(outcome.as_ref().err().copied()))
             .map(|outcome| match outcome {
                 Ok(user) => Outcome::User(user.into()),
                 Err(reason) => Outcome::RefusalReason(reason.as_str().to_owned()),
@@ -172,7 +172,7 @@ impl AuthGrpc {
             }
             None => authorize().await,
         };
-        metrics::authorization(outcome.as_ref().err().map(AccountError::reason));
+        metrics::count_authorization(outcome.as_ref().err().map(AccountError::reason));
         Ok(Response::new(wire::AuthorizeResponse {
             user: Some(outcome?.into()),
         }))

@@ -186,7 +186,7 @@ fn counted(
     bearer: Result<Actor, AccountError>,
     requirement: &Result<Requirement, AccountError>,
 ) -> Result<Verified, AccountError> {
-    metrics::authorization(match (&bearer, requirement) {
+    metrics::count_authorization(match (&bearer, requirement) {
         (Ok(bearer), Ok(required)) if required.admits(bearer.user.role) => None,
         (Ok(bearer), Ok(required)) => Some(required.refusal(bearer.unknown_role)),
         (Err(error), _) | (_, Err(error)) => Some(error.reason()),

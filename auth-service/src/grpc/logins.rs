@@ -37,7 +37,7 @@ impl AuthGrpc {
         } = request.into_inner();
         let (password, otp) = (password.into(), otp.as_deref());
         let outcome = self.accounts.login(&username, password, otp, origin).await;
-        metrics::login("login", outcome.as_ref().err().map(AccountError::reason));
+        metrics::count_login("login", outcome.as_ref().err().map(AccountError::reason));
         let (token, user) = outcome?;
         let access_token = token.expose_secret().to_owned();
         Ok(Response::new(wire::LoginResponse {
@@ -85,7 +85,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::CreateSessionResponse> {
         let origin = origin_of(&request);
         let outcome = self.new_session(request.into_inner(), origin).await;
-        metrics::login("session", outcome.as_ref().err().map(AccountError::reason));
+        metrics::count_login("session", outcome.as_ref().err().map(AccountError::reason));
         Ok(Response::new(match outcome {
             Err(AccountError::SignInPending(token)) => wire::CreateSessionResponse {
                 pending_sign_in: Some(token.expose_secret().to_owned()),

@@ -22,14 +22,14 @@ impl AuthGrpc {
             .accounts
             .begin_second_factor(actor, password, origin)
             .await?;
-        let (secret, otpauth_url) = enrolment.shown(&issuer, &user.username);
+        let shown = enrolment.authenticator_secret(&issuer, &user.username);
         let codes = enrolment
             .recovery_codes
             .iter()
             .map(|code| code.expose_secret().to_owned());
         Ok(Response::new(wire::EnrolSecondFactorResponse {
-            secret: secret.expose_secret().to_owned(),
-            otpauth_url: otpauth_url.expose_secret().to_owned(),
+            secret: shown.base32.expose_secret().to_owned(),
+            otpauth_url: shown.url.expose_secret().to_owned(),
             recovery_codes: codes.collect(),
         }))
     }

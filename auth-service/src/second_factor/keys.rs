@@ -1,22 +1,54 @@
-//! Keeps the secrets of second factors from whoever has a copy of the database only.
+//! Encrypts the secrets of second factors, so that a stolen database does not reveal them.
 
 use crate::secret_list::{self, MIN_SECRET_BYTES};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::{
+    aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
+    error::Unspecified,
+};
 use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use std::io;
 use zeroize::Zeroizing;
 
-/// Of the digest of a secret, in base64url.
+/// The id of a key is so much of a digest of its secret, in base64url.
 const ID_BYTES: usize = 9;
 
-/// `SECOND_FACTOR_KEY` and the accepted ones, the newest first: AES-256-GCM, each with the id that sealed
-/// secrets begin with.
-pub(crate) struct FactorKeys(Vec<(String, LessSafeKey)>);
+/// The keys of `SECOND_FACTOR_KEY` and `SECOND_FACTOR_KEYS_ACCEPTED`.
+pub(crate) struct SecondFactorKeys {
+    /// The newest key comes first; it encrypts.
+    keys: Vec<EncryptionKey>,
+}
 
-impl FactorKeys {
+/// A key for AES-256-GCM.
+struct EncryptionKey {
+    /// What the secrets begin with that this key encrypted.
+    id: String,
+    key: LessSafeKey,
+}
+
+impl EncryptionKey {
+    fn derive(secret: &SecretString) -> Result<Self, Unspecified> {
+        let id = digest("rolegate second factor id\0", secret);
+        let key = digest("rolegate second factor\0", secret);
+        Ok(Self {
+            id: URL_SAFE_NO_PAD.encode(&id[..ID_BYTES]),
+            key: LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &*key)?),
+        })
+    }
+}
+
+/// Computes the digest of a secret. The label separates its uses.
+fn digest(label: &str, secret: &SecretString) -> Zeroizing<[u8; 32]> {
+    let digest = Sha256::new()
+        .chain_update(label)
+        .chain_update(secret.expose_secret())
+        .finalize();
+    Zeroizing::new(digest.into())
+}
+
+impl SecondFactorKeys {
     pub(crate) fn read(
         newest: &SecretSource,
         accepted: Option<&SecretSource>,
@@ -29,61 +61,57 @@ impl FactorKeys {
         if let Some(source) = accepted {
             secrets.extend(secret_list::split(source, source.read()?.expose_secret())?);
         }
-        let unusable = |_| newest.invalid("cannot be used");
-        Self::new(&secrets).map_err(unusable)
+        Self::new(&secrets).map_err(|_| newest.invalid("cannot be used"))
     }
 
-    pub(crate) fn new(secrets: &[SecretString]) -> Result<Self, ring::error::Unspecified> {
-        let keys = secrets.iter().map(|secret| {
-            let digest = |label: &str| {
-                let digest = Sha256::new().chain_update(label);
-                Zeroizing::new(<[u8; 32]>::from(
-                    digest.chain_update(secret.expose_secret()).finalize(),
-                ))
-            };
-            let id = digest("rolegate second factor id\0");
-            let key = UnboundKey::new(&AES_256_GCM, &*digest("rolegate second factor\0"))?;
-            Ok((
-                URL_SAFE_NO_PAD.encode(&id[..ID_BYTES]),
-                LessSafeKey::new(key),
-            ))
-        });
-        keys.collect::<Result<_, _>>().map(Self)
+    pub(crate) fn new(secrets: &[SecretString]) -> Result<Self, Unspecified> {
+        let keys: Result<_, _> = secrets.iter().map(EncryptionKey::derive).collect();
+        Ok(Self { keys: keys? })
     }
 
-    /// Whether secrets that were sealed with the key of this id can be opened.
+    /// Whether secrets that were encrypted with the key of this id can be decrypted.
     pub(crate) fn has(&self, id: &str) -> bool {
-        self.0.iter().any(|(own, _)| own == id)
+        self.find(id).is_some()
     }
 
-    /// Whether it is the key that seals.
+    fn find(&self, id: &str) -> Option<&EncryptionKey> {
+        self.keys.iter().find(|key| key.id == id)
+    }
+
+    /// Whether this is the id of the key that encrypts.
     pub(crate) fn is_newest(&self, id: &str) -> bool {
-        self.0.first().is_some_and(|(own, _)| own == id)
+        self.keys.first().is_some_and(|key| key.id == id)
     }
 
-    /// Seals the secret of a user with the newest key: its id, and the nonce and the sealed secret in base64url.
+    /// Encrypts the secret of a user with the newest key. Returns the id of the key, and the nonce and the encrypted
+    /// secret in base64url. The user's id is authenticated too, so that a secret is useless in another row.
     pub(crate) fn seal(&self, user_id: i64, secret: &[u8]) -> io::Result<String> {
         let failed = || io::Error::other("cannot seal the secret of a second factor");
-        let (id, key) = self.0.first().ok_or_else(failed)?;
+        let newest = self.keys.first().ok_or_else(failed)?;
         let mut nonce = [0; NONCE_LEN];
         getrandom::fill(&mut nonce).map_err(io::Error::other)?;
-        let (mut sealed, bound) = (secret.to_vec(), Aad::from(user_id.to_be_bytes()));
-        let nonced = Nonce::assume_unique_for_key(nonce);
-        key.seal_in_place_append_tag(nonced, bound, &mut sealed)
+        let mut sealed = secret.to_vec();
+        newest
+            .key
+            .seal_in_place_append_tag(
+                Nonce::assume_unique_for_key(nonce),
+                Aad::from(user_id.to_be_bytes()),
+                &mut sealed,
+            )
             .map_err(|_| failed())?;
-        let sealed = URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat());
-        Ok(format!("{id}.{sealed}"))
+        let encoded = URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat());
+        Ok(format!("{}.{encoded}", newest.id))
     }
 
-    /// Opens what was sealed for this user; `None` without its key, or if it was changed.
+    /// Decrypts a secret that was encrypted for this user; `None` without its key, or if it was changed.
     pub(crate) fn open(&self, user_id: i64, sealed: &str) -> Option<Zeroizing<Vec<u8>>> {
-        let (id, sealed) = sealed.split_once('.')?;
-        let (_, key) = self.0.iter().find(|(own, _)| own == id)?;
-        let mut sealed = Zeroizing::new(URL_SAFE_NO_PAD.decode(sealed).ok()?);
-        let nonce = Nonce::try_assume_unique_for_key(sealed.get(..NONCE_LEN)?).ok()?;
+        let (id, encoded) = sealed.split_once('.')?;
+        let key = &self.find(id)?.key;
+        let mut bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).ok()?);
+        let nonce = Nonce::try_assume_unique_for_key(bytes.get(..NONCE_LEN)?).ok()?;
         let bound = Aad::from(user_id.to_be_bytes());
         let secret = key
-            .open_within(nonce, bound, &mut sealed, NONCE_LEN..)
+            .open_within(nonce, bound, &mut bytes, NONCE_LEN..)
             .ok()?;
         Some(Zeroizing::new(secret.to_vec()))
     }
@@ -91,12 +119,12 @@ impl FactorKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::FactorKeys;
+    use super::SecondFactorKeys;
     use secrecy::SecretString;
 
-    fn keys(names: &[char]) -> FactorKeys {
+    fn keys(names: &[char]) -> SecondFactorKeys {
         let secret = |name: &char| SecretString::from(name.to_string().repeat(32));
-        FactorKeys::new(&names.iter().map(secret).collect::<Vec<_>>()).expect("keys")
+        SecondFactorKeys::new(&names.iter().map(secret).collect::<Vec<_>>()).expect("keys")
     }
 
     #[test]

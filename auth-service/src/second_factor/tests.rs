@@ -88,25 +88,25 @@ fn recovery_codes_differ_and_are_read_however_they_are_typed() {
 fn authenticator_applications_get_the_secret_and_an_encoded_name() {
     let enrolment = Enrolment::generate().expect("randomness");
     let default = Issuer::parse(None).expect("the default");
-    let (secret, url) = enrolment.shown(&default, "ada-1 & b/c?ü");
+    let shown = enrolment.authenticator_secret(&default, "ada-1 & b/c?ü");
     let decoded = BASE32_NOPAD
-        .decode(secret.expose_secret().as_bytes())
+        .decode(shown.base32.expose_secret().as_bytes())
         .expect("base32");
     assert_eq!(decoded, *enrolment.secret);
     let expected = format!(
         "otpauth://totp/Rolegate:ada-1%20%26%20b%2Fc%3F%C3%BC?secret={}&issuer=Rolegate&algorithm=SHA1&digits=6&period=30",
-        secret.expose_secret()
+        shown.base32.expose_secret()
     );
-    assert_eq!(url.expose_secret(), expected);
+    assert_eq!(shown.url.expose_secret(), expected);
 
     let issuer = Issuer::parse(Some("Müller & Söhne".to_owned())).expect("a name");
-    let (_, url) = enrolment.shown(&issuer, "ada");
+    let shown = enrolment.authenticator_secret(&issuer, "ada");
     let issuer = "M%C3%BCller%20%26%20S%C3%B6hne";
     let expected = format!(
         "otpauth://totp/{issuer}:ada?secret={}&issuer={issuer}&algorithm=SHA1&digits=6&period=30",
-        secret.expose_secret()
+        shown.base32.expose_secret()
     );
-    assert_eq!(url.expose_secret(), expected);
+    assert_eq!(shown.url.expose_secret(), expected);
 }
 
 #[test]

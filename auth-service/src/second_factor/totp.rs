@@ -1,43 +1,43 @@
-//! Time-based one-time passwords: RFC 6238 with SHA-1, six digits and steps of 30 seconds.
+//! Time-based one-time passwords: RFC 6238 with SHA-1, six digits and time steps of 30 seconds.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha1::Sha1;
 
 const STEP_SECONDS: u64 = 30;
-const DIGITS: u32 = 1_000_000;
+/// A code has six digits.
+const CODE_MODULUS: u32 = 1_000_000;
 
-/// The first step behind `last` that has this code, of the present one, the one before and the one after.
-pub(crate) fn step_of(secret: &[u8], otp: u32, at: u64, last: u64) -> Option<u64> {
+/// Finds the time step that has this code: the present one, the one before or the one after. A step up to
+/// `last_used` does not count, so that no code is accepted twice.
+pub(crate) fn matching_step(secret: &[u8], code: u32, at: u64, last_used: u64) -> Option<u64> {
     let now = at / STEP_SECONDS;
-    // All are computed, whichever it is.
-    let steps = [now.saturating_sub(1), now, now + 1].map(|step| (step, code(secret, step)));
-    steps
-        .iter()
-        .find(|(step, code)| *code == otp && *step > last)
-        .map(|(step, _)| *step)
+    let steps = [now.saturating_sub(1), now, now + 1];
+    // All three are always computed, so that the time tells nothing about the step.
+    let codes = steps.map(|step| code_of_step(secret, step));
+    let index = (0..steps.len()).find(|&it| codes[it] == code && steps[it] > last_used)?;
+    Some(steps[index])
 }
 
-/// RFC 4226, section 5.3.
-fn code(secret: &[u8], step: u64) -> u32 {
+/// Computes the code of a time step (RFC 4226, section 5.3).
+fn code_of_step(secret: &[u8], step: u64) -> u32 {
     let mac = Hmac::<Sha1>::new_from_slice(secret).expect("HMAC takes a key of any length");
     let digest = mac.chain_update(step.to_be_bytes()).finalize().into_bytes();
     let offset = usize::from(digest[19] & 0xf);
-    let word = &digest[offset..offset + 4];
-    let number = word
+    let number = digest[offset..offset + 4]
         .iter()
         .fold(0, |number, byte| number << 8 | u32::from(*byte));
-    (number & 0x7fff_ffff) % DIGITS
+    (number & 0x7fff_ffff) % CODE_MODULUS
 }
 
 /// The code of this time as people type it.
 #[cfg(test)]
-pub(crate) fn otp_at(secret: &[u8], at: u64) -> String {
-    format!("{:06}", code(secret, at / STEP_SECONDS))
+pub(crate) fn code_at(secret: &[u8], at: u64) -> String {
+    format!("{:06}", code_of_step(secret, at / STEP_SECONDS))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{code, step_of};
+    use super::{code_of_step, matching_step};
 
     const SECRET: &[u8] = b"12345678901234567890";
 
@@ -52,14 +52,14 @@ mod tests {
             (2_000_000_000, 279_037),
             (20_000_000_000, 353_130),
         ] {
-            assert_eq!(code(SECRET, time / 30), expected, "at {time}");
+            assert_eq!(code_of_step(SECRET, time / 30), expected, "at {time}");
         }
     }
 
     #[test]
     fn one_step_either_side_is_good_and_no_step_twice() {
         let at = 1_111_111_111;
-        let otp = code(SECRET, at / 30);
+        let code = code_of_step(SECRET, at / 30);
         for (moved, is_good) in [
             (-60_i64, false),
             (-30, true),
@@ -69,16 +69,16 @@ mod tests {
         ] {
             let moved = at.saturating_add_signed(moved);
             assert_eq!(
-                step_of(SECRET, otp, moved, 0),
+                matching_step(SECRET, code, moved, 0),
                 is_good.then_some(at / 30),
                 "at {moved}"
             );
         }
-        assert_eq!(step_of(SECRET, otp, at, at / 30 - 1), Some(at / 30));
-        assert_eq!(step_of(SECRET, otp, at, at / 30), None, "used");
-        assert_eq!(step_of(SECRET, otp ^ 1, at, 0), None, "wrong");
+        assert_eq!(matching_step(SECRET, code, at, at / 30 - 1), Some(at / 30));
+        assert_eq!(matching_step(SECRET, code, at, at / 30), None, "used");
+        assert_eq!(matching_step(SECRET, code ^ 1, at, 0), None, "wrong");
         assert_eq!(
-            step_of(SECRET, code(SECRET, 1), 0, 0),
+            matching_step(SECRET, code_of_step(SECRET, 1), 0, 0),
             Some(1),
             "a clock at zero"
         );

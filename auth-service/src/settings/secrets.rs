@@ -4,7 +4,7 @@ use super::ServiceSettings;
 use crate::{
     accounts::AdminPassword,
     password::{Password, Peppers},
-    second_factor::{FactorKeys, Mode, SecondFactorPolicy},
+    second_factor::{Mode, SecondFactorKeys, SecondFactorPolicy},
     token::KeySource,
 };
 use rolegate_program::{
@@ -51,7 +51,7 @@ impl ServiceSettings {
             }
             return Ok(SecondFactorPolicy { mode, keys: None });
         };
-        let keys = FactorKeys::read(&key, accepted.as_ref())?;
+        let keys = SecondFactorKeys::read(&key, accepted.as_ref())?;
         Ok(SecondFactorPolicy {
             mode,
             keys: Some(Arc::new(keys)),

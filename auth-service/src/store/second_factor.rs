@@ -49,7 +49,7 @@ pub(crate) struct WrongCodes {
 /// A second factor, on or not yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StoredFactor {
-    /// As [`FactorKeys`](crate::second_factor::FactorKeys) sealed it.
+    /// As [`SecondFactorKeys`](crate::second_factor::SecondFactorKeys) sealed it.
     pub(crate) secret: String,
     /// The last step of which a code was used.
     pub(crate) last_step: i64,

@@ -81,10 +81,10 @@ impl Settings {
             .get_or_insert("admin-password".into());
         service
             .signing_secret
-            .get_or_insert(secret_generation::signing_secret()?);
+            .get_or_insert(secret_generation::generate_signing_secret()?);
         service
             .second_factor_key
-            .get_or_insert(secret_generation::signing_secret()?);
+            .get_or_insert(secret_generation::generate_signing_secret()?);
         // The lowest of bcrypt: about a millisecond.
         service.bcrypt_cost = 4;
         Ok(settings)

@@ -4,7 +4,7 @@ use super::{App, POLICY, basic_check, origin};
 use crate::{
     accounts::{AccountError, Policy, Requirement, SessionRequest},
     audit::Write,
-    second_factor::{FactorKeys, Issuer, Mode, SecondFactorPolicy, otp_at},
+    second_factor::{Issuer, Mode, SecondFactorKeys, SecondFactorPolicy, code_at},
     store::UserStore as _,
 };
 use data_encoding::BASE32_NOPAD;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const NOW: u64 = super::NOW;
 
 pub(super) fn policy(mode: Mode) -> Policy {
-    let keys = FactorKeys::new(&["k".repeat(32).into()]).expect("a key");
+    let keys = SecondFactorKeys::new(&["k".repeat(32).into()]).expect("a key");
     let second_factor = SecondFactorPolicy {
         mode,
         keys: Some(Arc::new(keys)),
@@ -47,8 +47,8 @@ async fn begin(app: &App, token: &str) -> Begun {
         .await;
     let (enrolment, user) = begun.expect("begun");
     let issuer = Issuer::parse(None).expect("the default");
-    let (secret, _) = enrolment.shown(&issuer, &user.username);
-    let secret = BASE32_NOPAD.decode(secret.expose_secret().as_bytes());
+    let shown = enrolment.authenticator_secret(&issuer, &user.username);
+    let secret = BASE32_NOPAD.decode(shown.base32.expose_secret().as_bytes());
     Begun {
         secret: secret.expect("base32"),
         codes: enrolment.recovery_codes,
@@ -67,7 +67,7 @@ impl Enrolled {
         let Begun { secret, codes } = begin(&app, &token).await;
         let on = app
             .accounts
-            .turn_on_second_factor(&token, &otp_at(&secret, NOW))
+            .turn_on_second_factor(&token, &code_at(&secret, NOW))
             .await;
         on.expect("on");
         Self {
@@ -97,7 +97,7 @@ impl Enrolled {
     /// The code of the present time of the store, moved by these seconds.
     pub(super) fn otp(&self, at: u64) -> String {
         self.app.store.set_time(at);
-        otp_at(&self.secret, at)
+        code_at(&self.secret, at)
     }
 }
 
@@ -110,7 +110,7 @@ async fn a_login_needs_a_code_of_which_each_is_good_once() {
     let ann = Enrolled::new(Mode::Optional).await;
     assert_eq!(ann.login(None).await, Err(Reason::OtpRequired));
     assert_eq!(
-        ann.login(Some(&otp_at(&ann.secret, NOW))).await,
+        ann.login(Some(&code_at(&ann.secret, NOW))).await,
         Err(Reason::OtpInvalid),
         "used"
     );
@@ -169,7 +169,7 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     let (other, _) = app.session().await;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let secret = begin(&app, &own).await.secret;
-    let otp = otp_at(&secret, NOW);
+    let otp = code_at(&secret, NOW);
     let on = app.accounts.turn_on_second_factor(&own, &otp);
     on.await.expect("on");
     assert!(app.is_good(&own).await);
@@ -178,7 +178,7 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     }
     // It goes on acting for the user, also for what needs the second factor.
     app.store.set_time(NOW + 30);
-    let otp = otp_at(&secret, NOW + 30);
+    let otp = code_at(&secret, NOW + 30);
     let off = app.accounts.turn_off_second_factor(&own, None, &otp);
     off.await.expect("off");
 }
@@ -309,7 +309,7 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
         let outcome = on(&token, codes[wrong % codes.len()]).await;
         assert_eq!(outcome, Some(Reason::OtpWrong), "{wrong}");
     }
-    let otp = otp_at(&secret, NOW);
+    let otp = code_at(&secret, NOW);
     assert_eq!(on(&token, &otp).await, Some(Reason::TooManyAttempts));
     let later = NOW + 3600;
     app.store.set_time(later);
@@ -318,7 +318,7 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
         let outcome = on(&token, "000000").await;
         assert_eq!(outcome, Some(Reason::OtpWrong), "{wrong}");
     }
-    assert_eq!(on(&token, &otp_at(&secret, later)).await, None);
+    assert_eq!(on(&token, &code_at(&secret, later)).await, None);
     for wrong in 0..10 {
         let login = app
             .accounts
@@ -385,7 +385,7 @@ async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
         let on = app.accounts.turn_on_second_factor(&token, blank).await;
         assert_eq!(reason(on), Some(Reason::OtpWrong), "{blank:?}");
     }
-    let otp = otp_at(&secret, NOW);
+    let otp = code_at(&secret, NOW);
     let on = app.accounts.turn_on_second_factor(&token, &otp).await;
     on.expect("no code was wrong");
     let ann = Enrolled {

@@ -60,7 +60,7 @@ pub(super) fn run(
     }
     match step {
         Rotation::Accept => {
-            let next = folder.read_or_create(NEXT, secret_generation::signing_secret)?;
+            let next = folder.read_or_create(NEXT, secret_generation::generate_signing_secret)?;
             // Otherwise the previous secret would be dropped, and nothing be rotated.
             if next.expose_secret() == signing.expose_secret() {
                 let problem = "signs already: end that rotation first, with --rotate drop or back";
@@ -93,7 +93,7 @@ pub(super) fn run(
             folder.remove(PREVIOUS)
         }
         Rotation::Replace => {
-            let secret = secret_generation::signing_secret()
+            let secret = secret_generation::generate_signing_secret()
                 .map_err(|error| folder.invalid(SIGNING, error))?;
             folder.replace(ACCEPTED, &secret)?;
             folder.replace(SIGNING, &secret)?;
