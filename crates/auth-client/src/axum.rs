@@ -1,6 +1,7 @@
 //! Extractors, a layer and error responses for axum services.
 
 mod api_error;
+mod log_limit;
 mod proxy_user;
 
 pub use api_error::{ApiError, RequiredRoles};

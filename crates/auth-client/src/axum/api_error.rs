@@ -1,27 +1,17 @@
 //! Errors as HTTP responses: a status, `Rolegate-Reason` and `{"detail": …}`.
 
+use super::log_limit::should_log;
 use axum::response::{IntoResponse, Response};
 use http::{
-    HeaderName, HeaderValue, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use rolegate_grpc_client::CallError;
+use rolegate_grpc_client::{CallError, ServiceError};
 use rolegate_proto::{
     Reason, Role,
     http::{BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
 };
-use std::{
-    borrow::Cow,
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
-
-/// How often a mistake in the same requirement is logged.
-const REPEAT: Duration = Duration::from_mins(1);
-
-/// When the mistake in a list of roles, or another problem, was logged. The lists are those of the program.
-static LOGGED: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
+use std::{borrow::Cow, time::Instant};
 
 /// An error response. With 401 it carries `WWW-Authenticate: Bearer`, and `error="invalid_token"` where
 /// the request presented a token (RFC 6750, section 3).
@@ -43,14 +33,8 @@ impl RequiredRoles {
     /// Any of these roles.
     #[must_use]
     pub fn of(roles: &[Role]) -> Self {
-        Self(
-            roles
-                .iter()
-                .map(Role::as_str)
-                .collect::<Vec<_>>()
-                .join(",")
-                .into(),
-        )
+        let names: Vec<_> = roles.iter().map(Role::as_str).collect();
+        Self(names.join(",").into())
     }
 }
 
@@ -115,18 +99,6 @@ fn status_of(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// Returns true if this problem, such as a list of roles with a mistake, is to be logged now, and counts it as logged.
-pub(super) fn is_due(problem: &str, now: Instant) -> bool {
-    let mut logged = LOGGED.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_due = logged
-        .get(problem)
-        .is_none_or(|at| now.duration_since(*at) >= REPEAT);
-    if is_due {
-        logged.insert(problem.to_owned(), now);
-    }
-    is_due
-}
-
 impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
         let response = match &error {
@@ -151,41 +123,64 @@ impl From<CallError> for ApiError {
     }
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let body = serde_json::json!({ "detail": self.detail }).to_string();
-        let json = HeaderValue::from_static("application/json");
-        let mut response = (self.status, [(CONTENT_TYPE, json)], body).into_response();
-        let refusal = match self.cause.as_deref() {
+impl ApiError {
+    /// The error of auth-service that caused this one; `None` if auth-service answered nothing.
+    fn refusal(&self) -> Option<&ServiceError> {
+        match self.cause.as_deref() {
             Some(CallError::Refused(refusal)) => Some(refusal),
             _ => None,
+        }
+    }
+
+    /// Logs a requirement that auth-service does not accept: a mistake of this program, not of its client.
+    fn log_invalid_requirement(&self) {
+        let Some(RequiredRoles(roles)) = &self.required_roles else {
+            return;
         };
-        let challenge = refusal.map_or(BEARER_CHALLENGE, |it| it.reason.bearer_challenge());
-        if let (Some(Reason::RequestInvalid), Some(RequiredRoles(roles))) =
-            (refusal.map(|it| it.reason), &self.required_roles)
-            && is_due(roles, Instant::now())
-        {
-            if roles.is_empty() {
-                tracing::error!("a requirement of no role lets nobody pass");
-            } else {
-                tracing::error!(%roles, "auth-service does not have all of the required roles");
-            }
+        let is_invalid = self
+            .refusal()
+            .is_some_and(|refusal| refusal.reason == Reason::RequestInvalid);
+        if !is_invalid || !should_log(roles, Instant::now()) {
+            return;
+        }
+        if roles.is_empty() {
+            tracing::error!("a requirement of no role lets nobody pass");
+        } else {
+            tracing::error!(%roles, "auth-service does not have all of the required roles");
+        }
+    }
+
+    fn insert_headers(&self, headers: &mut HeaderMap) {
+        let json = HeaderValue::from_static("application/json");
+        headers.insert(CONTENT_TYPE, json);
+        let reason = HeaderValue::from_static(self.reason);
+        headers.insert(HeaderName::from_static(REASON_HEADER), reason);
+        let refusal = self.refusal();
+        if self.status == StatusCode::UNAUTHORIZED {
+            let challenge = match refusal {
+                Some(refusal) => refusal.reason.bearer_challenge(),
+                None => BEARER_CHALLENGE,
+            };
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         let delay = refusal.and_then(|refusal| refusal.retry_after);
+        if let Some(seconds) = retry_after(self.status.as_u16(), delay) {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.log_invalid_requirement();
+        let body = serde_json::json!({ "detail": self.detail }).to_string();
+        let mut response = (self.status, body).into_response();
+        self.insert_headers(response.headers_mut());
         if let Some(cause) = self.cause {
             response.extensions_mut().insert(*cause);
         }
         if let Some(roles) = self.required_roles {
             response.extensions_mut().insert(roles);
-        }
-        let headers = response.headers_mut();
-        let reason = HeaderValue::from_static(self.reason);
-        headers.insert(HeaderName::from_static(REASON_HEADER), reason);
-        if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-        }
-        if let Some(seconds) = retry_after(self.status.as_u16(), delay) {
-            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
@@ -193,10 +188,10 @@ impl IntoResponse for ApiError {
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiError, IntoResponse, REPEAT, RequiredRoles, is_due};
+    use super::{ApiError, IntoResponse, RequiredRoles};
     use rolegate_grpc_client::CallError;
     use rolegate_proto::{Reason, Role};
-    use std::{io, sync::Arc, time::Instant};
+    use std::{io, sync::Arc};
 
     #[test]
     fn a_required_role_that_does_not_exist_is_an_internal_error_and_named_once_in_the_log() {
@@ -225,16 +220,6 @@ mod tests {
             log.lines().map(str::trim).collect::<Vec<_>>(),
             [line, of_none]
         );
-    }
-
-    #[test]
-    fn the_mistake_in_a_requirement_is_due_once_a_minute() {
-        let start = Instant::now();
-        assert_eq!(
-            ["one", "other", "one"].map(|it| is_due(it, start)),
-            [true, true, false]
-        );
-        assert!(is_due("one", start + REPEAT) && !is_due("one", start + REPEAT));
     }
 
     #[test]

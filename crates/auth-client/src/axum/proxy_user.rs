@@ -1,6 +1,6 @@
 //! The user whom a proxy names that asked Rolegate, believed only from the addresses of proxies.
 
-use super::api_error::{ApiError, is_due};
+use super::{api_error::ApiError, log_limit::should_log};
 use crate::user::User;
 use axum::extract::{ConnectInfo, FromRef, FromRequestParts};
 use http::{HeaderMap, StatusCode, request::Parts};
@@ -15,7 +15,9 @@ use std::{
 
 /// The networks from which the proxies of an application connect. Whoever can connect from there can be any user.
 #[derive(Clone, Debug)]
-pub struct ProxyPeers(Arc<[IpNet]>);
+pub struct ProxyPeers {
+    networks: Arc<[IpNet]>,
+}
 
 impl ProxyPeers {
     /// A list of networks; one of a single address ends with `/32` or `/128`.
@@ -29,13 +31,15 @@ impl ProxyPeers {
             let problem = "the list of proxies is empty, or has everybody";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
-        Ok(Self(networks))
+        Ok(Self { networks })
     }
 
     /// An IPv4-mapped address, as of sockets for both versions, counts as the IPv4 address.
     fn contain(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.0.iter().any(|network| network.contains(&address))
+        self.networks
+            .iter()
+            .any(|network| network.contains(&address))
     }
 }
 
@@ -66,21 +70,26 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let connection = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        let peer = connection.map(|connection| connection.0.ip());
-        if !peer.is_some_and(|peer| ProxyPeers::from_ref(state).contain(peer)) {
-            if is_due("the identity of a peer", Instant::now()) {
-                tracing::warn!(
-                    peer = peer.map(tracing::field::display),
-                    "refused the identity of a peer that is unknown or not in the list of proxies"
-                );
-            }
+        let peer = connection.map(|ConnectInfo(address)| address.ip());
+        let is_proxy = peer.is_some_and(|peer| ProxyPeers::from_ref(state).contain(peer));
+        if !is_proxy {
+            log_refused_peer(peer);
             return Err(refused());
         }
         let names = [USER_ID, USERNAME, ROLE];
         if names.iter().all(|name| !parts.headers.contains_key(*name)) {
             return Err(ApiError::not_authenticated());
         }
-        user(&parts.headers).map(Self).ok_or_else(refused)
+        parse_user(&parts.headers).map(Self).ok_or_else(refused)
+    }
+}
+
+fn log_refused_peer(peer: Option<IpAddr>) {
+    if should_log("the identity of a peer", Instant::now()) {
+        tracing::warn!(
+            peer = peer.map(tracing::field::display),
+            "refused the identity of a peer that is unknown or not in the list of proxies"
+        );
     }
 }
 
@@ -90,22 +99,31 @@ fn refused() -> ApiError {
 }
 
 /// `None` if a header is missing, repeated or malformed.
-fn user(headers: &HeaderMap) -> Option<User> {
-    let only = |name| {
-        let mut values = headers.get_all(name).iter();
-        let value = values.next()?.to_str().ok()?;
-        values.next().is_none().then_some(value)
-    };
-    let id = only(USER_ID)?;
-    let user = User {
-        id: id.parse().ok()?,
-        username: decode(only(USERNAME)?)?,
-        role: only(ROLE)?.parse().ok()?,
+fn parse_user(headers: &HeaderMap) -> Option<User> {
+    let id_text = only_value(headers, USER_ID)?;
+    let id: i64 = id_text.parse().ok()?;
+    // A proxy writes an id in one form: without a sign and without leading zeros.
+    if id <= 0 || id.to_string() != id_text {
+        return None;
+    }
+    Some(User {
+        id,
+        username: decode(only_value(headers, USERNAME)?)?,
+        role: only_value(headers, ROLE)?.parse().ok()?,
         unknown_role: None,
         disabled: false,
         created_at: None,
-    };
-    (user.id > 0 && user.id.to_string() == id).then_some(user)
+    })
+}
+
+/// The text of a header that is given exactly once.
+fn only_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    match values.next() {
+        Some(_) => None,
+        None => Some(value),
+    }
 }
 
 #[cfg(test)]
