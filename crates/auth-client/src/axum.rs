@@ -8,11 +8,7 @@ pub use api_error::{ApiError, RequiredRoles};
 pub use ipnet::IpNet;
 pub use proxy_user::{ProxyPeers, ProxyUser};
 
-use crate::{
-    acting_client::ActingClient,
-    client::AuthClient,
-    user::{Requirement, User},
-};
+use crate::{acting_client::ActingClient, client::AuthClient, decisions::Requirement, user::User};
 use axum::{
     extract::{FromRef, FromRequestParts},
     middleware::{FromExtractorLayer, from_extractor_with_state},
@@ -79,10 +75,10 @@ impl CurrentUser {
         client: &AuthClient,
         requirement: Requirement<'_>,
     ) -> Result<Self, ApiError> {
-        let token =
+        let BearerToken(token) =
             BearerToken::from_headers(&parts.headers).ok_or_else(ApiError::not_authenticated)?;
         let user = client
-            .authorize(&token.0, requirement, call_context(parts))
+            .authorize(&token, requirement, call_context(parts))
             .await?;
         Ok(Self(user))
     }
@@ -146,9 +142,10 @@ impl FromRequestParts<RequireRole> for RoleMet {
 
     async fn from_request_parts(parts: &mut Parts, layer: &RequireRole) -> Result<Self, ApiError> {
         let RequireRole { client, roles } = layer;
-        let current = CurrentUser::authorize(parts, client, Requirement::Roles(roles)).await;
-        let current = current.map_err(|error| error.requiring(RequiredRoles::of(roles)))?;
-        parts.extensions.insert(current);
+        let current_user = CurrentUser::authorize(parts, client, Requirement::Roles(roles))
+            .await
+            .map_err(|error| error.requiring(RequiredRoles::of(roles)))?;
+        parts.extensions.insert(current_user);
         Ok(Self)
     }
 }

@@ -14,12 +14,13 @@
 //! - [`testing`] (feature `testing`): the real services, for tests.
 
 mod acting_client;
-mod api_key;
-mod audit;
 #[cfg(feature = "axum")]
 pub mod axum;
-mod batchers;
 mod client;
+mod connections;
+mod credential_checks;
+mod decisions;
+mod response_time;
 mod session;
 #[cfg(feature = "settings")]
 pub mod settings;
@@ -27,22 +28,26 @@ pub mod settings;
 pub mod testing;
 mod user;
 mod user_changes;
+mod usernames;
 
-pub use acting_client::{ActingClient, PasswordLink, SecondFactor, SecondFactorEnrolment};
-pub use api_key::{ApiKey, ApiKeyInput};
-pub use audit::{AuditEntry, AuditPage, AuditQuery};
+pub use acting_client::{
+    ActingClient, ApiKey, ApiKeyInput, AuditEntry, AuditPage, AuditQuery, Bearer, CredentialKind,
+    PasswordLink, SecondFactor, SecondFactorEnrolment, UserPage, UserQuery, UserTimes, UserUpdate,
+};
+pub use client::{AuthClient, NewSession, SessionUse, SignInStep, TwoStepSignIn};
+pub use credential_checks::AcceptedPassword;
 #[cfg(feature = "metrics")]
-pub use batchers::{DECISIONS, USERNAMES};
-pub use client::{AcceptedPassword, AuthClient};
+pub use decisions::DECISIONS;
+pub use decisions::Requirement;
 pub use rolegate_grpc_client::{
     BalancedChannel, CallContext, CallError, ClientTls, FileError, Identity, InvalidAddress,
     ServiceError, Stream,
 };
 pub use rolegate_proto::{Reason, RequestId, Role};
-pub use session::{
-    Bearer, CredentialKind, NewSession, Session, SessionUse, SignInStep, TwoStepSignIn,
-};
-pub use user::{Requirement, User, UserPage, UserQuery, UserTimes, UserUpdate};
+pub use session::Session;
+pub use user::User;
 pub use user_changes::{
     UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,
 };
+#[cfg(feature = "metrics")]
+pub use usernames::USERNAMES;

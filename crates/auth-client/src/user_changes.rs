@@ -1,7 +1,9 @@
 //! The changes of users, for services that keep something of theirs.
 
-use crate::{batchers::Client, client::AuthClient};
-use rolegate_grpc_client::{CallContext, CallError, authenticated_request, open_stream};
+use crate::connections::Client;
+use rolegate_grpc_client::{
+    CallContext, CallError, ServiceError, authenticated_request, open_stream,
+};
 use rolegate_proto::{Reason, auth_v1::WatchUsersRequest};
 use secrecy::SecretString;
 use std::{convert::Infallible, error::Error, time::Duration};
@@ -11,11 +13,11 @@ pub use rolegate_proto::auth_v1::{
     UserChange, WatchProgress, watch_users_response::Item as UserEvent,
 };
 
-/// Before the next connection; doubled with each that brings no revision.
-const MIN_PAUSE: Duration = Duration::from_millis(100);
-const MAX_PAUSE: Duration = Duration::from_secs(10);
-/// Without permission, which takes an operator to change.
-const REFUSED_PAUSE: Duration = Duration::from_mins(1);
+/// The first delay before the next connection. It doubles after each connection that brings no revision.
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(10);
+/// The delay after a refusal for want of permission, which takes an operator to change.
+const REFUSED_RETRY_DELAY: Duration = Duration::from_mins(1);
 
 /// Why a connection ended: a [`CallError`], or an error of the watcher.
 pub type WatchError = Box<dyn Error + Send + Sync>;
@@ -49,60 +51,71 @@ pub trait UserWatcher: Send {
     fn interrupted(&mut self, error: &WatchError);
 }
 
-impl AuthClient {
-    /// Streams the changes of users to `watcher` until it is dropped, through interruptions.
-    pub async fn watch_users(&self, watcher: &mut impl UserWatcher) -> Infallible {
-        let (mut pause, mut has_gap) = (MIN_PAUSE, false);
-        loop {
-            let Err(error) = self.watch_once(watcher, has_gap, &mut pause).await;
-            let (reason, retry_after) = match error.downcast_ref() {
-                Some(CallError::Refused(error)) => (Some(error.reason), error.retry_after),
-                _ => (None, None),
-            };
-            has_gap = reason == Some(Reason::SnapshotRequired) && !has_gap;
-            if has_gap {
-                continue;
-            }
-            watcher.interrupted(&error);
-            let least = match reason {
-                Some(Reason::TokenInvalid | Reason::TokenUserNotFound) => REFUSED_PAUSE,
-                Some(reason) if reason.is_denial() => REFUSED_PAUSE,
-                _ => retry_after.unwrap_or_default(),
-            };
-            sleep(pause.max(least)).await;
-            pause = (pause * 2).min(MAX_PAUSE);
+/// Streams the changes of users to `watcher` until it is dropped, through interruptions.
+pub(crate) async fn watch_users(client: &Client, watcher: &mut impl UserWatcher) -> Infallible {
+    let mut retry_delay = MIN_RETRY_DELAY;
+    let mut has_gap = false;
+    loop {
+        let Err(error) = watch_once(client, watcher, has_gap, &mut retry_delay).await;
+        let refusal = match error.downcast_ref() {
+            Some(CallError::Refused(refusal)) => Some(refusal),
+            _ => None,
+        };
+        let is_snapshot_required =
+            refusal.is_some_and(|refusal| refusal.reason == Reason::SnapshotRequired);
+        if is_snapshot_required && !has_gap {
+            has_gap = true;
+            continue;
         }
+        has_gap = false;
+        watcher.interrupted(&error);
+        sleep(retry_delay.max(min_delay_after(refusal))).await;
+        retry_delay = (retry_delay * 2).min(MAX_RETRY_DELAY);
     }
+}
 
-    async fn watch_once(
-        &self,
-        watcher: &mut impl UserWatcher,
-        has_gap: bool,
-        pause: &mut Duration,
-    ) -> Result<Infallible, WatchError> {
-        let position = watcher.connect(has_gap).await?;
-        let message = WatchUsersRequest {
-            from_revision: position.revision.filter(|_| !has_gap),
-            seal: position.seal,
+/// How long to wait at least after a refusal, or after another error.
+fn min_delay_after(refusal: Option<&ServiceError>) -> Duration {
+    let Some(refusal) = refusal else {
+        return Duration::ZERO;
+    };
+    match refusal.reason {
+        Reason::TokenInvalid | Reason::TokenUserNotFound => REFUSED_RETRY_DELAY,
+        reason if reason.is_denial() => REFUSED_RETRY_DELAY,
+        _ => refusal.retry_after.unwrap_or_default(),
+    }
+}
+
+/// Streams changes until the connection ends. With a gap, the stream begins with all users.
+async fn watch_once(
+    client: &Client,
+    watcher: &mut impl UserWatcher,
+    has_gap: bool,
+    retry_delay: &mut Duration,
+) -> Result<Infallible, WatchError> {
+    let position = watcher.connect(has_gap).await?;
+    let message = WatchUsersRequest {
+        from_revision: position.revision.filter(|_| !has_gap),
+        seal: position.seal,
+    };
+    let request = match position.token {
+        Some(token) => authenticated_request(message, &token, CallContext::default())?,
+        None => CallContext::default().request(message),
+    };
+    let mut stream = open_stream(client, request, Client::watch_users).await?;
+    loop {
+        let response = stream.message().await;
+        let response = response.map_err(|status| CallError::from_status(&status, false))?;
+        // A replica that stops ends the stream.
+        let response = response.ok_or(CallError::Unavailable)?;
+        let Some(event) = response.item else {
+            // Only a later version sends something else than an item.
+            continue;
         };
-        let request = match position.token {
-            Some(token) => authenticated_request(message, &token, CallContext::default())?,
-            None => CallContext::default().request(message),
-        };
-        let mut stream = open_stream(self.client(), request, Client::watch_users).await?;
-        loop {
-            let response = stream.message().await;
-            let response = response.map_err(|status| CallError::from_status(&status, false))?;
-            // Without an item it is of a later version. A replica that stops ends the stream.
-            let Some(event) = response.ok_or(CallError::Unavailable)?.item else {
-                continue;
-            };
-            let is_of_snapshot =
-                matches!(&event, UserEvent::Change(change) if change.revision == 0);
-            watcher.handle(event).await?;
-            if !is_of_snapshot {
-                *pause = MIN_PAUSE;
-            }
+        let is_of_snapshot = matches!(&event, UserEvent::Change(change) if change.revision == 0);
+        watcher.handle(event).await?;
+        if !is_of_snapshot {
+            *retry_delay = MIN_RETRY_DELAY;
         }
     }
 }

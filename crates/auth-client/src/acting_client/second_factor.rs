@@ -1,13 +1,13 @@
 //! The second factor of the bearer, and its removal by an admin.
 
 use super::ActingClient;
-use crate::batchers::Client;
+use crate::connections::Client;
 use rolegate_grpc_client::CallError;
 use rolegate_proto::auth_v1::{
     DisableSecondFactorRequest, EnableSecondFactorRequest, EnrolSecondFactorRequest,
     GetSecondFactorRequest,
 };
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::{ExposeSecret as _, SecretString};
 
 /// What a user keeps of a second factor, which no later call returns.
 #[derive(Clone, Debug)]
@@ -43,42 +43,49 @@ impl ActingClient {
             current_password: current.expose_secret().to_owned(),
             issuer: issuer.map(str::to_owned),
         };
-        let client = self.auth.checks_of(username);
-        let made = self
-            .call_hashing(&client, request, Client::enrol_second_factor)
+        let client = self.connections.password_client_for(username);
+        let response = self
+            .call_hashing(client, request, Client::enrol_second_factor)
             .await?;
+        let recovery_codes = response.recovery_codes.into_iter();
         Ok(SecondFactorEnrolment {
-            secret: made.secret.into(),
-            otpauth_url: made.otpauth_url.into(),
-            recovery_codes: made.recovery_codes.into_iter().map(Into::into).collect(),
+            secret: response.secret.into(),
+            otpauth_url: response.otpauth_url.into(),
+            recovery_codes: recovery_codes.map(SecretString::from).collect(),
         })
     }
 
-    /// Turns it on, given a code, and ends every access token and session of the bearer but a session that acts.
+    /// Turns the second factor on, given a code, and ends every access token and session of the bearer but a session
+    /// that acts.
     pub async fn enable_second_factor(&self, otp: &SecretString) -> Result<(), CallError> {
-        let otp = otp.expose_secret().to_owned();
-        let request = EnableSecondFactorRequest { otp };
+        let request = EnableSecondFactorRequest {
+            otp: otp.expose_secret().to_owned(),
+        };
         self.call(request, Client::enable_second_factor).await?;
         Ok(())
     }
 
-    /// Turns it off, given a code or a recovery code.
+    /// Turns the second factor of the bearer off, given a code or a recovery code.
     pub async fn disable_second_factor(&self, otp: &SecretString) -> Result<(), CallError> {
-        self.disable(None, otp.expose_secret().to_owned()).await
-    }
-
-    /// Turns off that of another user, for an admin who presented no API key.
-    pub async fn remove_second_factor(&self, user_id: i64) -> Result<(), CallError> {
-        self.disable(Some(user_id), String::new()).await
-    }
-
-    async fn disable(&self, user_id: Option<i64>, otp: String) -> Result<(), CallError> {
-        let request = DisableSecondFactorRequest { user_id, otp };
+        let request = DisableSecondFactorRequest {
+            user_id: None,
+            otp: otp.expose_secret().to_owned(),
+        };
         self.call(request, Client::disable_second_factor).await?;
         Ok(())
     }
 
-    /// That of the bearer.
+    /// Turns off the second factor of another user, for an admin who presented no API key.
+    pub async fn remove_second_factor(&self, user_id: i64) -> Result<(), CallError> {
+        let request = DisableSecondFactorRequest {
+            user_id: Some(user_id),
+            otp: String::new(),
+        };
+        self.call(request, Client::disable_second_factor).await?;
+        Ok(())
+    }
+
+    /// The second factor of the bearer.
     pub async fn second_factor(&self) -> Result<SecondFactor, CallError> {
         let response = self
             .read(GetSecondFactorRequest {}, Client::get_second_factor)

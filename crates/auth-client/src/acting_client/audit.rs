@@ -1,4 +1,9 @@
-//! The record of what happened, as auth-service returns it.
+//! The record of what happened.
+
+use super::ActingClient;
+use crate::connections::Client;
+use rolegate_grpc_client::CallError;
+use rolegate_proto::auth_v1::ListAuditRequest;
 
 pub use rolegate_proto::auth_v1::AuditEntry;
 
@@ -28,4 +33,24 @@ pub struct AuditPage {
     pub next: Option<i64>,
     /// Whether the first page may lack entries that were written before it was asked for.
     pub incomplete: bool,
+}
+
+impl ActingClient {
+    /// A page of what happened, for an admin, or with [`AuditQuery::own`] to the bearer.
+    pub async fn list_audit(&self, query: AuditQuery) -> Result<AuditPage, CallError> {
+        let request = ListAuditRequest {
+            user_id: query.user_id,
+            actor_id: query.actor_id,
+            event: query.event,
+            after: query.after,
+            page_size: query.limit.map_or(0, i32::from),
+            own: query.own,
+        };
+        let response = self.read(request, Client::list_audit).await?;
+        Ok(AuditPage {
+            entries: response.entries,
+            next: response.next_after,
+            incomplete: response.incomplete,
+        })
+    }
 }

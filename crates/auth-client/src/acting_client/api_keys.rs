@@ -1,8 +1,19 @@
-//! API keys as auth-service returns them, and the arguments of the calls about them.
+//! API keys.
 
-use crate::session::{optional_time, time};
+use super::{ActingClient, convert_all, role_fields::RoleFields};
+use crate::{
+    connections::Client,
+    response_time::{optional_time, required_time},
+};
 use rolegate_grpc_client::CallError;
-use rolegate_proto::{Role, auth_v1};
+use rolegate_proto::{
+    Role,
+    auth_v1::{
+        self, AllApiKeys, CreateApiKeyRequest, DeleteApiKeysRequest, ListApiKeysRequest,
+        delete_api_keys_request::Keys,
+    },
+};
+use secrecy::SecretString;
 use std::time::SystemTime;
 
 /// An API key, without the key itself.
@@ -45,24 +56,76 @@ impl TryFrom<auth_v1::ApiKey> for ApiKey {
 
     /// An unreadable role is an error: without it the key would seem to grant more.
     fn try_from(key: auth_v1::ApiKey) -> Result<Self, CallError> {
-        let role = (key.role.is_some() || key.role_name.is_some()).then(|| {
-            Role::from_message(
-                &key.role_name.unwrap_or_default(),
-                key.role.unwrap_or_default(),
-            )
-        });
-        let role = role.transpose().map_err(|_| CallError::Malformed)?;
+        let role = match (key.role_name, key.role) {
+            (None, None) => None,
+            (name, number) => {
+                let role =
+                    Role::from_message(&name.unwrap_or_default(), number.unwrap_or_default());
+                Some(role.map_err(|_| CallError::Malformed)?)
+            }
+        };
         Ok(Self {
             id: key.id,
             user_id: key.user_id,
             name: key.name,
             prefix: key.prefix,
             role,
-            created_at: time(key.created_at)?,
+            created_at: required_time(key.created_at)?,
             expires_at: optional_time(key.expires_at)?,
             last_used_at: optional_time(key.last_used_at)?,
             created_by: key.created_by,
         })
+    }
+}
+
+impl ActingClient {
+    /// Creates an API key of a user; the bearer presented none. Returns the key, which auth-service does not
+    /// keep, and what it keeps.
+    pub async fn create_api_key(
+        &self,
+        user_id: Option<i64>,
+        input: ApiKeyInput,
+    ) -> Result<(SecretString, ApiKey), CallError> {
+        let role = input.role.map(RoleFields::new);
+        let request = CreateApiKeyRequest {
+            name: input.name,
+            role: role.as_ref().map(|role| role.number),
+            expires_at: input.expires_at.map(Into::into),
+            role_name: role.map(|role| role.name),
+            user_id,
+        };
+        let response = self.call(request, Client::create_api_key).await?;
+        let api_key: ApiKey = response.api_key.ok_or(CallError::Malformed)?.try_into()?;
+        // The version before ignores the user, so the key would be one of the bearer, who is an admin.
+        if user_id.is_some_and(|id| id != api_key.user_id) {
+            return Err(CallError::Malformed);
+        }
+        Ok((response.key.into(), api_key))
+    }
+
+    /// Lists the API keys of a user by ascending id.
+    pub async fn list_api_keys(&self, user_id: Option<i64>) -> Result<Vec<ApiKey>, CallError> {
+        let request = ListApiKeysRequest { user_id };
+        let response = self.read(request, Client::list_api_keys).await?;
+        convert_all(response.api_keys)
+    }
+
+    /// Deletes the API key of a user with this id, or without an id all of them; returns what it deleted.
+    pub async fn delete_api_keys(
+        &self,
+        user_id: Option<i64>,
+        key_id: Option<i64>,
+    ) -> Result<Vec<ApiKey>, CallError> {
+        let keys = match key_id {
+            Some(id) => Keys::KeyId(id),
+            None => Keys::All(AllApiKeys {}),
+        };
+        let request = DeleteApiKeysRequest {
+            user_id,
+            keys: Some(keys),
+        };
+        let response = self.call(request, Client::delete_api_keys).await?;
+        convert_all(response.api_keys)
     }
 }
 

@@ -1,10 +1,12 @@
-//! Links by which users choose their passwords.
+//! Passwords, and links by which users choose them.
 
 use super::ActingClient;
-use crate::{batchers::Client, session::time};
+use crate::{connections::Client, response_time::required_time, user::User};
 use rolegate_grpc_client::CallError;
-use rolegate_proto::auth_v1::{self, CreatePasswordLinkRequest};
-use secrecy::SecretString;
+use rolegate_proto::auth_v1::{
+    self, ChangePasswordRequest, CreatePasswordLinkRequest, SetPasswordRequest,
+};
+use secrecy::{ExposeSecret as _, SecretString};
 use std::time::SystemTime;
 
 /// A link by which a user chooses a password, as its token, which auth-service does not keep.
@@ -22,12 +24,48 @@ impl TryFrom<auth_v1::PasswordLink> for PasswordLink {
     fn try_from(link: auth_v1::PasswordLink) -> Result<Self, CallError> {
         Ok(Self {
             token: link.token.into(),
-            expires_at: time(link.expires_at)?,
+            expires_at: required_time(link.expires_at)?,
         })
     }
 }
 
 impl ActingClient {
+    /// Replaces the password of the bearer, who presented no API key, given the current one; revokes all of
+    /// the user's tokens, and sessions but that of the bearer. `username` is the bearer's; it only chooses the replica.
+    pub async fn change_password(
+        &self,
+        username: &str,
+        current: &SecretString,
+        new: &SecretString,
+    ) -> Result<User, CallError> {
+        let request = ChangePasswordRequest {
+            current_password: current.expose_secret().to_owned(),
+            new_password: new.expose_secret().to_owned(),
+        };
+        let client = self.connections.password_client_for(username);
+        let response = self
+            .call_hashing(client, request, Client::change_password)
+            .await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Replaces the password of a user and revokes the user's tokens and sessions.
+    pub async fn set_password(
+        &self,
+        user_id: i64,
+        password: &SecretString,
+    ) -> Result<User, CallError> {
+        let request = SetPasswordRequest {
+            user_id,
+            password: password.expose_secret().to_owned(),
+        };
+        let client = self.connections.password_client();
+        let response = self
+            .call_hashing(client, request, Client::set_password)
+            .await?;
+        User::try_from_response(response.user)
+    }
+
     /// Makes a link for another user, in place of one from before. The bearer presented no API key.
     pub async fn create_password_link(&self, user_id: i64) -> Result<PasswordLink, CallError> {
         let request = CreatePasswordLinkRequest { user_id };

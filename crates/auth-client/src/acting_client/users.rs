@@ -1,0 +1,208 @@
+//! Users and their roles.
+
+use super::{ActingClient, convert_all, passwords::PasswordLink, role_fields::RoleFields};
+use crate::{connections::Client, response_time::optional_time, user::User};
+use rolegate_grpc_client::CallError;
+use rolegate_proto::{
+    Role,
+    auth_v1::{
+        self, CreateUserRequest, DeleteUserRequest, GetUserRequest, ListRolesRequest,
+        ListUsersRequest, SetUserDisabledRequest, SetUserRoleRequest, UpdateUserRequest,
+    },
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use std::time::SystemTime;
+
+/// Which users [`ActingClient::list_users`](crate::ActingClient::list_users) returns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserQuery {
+    /// The size of the page, 1 to 200; `None` for 50.
+    pub limit: Option<u16>,
+    /// Only greater ids; `None` for the first page.
+    pub after: Option<i64>,
+    /// Only usernames with this literal prefix; empty for all.
+    pub username_prefix: String,
+    /// Only this role; `None` for all.
+    pub role: Option<Role>,
+    /// Only users who are, or are not, disabled; `None` for all.
+    pub disabled: Option<bool>,
+    /// Only usernames that contain this text, whatever the case of its letters; empty for all. One search at a
+    /// time for each bearer.
+    pub search: String,
+    /// Whether the page has times.
+    pub with_times: bool,
+}
+
+/// What [`ActingClient::update_user`](crate::ActingClient::update_user) changes of a user: at least one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserUpdate {
+    /// The new name; `None` for that of before.
+    pub username: Option<String>,
+    /// Whether the user is disabled; `None` for as before.
+    pub disabled: Option<bool>,
+}
+
+/// When something happened to a user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UserTimes {
+    /// `None` for users from before it was kept.
+    pub created_at: Option<SystemTime>,
+    /// With a password, up to a minute late; `None` for none since it is kept.
+    pub last_login_at: Option<SystemTime>,
+}
+
+impl TryFrom<auth_v1::UserTimes> for UserTimes {
+    type Error = CallError;
+
+    fn try_from(times: auth_v1::UserTimes) -> Result<Self, CallError> {
+        Ok(Self {
+            created_at: optional_time(times.created_at)?,
+            last_login_at: optional_time(times.last_login_at)?,
+        })
+    }
+}
+
+/// A page of users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserPage {
+    /// By ascending id.
+    pub users: Vec<User>,
+    /// One for each user, in the same order, if the query asked for times.
+    pub times: Vec<UserTimes>,
+    /// The `after` of the next page; `None` on the last.
+    pub next: Option<i64>,
+}
+
+impl ActingClient {
+    /// Creates a user, also while registration is disabled. Without a password, the response has a link by which
+    /// the user chooses one. `role`: `None` stands for a malformed name.
+    pub async fn create_user(
+        &self,
+        username: &str,
+        password: Option<&SecretString>,
+        role: Option<Role>,
+    ) -> Result<(User, Option<PasswordLink>), CallError> {
+        let role = RoleFields::new(role);
+        let request = CreateUserRequest {
+            username: username.to_owned(),
+            password: password
+                .map(|password| password.expose_secret().to_owned())
+                .unwrap_or_default(),
+            role: Some(role.number),
+            role_name: Some(role.name),
+            password_link: password.is_none(),
+        };
+        let client = self.connections.password_client();
+        let response = self
+            .call_hashing(client, request, Client::create_user)
+            .await?;
+        let link = response
+            .password_link
+            .map(PasswordLink::try_from)
+            .transpose()?;
+        // Without either, nobody could sign in. The version before refuses to create such a user.
+        if link.is_none() && password.is_none() {
+            return Err(CallError::Malformed);
+        }
+        Ok((User::try_from_response(response.user)?, link))
+    }
+
+    /// Disables or enables a user. Every credential of a disabled user is refused.
+    pub async fn set_user_disabled(&self, user_id: i64, disabled: bool) -> Result<User, CallError> {
+        let request = SetUserDisabledRequest { user_id, disabled };
+        let response = self.call(request, Client::set_user_disabled).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens;
+    /// sessions and API keys stay.
+    pub async fn update_user(&self, user_id: i64, update: UserUpdate) -> Result<User, CallError> {
+        // The version before has only this call.
+        if let UserUpdate {
+            username: None,
+            disabled: Some(disabled),
+        } = update
+        {
+            return self.set_user_disabled(user_id, disabled).await;
+        }
+        let request = UpdateUserRequest {
+            user_id,
+            username: update.username,
+            disabled: update.disabled,
+        };
+        let response = self.call(request, Client::update_user).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Replaces the role of a user. `None` stands for a malformed name.
+    pub async fn set_user_role(&self, user_id: i64, role: Option<Role>) -> Result<User, CallError> {
+        let role = RoleFields::new(role);
+        let request = SetUserRoleRequest {
+            user_id,
+            role: role.number,
+            role_name: role.name,
+        };
+        let response = self.call(request, Client::set_user_role).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Deletes a user and returns it.
+    pub async fn delete_user(&self, user_id: i64) -> Result<User, CallError> {
+        let request = DeleteUserRequest { user_id };
+        let response = self.call(request, Client::delete_user).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Returns a user.
+    pub async fn get_user(&self, user_id: i64) -> Result<User, CallError> {
+        let request = GetUserRequest { user_id };
+        let response = self.read(request, Client::get_user).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Lists users by ascending id.
+    pub async fn list_users(&self, query: UserQuery) -> Result<UserPage, CallError> {
+        let is_search = !query.search.is_empty();
+        // The version before ignores `search` and `disabled`, and sends no times: without times in its response, the
+        // page would have users that the query does not ask for.
+        let with_times = query.with_times || is_search || query.disabled.is_some();
+        let request = ListUsersRequest {
+            page_size: query.limit.map_or(0, i32::from),
+            after: query.after.unwrap_or(0),
+            username_prefix: query.username_prefix,
+            role: query.role.map(Role::request_number),
+            role_name: query.role.map(|role| role.to_string()),
+            search: query.search,
+            disabled: query.disabled,
+            with_times,
+        };
+        let response = if is_search {
+            // Not sent to two replicas, which would each read all users.
+            self.call(request, Client::list_users).await?
+        } else {
+            self.read(request, Client::list_users).await?
+        };
+        if with_times && response.times.len() != response.users.len() {
+            return Err(CallError::Malformed);
+        }
+        let times = if query.with_times {
+            convert_all(response.times)?
+        } else {
+            Vec::new()
+        };
+        Ok(UserPage {
+            users: convert_all(response.users)?,
+            times,
+            next: response.next_after,
+        })
+    }
+
+    /// The roles of the service: `user`, `author`, `admin`, then the others. Needs an admin.
+    pub async fn list_roles(&self) -> Result<Vec<Role>, CallError> {
+        let response = self.read(ListRolesRequest {}, Client::list_roles).await?;
+        let roles = response.role_names.iter().map(|name| name.parse());
+        roles
+            .collect::<Result<_, _>>()
+            .map_err(|_| CallError::Malformed)
+    }
+}

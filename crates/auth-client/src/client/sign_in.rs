@@ -1,0 +1,166 @@
+//! Registration, and sign-ins with a password: access tokens and sessions.
+
+use super::AuthClient;
+use crate::{connections::Client, session::Session, user::User};
+use rolegate_grpc_client::{CallContext, CallError, PASSWORD_TIMEOUT, call};
+use rolegate_proto::{
+    auth_v1::{CreateSessionRequest, CreateSessionResponse, LoginRequest, RegisterRequest},
+    limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
+};
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// What a session is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionUse {
+    /// It stands wherever an access token does.
+    Api,
+    /// It is good in the cookie of applications on one host only.
+    Application,
+    /// It is good in the cookie of applications on all hosts of a domain only.
+    Domain,
+    /// Two sessions, for the API and for applications on one host: both are made, or none.
+    ApiAndApplication,
+    /// Two sessions, for the API and for applications on a domain: both are made, or none. An auth-service of the
+    /// version before makes that for the domain alone.
+    ApiAndDomain,
+}
+
+impl SessionUse {
+    fn is_pair(self) -> bool {
+        matches!(self, Self::ApiAndApplication | Self::ApiAndDomain)
+    }
+
+    fn includes_domain(self) -> bool {
+        matches!(self, Self::Domain | Self::ApiAndDomain)
+    }
+}
+
+/// A session that was made, with its token, which auth-service does not keep.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// The token of the session.
+    pub token: SecretString,
+    /// The token of the session for applications, if there are two sessions. An auth-service of the version
+    /// before makes none.
+    pub application_token: Option<SecretString>,
+    /// What auth-service keeps of the session.
+    pub session: Session,
+}
+
+/// A sign-in at a page, which asks for the code on a page of its own.
+#[derive(Clone, Debug, Default)]
+pub struct TwoStepSignIn {
+    /// Where both pages are, such as an origin; empty without a page of the code.
+    pub place: String,
+    /// The token of [`SignInStep::CodeNeeded`], from the page of the code. It stands for username and password.
+    pub pending: Option<SecretString>,
+}
+
+/// How far a sign-in at a page is.
+#[derive(Clone, Debug)]
+pub enum SignInStep {
+    /// It is done.
+    Done(NewSession),
+    /// The password is right, and the second factor of the user asks for a code. The page of the code needs this token.
+    CodeNeeded(SecretString),
+}
+
+impl SignInStep {
+    fn from_response(
+        response: CreateSessionResponse,
+        requested: SessionUse,
+    ) -> Result<Self, CallError> {
+        if let Some(pending) = response.pending_sign_in {
+            return Ok(Self::CodeNeeded(pending.into()));
+        }
+        let session = response.session.ok_or(CallError::Malformed)?.try_into()?;
+        // An auth-service of the version before ignores the fields that it does not know. It makes a session for the
+        // API instead of the one that was requested, or of two sessions that for the domain alone.
+        let prefix = match (requested, &response.application_token) {
+            (SessionUse::Domain, _) | (SessionUse::ApiAndDomain, None) => DOMAIN_SESSION_PREFIX,
+            _ => SESSION_PREFIX,
+        };
+        if !response.token.starts_with(prefix) {
+            return Err(CallError::Malformed);
+        }
+        let application_token = response
+            .application_token
+            .filter(|_| requested.is_pair())
+            .map(SecretString::from);
+        Ok(Self::Done(NewSession {
+            token: response.token.into(),
+            application_token,
+            session,
+        }))
+    }
+}
+
+impl AuthClient {
+    /// Creates a user with the role `user`.
+    pub async fn register(
+        &self,
+        username: &str,
+        password: &SecretString,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let client = self.shared.connections.password_client();
+        let request = context.request(RegisterRequest {
+            username: username.to_owned(),
+            password: password.expose_secret().to_owned(),
+        });
+        let response = call(PASSWORD_TIMEOUT, &client, request, Client::register).await?;
+        User::try_from_response(response.user)
+    }
+
+    /// Checks a username and a password and issues an access token. `otp`: a one-time code or a recovery code,
+    /// which users need whose second factor is on.
+    pub async fn login(
+        &self,
+        username: &str,
+        password: &SecretString,
+        otp: Option<&str>,
+        context: CallContext,
+    ) -> Result<(SecretString, User), CallError> {
+        let client = self.shared.connections.password_client_for(username);
+        let request = context.request(LoginRequest {
+            username: username.to_owned(),
+            password: password.expose_secret().to_owned(),
+            otp: otp.map(str::to_owned),
+        });
+        let response = call(PASSWORD_TIMEOUT, &client, request, Client::login).await?;
+        let user = User::try_from_response(response.user)?;
+        Ok((response.access_token.into(), user))
+    }
+
+    /// Checks what [`Self::login`] checks, and makes a session, or two for some [`SessionUse`]s. Without a place, it is
+    /// always [`SignInStep::Done`].
+    #[expect(clippy::too_many_arguments, reason = "the fields of the request")]
+    pub async fn create_session(
+        &self,
+        username: &str,
+        password: &SecretString,
+        otp: Option<&str>,
+        name: Option<String>,
+        user_agent: Option<&str>,
+        session_use: SessionUse,
+        two_step: TwoStepSignIn,
+        context: CallContext,
+    ) -> Result<SignInStep, CallError> {
+        let client = self.shared.connections.password_client_for(username);
+        let pending_sign_in = two_step.pending.as_ref();
+        let request = context.request(CreateSessionRequest {
+            username: username.to_owned(),
+            password: password.expose_secret().to_owned(),
+            name,
+            user_agent: user_agent.unwrap_or_default().to_owned(),
+            for_domain: session_use.includes_domain(),
+            otp: otp.map(str::to_owned),
+            for_application: session_use == SessionUse::Application,
+            with_application: session_use.is_pair(),
+            place: two_step.place,
+            pending_sign_in: pending_sign_in.map(|token| token.expose_secret().to_owned()),
+        });
+        let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
+        SignInStep::from_response(response, session_use)
+    }
+}

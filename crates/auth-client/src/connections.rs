@@ -1,0 +1,36 @@
+//! The connections to auth-service, which all clients made from one [`AuthClient`](crate::AuthClient) share.
+
+use rolegate_grpc_client::BalancedChannel;
+use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
+
+/// The generated client of auth-service.
+pub(crate) type Client = AuthServiceClient<BalancedChannel>;
+
+#[derive(Debug)]
+pub(crate) struct Connections {
+    /// For calls that hash no password.
+    pub(crate) client: Client,
+    /// For calls that hash a password. These have connections of their own, because the calls of a flood of
+    /// logins delay all other calls on the same connection.
+    pub(crate) passwords: BalancedChannel,
+}
+
+impl Connections {
+    pub(crate) fn new(channel: BalancedChannel, passwords: BalancedChannel) -> Self {
+        Self {
+            client: Client::new(channel),
+            passwords,
+        }
+    }
+
+    /// A client for calls that check the password of this username. All clients send these calls to the same
+    /// replica, because each replica counts attempts and remembers verified passwords for itself.
+    pub(crate) fn password_client_for(&self, username: &str) -> Client {
+        Client::new(self.passwords.for_key(username))
+    }
+
+    /// A client for all other calls that hash a password.
+    pub(crate) fn password_client(&self) -> Client {
+        Client::new(self.passwords.clone())
+    }
+}

@@ -1,0 +1,184 @@
+//! Checks of HTTP Basic. Concurrent checks share calls to the replica of their usernames, which answers from its
+//! cache; a check that the replica does not have in its cache is a call of its own.
+
+use crate::{
+    connections::{Client, Connections},
+    user::User,
+};
+use parking_lot::Mutex;
+use rolegate_grpc_client::{
+    BalancedChannel, BatchCall, CallBatcher, CallContext, CallError, PASSWORD_TIMEOUT,
+    READ_TIMEOUT, ReplicaBatchers, call,
+};
+use rolegate_proto::{
+    Role,
+    auth_v1::{
+        BatchVerifyCredentialsRequest, BatchVerifyCredentialsResponse, VerifyCredentialsRequest,
+        VerifyCredentialsResponse,
+    },
+    limits::{MAX_CREDENTIALS_BATCH, MAX_ROLES},
+};
+use secrecy::{ExposeSecret as _, SecretString};
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+    time::Instant,
+};
+use tonic::{Code, Response};
+
+/// A digest has 8 bytes. When all digests are forgotten, each check costs a call of its own once.
+const MAX_CACHED_DIGESTS: usize = 65_536;
+
+/// What the password of HTTP Basic may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AcceptedPassword {
+    /// The password of the user.
+    Password,
+    /// The password, or a live API key of the user, who then has the lower of the stored role and the key's. For where
+    /// the caller would accept the same key as a bearer token.
+    PasswordOrApiKey,
+}
+
+/// The credentials of one request with HTTP Basic.
+pub(crate) struct BasicCredentials<'a> {
+    pub(crate) username: &'a str,
+    pub(crate) password: &'a SecretString,
+    pub(crate) accept: AcceptedPassword,
+    pub(crate) roles: &'a [Role],
+}
+
+impl BasicCredentials<'_> {
+    fn to_message(&self, client_address: Option<String>) -> VerifyCredentialsRequest {
+        VerifyCredentialsRequest {
+            username: self.username.to_owned(),
+            password: self.password.expose_secret().to_owned(),
+            role_names: self.roles.iter().map(Role::to_string).collect(),
+            client_address,
+            accept_api_keys: self.accept == AcceptedPassword::PasswordOrApiKey,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct CredentialChecks {
+    connections: Arc<Connections>,
+    /// Their answer is `None` for credentials that the replica does not have in its cache.
+    batchers: ReplicaBatchers<VerifyCredentialsRequest, Option<User>>,
+    /// The digests of credentials that the replica may have in its cache. Only these are batched: a guess is a
+    /// call of its own, which counts it.
+    cached_digests: Mutex<HashSet<u64>>,
+    hash: RandomState,
+    /// Each check in progress holds a clone.
+    in_progress: Arc<()>,
+}
+
+impl CredentialChecks {
+    pub(crate) fn new(connections: Arc<Connections>) -> Self {
+        let passwords = connections.passwords.clone();
+        let batchers = ReplicaBatchers::new(passwords, |passwords| {
+            CallBatcher::new(MAX_CREDENTIALS_BATCH, move |requests, call| {
+                verify_cached(passwords.clone(), requests, call)
+            })
+        });
+        Self {
+            connections,
+            batchers,
+            cached_digests: Mutex::default(),
+            hash: RandomState::default(),
+            in_progress: Arc::default(),
+        }
+    }
+
+    pub(crate) async fn verify(
+        &self,
+        credentials: BasicCredentials<'_>,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let deadline = Instant::now() + PASSWORD_TIMEOUT;
+        let _in_progress = Arc::clone(&self.in_progress);
+        let digest = self.hash.hash_one((
+            credentials.username,
+            credentials.password.expose_secret(),
+            credentials.accept,
+            context.client_address,
+        ));
+        let can_share_call = self.has_others_in_progress()
+            && credentials.roles.len() <= MAX_ROLES
+            && self.cached_digests.lock().contains(&digest);
+        if can_share_call && let Some(batcher) = self.batchers.of_key(credentials.username) {
+            let client_address = context.client_address.map(|address| address.to_string());
+            let request = credentials.to_message(client_address);
+            match batcher.submit(request, context.request_id).await {
+                Ok(Some(user)) => return Ok(user),
+                Err(error) if error != CallError::DeadlineExceeded => return Err(error),
+                // A check of a password has more time than the call that was shared.
+                Ok(None) | Err(_) => {}
+            }
+        }
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        let client = self.connections.password_client_for(credentials.username);
+        let request = context.request(credentials.to_message(None));
+        let response = call(remaining, &client, request, Client::verify_credentials).await;
+        // Credentials that were not in the cache this time are not batched the next time: a replica may cache none.
+        if can_share_call || response.is_err() {
+            self.cached_digests.lock().remove(&digest);
+        } else {
+            self.remember(digest);
+        }
+        User::try_from_response(response?.user)
+    }
+
+    /// Whether another check is in progress: without one there is no call to share. The field and the calling
+    /// check hold a clone each.
+    fn has_others_in_progress(&self) -> bool {
+        Arc::strong_count(&self.in_progress) > 2
+    }
+
+    fn remember(&self, digest: u64) {
+        let mut digests = self.cached_digests.lock();
+        if digests.len() < MAX_CACHED_DIGESTS {
+            digests.insert(digest);
+        } else {
+            digests.clear();
+        }
+    }
+}
+
+/// Asks a replica about credentials that it may have in its cache.
+async fn verify_cached(
+    passwords: BalancedChannel,
+    requests: Vec<VerifyCredentialsRequest>,
+    batch_call: BatchCall,
+) -> Vec<Result<Option<User>, CallError>> {
+    let size = requests.len();
+    // All requests have the same replica. If it is lost meanwhile, another one has fewer of them in its cache.
+    let username = requests
+        .first()
+        .map(|request| &*request.username)
+        .unwrap_or_default();
+    let client = Client::new(passwords.for_key(username));
+    let request = batch_call.request(BatchVerifyCredentialsRequest { items: requests });
+    // Sent once, because no other replica has the same cache.
+    let response = call(READ_TIMEOUT, &client, request, async |client, request| {
+        match client.batch_verify_credentials(request).await {
+            // The version before does not have this call: as if its cache were empty.
+            Err(status) if status.code() == Code::Unimplemented => {
+                let outcomes = vec![VerifyCredentialsResponse::default(); size];
+                Ok(Response::new(BatchVerifyCredentialsResponse { outcomes }))
+            }
+            response => response,
+        }
+    })
+    .await;
+    match response {
+        // Outcomes belong to items by their order: with one missing, users would get another's.
+        Ok(response) if response.outcomes.len() == size => response
+            .outcomes
+            .into_iter()
+            .map(|outcome| outcome.user.map(User::try_from).transpose())
+            .collect(),
+        Ok(_) => vec![Err(CallError::Malformed); size],
+        Err(error) => vec![Err(error); size],
+    }
+}

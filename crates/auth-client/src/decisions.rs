@@ -1,0 +1,127 @@
+//! Role decisions. Concurrent ones share calls.
+
+use crate::{connections::Client, user::User};
+use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
+use rolegate_proto::{
+    Reason, Role,
+    auth_v1::{
+        AllowedRoles, AnyAuthenticated, AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest,
+        authorize_outcome::Outcome, authorize_request::Requirement as RequirementMessage,
+    },
+    authorization::is_api_key,
+    limits::{MAX_AUTHORIZE_BATCH, MAX_ROLES, MAX_TOKEN_LEN},
+};
+#[cfg(feature = "metrics")]
+use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
+use secrecy::{ExposeSecret, SecretString};
+use std::net::IpAddr;
+#[cfg(feature = "metrics")]
+use std::sync::LazyLock;
+
+/// Role decisions in each call. All clients of a process share the metrics.
+#[cfg(feature = "metrics")]
+pub static DECISIONS: LazyLock<Histogram> = LazyLock::new(|| {
+    let help = "Role decisions in one call to auth-service.";
+    histogram("rolegate_client_batch_size_decisions", help, SIZE_BUCKETS)
+});
+
+/// What [`AuthClient::authorize`](crate::AuthClient::authorize) requires of the token's bearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requirement<'a> {
+    /// Any user with a valid token.
+    AnyAuthenticated,
+    /// A user whose stored role is listed. auth-service rejects an empty list.
+    Roles(&'a [Role]),
+}
+
+impl From<Requirement<'_>> for RequirementMessage {
+    fn from(requirement: Requirement<'_>) -> Self {
+        match requirement {
+            Requirement::AnyAuthenticated => Self::AnyAuthenticated(AnyAuthenticated {}),
+            Requirement::Roles(roles) => Self::Roles(AllowedRoles {
+                // Added roles have no number and are left out, so that the version before admits nobody by them.
+                roles: roles
+                    .iter()
+                    .map(|role| role.request_number())
+                    .filter(|&number| number > 0)
+                    .collect(),
+                role_names: roles.iter().map(Role::to_string).collect(),
+            }),
+        }
+    }
+}
+
+/// The request for one decision, which may become an item of a batch.
+///
+/// A token that is too long is refused here, and so is a list of more roles than a service can have: both would
+/// take the space of other requests in the batch. The client address is sent with API keys only, because
+/// auth-service audits where they are used.
+pub(crate) fn authorize_request(
+    access_token: &SecretString,
+    requirement: Requirement<'_>,
+    client_address: Option<IpAddr>,
+) -> Result<AuthorizeRequest, CallError> {
+    let access_token = access_token.expose_secret();
+    if access_token.len() > MAX_TOKEN_LEN {
+        return Err(CallError::local(Reason::TokenInvalid));
+    }
+    if matches!(requirement, Requirement::Roles(roles) if roles.len() > MAX_ROLES) {
+        return Err(CallError::local(Reason::RequestInvalid));
+    }
+    let client_address = match client_address {
+        Some(address) if is_api_key(access_token) => Some(address.to_string()),
+        _ => None,
+    };
+    Ok(AuthorizeRequest {
+        access_token: access_token.to_owned(),
+        requirement: Some(requirement.into()),
+        client_address,
+        from_cookie: false,
+    })
+}
+
+/// Answers a decision with the user, or with the reason of a refusal.
+pub(crate) type DecisionBatcher = CallBatcher<AuthorizeRequest, User>;
+
+/// One decision alone is sent as `Authorize`, several as `BatchAuthorize`.
+pub(crate) fn decision_batcher(client: Client) -> DecisionBatcher {
+    CallBatcher::new(MAX_AUTHORIZE_BATCH, move |requests, call| {
+        decide(client.clone(), requests, call)
+    })
+}
+
+async fn decide(
+    client: Client,
+    mut requests: Vec<AuthorizeRequest>,
+    call: BatchCall,
+) -> Vec<Result<User, CallError>> {
+    let size = requests.len();
+    #[cfg(feature = "metrics")]
+    observe_size(&DECISIONS, size);
+    if size == 1
+        && let Some(request) = requests.pop()
+    {
+        let response = call.send(&client, request, Client::authorize).await;
+        return vec![response.and_then(|response| User::try_from_response(response.user))];
+    }
+    let batch = BatchAuthorizeRequest { items: requests };
+    match call.send(&client, batch, Client::batch_authorize).await {
+        // Outcomes belong to items by their order: with one missing, users would get another's.
+        Ok(response) if response.outcomes.len() == size => {
+            response.outcomes.into_iter().map(read_outcome).collect()
+        }
+        Ok(_) => vec![Err(CallError::Malformed); size],
+        Err(error) => vec![Err(error); size],
+    }
+}
+
+fn read_outcome(outcome: AuthorizeOutcome) -> Result<User, CallError> {
+    match outcome.outcome {
+        Some(Outcome::User(user)) => user.try_into(),
+        Some(Outcome::RefusalReason(name)) => match Reason::from_name(&name) {
+            Some(reason) => Err(CallError::local(reason)),
+            None => Err(CallError::Malformed),
+        },
+        None => Err(CallError::Malformed),
+    }
+}

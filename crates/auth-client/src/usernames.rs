@@ -1,0 +1,58 @@
+//! Concurrent lookups of usernames share calls.
+
+use crate::connections::Client;
+use rolegate_batcher::answer_by_key;
+use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
+use rolegate_proto::{RequestId, auth_v1::BatchGetUsersRequest, limits::MAX_USERNAME_BATCH};
+#[cfg(feature = "metrics")]
+use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
+use std::collections::HashMap;
+#[cfg(feature = "metrics")]
+use std::sync::LazyLock;
+
+/// Lookups of one username each in a call. Lookups of several are not batched further and not counted.
+#[cfg(feature = "metrics")]
+pub static USERNAMES: LazyLock<Histogram> = LazyLock::new(|| {
+    let help = "Lookups of one username each in one call to auth-service.";
+    histogram("rolegate_client_batch_size_usernames", help, SIZE_BUCKETS)
+});
+
+/// Answers the lookup of one username; `None` if the id does not exist.
+pub(crate) type UsernameBatcher = CallBatcher<i64, Option<String>>;
+
+pub(crate) fn username_batcher(client: Client) -> UsernameBatcher {
+    CallBatcher::new(MAX_USERNAME_BATCH, move |ids, call| {
+        #[cfg(feature = "metrics")]
+        observe_size(&USERNAMES, ids.len());
+        let client = client.clone();
+        answer_by_key(ids, async move |ids| get_batch(&client, &call, ids).await)
+    })
+}
+
+/// The usernames by id, in calls that are batches by themselves.
+pub(crate) async fn get_usernames(
+    client: &Client,
+    ids: &[i64],
+    request_id: Option<RequestId>,
+) -> Result<HashMap<i64, String>, CallError> {
+    let call = BatchCall::single(request_id);
+    let mut usernames = HashMap::with_capacity(ids.len());
+    for ids in ids.chunks(MAX_USERNAME_BATCH) {
+        usernames.extend(get_batch(client, &call, ids.to_vec()).await?);
+    }
+    Ok(usernames)
+}
+
+async fn get_batch(
+    client: &Client,
+    call: &BatchCall,
+    ids: Vec<i64>,
+) -> Result<HashMap<i64, String>, CallError> {
+    let message = BatchGetUsersRequest { ids };
+    let response = call.send(client, message, Client::batch_get_users).await?;
+    Ok(response
+        .users
+        .into_iter()
+        .map(|user| (user.id, user.username))
+        .collect())
+}
