@@ -52,5 +52,5 @@ pub(crate) use session_creation::{SessionRequest, SessionUse};
 pub(crate) use user_update::rename;
 pub(crate) use username::check_new_username;
 pub(crate) use users::PageRequest;
-pub(crate) use verify_credentials::{BasicCheck, Verified};
+pub(crate) use verify_credentials::{AuthenticatedUser, BasicCheck};
 pub(crate) use watch::{WatchItem, WatchItems, WatchStart, Watcher};

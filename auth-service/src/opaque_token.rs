@@ -14,28 +14,24 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use std::io;
 
-/// Before base64url.
+/// The random bytes of a token, before base64url.
 const RANDOM_BYTES: usize = 32;
-/// Characters of a token that are stored, for people to recognise it.
+/// The first characters of a token that are stored, for people to recognise it.
 const SHOWN_CHARS: usize = 8;
-/// What the token of a password link begins with.
-const LINK_PREFIX: &str = "rgl_";
-/// What the token of a pending sign-in begins with.
-const PENDING_PREFIX: &str = "rgp_";
-/// What credentials begin with.
-const PREFIXES: [(&str, TokenKind); 3] = [
-    (API_KEY_PREFIX, TokenKind::ApiKey),
-    (SESSION_PREFIX, TokenKind::Session),
-    (DOMAIN_SESSION_PREFIX, TokenKind::Session),
-];
+/// The prefix of the token of a password link.
+const PASSWORD_LINK_PREFIX: &str = "rgl_";
+/// The prefix of the token of a pending sign-in.
+const PENDING_SIGN_IN_PREFIX: &str = "rgp_";
+/// The prefixes of tokens that are credentials.
+const CREDENTIAL_PREFIXES: [&str; 3] = [API_KEY_PREFIX, SESSION_PREFIX, DOMAIN_SESSION_PREFIX];
 
-/// What a token is.
+/// Who presents a token, and for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// Of a program: its user acts with the lower of the stored role and the key's, and not for everything.
+    /// The token of a program: its user acts with the lower of the stored role and the key's, and may not do everything.
     ApiKey,
-    /// Of a person, made by a password: stands for an access token, or with [`DOMAIN_SESSION_PREFIX`] or
-    /// [`OpaqueToken::cookie_only`] in a cookie only.
+    /// The token of a person, made by a password. It stands for an access token; with [`DOMAIN_SESSION_PREFIX`] or
+    /// [`OpaqueToken::cookie_only`] it counts in a cookie only.
     Session,
 }
 
@@ -46,29 +42,29 @@ pub struct OpaqueToken {
     pub id: i64,
     /// The user who acts by it.
     pub user_id: i64,
-    /// As its user named it; empty for a session without a name.
+    /// The name that its user gave it; empty for a session without a name.
     pub name: String,
     /// The first 8 characters of the token.
     pub prefix: String,
     /// The highest role that it grants; `None` for the user's.
     pub role: Option<Role>,
-    /// In Unix seconds, as the times below.
+    /// When it was created, in Unix seconds as the times below.
     pub created_at: u64,
     /// When it ends; `None` for never.
     pub expires_at: Option<u64>,
-    /// When it was last presented while it was good, up to a minute late.
+    /// When it was last presented while it was active, up to a minute late.
     pub last_used_at: Option<u64>,
-    /// Of a session: it is good while this is [`User::tokens_not_before`].
+    /// A session is active while this is [`User::tokens_not_before`]; `None` for an API key.
     pub not_before: Option<u64>,
-    /// Of a session: the address of the client that made it, if known.
+    /// The address of the client that made a session, if known.
     pub client_address: Option<String>,
-    /// Of a session: the `User-Agent` of that client, which may say anything.
+    /// The `User-Agent` of the client that made a session, which may say anything.
     pub user_agent: Option<String>,
-    /// Of a key: the username of the admin who created it for the user.
+    /// The username of the admin who created a key for its user.
     pub created_by: Option<String>,
-    /// Of a session: whether it is good in a cookie only, and is no token of the API.
+    /// Whether a session counts in a cookie only, and is no token of the API.
     pub cookie_only: bool,
-    /// Of a session: the same for both sessions that one sign-in made.
+    /// An id that both sessions of one sign-in have in common.
     pub pair_id: Option<i64>,
 }
 
@@ -85,12 +81,21 @@ pub struct TokenBearer {
     pub expires_at: Option<u64>,
     /// When it was last used, or created.
     pub last_used_at: u64,
-    /// As [`OpaqueToken::not_before`]; `None` for an API key.
+    /// See [`OpaqueToken::not_before`].
     pub not_before: Option<u64>,
-    /// As [`OpaqueToken::cookie_only`].
+    /// See [`OpaqueToken::cookie_only`].
     pub cookie_only: bool,
     /// The user who acts by it, as stored.
     pub user: User,
+}
+
+/// A random token, and the digest by which it will be found.
+#[derive(Clone, Debug)]
+pub struct GeneratedToken {
+    /// The token itself.
+    pub token: SecretString,
+    /// Its digest, in hex.
+    pub digest: String,
 }
 
 /// A token that was generated and is not stored yet.
@@ -105,9 +110,25 @@ pub struct NewToken {
 }
 
 impl TokenKind {
-    /// The kind of a credential by its first characters, good or not; `None` for an access token.
-    pub(crate) fn of(credential: &str) -> Option<Self> {
-        split(credential).map(|(kind, _)| kind)
+    /// Reads the kind of a credential from its prefix, whether or not it is valid; `None` for an access token.
+    pub(crate) fn detect(credential: &str) -> Option<Self> {
+        let prefix = CREDENTIAL_PREFIXES
+            .into_iter()
+            .find(|prefix| credential.starts_with(prefix))?;
+        Some(if prefix == API_KEY_PREFIX {
+            Self::ApiKey
+        } else {
+            Self::Session
+        })
+    }
+
+    /// Tells sessions from API keys by [`OpaqueToken::not_before`], which only sessions have.
+    fn from_not_before(not_before: Option<u64>) -> Self {
+        if not_before.is_some() {
+            Self::Session
+        } else {
+            Self::ApiKey
+        }
     }
 
     /// What people call it, at the start of a sentence.
@@ -118,11 +139,19 @@ impl TokenKind {
         }
     }
 
-    /// The reasons for one that breaks a rule, and for one that does not exist.
-    pub(crate) const fn reasons(self) -> (Reason, Reason) {
+    /// The reason for refusing a token that breaks a rule.
+    pub(crate) const fn invalid_reason(self) -> Reason {
         match self {
-            Self::ApiKey => (Reason::ApiKeyInvalid, Reason::ApiKeyNotFound),
-            Self::Session => (Reason::SessionInvalid, Reason::SessionNotFound),
+            Self::ApiKey => Reason::ApiKeyInvalid,
+            Self::Session => Reason::SessionInvalid,
+        }
+    }
+
+    /// The reason for refusing the id of a token that does not exist.
+    pub(crate) const fn not_found_reason(self) -> Reason {
+        match self {
+            Self::ApiKey => Reason::ApiKeyNotFound,
+            Self::Session => Reason::SessionNotFound,
         }
     }
 }
@@ -131,125 +160,118 @@ impl NewToken {
     /// Generates a token with this prefix and name, of a user, at this time in Unix seconds. Fails only without
     /// system randomness.
     pub fn generate(prefix: &str, user_id: i64, name: String, created_at: u64) -> io::Result<Self> {
-        let (token, digest) = random_token(prefix, "")?;
-        let prefix_shown = token.expose_secret().chars().take(SHOWN_CHARS).collect();
-        let stored = OpaqueToken {
-            user_id,
-            name,
-            prefix: prefix_shown,
-            created_at,
-            not_before: (prefix != API_KEY_PREFIX).then_some(0),
-            ..OpaqueToken::default()
-        };
+        let GeneratedToken { token, digest } = generate(prefix, "")?;
+        let shown_prefix = token.expose_secret().chars().take(SHOWN_CHARS).collect();
+        let is_session = prefix != API_KEY_PREFIX;
         Ok(Self {
             token,
             digest,
-            stored,
+            stored: OpaqueToken {
+                user_id,
+                name,
+                prefix: shown_prefix,
+                created_at,
+                not_before: is_session.then_some(0),
+                ..OpaqueToken::default()
+            },
         })
     }
 }
 
-/// A new id for two sessions that one sign-in makes.
-pub(crate) fn new_pair_id() -> io::Result<i64> {
+/// Generates an id for two sessions that one sign-in makes.
+pub(crate) fn generate_pair_id() -> io::Result<i64> {
     let mut random = [0_u8; 8];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     Ok(i64::from_ne_bytes(random) & i64::MAX)
 }
 
-/// A new token of a password link, and its digest. It is no credential.
-pub fn password_link() -> io::Result<(SecretString, String)> {
-    random_token(LINK_PREFIX, "")
+/// Generates the token of a password link, which is no credential.
+pub fn generate_password_link() -> io::Result<GeneratedToken> {
+    generate(PASSWORD_LINK_PREFIX, "")
 }
 
-/// A new token of a pending sign-in, and its digest, which contains the place. It is no credential.
-pub(crate) fn pending_sign_in(place: &str) -> io::Result<(SecretString, String)> {
-    random_token(PENDING_PREFIX, place)
+/// Generates the token of a pending sign-in, which is no credential. The digest contains `binding`, so the token counts
+/// for that only.
+pub(crate) fn generate_pending_sign_in(binding: &str) -> io::Result<GeneratedToken> {
+    generate(PENDING_SIGN_IN_PREFIX, binding)
 }
 
-/// A new token, and the digest of the token and of `place`.
-fn random_token(prefix: &str, place: &str) -> io::Result<(SecretString, String)> {
+/// Generates a token, with the digest of the token and of `binding`.
+fn generate(prefix: &str, binding: &str) -> io::Result<GeneratedToken> {
     let mut random = [0_u8; RANDOM_BYTES];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     let token = format!("{prefix}{}", URL_SAFE_NO_PAD.encode(random));
-    let digest = hex::encode(Sha256::digest(format!("{token}{place}")));
-    Ok((SecretString::from(token), digest))
+    let digest = hex::encode(Sha256::digest(format!("{token}{binding}")));
+    Ok(GeneratedToken {
+        token: token.into(),
+        digest,
+    })
 }
 
-/// The digest by which a pending sign-in is found at this place, in hex; `None` if its token is malformed.
-pub(crate) fn pending_sign_in_digest(token: &str, place: &str) -> Option<String> {
-    digest_of(
-        &format!("{token}{place}"),
-        token.strip_prefix(PENDING_PREFIX)?,
-    )
+/// The digest by which a pending sign-in with this binding is found, in hex; `None` if its token is malformed.
+pub(crate) fn pending_sign_in_digest(token: &str, binding: &str) -> Option<String> {
+    let encoded = token.strip_prefix(PENDING_SIGN_IN_PREFIX)?;
+    digest_if_well_formed(encoded, &format!("{token}{binding}"))
 }
 
 /// The digest by which a password link is found, in hex; `None` if its token is malformed.
-pub(crate) fn link_digest(token: &str) -> Option<String> {
-    digest_of(token, token.strip_prefix(LINK_PREFIX)?)
+pub(crate) fn password_link_digest(token: &str) -> Option<String> {
+    digest_if_well_formed(token.strip_prefix(PASSWORD_LINK_PREFIX)?, token)
 }
 
-/// The digest by which a token is found, in hex; `None` if it is malformed.
+/// The digest by which an API key or a session is found, in hex; `None` if the token is malformed.
 pub(crate) fn digest(token: &str) -> Option<String> {
-    digest_of(token, split(token)?.1)
+    let encoded = CREDENTIAL_PREFIXES
+        .into_iter()
+        .find_map(|prefix| token.strip_prefix(prefix))?;
+    digest_if_well_formed(encoded, token)
 }
 
-fn digest_of(token: &str, encoded: &str) -> Option<String> {
+/// Hashes `content`, if the part of the token behind its prefix encodes as many bytes as a token has.
+fn digest_if_well_formed(encoded: &str, content: &str) -> Option<String> {
     let mut random = [0_u8; RANDOM_BYTES + 1];
-    let decoded = URL_SAFE_NO_PAD.decode_slice(encoded, &mut random);
-    (decoded.ok()? == RANDOM_BYTES).then(|| hex::encode(Sha256::digest(token)))
-}
-
-/// The kind of a token, and what follows its prefix.
-fn split(token: &str) -> Option<(TokenKind, &str)> {
-    PREFIXES
-        .iter()
-        .find_map(|(prefix, kind)| Some((*kind, token.strip_prefix(prefix)?)))
+    let length = URL_SAFE_NO_PAD.decode_slice(encoded, &mut random).ok()?;
+    if length != RANDOM_BYTES {
+        return None;
+    }
+    Some(hex::encode(Sha256::digest(content)))
 }
 
 impl OpaqueToken {
     pub(crate) fn kind(&self) -> TokenKind {
-        if self.not_before.is_some() {
-            TokenKind::Session
-        } else {
-            TokenKind::ApiKey
-        }
+        TokenKind::from_not_before(self.not_before)
     }
 
     /// When a session ends unless it is used, of which `idle` is the limit in seconds.
     pub(crate) fn idle_expires_at(&self, idle: u64) -> u64 {
-        let end = self
-            .last_used_at
-            .unwrap_or(self.created_at)
-            .saturating_add(idle);
+        let last_used_at = self.last_used_at.unwrap_or(self.created_at);
+        let idle_end = last_used_at.saturating_add(idle);
         self.expires_at
-            .map_or(end, |expires_at| end.min(expires_at))
+            .map_or(idle_end, |expires_at| idle_end.min(expires_at))
     }
 }
 
 impl TokenBearer {
     pub(crate) fn kind(&self) -> TokenKind {
-        if self.not_before.is_some() {
-            TokenKind::Session
-        } else {
-            TokenKind::ApiKey
-        }
+        TokenKind::from_not_before(self.not_before)
     }
 
-    /// Whether it is good at this time, in Unix seconds, apart from the idle limit of sessions.
-    pub(crate) fn is_good(&self, at: u64) -> bool {
-        !self.user.disabled
-            && self.expires_at.is_none_or(|end| at < end)
-            && self
-                .not_before
-                .is_none_or(|own| own == self.user.tokens_not_before)
+    /// Whether it counts at this time, in Unix seconds, apart from the idle limit of sessions.
+    pub(crate) fn is_active_at(&self, at: u64) -> bool {
+        let is_revoked = self
+            .not_before
+            .is_some_and(|own| own != self.user.tokens_not_before);
+        let is_expired = self.expires_at.is_some_and(|end| at >= end);
+        !self.user.disabled && !is_revoked && !is_expired
     }
 
     /// The user with the lower of the stored role and the key's.
     pub(crate) fn into_bounded_user(self) -> User {
-        let role = self
-            .role
-            .map_or(self.user.role, |bound| bound.lower(self.user.role));
-        User { role, ..self.user }
+        let mut user = self.user;
+        if let Some(bound) = self.role {
+            user.role = bound.lower(user.role);
+        }
+        user
     }
 }
 

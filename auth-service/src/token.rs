@@ -16,7 +16,7 @@ pub use key_source::KeySource;
 pub(crate) use keyring::self_test;
 pub use keyring::{Keyring, TooShort};
 
-use crate::user::{MAX_LEAD_SECONDS, User};
+use crate::user::{MAX_ISSUE_AHEAD_SECONDS, User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use keyring::Key;
 use parking_lot::RwLock;
@@ -29,7 +29,7 @@ use std::{borrow::Cow, sync::Arc};
 /// The lifetime of a token: 30 minutes.
 pub const TOKEN_TTL_SECONDS: u64 = 30 * 60;
 
-/// How much longer than [`TOKEN_TTL_SECONDS`] a token may be valid: more than [`MAX_LEAD_SECONDS`].
+/// How much longer than [`TOKEN_TTL_SECONDS`] a token may be valid: more than [`MAX_ISSUE_AHEAD_SECONDS`].
 const MAX_EXTRA_SECONDS: u64 = 60;
 
 /// Issues and verifies access tokens. Clones share their keys, including later replacements.
@@ -155,7 +155,7 @@ impl Tokens {
     /// revocations in a row, or by a clock that was ahead.
     pub(crate) fn seconds_until_issue(user: &User, now: u64) -> u64 {
         user.tokens_not_before
-            .saturating_sub(now.saturating_add(MAX_LEAD_SECONDS))
+            .saturating_sub(now.saturating_add(MAX_ISSUE_AHEAD_SECONDS))
     }
 
     /// Issues a token for the user as read at `now`. Its time of issue is never before the user's

@@ -5,14 +5,14 @@ use secrecy::SecretString;
 
 /// How far ahead of the clock tokens are issued, in seconds: revocations in a row move
 /// `tokens_not_before` ahead, and a login waits until it is this near.
-pub(crate) const MAX_LEAD_SECONDS: u64 = 30;
+pub(crate) const MAX_ISSUE_AHEAD_SECONDS: u64 = 30;
 
-/// How far the clock may be set back by a failover to another server, in seconds.
-pub(crate) const MAX_STEP_SECONDS: u64 = 2;
+/// How far a failover to another server may set the clock back, in seconds.
+pub(crate) const MAX_CLOCK_SETBACK_SECONDS: u64 = 2;
 
-/// How far ahead of the clock a revocation stores its time: later than every token issued so far,
+/// How far ahead of the clock a revocation stores its time, in seconds: later than every token issued so far,
 /// in the current second and by the clock before a failover.
-pub(crate) const REVOCATION_LEAD_SECONDS: u64 = 1 + MAX_STEP_SECONDS;
+pub(crate) const REVOCATION_AHEAD_SECONDS: u64 = 1 + MAX_CLOCK_SETBACK_SECONDS;
 
 /// A user without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl User {
 
     /// The mark that a token must carry if it was issued before the time of the mark, in Unix seconds. It is at least
     /// `created_at`, so a token that was issued to an earlier user with the same id is refused. Tokens that are issued
-    /// while the clock is behind `created_at` carry the mark, and are good.
+    /// while the clock is behind `created_at` carry the mark, and are valid.
     pub(crate) fn token_mark(&self) -> u64 {
         self.tokens_marked_until
             .max(self.created_at.unwrap_or_default())

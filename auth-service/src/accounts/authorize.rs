@@ -2,7 +2,7 @@
 
 use super::{error::AccountError, service::Accounts, sessions::IdleSession};
 use crate::{
-    actor::Actor,
+    actor::{Actor, ActorToken},
     audit, metrics,
     opaque_token::{self, TokenBearer, TokenKind},
     store::Used,
@@ -203,7 +203,7 @@ impl Accounts {
     /// A cookie may hold a session and nothing else, and one for a domain may be nowhere else. A token in a place where
     /// its kind is not allowed is treated as malformed.
     fn credential(&self, credential: &str, cookie: bool) -> Result<Credential, AccountError> {
-        let Some(kind) = TokenKind::of(credential) else {
+        let Some(kind) = TokenKind::detect(credential) else {
             let token = self.tokens.verify(credential).filter(|_| !cookie);
             return Ok(Credential::Token(token.ok_or(Reason::TokenInvalid)?));
         };
@@ -240,13 +240,12 @@ impl Accounts {
         if token.is_revoked(&user) {
             return Err(Reason::TokenInvalid.into());
         }
-        let (token, expires_at) = (None, Some(token.exp));
         self.check(
             Actor {
                 user,
-                unknown_role: None,
-                token,
-                expires_at,
+                ineffective_role: None,
+                token: None,
+                expires_at: Some(token.exp),
                 at,
             },
             requirement,
@@ -267,7 +266,7 @@ impl Accounts {
         }
         let is_good = |token: &TokenBearer| {
             let is_in_place = presented.from_cookie || !token.cookie_only;
-            is_in_place && token.is_good(at) && is_idle(token).is_none()
+            is_in_place && token.is_active_at(at) && is_idle(token).is_none()
         };
         let kind = presented.kind;
         let is_key = kind == TokenKind::ApiKey;
@@ -287,15 +286,16 @@ impl Accounts {
             audit::api_key_used(&stored);
         }
         self.store.note_use(Used::Token, stored.token_id, at);
-        let (token, expires_at) = (Some((kind, stored.token_id)), stored.expires_at);
-        let user = stored.into_bounded_user();
         self.check(
             Actor {
-                user,
-                unknown_role: None,
-                token,
-                expires_at,
+                ineffective_role: None,
+                token: Some(ActorToken {
+                    kind,
+                    id: stored.token_id,
+                }),
+                expires_at: stored.expires_at,
                 at,
+                user: stored.into_bounded_user(),
             },
             requirement,
         )
@@ -306,11 +306,11 @@ impl Accounts {
         if let Requirement::Roles(required) = requirement {
             self.expect_known(required)?;
         }
-        actor.unknown_role = self.take_withheld_role(&mut actor.user);
+        actor.ineffective_role = self.take_ineffective_role(&mut actor.user);
         if requirement.admits(actor.user.role) {
             return Ok(actor);
         }
-        Err(requirement.refusal(actor.unknown_role).into())
+        Err(requirement.refusal(actor.ineffective_role).into())
     }
 
     /// Rejects a requirement of a role that this service does not have: it would admit nobody by it.
@@ -322,30 +322,9 @@ impl Accounts {
 
     /// Replaces a role that this service does not have, or that needs a second factor, by what any user may do, and
     /// returns it.
-    pub(super) fn take_withheld_role(&self, user: &mut User) -> Option<Role> {
+    pub(super) fn take_ineffective_role(&self, user: &mut User) -> Option<Role> {
         let is_known = self.policy.roles.contains(&user.role);
         let counts = is_known && !self.policy.second_factor.is_required_but_missing(user);
         (!counts).then(|| mem::replace(&mut user.role, Role::USER))
-    }
-}
-
-impl Actor {
-    /// The actor, unless it is an API key: for what only a person may do.
-    pub(super) fn without_key(self) -> Result<Self, AccountError> {
-        if self.key_id().is_some() {
-            Err(Reason::RoleInsufficient.into())
-        } else {
-            Ok(self)
-        }
-    }
-
-    /// Refuses a change by an API key of its own user, whom it must not lock out.
-    pub(super) fn may_change(&self, user_id: i64) -> Result<(), AccountError> {
-        let is_own = self.key_id().is_some() && user_id == self.user.id;
-        if is_own {
-            Err(Reason::RoleInsufficient.into())
-        } else {
-            Ok(())
-        }
     }
 }

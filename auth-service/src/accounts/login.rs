@@ -71,7 +71,7 @@ impl Accounts {
 
     /// Notes that a user has logged in, without a role that grants nothing.
     pub(super) fn note_login(&self, user: &mut Timed<User>) {
-        self.take_withheld_role(&mut user.value);
+        self.take_ineffective_role(&mut user.value);
         self.store.note_use(Used::Password, user.value.id, user.at);
     }
 

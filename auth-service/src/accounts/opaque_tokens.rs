@@ -52,7 +52,7 @@ impl Accounts {
         let actor = self
             .authorize(credential, &requirement)
             .await?
-            .without_key()?;
+            .require_person()?;
         let user = self.user_of(&actor, user_id).await?;
         if user_id.is_some() && user.role == Role::ADMIN {
             return Err(WriteError::UserIsAdmin.into());
@@ -132,13 +132,13 @@ impl Accounts {
             .await?;
         let itself = (kind == TokenKind::ApiKey).then_some(token_id).flatten();
         if actor.key_id().is_none_or(|own| Some(own) != itself) {
-            actor.may_change(user_id.unwrap_or(actor.user.id))?;
+            actor.refuse_own_key(user_id.unwrap_or(actor.user.id))?;
         }
         let tokens = self
             .delete_tokens_by(actor, kind, user_id, token_id)
             .await?;
         if tokens.is_empty() && token_id.is_some() {
-            return Err(kind.reasons().1.into());
+            return Err(kind.not_found_reason().into());
         }
         Ok(tokens)
     }
@@ -190,7 +190,7 @@ pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError
         return Ok(());
     };
     let rule = format!("{} name must {broken}.", kind.title());
-    Err(AccountError::Invalid(kind.reasons().0, rule.into()))
+    Err(AccountError::Invalid(kind.invalid_reason(), rule.into()))
 }
 
 /// Checks when a new key ends, in Unix seconds.

@@ -5,7 +5,7 @@ use crate::{
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     metrics,
-    opaque_token::{self, link_digest},
+    opaque_token::{self, GeneratedToken, password_link_digest},
     store::{StoredLink, WriteError, Writer},
     user::User,
 };
@@ -29,7 +29,8 @@ impl Accounts {
     ) -> Result<PasswordLink, AccountError> {
         let actor = self.admin_of_another(access_token, user_id).await?;
         let user = self.find(user_id).await?;
-        let (token, digest) = opaque_token::password_link().map_err(AccountError::internal)?;
+        let GeneratedToken { token, digest } =
+            opaque_token::generate_password_link().map_err(AccountError::internal)?;
         let (store, by) = (Arc::clone(&self.store), Some(actor.user.id));
         let insert = move |write| async move {
             store.insert_password_link(by, user_id, digest, write).await
@@ -59,7 +60,7 @@ impl Accounts {
                     self.count_refusal();
                 }
             })?;
-        let Some(digest) = link_digest(token) else {
+        let Some(digest) = password_link_digest(token) else {
             return Err(self.refuse_link(None, UNKNOWN));
         };
         // One read for every link that is refused, so that its time does not tell why.

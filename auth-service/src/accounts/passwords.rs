@@ -35,7 +35,7 @@ impl Accounts {
         origin: CallOrigin,
     ) -> Result<User, AccountError> {
         let any = Requirement::AnyAuthenticated;
-        let actor = self.authorize(access_token, &any).await?.without_key()?;
+        let actor = self.authorize(access_token, &any).await?.require_person()?;
         let (session, user) = (actor.session_id(), actor.user);
         let new = self.policy.passwords.check(new)?;
         let method = "password_change";
@@ -113,7 +113,7 @@ impl Accounts {
         user_id: i64,
     ) -> Result<Actor, AccountError> {
         // Nor may a stolen API key, which would then log in.
-        let actor = self.authorize_admin(access_token).await?.without_key()?;
+        let actor = self.authorize_admin(access_token).await?.require_person()?;
         if user_id == actor.user.id {
             // A stolen token must not become an account: the own password needs the current one.
             return Err(Reason::OwnPassword.into());

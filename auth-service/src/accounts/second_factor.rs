@@ -101,7 +101,7 @@ impl Accounts {
         let actor = self
             .authorize(credential, &requirement)
             .await?
-            .without_key()?;
+            .require_person()?;
         let (change, id) = match user_id {
             Some(id) if id == actor.user.id => return Err(Reason::OwnSecondFactor.into()),
             Some(id) => (Change::SecondFactorRemoved, self.find(id).await?.id),
@@ -252,7 +252,7 @@ impl Accounts {
         credential: &str,
     ) -> Result<(Actor, Arc<SecondFactorKeys>), AccountError> {
         let any = Requirement::AnyAuthenticated;
-        let actor = self.authorize(credential, &any).await?.without_key()?;
+        let actor = self.authorize(credential, &any).await?.require_person()?;
         let policy = &self.policy.second_factor;
         let keys = policy.keys.clone().filter(|_| policy.mode != Mode::Off);
         let keys = keys.ok_or(Reason::SecondFactorUnavailable)?;

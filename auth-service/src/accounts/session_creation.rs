@@ -6,7 +6,10 @@ use super::{
 use crate::{
     audit::{By, Change, Write},
     call_origin::CallOrigin,
-    opaque_token::{self, NewToken, OpaqueToken, TokenKind, new_pair_id, pending_sign_in_digest},
+    opaque_token::{
+        self, GeneratedToken, NewToken, OpaqueToken, TokenKind, generate_pair_id,
+        pending_sign_in_digest,
+    },
     store::Writer,
     user::User,
 };
@@ -146,8 +149,9 @@ impl Accounts {
         user: &Timed<User>,
         request: &SessionRequest,
     ) -> Result<CreatedSession, AccountError> {
-        let (token, digest) =
-            opaque_token::pending_sign_in(&request.bound_to()).map_err(AccountError::internal)?;
+        let GeneratedToken { token, digest } =
+            opaque_token::generate_pending_sign_in(&request.bound_to())
+                .map_err(AccountError::internal)?;
         self.store.insert_pending_sign_in(user, digest).await?;
         Err(AccountError::SignInPending(token))
     }
@@ -216,7 +220,7 @@ impl Accounts {
         let token = tokens[0].token.clone();
         let application_token = tokens.get(1).map(|second| second.token.clone());
         if application_token.is_some() {
-            let pair_id = new_pair_id().map_err(AccountError::internal)?;
+            let pair_id = generate_pair_id().map_err(AccountError::internal)?;
             for new in &mut tokens {
                 new.stored.pair_id = Some(pair_id);
             }

@@ -79,7 +79,7 @@ impl Accounts {
         tokens: impl Iterator<Item = &'t TokenBearer>,
     ) -> Vec<i64> {
         let is_unrestricted = |token: &&TokenBearer| {
-            token.kind() == TokenKind::Session && !token.cookie_only && token.is_good(at)
+            token.kind() == TokenKind::Session && !token.cookie_only && token.is_active_at(at)
         };
         let ids: Vec<i64> = tokens
             .filter(is_unrestricted)

@@ -110,7 +110,7 @@ impl App {
     async fn verify(&self, username: &str, password: &str) -> Result<User, AccountError> {
         let check = basic_check(username, password, 1);
         let verified = self.accounts.verify_credentials(check).await;
-        verified.map(|(user, _)| user)
+        verified.map(|verified| verified.user)
     }
 
     async fn authorize(&self, token: &str, roles: &[Role]) -> Result<User, AccountError> {

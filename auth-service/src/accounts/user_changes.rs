@@ -11,7 +11,7 @@ use crate::{
     audit::{By, Change, Write},
     call_origin::CallOrigin,
     metrics,
-    opaque_token::{self, OpaqueToken, TokenKind},
+    opaque_token::{self, GeneratedToken, OpaqueToken, TokenKind},
     password::{NO_PASSWORD, Password},
     store::{NewUser, PASSWORD_LINK_SECONDS, SessionEnd, Writer},
     user::User,
@@ -76,7 +76,8 @@ impl Accounts {
         username: &str,
         role: Role,
     ) -> Result<(User, Option<PasswordLink>), AccountError> {
-        let (token, digest) = opaque_token::password_link().map_err(AccountError::internal)?;
+        let GeneratedToken { token, digest } =
+            opaque_token::generate_password_link().map_err(AccountError::internal)?;
         let expires_at = actor.at.saturating_add(PASSWORD_LINK_SECONDS);
         let (username, password_hash) = (username.to_owned(), NO_PASSWORD.into());
         let link = Some((digest, expires_at));
@@ -137,7 +138,7 @@ impl Accounts {
         role: Option<Role>,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
-        actor.may_change(user_id)?;
+        actor.refuse_own_key(user_id)?;
         let change = Change::RoleChanged {
             from: self.find(user_id).await?.role,
         };
@@ -157,7 +158,7 @@ impl Accounts {
         user_id: i64,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(actor).await?;
-        actor.may_change(user_id)?;
+        actor.refuse_own_key(user_id)?;
         let user = self.find(user_id).await?;
         // Neither can change, so the store need not check them again.
         if user.id == actor.user.id || user.username == ADMIN_USERNAME {
@@ -192,7 +193,7 @@ impl Accounts {
     ) -> Result<(), AccountError> {
         let digests: Vec<String> = tokens
             .iter()
-            .filter(|token| TokenKind::of(token) == Some(TokenKind::Session))
+            .filter(|token| TokenKind::detect(token) == Some(TokenKind::Session))
             .filter_map(|token| opaque_token::digest(token))
             .collect();
         let found = self.reads.tokens.get_all(digests.clone()).await?;
@@ -241,7 +242,7 @@ impl Accounts {
         let requirement = Requirement::of_user_or_admin(user_id);
         let actor = self.authorize(access_token, &requirement).await?;
         let id = user_id.unwrap_or(actor.user.id);
-        actor.may_change(id)?;
+        actor.refuse_own_key(id)?;
         if let (None, Some(session)) = (user_id, actor.session_id()) {
             return self.end_session(actor, session).await;
         }

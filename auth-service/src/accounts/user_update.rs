@@ -26,7 +26,7 @@ impl Accounts {
         disabled: Option<bool>,
     ) -> Result<User, AccountError> {
         let actor = self.authorize_admin(access_token).await?;
-        actor.may_change(user_id)?;
+        actor.refuse_own_key(user_id)?;
         let Some(username) = username else {
             let nothing = AccountError::request("username or disabled must be set");
             return self.disable(actor, user_id, disabled.ok_or(nothing)?).await;

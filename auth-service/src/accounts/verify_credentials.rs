@@ -4,6 +4,7 @@ use super::{
     credentials::Presented, error::AccountError, service::Accounts, username::check_username,
 };
 use crate::{
+    actor::Actor,
     audit,
     call_origin::CallOrigin,
     metrics,
@@ -31,8 +32,22 @@ pub(crate) struct BasicCheck {
     pub(crate) origin: CallOrigin,
 }
 
-/// The user, and the stored role if it does not count here.
-pub(crate) type Verified = (User, Option<Role>);
+/// A user whose credentials were verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AuthenticatedUser {
+    pub(crate) user: User,
+    /// See [`Actor::ineffective_role`].
+    pub(crate) ineffective_role: Option<Role>,
+}
+
+impl From<Actor> for AuthenticatedUser {
+    fn from(actor: Actor) -> Self {
+        Self {
+            user: actor.user,
+            ineffective_role: actor.ineffective_role,
+        }
+    }
+}
 
 impl BasicCheck {
     /// The digest of a password that may be an API key, because it has exactly the form of one.
@@ -52,7 +67,7 @@ impl Accounts {
     pub(crate) async fn verify_credentials(
         &self,
         check: BasicCheck,
-    ) -> Result<Verified, AccountError> {
+    ) -> Result<AuthenticatedUser, AccountError> {
         if let Some(digest) = check.key_digest() {
             // Boxed, so that a password moves no room for a key.
             let found = Box::pin(self.reads.tokens.get(digest)).await?;
@@ -70,20 +85,18 @@ impl Accounts {
         &self,
         username: &str,
         Timed { at, value: key }: Timed<Option<TokenBearer>>,
-    ) -> Option<Verified> {
-        let key = key.filter(|key| key.is_good(at) && key.user.username == username)?;
+    ) -> Option<AuthenticatedUser> {
+        let key = key.filter(|key| key.is_active_at(at) && key.user.username == username)?;
         metrics::count_api_key(true);
         audit::api_key_used(&key);
         self.store.note_use(Used::Token, key.token_id, at);
-        let mut user = key.into_bounded_user();
-        let withheld_role = self.take_withheld_role(&mut user);
-        Some((user, withheld_role))
+        Some(self.authenticated(key.into_bounded_user()))
     }
 
     /// The user of this name, if the password is correct. Every call reads the stored hash; a success
     /// that is cached for this client runs no bcrypt and does not count as an attempt. The limit
     /// is asked first: a cached success must not tell a guesser over the limit which guess is right.
-    async fn verify_password(&self, check: BasicCheck) -> Result<Verified, AccountError> {
+    async fn verify_password(&self, check: BasicCheck) -> Result<AuthenticatedUser, AccountError> {
         let username = &*check.username;
         let origin = check.origin;
         let presented = Presented::new(username, check.password, origin, "basic");
@@ -98,7 +111,7 @@ impl Accounts {
         });
         // Basic has no second step: users with a second factor are checked at the same cost, then refused.
         let cached = active.filter(|stored| !stored.user.second_factor);
-        let mut user = if let (Some(key), Some(stored)) = (&key, cached)
+        let user = if let (Some(key), Some(stored)) = (&key, cached)
             && let Some(hit) = self.cache.get(key, origin.deadline)
         {
             metrics::BASIC_CACHE_HITS.inc();
@@ -110,8 +123,7 @@ impl Accounts {
             // Boxed, so that a hit moves no room for a check.
             Box::pin(self.check_credentials(&presented, stored, key)).await?
         };
-        let withheld_role = self.take_withheld_role(&mut user);
-        Ok((user, withheld_role))
+        Ok(self.authenticated(user))
     }
 
     /// The users of those checks that [`Self::verify_credentials`] would answer by a key, or from the cache without a
@@ -121,7 +133,7 @@ impl Accounts {
     pub(crate) async fn recall(
         &self,
         checks: Vec<Option<BasicCheck>>,
-    ) -> Result<Vec<Option<Verified>>, AccountError> {
+    ) -> Result<Vec<Option<AuthenticatedUser>>, AccountError> {
         let is_allowed = |check: &BasicCheck| {
             let is_valid = check_username(&check.username).is_ok();
             let client = check.origin.client_key();
@@ -167,12 +179,21 @@ impl Accounts {
         Ok(recalled)
     }
 
+    /// The verified user, whose stored role counts only if it has an effect here.
+    fn authenticated(&self, mut user: User) -> AuthenticatedUser {
+        let ineffective_role = self.take_ineffective_role(&mut user);
+        AuthenticatedUser {
+            user,
+            ineffective_role,
+        }
+    }
+
     /// The user of a password that is remembered for this client.
     fn recall_password(
         &self,
         check: &BasicCheck,
         stored: Option<&Credentials>,
-    ) -> Option<Verified> {
+    ) -> Option<AuthenticatedUser> {
         let active = stored.filter(|stored| !stored.user.disabled);
         // For an unknown name too: it costs as much as another.
         let hash = active.map(|stored| stored.password_hash.expose_secret());
@@ -183,14 +204,13 @@ impl Accounts {
         if recalled == Recall::TooManyMisses {
             note_guess(stored.map(|stored| &stored.user));
         }
-        let mut user = active
+        let user = active
             .filter(|it| recalled.is_hit() && !it.user.second_factor)?
             .user
             .clone();
         metrics::BASIC_CACHE_HITS.inc();
         metrics::count_login("basic", None);
-        let withheld_role = self.take_withheld_role(&mut user);
-        Some((user, withheld_role))
+        Some(self.authenticated(user))
     }
 
     /// Identical checks at the same time are one attempt: together they learn one result.

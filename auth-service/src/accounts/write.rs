@@ -6,7 +6,7 @@ use crate::{
     audit::{By, Change, Write},
     metrics,
     store::{StoreError, UserStore, WriteError, Writer},
-    user::{MAX_STEP_SECONDS, User},
+    user::{MAX_CLOCK_SETBACK_SECONDS, User},
 };
 use rolegate_proto::Reason;
 use rolegate_telemetry::request_context::RequestContext;
@@ -56,7 +56,7 @@ pub(super) async fn revoke_again(
     session: Option<i64>,
     write: Write,
 ) -> Result<User, WriteError> {
-    if began.elapsed() < Duration::from_secs(MAX_STEP_SECONDS) {
+    if began.elapsed() < Duration::from_secs(MAX_CLOCK_SETBACK_SECONDS) {
         return Ok(user);
     }
     let owner = Writer::Owner {

@@ -1,6 +1,6 @@
 //! The arguments of `Authorize`, and the batches of them and of credentials.
 
-use super::{AuthGrpc, RpcResult, message::decided};
+use super::{AuthGrpc, RpcResult};
 use crate::{
     accounts::{AccountError, BasicCheck, Bearer, Requirement},
     call_origin::CallOrigin,
@@ -141,10 +141,11 @@ impl AuthGrpc {
             .accounts
             .recall(items.into_iter().map(check).collect())
             .await?;
-        let outcome = |(user, unknown_role)| decided(user, unknown_role);
-        let outcomes = recalled.into_iter().map(|user| user.map(outcome));
-        let outcomes = outcomes
-            .map(|user| VerifyCredentialsResponse { user })
+        let outcomes = recalled
+            .into_iter()
+            .map(|user| VerifyCredentialsResponse {
+                user: user.map(Into::into),
+            })
             .collect();
         Ok(BatchVerifyCredentialsResponse { outcomes })
     }

@@ -9,7 +9,7 @@ mod response;
 
 use super::{AuthGrpc, call_origin::origin_of};
 use crate::{
-    accounts::{AccountError, BasicCheck, Requirement, Verified},
+    accounts::{AccountError, AuthenticatedUser, BasicCheck, Requirement},
     actor::Actor,
     audit,
     call_origin::CallOrigin,
@@ -90,7 +90,7 @@ impl AuthGrpc {
         let requirement = self.requirement(roles);
         let client = origin.client_address;
         let authorization = request::authorization(attributes).filter(|_| !is_cookie_only);
-        let (user, withheld) = match authorization {
+        let authenticated = match authorization {
             Some(Authorization::Bearer(token)) => {
                 // Any user, because the audit log names the one who is refused.
                 let any = Requirement::AnyAuthenticated;
@@ -140,10 +140,11 @@ impl AuthGrpc {
         };
         // After the credentials, as at the gateway.
         let requirement = requirement.inspect_err(|_| warn_of_route(attributes))?;
+        let user = authenticated.user;
         if requirement.admits(user.role) {
             return Ok(user);
         }
-        let reason = requirement.refusal(withheld);
+        let reason = requirement.refusal(authenticated.ineffective_role);
         Box::pin(RequestContext::with_client_address(client, async {
             if DENIALS.is_due((user.id, roles.to_owned())) {
                 let (method, host, path) = request::route(attributes);
@@ -185,13 +186,13 @@ async fn record_cross_site(attributes: &AttributeContext, roles: &str, client: O
 fn counted(
     bearer: Result<Actor, AccountError>,
     requirement: &Result<Requirement, AccountError>,
-) -> Result<Verified, AccountError> {
+) -> Result<AuthenticatedUser, AccountError> {
     metrics::count_authorization(match (&bearer, requirement) {
         (Ok(bearer), Ok(required)) if required.admits(bearer.user.role) => None,
-        (Ok(bearer), Ok(required)) => Some(required.refusal(bearer.unknown_role)),
+        (Ok(bearer), Ok(required)) => Some(required.refusal(bearer.ineffective_role)),
         (Err(error), _) | (_, Err(error)) => Some(error.reason()),
     });
-    bearer.map(|bearer| (bearer.user, bearer.unknown_role))
+    bearer.map(AuthenticatedUser::from)
 }
 
 /// The configuration of the route has no requirement, one of a role that does not exist, or unknown credentials.

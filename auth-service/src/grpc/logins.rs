@@ -1,6 +1,6 @@
 //! Calls that check a password, or register one.
 
-use super::{AuthGrpc, RpcResult, authorize::roles, call_origin::origin_of, message};
+use super::{AuthGrpc, RpcResult, authorize::roles, call_origin::origin_of};
 use crate::{
     accounts::{AccountError, BasicCheck},
     metrics,
@@ -64,10 +64,11 @@ impl AuthGrpc {
             accept_api_keys,
             origin,
         };
-        let (user, unknown_role) = self.accounts.verify_credentials(check).await?;
+        let user = self.accounts.verify_credentials(check).await?;
         self.accounts.expect_known(&roles(&role_names)?)?;
-        let user = Some(message::decided(user, unknown_role));
-        Ok(Response::new(wire::VerifyCredentialsResponse { user }))
+        Ok(Response::new(wire::VerifyCredentialsResponse {
+            user: Some(user.into()),
+        }))
     }
 
     pub(super) async fn batch_verify_credentials(

@@ -1,7 +1,7 @@
 //! Converts domain values to messages, and errors of the use cases to statuses.
 
 use crate::{
-    accounts::{AccountError, PageRequest},
+    accounts::{AccountError, AuthenticatedUser, PageRequest},
     actor::Actor,
     opaque_token::{OpaqueToken, TokenKind},
     user::{ListedUser, User},
@@ -68,30 +68,29 @@ pub(super) fn page(
     }
 }
 
-/// A user in a decision, and the stored role if this service does not have it.
-pub(super) fn decided(user: User, unknown_role: Option<Role>) -> auth_v1::User {
-    let unknown_role_name = unknown_role
-        .map(|role| role.to_string())
-        .unwrap_or_default();
-    auth_v1::User {
-        unknown_role_name,
-        ..user.into()
+impl From<AuthenticatedUser> for auth_v1::User {
+    fn from(authenticated: AuthenticatedUser) -> Self {
+        // The contract has one name for a role without effect, whatever the reason.
+        let unknown_role_name = authenticated
+            .ineffective_role
+            .map(|role| role.to_string())
+            .unwrap_or_default();
+        Self {
+            unknown_role_name,
+            ..authenticated.user.into()
+        }
     }
 }
 
 impl From<Actor> for auth_v1::User {
-    fn from(
-        Actor {
-            user, unknown_role, ..
-        }: Actor,
-    ) -> Self {
-        decided(user, unknown_role)
+    fn from(actor: Actor) -> Self {
+        AuthenticatedUser::from(actor).into()
     }
 }
 
 impl From<Actor> for auth_v1::GetCurrentUserResponse {
     fn from(actor: Actor) -> Self {
-        let kind = match actor.token.map(|(kind, _)| kind) {
+        let kind = match actor.token.map(|token| token.kind) {
             None => auth_v1::CredentialKind::AccessToken,
             Some(TokenKind::Session) => auth_v1::CredentialKind::Session,
             Some(TokenKind::ApiKey) => auth_v1::CredentialKind::ApiKey,

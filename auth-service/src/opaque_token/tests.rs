@@ -13,7 +13,7 @@ fn generated_tokens_differ_and_have_their_documented_form() {
         assert_ne!(one.token.expose_secret(), other.token.expose_secret());
         let token = one.token.expose_secret();
         assert!(token.len() == 47 && token.starts_with(start), "{token}");
-        assert_eq!(TokenKind::of(token), Some(kind));
+        assert_eq!(TokenKind::detect(token), Some(kind));
         assert_eq!(
             (one.stored.prefix.as_str(), one.stored.kind()),
             (&token[..8], kind)

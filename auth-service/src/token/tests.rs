@@ -4,7 +4,7 @@ mod same_id;
 use super::{
     Keyring, MAX_EXTRA_SECONDS, NO_USER, TOKEN_TTL_SECONDS, Tokens, parse_user_id, self_test,
 };
-use crate::user::{REVOCATION_LEAD_SECONDS, User};
+use crate::user::{REVOCATION_AHEAD_SECONDS, User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit as _, Mac};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
@@ -115,7 +115,7 @@ fn password_change_separates_old_and_new_tokens_within_one_second() {
     };
     assert_eq!(issued(0, NOW), NOW, "an older password changes nothing");
     assert_eq!(issued(NOW, NOW), NOW);
-    let end = NOW + REVOCATION_LEAD_SECONDS;
+    let end = NOW + REVOCATION_AHEAD_SECONDS;
     assert!(
         issued(0, NOW + 2) < end,
         "an old one, issued by a clock two seconds ahead"

@@ -10,10 +10,10 @@
 use crate::Specification;
 use stateright::{Model, Property};
 
-/// `MAX_STEP_SECONDS`, 2, and `REVOCATION_LEAD_SECONDS`, 3.
+/// `MAX_CLOCK_SETBACK_SECONDS`, 2, and `REVOCATION_AHEAD_SECONDS`, 3.
 const STEP: u8 = 1;
-const REVOCATION_LEAD: u8 = 1 + STEP;
-/// `MAX_LEAD_SECONDS`, 30, and `MAX_EXTRA_SECONDS`, 60, which is more than the former and a step.
+const REVOCATION_AHEAD: u8 = 1 + STEP;
+/// `MAX_ISSUE_AHEAD_SECONDS`, 30, and `MAX_EXTRA_SECONDS`, 60, which is more than the former and a step.
 const MAX_LEAD: u8 = 2;
 const MAX_EXTRA: u8 = 4;
 /// How long a mark lasts, 86400: longer than a clock stays wrong; and how far ahead such a clock is.
@@ -102,7 +102,7 @@ impl Specification<Mistake> {
         let lead = if self.has(Mistake::LeadsByOneSecond) {
             1
         } else {
-            REVOCATION_LEAD
+            REVOCATION_AHEAD
         };
         let (soon, latest) = (now + lead, now + MAX_LEAD + STEP);
         let lowers = action == Action::RevokeAsOperator && stored > latest;

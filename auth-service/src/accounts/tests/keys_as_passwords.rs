@@ -48,7 +48,7 @@ impl KeyUser {
     async fn present(&self, username: &str, password: &str) -> Result<User, AccountError> {
         let check = check(username, password);
         let verified = self.app.accounts.verify_credentials(check).await;
-        verified.map(|(user, _)| user)
+        verified.map(|verified| verified.user)
     }
 
     async fn set_role(&self, role: Role) {

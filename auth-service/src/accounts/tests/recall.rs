@@ -2,7 +2,7 @@
 
 use super::{ADMIN_USERNAME, App, POLICY, basic_check as check, origin};
 use crate::{
-    accounts::BasicCheck,
+    accounts::{AuthenticatedUser, BasicCheck},
     audit::Write,
     store::{NewUser, UserStore as _},
 };
@@ -22,7 +22,7 @@ impl App {
         let recalled = recalled.expect("read");
         recalled
             .into_iter()
-            .map(|recalled| recalled.map(|(user, _)| user.username))
+            .map(|recalled| recalled.map(|recalled| recalled.user.username))
             .collect()
     }
 
@@ -85,10 +85,13 @@ async fn what_is_recalled_is_as_stored_now() {
             .recall(vec![Some(check("ann", "sesame", 1))])
             .await
             .expect("read");
-        let (user, unknown) = recalled.into_iter().next().flatten().expect("remembered");
+        let AuthenticatedUser {
+            user,
+            ineffective_role,
+        } = recalled.into_iter().next().flatten().expect("remembered");
         let is_known = role == Role::AUTHOR;
         assert_eq!(user.role, if is_known { role } else { Role::USER });
-        assert_eq!(unknown, (!is_known).then_some(role));
+        assert_eq!(ineffective_role, (!is_known).then_some(role));
     }
     let token = app.login("ann", "sesame").await.expect("logged in");
     let change = app

@@ -101,7 +101,7 @@ async fn a_stored_role_that_is_not_known_grants_what_any_user_may() {
         .await;
     let actor = actor.expect("any user");
     assert_eq!(
-        (actor.user.role, actor.unknown_role),
+        (actor.user.role, actor.ineffective_role),
         (Role::USER, Some(removed))
     );
     assert!(app.authorize(&token, &[Role::USER]).await.is_ok());

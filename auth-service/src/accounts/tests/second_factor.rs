@@ -476,15 +476,18 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
         .await;
     let actor = any.expect("may enrol");
     assert_eq!(
-        (actor.user.role, actor.unknown_role),
+        (actor.user.role, actor.ineffective_role),
         (Role::USER, Some(Role::ADMIN))
     );
     let checked = app
         .accounts
         .verify_credentials(basic_check("admin", "sesame", 1))
         .await;
-    let (user, withheld) = checked.expect("checked");
-    assert_eq!((user.role, withheld), (Role::USER, Some(Role::ADMIN)));
+    let verified = checked.expect("checked");
+    assert_eq!(
+        (verified.user.role, verified.ineffective_role),
+        (Role::USER, Some(Role::ADMIN))
+    );
     let ann = Enrolled::enrol(app, admin).await;
     let otp = ann.otp(NOW + 30);
     let login = ann

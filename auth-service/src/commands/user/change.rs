@@ -8,7 +8,7 @@ use super::{
 use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword, check_new_username, rename, set_password},
     audit::{By, Change, Write},
-    opaque_token,
+    opaque_token::{self, GeneratedToken},
     password::NO_PASSWORD,
     settings::ServiceSettings,
     store::{NewUser, PASSWORD_LINK_SECONDS, WriteError, Writer},
@@ -47,7 +47,7 @@ impl Operator {
         settings: &ServiceSettings,
     ) -> Result<(), Failure> {
         self.check_new(username).await?;
-        let (token, digest) = opaque_token::password_link()?;
+        let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
         let expires_at = self.now().await?.saturating_add(PASSWORD_LINK_SECONDS);
         let link = Some((digest, expires_at));
         let created = self
@@ -133,7 +133,7 @@ impl Operator {
         sign_in_url: &str,
     ) -> Result<(), Failure> {
         let user = self.find(username).await?;
-        let (token, digest) = opaque_token::password_link()?;
+        let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
         let (store, id) = (Arc::clone(&self.store), user.id);
         let insert =
             move |write| async move { store.insert_password_link(None, id, digest, write).await };

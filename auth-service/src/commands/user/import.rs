@@ -8,7 +8,7 @@ use crate::{
     password::HashRules,
     settings::ServiceSettings,
     store::{Import, StoreError, UserRecord},
-    user::REVOCATION_LEAD_SECONDS,
+    user::REVOCATION_AHEAD_SECONDS,
 };
 use clap::Args;
 use reader::{Batch, Reader};
@@ -70,7 +70,7 @@ pub(super) async fn run(
     } = *arguments;
     let rules = HashRules::new(settings.bcrypt_cost, slow, weak);
     let now = operator.now().await?;
-    let revocation_time = now.saturating_add(REVOCATION_LEAD_SECONDS);
+    let revocation_time = now.saturating_add(REVOCATION_AHEAD_SECONDS);
     let now = now.try_into().unwrap_or(i64::MAX);
     let revocation_time = revocation_time.try_into().unwrap_or(i64::MAX);
     let highest_id = if arguments.reuse_ids {

@@ -6,7 +6,7 @@ use super::{
     response::Refusal,
 };
 use crate::{
-    accounts::{AccountError, Requirement, Verified},
+    accounts::{AccountError, AuthenticatedUser, Requirement},
     grpc::AuthGrpc,
     user::User,
 };
@@ -40,7 +40,7 @@ impl AuthGrpc {
         &self,
         attributes: &AttributeContext,
         requirement: &Result<Requirement, AccountError>,
-    ) -> Result<Verified, Refusal> {
+    ) -> Result<AuthenticatedUser, Refusal> {
         let http = request::http(attributes);
         let Some((sign_in, http)) = self.sign_in.as_ref().zip(http) else {
             return Err(Refusal::NotAuthenticated);

@@ -1,7 +1,7 @@
 //! How a revocation moves the time before which tokens are not good.
 
 use super::encoding::encode_seconds;
-use crate::user::{MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS};
+use crate::user::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS};
 use rolegate_sql_store::Statement;
 
 /// The new value of a revocation, whose times [`revoking`] appends. It always grows.
@@ -23,8 +23,8 @@ pub(super) const LOWER: &str =
 /// Appends the times of a revocation: `soon` is later than every token issued at the present time,
 /// `latest` the latest possible time of issue. Read once, so that they do not contradict each other.
 pub(in crate::store) fn revoking(update: Statement) -> Statement {
-    let soon = encode_seconds(REVOCATION_LEAD_SECONDS);
-    let latest = encode_seconds(MAX_LEAD_SECONDS + MAX_STEP_SECONDS);
+    let soon = encode_seconds(REVOCATION_AHEAD_SECONDS);
+    let latest = encode_seconds(MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS);
     let update = update.push(" FROM (SELECT now + ").push_bind(soon);
     let update = update.push(" AS soon, now + ").push_bind(latest);
     update

@@ -15,7 +15,7 @@ use tokio::join;
 fn by(user: &User, change: Change) -> Write {
     let actor = Actor {
         user: user.clone(),
-        unknown_role: None,
+        ineffective_role: None,
         token: None,
         expires_at: None,
         at: 0,

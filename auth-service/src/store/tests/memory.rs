@@ -13,7 +13,8 @@ use crate::{
     audit::{Entry, Write},
     opaque_token::{OpaqueToken, TokenKind},
     user::{
-        Credentials, ListedUser, MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User,
+        Credentials, ListedUser, MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS,
+        REVOCATION_AHEAD_SECONDS, User,
     },
 };
 use async_trait::async_trait;
@@ -182,8 +183,8 @@ impl MemoryStore {
 impl User {
     /// As `GROW`, `REVOKE` and `LOWER` of the SQL store.
     fn revoke(&mut self, now: u64, by: Option<&Writer>) {
-        let (soon, stored) = (now + REVOCATION_LEAD_SECONDS, self.tokens_not_before);
-        let is_too_late = stored > now + MAX_LEAD_SECONDS + MAX_STEP_SECONDS;
+        let (soon, stored) = (now + REVOCATION_AHEAD_SECONDS, self.tokens_not_before);
+        let is_too_late = stored > now + MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS;
         self.tokens_not_before = match by {
             _ if stored < soon => soon,
             Some(Writer::Admin(_)) if is_too_late => stored,

@@ -51,7 +51,7 @@ pub(super) async fn a_renamed_user_keeps_good_sessions_and_keys_and_no_access_to
     assert_eq!(get(store, ann.id).await, Some(expected));
     for (digest, is_good) in [("good", true), ("key", true), ("ended", false)] {
         let found = find(store, digest).await.expect("stored");
-        assert_eq!(found.is_good(8), is_good, "{digest}");
+        assert_eq!(found.is_active_at(8), is_good, "{digest}");
         assert_eq!(found.user.username, "eve");
     }
     // The old name is free, and whoever gets it gets nothing of before.

@@ -4,7 +4,7 @@ use super::{assert_not_found, get, insert};
 use crate::{
     audit::Write,
     store::{UserStore, WriteError, Writer},
-    user::{MAX_LEAD_SECONDS, MAX_STEP_SECONDS, REVOCATION_LEAD_SECONDS, User},
+    user::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS, User},
 };
 use rolegate_proto::Role;
 use tokio::join;
@@ -16,7 +16,7 @@ async fn now(store: &dyn UserStore) -> u64 {
 /// Asserts that the user's time is that of a revocation between `began` and now.
 pub(super) async fn assert_revoked_since(store: &dyn UserStore, began: u64, user: &User) {
     let stored = user.tokens_not_before;
-    let expected = began + REVOCATION_LEAD_SECONDS..=now(store).await + REVOCATION_LEAD_SECONDS;
+    let expected = began + REVOCATION_AHEAD_SECONDS..=now(store).await + REVOCATION_AHEAD_SECONDS;
     assert!(
         expected.contains(&stored),
         "{stored} is not in {expected:?}"
@@ -109,7 +109,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let mut marks = Vec::new();
     for _ in 0..2 {
-        let latest = now(store).await + MAX_LEAD_SECONDS + MAX_STEP_SECONDS;
+        let latest = now(store).await + MAX_ISSUE_AHEAD_SECONDS + MAX_CLOCK_SETBACK_SECONDS;
         let mut ahead = get(store, ann.id).await.expect("a user");
         // Each moves it on.
         while ahead.tokens_not_before <= latest + 60 {

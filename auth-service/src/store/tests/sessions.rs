@@ -319,7 +319,7 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
             Some(ann.tokens_not_before),
             "it follows its user"
         );
-        assert!(kept.is_good(8));
+        assert!(kept.is_active_at(8));
         // The other one has ended, and with it what it could do.
         let seen = ann.tokens_not_before;
         assert_not_found(set(owner(seen, other)).await);
