@@ -25,7 +25,7 @@ use rolegate_program::{
     settings::{SettingError, number_between, socket_address, switch},
 };
 use rolegate_sign_in::settings::SignInSettings;
-use rolegate_sql_store::{DatabaseSettings, DatabaseUrl, Reads};
+use rolegate_sql_store::{DatabaseSettings, DatabaseUrl, ReadConsistency};
 use secrecy::SecretString;
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -284,10 +284,10 @@ impl ServiceSettings {
     /// The database with the reads of `DATABASE_READS`.
     pub(crate) fn with_reads(&self, database: DatabaseUrl) -> Result<DatabaseUrl, SettingError> {
         let is_quorum = self.database_reads == "quorum";
-        database.with_reads(if is_quorum {
-            Reads::Quorum
+        database.with_read_consistency(if is_quorum {
+            ReadConsistency::Quorum
         } else {
-            Reads::Primary
+            ReadConsistency::Primary
         })
     }
 

@@ -40,6 +40,7 @@ pub use end_all::HighestNumbers;
 pub(crate) use end_all::{ApiKeys, EndOfAll};
 pub(crate) use opaque_tokens::{SessionEnd, TokenSelection, TokenStore, Used};
 pub(crate) use record_pages::{CheckedRow, END_OF_9999, MAX_PAGE_ROWS, UnreadableColumn};
+pub(crate) use rolegate_sql_store::FileClock;
 pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub use seal::SealReference;
@@ -48,7 +49,7 @@ pub(crate) use second_factor::{
     CodeLimit, CodePurpose, PASSWORD_LINK_SECONDS, SecondFactorStore, StoredFactor, StoredLink,
     WrongCodes,
 };
-pub(crate) use sql::{FileClock, open, open_beside};
+pub(crate) use sql::{open, open_beside};
 pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
 pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, uses_in_time};

@@ -13,7 +13,7 @@ use crate::{
     store::{self, Database},
 };
 use rolegate_auth_client::{AuthClient, CallContext};
-use rolegate_sql_store::{BatchedReads, Timed};
+use rolegate_sql_store::{BatchLabels, BatchedReads, Timed};
 use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
@@ -30,7 +30,10 @@ impl Posts {
     /// The posts of `store`; `auth` authorizes writes.
     pub(crate) fn new(store: Arc<Database>, auth: AuthClient) -> Self {
         let reads = BatchedReads::new(
-            (store::NAME, "id"),
+            BatchLabels {
+                store: store::NAME,
+                key: "id",
+            },
             &store,
             // Nothing depends on the time.
             |store, ids| {

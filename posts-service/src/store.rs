@@ -7,7 +7,9 @@ use crate::post::{Post, PostContent};
 use deleted_authors::PostAuthor;
 use rolegate_program::program::Failure;
 pub use rolegate_sql_store::Database;
-use rolegate_sql_store::{DatabaseUrl, Inspection, Statement, Store as _, StoreError, Tables};
+use rolegate_sql_store::{
+    DatabaseUrl, FileClock, Inspection, Migration, Statement, Store as _, StoreError, Tables,
+};
 use std::sync::Arc;
 
 /// The label of this store in metrics.
@@ -39,38 +41,38 @@ const TABLES: Tables = Tables {
     marker_table: "post",
     schema: Some("posts"),
     postgres: &[
-        (
-            1,
-            "post",
-            include_str!("../migrations/postgres/0001_post.sql"),
-        ),
-        (
-            2,
-            "user cursor",
-            include_str!("../migrations/postgres/0002_user_cursor.sql"),
-        ),
-        (
-            3,
-            "user history",
-            include_str!("../migrations/postgres/0003_user_history.sql"),
-        ),
+        Migration {
+            version: 1,
+            name: "post",
+            sql: include_str!("../migrations/postgres/0001_post.sql"),
+        },
+        Migration {
+            version: 2,
+            name: "user cursor",
+            sql: include_str!("../migrations/postgres/0002_user_cursor.sql"),
+        },
+        Migration {
+            version: 3,
+            name: "user history",
+            sql: include_str!("../migrations/postgres/0003_user_history.sql"),
+        },
     ],
     sqlite: &[
-        (
-            1,
-            "post",
-            include_str!("../migrations/sqlite/0001_post.sql"),
-        ),
-        (
-            2,
-            "user cursor",
-            include_str!("../migrations/sqlite/0002_user_cursor.sql"),
-        ),
-        (
-            3,
-            "user history",
-            include_str!("../migrations/sqlite/0003_user_history.sql"),
-        ),
+        Migration {
+            version: 1,
+            name: "post",
+            sql: include_str!("../migrations/sqlite/0001_post.sql"),
+        },
+        Migration {
+            version: 2,
+            name: "user cursor",
+            sql: include_str!("../migrations/sqlite/0002_user_cursor.sql"),
+        },
+        Migration {
+            version: 3,
+            name: "user history",
+            sql: include_str!("../migrations/sqlite/0003_user_history.sql"),
+        },
     ],
 };
 
@@ -88,7 +90,7 @@ const OF_SELECTOR: &str = " WHERE id = $1 AND ($2 IS NULL OR author_id = $2)";
 
 /// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
-    Ok(Arc::new(url.open(&TABLES, None).await?))
+    Ok(Arc::new(url.open(&TABLES, FileClock::Unused).await?))
 }
 
 /// Prepares the posts of a backup before the file replaces another one: migrates the schema, and skips the ids that were

@@ -3,7 +3,9 @@
 
 use e2e::{ADMIN_PASSWORD, Api, Process, Store, TestDatabase, TestSetup, TestUser};
 use futures_util::{future::join_all, poll};
-use rolegate_sql_store::{DatabaseUrl, Engine, StoreError, Tables, postgres::Pool};
+use rolegate_sql_store::{
+    DatabaseUrl, Engine, FileClock, Migration, StoreError, Tables, postgres::Pool,
+};
 use serde_json::json;
 use sqlx::{Connection as _, PgConnection};
 use std::{future::pending, pin::pin};
@@ -13,7 +15,11 @@ const TABLES: Tables = Tables {
     owner: "test",
     marker_table: "t",
     schema: None,
-    postgres: &[(1, "t", "CREATE TABLE t (i int)")],
+    postgres: &[Migration {
+        version: 1,
+        name: "t",
+        sql: "CREATE TABLE t (i int)",
+    }],
     sqlite: &[],
 };
 
@@ -21,7 +27,12 @@ async fn open(database: &TestDatabase) -> Pool {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(&file, database.url()).expect("written");
     let url = DatabaseUrl::required("DATABASE_URL", None, Some(file.path())).expect("a URL");
-    match url.open(&TABLES, None).await.expect("opened").engine {
+    match url
+        .open(&TABLES, FileClock::Unused)
+        .await
+        .expect("opened")
+        .engine
+    {
         Engine::Postgres(connections) => connections,
         Engine::Sqlite(_) => panic!("not in a file"),
     }

@@ -68,7 +68,11 @@ pub(super) async fn revoke_again(
         Err(WriteError::UserNotFound) => Ok(user),
         Err(WriteError::Store(error)) => {
             tracing::warn!(%error, user_id = user.id, "tokens from before a change may be valid");
-            Err(StoreError::OutcomeUnknown("the tokens were not revoked again", None).into())
+            Err(StoreError::OutcomeUnknown {
+                problem: "the tokens were not revoked again",
+                source: None,
+            }
+            .into())
         }
         again => again,
     }

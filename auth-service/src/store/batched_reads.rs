@@ -5,7 +5,7 @@ use crate::{
     opaque_token::TokenBearer,
     user::{Credentials, User},
 };
-use rolegate_sql_store::BatchedReads as Reads;
+use rolegate_sql_store::{BatchLabels, BatchedReads as Reads};
 use std::sync::Arc;
 
 pub(crate) struct BatchedReads {
@@ -19,19 +19,28 @@ pub(crate) struct BatchedReads {
 impl BatchedReads {
     pub(crate) fn new(store: &Arc<dyn UserStore>) -> Self {
         let users = Reads::new(
-            (NAME, "id"),
+            BatchLabels {
+                store: NAME,
+                key: "id",
+            },
             store,
             |store, ids| store.users_by_id(ids),
             |user: &User| user.id,
         );
         let credentials = Reads::new(
-            (NAME, "username"),
+            BatchLabels {
+                store: NAME,
+                key: "username",
+            },
             store,
             |store, usernames| store.credentials_by_username(usernames),
             |found: &Credentials| found.user.username.clone(),
         );
         let tokens = Reads::new(
-            (NAME, "api_key"),
+            BatchLabels {
+                store: NAME,
+                key: "api_key",
+            },
             store,
             |store, digests| store.tokens_by_digest(digests),
             |token: &TokenBearer| token.digest.clone(),

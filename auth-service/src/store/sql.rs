@@ -19,7 +19,7 @@ mod users;
 
 use super::{UserStore, tables::TABLES, transfer::Transfer};
 use rolegate_program::program::Failure;
-use rolegate_sql_store::DatabaseUrl;
+use rolegate_sql_store::{DatabaseUrl, FileClock};
 use sql_store::SqlStore;
 use std::sync::Arc;
 
@@ -29,18 +29,9 @@ pub(crate) use super::simulated::open;
 /// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
 #[cfg(not(simulation))]
 pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<dyn UserStore>, Failure> {
-    let database = url.open(&TABLES, Some(true)).await?;
+    let database = url.open(&TABLES, FileClock::Advance).await?;
     let is_service = true;
     Ok(SqlStore::of(database, is_service))
-}
-
-/// What a command does with the clock of an SQLite file, which a service may be using.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum FileClock {
-    /// Leaves it as it is.
-    Keep,
-    /// Sets it forward to the time of this machine, as the start of a service does.
-    Advance,
 }
 
 /// Opens the store for a command, perhaps beside a service.
@@ -48,8 +39,7 @@ pub(crate) async fn open_beside(
     url: &DatabaseUrl,
     clock: FileClock,
 ) -> Result<(Arc<dyn UserStore>, Transfer), Failure> {
-    let advances_clock = matches!(clock, FileClock::Advance);
-    let database = url.open(&TABLES, Some(advances_clock)).await?;
+    let database = url.open(&TABLES, clock).await?;
     let is_service = false;
     let store = SqlStore::of(database.clone(), is_service);
     Ok((store, Transfer::of(database)))

@@ -1,7 +1,7 @@
 //! The schema, as migrations.
 
 use rolegate_program::program::Failure;
-use rolegate_sql_store::{DatabaseUrl, Inspection, Probe, Tables};
+use rolegate_sql_store::{DatabaseUrl, Inspection, Migration, Probe, Tables};
 
 /// The columns of a user, in the order of their rows.
 pub(super) const COLUMNS: &str = "id, username, role, tokens_not_before, disabled, tokens_marked_until, second_factor, created_at";
@@ -17,11 +17,11 @@ macro_rules! migrations {
             15 "former username" "0015_former_username", 16 "pending sign-in" "0016_pending_sign_in")
     };
     ($engine:literal: $($version:literal $name:literal $file:literal),+) => {
-        &[$((
-            $version,
-            $name,
-            include_str!(concat!("../../migrations/", $engine, "/", $file, ".sql")),
-        )),+]
+        &[$(Migration {
+            version: $version,
+            name: $name,
+            sql: include_str!(concat!("../../migrations/", $engine, "/", $file, ".sql")),
+        }),+]
     };
 }
 

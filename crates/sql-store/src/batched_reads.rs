@@ -25,6 +25,15 @@ const LIMITS: Limits = Limits {
 /// unreadable rows leaves connections to others.
 const MAX_PARTS_IN_FLIGHT: usize = 8;
 
+/// The labels of the batch-size metric.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchLabels {
+    /// The name of the store.
+    pub store: &'static str,
+    /// The kind of key.
+    pub key: &'static str,
+}
+
 /// Reads of rows `R` of a store `S` by unique keys `K`.
 pub struct BatchedReads<S: ?Sized, K, R> {
     batcher: Batcher<K, Result<Timed<Option<R>>, StoreError>>,
@@ -50,9 +59,9 @@ where
     K: Ord + Hash + Clone + Send + Sync + 'static,
     R: Clone + Send + 'static,
 {
-    /// `name` and `key` are the labels of the batch-size metric; `key_of` returns the key of a row.
+    /// `key_of` returns the key of a row.
     pub fn new(
-        (name, key): (&str, &str),
+        labels: BatchLabels,
         store: &Arc<S>,
         read: ReadByKeys<S, K, R>,
         key_of: fn(&R) -> K,
@@ -64,7 +73,7 @@ where
         });
         let (shared, sizes) = (
             Arc::clone(&reader),
-            READ_BATCHES.with_label_values(&[name, key]),
+            READ_BATCHES.with_label_values(&[labels.store, labels.key]),
         );
         let batcher = Batcher::new(LIMITS, move |keys: Vec<K>| {
             let (reader, distinct) = (Arc::clone(&shared), distinct(keys.clone()));
@@ -123,7 +132,7 @@ where
                 at,
                 value: self.by_key(value).collect(),
             }),
-            Err(error) if error.is_of_data() => Ok(Box::pin(self.read_parts(keys, error)).await),
+            Err(error) if error.is_data_error() => Ok(Box::pin(self.read_parts(keys, error)).await),
             Err(error) => Err(error),
         }
     }
@@ -145,7 +154,7 @@ where
                         rows.at = rows.at.min(at);
                         rows.value.extend(self.by_key(value));
                     }
-                    Err(error) if error.is_of_data() && part.len() > 1 => {
+                    Err(error) if error.is_data_error() && part.len() > 1 => {
                         let (first, second) = part.split_at(part.len() / 2);
                         parts.extend([first, second]);
                     }

@@ -1,7 +1,7 @@
 //! An open database of either engine.
 
 use crate::{
-    QueryFuture, Reads, Store, StoreError, StoreStatus, Tables, Timed,
+    QueryFuture, ReadConsistency, Store, StoreError, StoreStatus, Tables, Timed,
     postgres::{Pool, fetch_from_primary},
     sqlite::Pools,
     statement::{Connection, Rows, Statement, TableRow},
@@ -20,13 +20,13 @@ pub struct Database {
 
 /// The statements that follow a write in its transaction, if it has rows. They are made anew if the transaction runs
 /// again.
-pub struct Then<R>(Made<R>);
+pub struct FollowUp<R>(Made<R>);
 
 type Made<R> = Box<dyn Fn(&[R]) -> sqlx::Result<Vec<Statement>> + Send + Sync>;
 
-impl<R> Then<R> {
+impl<R> FollowUp<R> {
     /// Those that `statements` makes of the rows of the write; an error rolls back.
-    pub fn of_rows(
+    pub fn new(
         statements: impl Fn(&[R]) -> sqlx::Result<Vec<Statement>> + Send + Sync + 'static,
     ) -> Self {
         Self(Box::new(statements))
@@ -34,8 +34,8 @@ impl<R> Then<R> {
 
     /// No statement.
     #[must_use]
-    pub fn nothing() -> Self {
-        Self::of_rows(|_| Ok(Vec::new()))
+    pub fn none() -> Self {
+        Self::new(|_| Ok(Vec::new()))
     }
 }
 
@@ -45,7 +45,7 @@ type ThenOfRows = Arc<dyn Fn(&Rows) -> sqlx::Result<Vec<Statement>> + Send + Syn
 /// What decides about the rows that a transaction has locked.
 type Accept<E> = Arc<dyn Fn(Rows) -> sqlx::Result<Result<(), E>> + Send + Sync>;
 
-impl<R: TableRow> Then<R> {
+impl<R: TableRow> FollowUp<R> {
     fn of_undecoded(self) -> ThenOfRows {
         Arc::new(move |rows| self.0(&rows.decode()?))
     }
@@ -112,19 +112,24 @@ impl Database {
 
     /// The rows of a `SELECT` of which only the next look depends. They may be those of a primary that was
     /// superseded a moment ago: with a quorum, no standby is asked.
-    pub async fn peek<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
+    pub async fn read_hint<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         let Engine::Postgres(pool) = &self.engine else {
             return self.read(statement).await;
         };
-        let peek = pool
-            .run(|connection| Box::pin(fetch_from_primary(statement, connection, Reads::Primary)));
+        let peek = pool.run(|connection| {
+            Box::pin(fetch_from_primary(
+                statement,
+                connection,
+                ReadConsistency::Primary,
+            ))
+        });
         Ok(peek.await?.value.decode()?)
     }
 
     /// The rows of a statement that writes.
     pub async fn write<R: TableRow>(&self, statement: Statement) -> Result<Vec<R>, StoreError> {
         let written = match &self.engine {
-            Engine::Postgres(pool) if pool.reads() == Reads::Primary => {
+            Engine::Postgres(pool) if pool.reads() == ReadConsistency::Primary => {
                 write_alone(pool, statement).await
             }
             _ => {
@@ -136,10 +141,10 @@ impl Database {
     }
 
     /// The rows of `write`. If there are any, the statements `then` follow in the same transaction.
-    pub async fn write_all<R: TableRow>(
+    pub async fn write_with<R: TableRow>(
         &self,
         write: Statement,
-        then: Then<R>,
+        then: FollowUp<R>,
     ) -> Result<Vec<R>, StoreError> {
         Ok(self
             .write_rows(write, then.of_undecoded())
@@ -162,7 +167,7 @@ impl Database {
         lock: Statement,
         check: impl Fn(&[L]) -> Result<(), E> + Send + Sync + 'static,
         write: Statement,
-        then: Then<R>,
+        then: FollowUp<R>,
     ) -> Result<Vec<R>, E> {
         let accept =
             Arc::new(move |locked: Rows| -> sqlx::Result<_> { Ok(check(&locked.decode()?)) });
@@ -228,7 +233,7 @@ impl Database {
 
 async fn read_from_primary(pool: &Pool, statement: Statement) -> Result<Timed<Rows>, StoreError> {
     let reads = pool.reads();
-    if reads == Reads::Primary {
+    if reads == ReadConsistency::Primary {
         return pool
             .run(|connection| Box::pin(fetch_from_primary(statement, connection, reads)))
             .await;
@@ -240,7 +245,7 @@ async fn read_from_primary(pool: &Pool, statement: Statement) -> Result<Timed<Ro
             fetch_from_primary(statement, connection, reads).await
         })
     });
-    read.await.map_err(StoreError::of_read)
+    read.await.map_err(StoreError::into_read_error)
 }
 
 async fn write_alone(pool: &Pool, statement: Statement) -> Result<Rows, StoreError> {

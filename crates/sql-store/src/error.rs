@@ -20,8 +20,13 @@ pub enum StoreError {
     ReadOnly(Arc<str>),
     /// The commit was sent, and not answered: within [`STATEMENT_TIMEOUT`](crate::STATEMENT_TIMEOUT), or
     /// because the connection or the disk failed. The write may be done, also later.
-    #[error("{0}; the outcome is unknown")]
-    OutcomeUnknown(&'static str, #[source] Option<Arc<Error>>),
+    #[error("{problem}; the outcome is unknown")]
+    OutcomeUnknown {
+        /// Why there is no answer.
+        problem: &'static str,
+        /// The error of the connection or the disk; `None` after a timeout.
+        source: Option<Arc<Error>>,
+    },
     /// The task that ran the batched read panicked or was cancelled.
     #[error("the batched read was dropped")]
     Lost(#[source] SubmitError),
@@ -33,7 +38,7 @@ pub enum StoreError {
 impl StoreError {
     /// Whether one value of the statement, or of the rows that it found, is the reason. The same
     /// statement may succeed without it.
-    pub fn is_of_data(&self) -> bool {
+    pub fn is_data_error(&self) -> bool {
         let Self::Failed(error) = self else {
             return false;
         };
@@ -55,10 +60,13 @@ impl StoreError {
     }
 
     /// The error of a write that read: nothing of it is unknown.
-    pub(crate) fn of_read(self) -> Self {
+    pub(crate) fn into_read_error(self) -> Self {
         match self {
-            Self::OutcomeUnknown(_, Some(error)) => Self::Unavailable(error),
-            Self::OutcomeUnknown(_, None) | Self::ReadOnly(_) => Self::TimedOut,
+            Self::OutcomeUnknown {
+                source: Some(error),
+                ..
+            } => Self::Unavailable(error),
+            Self::OutcomeUnknown { source: None, .. } | Self::ReadOnly(_) => Self::TimedOut,
             other => other,
         }
     }
@@ -68,14 +76,14 @@ impl StoreError {
         match self {
             Self::Unavailable(_) | Self::TimedOut => Reason::StoreUnavailable,
             Self::ReadOnly(_) => Reason::StoreReadOnly,
-            Self::OutcomeUnknown(..) => Reason::OutcomeUnknown,
+            Self::OutcomeUnknown { .. } => Reason::OutcomeUnknown,
             Self::Lost(_) | Self::Failed(_) => Reason::Internal,
         }
     }
 
     /// Whether the write may be done nevertheless.
     pub fn is_outcome_unknown(&self) -> bool {
-        matches!(self, Self::OutcomeUnknown(..))
+        matches!(self, Self::OutcomeUnknown { .. })
     }
 
     /// Whether a retry may succeed.

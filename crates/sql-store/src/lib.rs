@@ -2,7 +2,7 @@
 //!
 //! - [`DatabaseUrl`], [`DatabaseTarget`]: a setting such as `DATABASE_URL`, parsed and validated;
 //!   [`DatabaseSettings`]: its flags.
-//! - [`Reads`]: what rows of PostgreSQL must prove before they count.
+//! - [`ReadConsistency`]: what rows of PostgreSQL must prove before they count.
 //! - [`Tables`], [`Schema`]: the tables of one service, as migrations, compared with those of a database.
 //! - [`DatabaseUrl::open`], [`Database`]: opens a database and migrates its schema.
 //! - [`Backoff`]: the delays between tries; `retry` also has the deadlines of the steps.
@@ -25,7 +25,7 @@ mod long_transaction;
 mod metrics;
 mod open;
 pub mod postgres;
-mod reads;
+mod read_consistency;
 mod retry;
 mod row;
 mod schema;
@@ -35,21 +35,24 @@ mod sql_error;
 pub mod sqlite;
 mod statement;
 mod store;
+mod timed;
 mod uptime;
 mod url;
 mod write;
 
-pub use batched_reads::{BatchedReads, ReadByKeys, RowsByKey};
-pub use database::{Database, Engine, Then};
+pub use batched_reads::{BatchLabels, BatchedReads, ReadByKeys, RowsByKey};
+pub use database::{Database, Engine, FollowUp};
 pub use error::StoreError;
 pub use inspection::{Inspection, Probe, Waiting, check_database};
 pub use long_transaction::LongTransaction;
 pub use metrics::register_metrics;
-pub use reads::{Reads, Timed};
+pub use read_consistency::ReadConsistency;
 pub use retry::Backoff;
-pub use schema::{Migrations, Schema, Tables};
+pub use schema::{Migration, Schema, Tables};
 pub use span::{QueryFuture, STATEMENT_TIMEOUT};
+pub use sqlite::FileClock;
 pub use statement::{Statement, TableRow, Value};
 pub use store::{PoolStats, Store, StoreStatus};
+pub use timed::Timed;
 pub use uptime::{advance_clock, unix_millis};
 pub use url::{DatabaseSettings, DatabaseTarget, DatabaseUrl};

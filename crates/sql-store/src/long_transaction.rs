@@ -132,8 +132,14 @@ impl LongTransaction {
             }
         };
         committed.map_err(|error| match error {
-            StoreError::TimedOut => StoreError::OutcomeUnknown(UNANSWERED, None),
-            StoreError::Unavailable(error) => StoreError::OutcomeUnknown(UNANSWERED, Some(error)),
+            StoreError::TimedOut => StoreError::OutcomeUnknown {
+                problem: UNANSWERED,
+                source: None,
+            },
+            StoreError::Unavailable(error) => StoreError::OutcomeUnknown {
+                problem: UNANSWERED,
+                source: Some(error),
+            },
             error => error,
         })
     }
@@ -148,18 +154,18 @@ async fn step<T>(
 
 #[cfg(test)]
 mod tests {
-    use crate::{DatabaseUrl, Store as _, Tables};
+    use crate::{DatabaseUrl, FileClock, Migration, Store as _, Tables};
 
     const TABLES: Tables = Tables {
         owner: "test",
         marker_table: "t",
         schema: None,
         postgres: &[],
-        sqlite: &[(
-            1,
-            "t",
-            "CREATE TABLE t (bytes BLOB); INSERT INTO t VALUES (NULL)",
-        )],
+        sqlite: &[Migration {
+            version: 1,
+            name: "t",
+            sql: "CREATE TABLE t (bytes BLOB); INSERT INTO t VALUES (NULL)",
+        }],
     };
 
     #[tokio::test]
@@ -168,7 +174,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
         let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
-        let database = url.open(&TABLES, None).await.expect("opened");
+        let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
         let log_size = || {
             file.with_extension("db-wal")
                 .metadata()

@@ -1,7 +1,7 @@
 //! Opens a database.
 
 use crate::{
-    Database, DatabaseTarget, DatabaseUrl, Engine, Tables,
+    Database, DatabaseTarget, DatabaseUrl, Engine, FileClock, Tables,
     error::OpenFailure,
     postgres,
     retry::Backoff,
@@ -22,13 +22,12 @@ impl DatabaseUrl {
     /// locks the database, each try ends at a deadline, and the next one follows after a log line; any
     /// other error ends the opening.
     ///
-    /// With `advances_clock` the tables include `clock` in SQLite, whose clock is started. A service advances it
-    /// to the time of the system; a command must not, because a service may be running.
+    /// `clock` is about an SQLite file; unless it is [`FileClock::Unused`], the tables must include `clock`.
     #[must_use]
     pub fn open<'a>(
         &'a self,
         tables: &'a Tables,
-        advances_clock: Option<bool>,
+        clock: FileClock,
     ) -> LocalBoxFuture<'a, Result<Database, Failure>> {
         // Boxed: each crate that awaits an `async fn` compiles it anew, with all of sqlx.
         Box::pin(async move {
@@ -53,7 +52,7 @@ impl DatabaseUrl {
                         Box::pin(opened).await.map(Engine::Sqlite)
                     }
                     DatabaseTarget::Sqlite(file) => {
-                        let opened = sqlite::open(file, tables, advances_clock);
+                        let opened = sqlite::open(file, tables, clock);
                         Box::pin(opened).await.map(Engine::Sqlite)
                     }
                 };

@@ -11,7 +11,7 @@ pub use pool::Pool;
 pub(crate) use primary::fetch_from_primary;
 
 use crate::{
-    DatabaseTarget, Reads, STATEMENT_TIMEOUT, Schema, Tables,
+    DatabaseTarget, ReadConsistency, STATEMENT_TIMEOUT, Schema, Tables,
     error::OpenFailure,
     retry::within,
     schema::BesideOthers,
@@ -34,7 +34,7 @@ const MAX_MIGRATION_TIMEOUT: Duration = Duration::from_hours(1);
 /// A connection that inspects the database: to the primary, or else to a standby.
 pub(crate) async fn connect(
     servers: &[PgConnectOptions],
-    reads: Reads,
+    reads: ReadConsistency,
 ) -> Result<PgConnection, OpenFailure> {
     let connector = Connector::new(
         with_timeouts(servers, [("statement_timeout", STATEMENT_TIMEOUT)]),
@@ -52,7 +52,7 @@ pub(crate) async fn connect(
 pub(crate) async fn open(
     servers: &[PgConnectOptions],
     tables: &Tables,
-    reads: Reads,
+    reads: ReadConsistency,
     beside_others: BesideOthers,
     migration_timeout: &mut Duration,
 ) -> Result<Pool, OpenFailure> {
@@ -129,12 +129,12 @@ pub(crate) fn is_timeout(error: &Error) -> bool {
 async fn require_settings(
     mut one: PgConnection,
     mut other: PgConnection,
-    reads: Reads,
+    reads: ReadConsistency,
 ) -> Result<PgConnection, OpenFailure> {
     let ask = require_own_sessions(&mut one, &mut other);
     within("cannot tell the sessions apart: ", STATEMENT_TIMEOUT, ask).await?;
     let _ = other.close().await;
-    if reads == Reads::Quorum {
+    if reads == ReadConsistency::Quorum {
         let ask = require_synchronous(&mut one);
         within("cannot read the settings: ", STATEMENT_TIMEOUT, ask).await?;
     }

@@ -42,18 +42,18 @@ macro_rules! row {
 
 #[cfg(test)]
 mod tests {
-    use crate::{DatabaseUrl, Tables};
+    use crate::{DatabaseUrl, FileClock, Migration, Tables};
 
     const TABLES: Tables = Tables {
         owner: "test",
         marker_table: "t",
         schema: None,
         postgres: &[],
-        sqlite: &[(
-            1,
-            "t",
-            "CREATE TABLE t (name TEXT, age BIGINT); INSERT INTO t VALUES (NULL, 7)",
-        )],
+        sqlite: &[Migration {
+            version: 1,
+            name: "t",
+            sql: "CREATE TABLE t (name TEXT, age BIGINT); INSERT INTO t VALUES (NULL, 7)",
+        }],
     };
 
     row! {
@@ -68,7 +68,7 @@ mod tests {
     async fn columns_are_found_by_name_in_any_order() {
         let folder = tempfile::tempdir().expect("a folder");
         let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("t.db"));
-        let database = url.open(&TABLES, None).await.expect("opened");
+        let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
         let people: Vec<Person> = database
             .read(database.statement("SELECT age, name FROM t"))
             .await

@@ -4,7 +4,7 @@ use crate::{DatabaseUrl, error::OpenFailure, statement::Connection};
 use rolegate_program::settings::SettingError;
 use sqlx::{
     SqlSafeStr,
-    migrate::{Migration, MigrationType, Migrator},
+    migrate::{self, MigrationType, Migrator},
 };
 use std::borrow::Cow;
 
@@ -45,8 +45,16 @@ pub(crate) enum BesideOthers {
     Allowed,
 }
 
-/// Migrations by ascending version: version, name, SQL.
-pub type Migrations = &'static [(i64, &'static str, &'static str)];
+/// A step of the schema from one version to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Migration {
+    /// The number of the version that it creates.
+    pub version: i64,
+    /// Its name in the history of the database.
+    pub name: &'static str,
+    /// Its statements.
+    pub sql: &'static str,
+}
 
 /// The tables of one service, and the migrations that create them.
 #[derive(Clone, Copy, Debug)]
@@ -57,10 +65,10 @@ pub struct Tables {
     pub marker_table: &'static str,
     /// The schema in PostgreSQL, created if it is missing; `None` for the first of the search path.
     pub schema: Option<&'static str>,
-    /// The migrations for PostgreSQL.
-    pub postgres: Migrations,
-    /// The migrations for SQLite.
-    pub sqlite: Migrations,
+    /// The migrations for PostgreSQL, by ascending version.
+    pub postgres: &'static [Migration],
+    /// The migrations for SQLite, by ascending version.
+    pub sqlite: &'static [Migration],
 }
 
 impl Tables {
@@ -88,10 +96,15 @@ impl Tables {
     }
 }
 
-fn migrator(migrations: Migrations) -> Migrator {
-    let migrations = migrations.iter().map(|&(version, name, sql)| {
-        let (name, sql) = (Cow::Borrowed(name), sql.into_sql_str());
-        Migration::new(version, name, MigrationType::Simple, sql, false)
+fn migrator(migrations: &[Migration]) -> Migrator {
+    let migrations = migrations.iter().map(|migration| {
+        migrate::Migration::new(
+            migration.version,
+            Cow::Borrowed(migration.name),
+            MigrationType::Simple,
+            migration.sql.into_sql_str(),
+            false,
+        )
     });
     let mut migrator = Migrator::with_migrations(migrations.collect());
     // During a rollout, an older instance must be able to restart beside a newer one.

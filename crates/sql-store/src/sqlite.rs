@@ -10,6 +10,7 @@ mod copy;
 mod file;
 mod pools;
 
+pub use clock::FileClock;
 pub use copy::{DatabaseCopy, Replacement};
 pub use file::file_exists;
 pub use pools::Pools;
@@ -35,12 +36,11 @@ const READERS: u32 = 4;
 const MAX_IDLE_LOG_BYTES: &str = "16777216";
 
 /// Opens the file, created if it is missing, and migrates its schema. Processes that do so at once
-/// take turns. A file with an unrecognized schema stays unchanged. With `advances_clock` the clock of the file
-/// starts, and is advanced to the time of the system if that is true.
+/// take turns. A file with an unrecognized schema stays unchanged.
 pub(crate) async fn open(
     file: &Path,
     tables: &Tables,
-    advances_clock: Option<bool>,
+    clock: FileClock,
 ) -> Result<Pools, OpenFailure> {
     let exists = || file_exists(file).map_err(OpenFailure::Setting);
     exists()?;
@@ -58,16 +58,14 @@ pub(crate) async fn open(
     private_file(file)?;
     let pools = open_pools(file, tables, true).await?;
     drop(lock);
-    if let Some(is_service) = advances_clock {
-        pools.start_clock(is_service).await?;
-    }
+    pools.start_clock(clock).await?;
     Ok(pools)
 }
 
 /// Opens a database in memory by its name, creates its schema, and starts its clock.
 pub(crate) async fn open_in_memory(name: &Path, tables: &Tables) -> Result<Pools, OpenFailure> {
     let pools = open_pools(name, tables, false).await?;
-    pools.start_clock(true).await?;
+    pools.start_clock(FileClock::Advance).await?;
     Ok(pools)
 }
 

@@ -7,7 +7,7 @@
 
 mod postgres;
 
-use crate::{Reads, schema::BesideOthers, sqlite::same_file};
+use crate::{ReadConsistency, schema::BesideOthers, sqlite::same_file};
 use clap::ArgAction;
 use rolegate_program::{
     secret,
@@ -52,7 +52,7 @@ pub struct DatabaseUrl {
     setting: &'static str,
     /// The location.
     pub target: DatabaseTarget,
-    pub(crate) reads: Reads,
+    pub(crate) reads: ReadConsistency,
     pub(crate) beside_others: BesideOthers,
     /// Whether the target is no file but a name of SQLite for a database in memory.
     pub(crate) is_in_memory: bool,
@@ -86,7 +86,7 @@ impl DatabaseUrl {
         Ok(Some(Self {
             setting: name,
             target,
-            reads: Reads::default(),
+            reads: ReadConsistency::default(),
             beside_others: BesideOthers::default(),
             is_in_memory: false,
         }))
@@ -114,7 +114,7 @@ impl DatabaseUrl {
         Self {
             setting,
             target: DatabaseTarget::Sqlite(file),
-            reads: Reads::default(),
+            reads: ReadConsistency::default(),
             beside_others: BesideOthers::default(),
             is_in_memory: false,
         }
@@ -127,15 +127,15 @@ impl DatabaseUrl {
         Self {
             setting,
             target: DatabaseTarget::Sqlite("file:/users?vfs=memdb".into()),
-            reads: Reads::default(),
+            reads: ReadConsistency::default(),
             beside_others: BesideOthers::default(),
             is_in_memory: true,
         }
     }
 
     /// With reads by `DATABASE_READS`; an SQLite file has no standby that could form a quorum.
-    pub fn with_reads(self, reads: Reads) -> Result<Self, SettingError> {
-        if reads == Reads::Quorum && matches!(self.target, DatabaseTarget::Sqlite(_)) {
+    pub fn with_read_consistency(self, reads: ReadConsistency) -> Result<Self, SettingError> {
+        if reads == ReadConsistency::Quorum && matches!(self.target, DatabaseTarget::Sqlite(_)) {
             let problem = "quorum requires PostgreSQL with a synchronous standby; use primary";
             return Err(SettingError::new(READS, problem));
         }

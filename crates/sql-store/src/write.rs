@@ -93,9 +93,12 @@ pub(crate) async fn run<T: Send + 'static>(
             health.recover();
             Ok(value)
         }
-        Err(StoreError::TimedOut) if caller.0.withdraw().is_some() => Err(
-            StoreError::OutcomeUnknown("the database did not answer the commit in time", None),
-        ),
+        Err(StoreError::TimedOut) if caller.0.withdraw().is_some() => {
+            Err(StoreError::OutcomeUnknown {
+                problem: "the database did not answer the commit in time",
+                source: None,
+            })
+        }
         Err(StoreError::ReadOnly(cause)) => {
             health.fail(&cause);
             Err(StoreError::ReadOnly(cause))
@@ -108,7 +111,10 @@ pub(crate) async fn run<T: Send + 'static>(
             health.fail(&cause);
             // A commit that reached the disk in part may be found there after a power failure.
             Err(if caller.0.was_sent() {
-                StoreError::OutcomeUnknown("the disk failed during the commit", Some(error))
+                StoreError::OutcomeUnknown {
+                    problem: "the disk failed during the commit",
+                    source: Some(error),
+                }
             } else {
                 StoreError::ReadOnly(cause.into())
             })
@@ -120,7 +126,10 @@ pub(crate) async fn run<T: Send + 'static>(
                 && !matches!(*error, Error::Configuration(_)) =>
         {
             let problem = "the connection to the database broke during the commit";
-            Err(StoreError::OutcomeUnknown(problem, Some(error)))
+            Err(StoreError::OutcomeUnknown {
+                problem,
+                source: Some(error),
+            })
         }
         other => other,
     }

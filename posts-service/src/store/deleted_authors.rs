@@ -3,7 +3,7 @@
 
 use super::{posts, statement};
 use crate::post::PostsOfDeletedUsers;
-use rolegate_sql_store::{Database, Statement, StoreError, Then};
+use rolegate_sql_store::{Database, FollowUp, Statement, StoreError};
 
 /// Posts in one transaction: of the longest, 20 MB.
 const BATCH: u32 = 100;
@@ -212,8 +212,8 @@ pub(crate) async fn advance(
         };
         take(database, fate, revision_is_stored)
     });
-    let then = Then::of_rows(move |_: &[(i64,)]| Ok(last.clone().into_iter().collect()));
-    let is_stored = !database.write_all(update, then).await?.is_empty();
+    let then = FollowUp::new(move |_: &[(i64,)]| Ok(last.clone().into_iter().collect()));
+    let is_stored = !database.write_with(update, then).await?.is_empty();
     Ok(is_stored || position(database).await?.generation == step.generation)
 }
 

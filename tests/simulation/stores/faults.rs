@@ -78,7 +78,11 @@ pub(crate) async fn write<T, E: From<StoreError>>(
     let Plan { delay, lost, .. } = STATE.with_borrow(|state| state.plan);
     sleep(Duration::from_millis(below(delay + 1))).await;
     if below(1000) < lost {
-        return Err(StoreError::OutcomeUnknown("the answer was lost", None).into());
+        return Err(StoreError::OutcomeUnknown {
+            problem: "the answer was lost",
+            source: None,
+        }
+        .into());
     }
     Ok(written)
 }

@@ -19,7 +19,7 @@ use crate::{
 use async_trait::async_trait;
 use futures_util::stream::{StreamExt as _, try_unfold};
 use pending_rows::insert_pending;
-use rolegate_sql_store::{Statement, Then, Timed};
+use rolegate_sql_store::{FollowUp, Statement, Timed};
 use rows::AUDIT_COLUMNS;
 use sealing::MAX_BATCH;
 use sqlx::Error;
@@ -48,12 +48,16 @@ fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
 
 impl SqlStore {
     /// These statements, and the row of the change of each user whom the write returns.
-    pub(super) fn record_users(&self, write: Write, then: Vec<Statement>) -> Then<User> {
+    pub(super) fn record_users(&self, write: Write, then: Vec<Statement>) -> FollowUp<User> {
         self.record(move |user| write.all_of_user(user), then)
     }
 
     /// The same of tokens.
-    pub(super) fn record_tokens(&self, write: Write, then: Vec<Statement>) -> Then<OpaqueToken> {
+    pub(super) fn record_tokens(
+        &self,
+        write: Write,
+        then: Vec<Statement>,
+    ) -> FollowUp<OpaqueToken> {
         self.record(move |token| vec![write.of_token(token, None)], then)
     }
 
@@ -61,9 +65,9 @@ impl SqlStore {
         &self,
         entries: impl Fn(&R) -> Vec<Entry> + Send + Sync + 'static,
         then: Vec<Statement>,
-    ) -> Then<R> {
+    ) -> FollowUp<R> {
         let insert = self.database.statement("");
-        Then::of_rows(move |rows: &[R]| {
+        FollowUp::new(move |rows: &[R]| {
             let entries: Vec<Entry> = rows.iter().flat_map(&entries).collect();
             let mut statements = then.clone();
             statements.push(insert_pending(insert.clone(), &entries));
@@ -87,7 +91,7 @@ impl AuditStore for SqlStore {
         let newest = self.database.statement(newest);
         Ok(self
             .database
-            .peek::<(i64,)>(newest)
+            .read_hint::<(i64,)>(newest)
             .await?
             .pop()
             .map_or(0, |(revision,)| revision))

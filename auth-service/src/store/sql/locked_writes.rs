@@ -5,7 +5,7 @@ use crate::{
     store::{WriteError, require_admin},
     user::User,
 };
-use rolegate_sql_store::{Statement, TableRow, Then};
+use rolegate_sql_store::{FollowUp, Statement, TableRow};
 
 impl SqlStore {
     /// Locks the rows of both and of every admin, always in the same order, so that admins who act on
@@ -21,7 +21,7 @@ impl SqlStore {
         &self,
         id: i64,
         write: Statement,
-        then: Then<R>,
+        then: FollowUp<R>,
     ) -> Result<Vec<R>, WriteError> {
         let lock = self.select().push(" WHERE id = $1").bind(id);
         self.database
@@ -36,7 +36,7 @@ impl SqlStore {
         id: i64,
         keeps_admin: bool,
         write: Statement,
-        then: Then<R>,
+        then: FollowUp<R>,
     ) -> Result<Vec<R>, WriteError> {
         let check = move |locked: &[User]| require_admin(locked, actor, id, keeps_admin);
         self.database

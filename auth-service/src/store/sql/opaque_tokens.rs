@@ -24,7 +24,7 @@ use rolegate_proto::{
     Role,
     limits::{MAX_API_KEYS, MAX_SESSIONS},
 };
-use rolegate_sql_store::{Statement, Then, Timed};
+use rolegate_sql_store::{FollowUp, Statement, Timed};
 use serde_json::{Value, json};
 use sqlx::{Error, FromRow, Row};
 use std::ops::Range;
@@ -274,7 +274,7 @@ impl TokenStore for SqlStore {
             .push(" RETURNING id");
         let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
         self.database
-            .write_if::<_, (i64,), _>(lock, check, restrict, Then::nothing())
+            .write_if::<_, (i64,), _>(lock, check, restrict, FollowUp::none())
             .await
             .map(drop)
     }

@@ -21,7 +21,7 @@ use crate::{
     user::User,
 };
 use async_trait::async_trait;
-use rolegate_sql_store::{Statement, Then, Timed};
+use rolegate_sql_store::{FollowUp, Statement, Timed};
 use serde::Serialize;
 
 /// A change of no user, which locks the row and returns it, for what is written then.
@@ -158,7 +158,7 @@ impl SecondFactorStore for SqlStore {
             .bind(digest)
             .bind(encode_seconds(*at))
             .bind(MAX_PENDING_SIGN_INS - 1);
-        let then = Then::of_rows(move |_: &[(i64,)]| Ok(vec![end.clone()]));
+        let then = FollowUp::new(move |_: &[(i64,)]| Ok(vec![end.clone()]));
         let inserted = self.write_locked(user.id, insert, then).await?;
         inserted.first().map(drop).ok_or(WriteError::UserNotFound)
     }
@@ -357,7 +357,7 @@ impl SecondFactorStore for SqlStore {
         let then = vec![self.count_addition(user.id)];
         let user = user.clone();
         let record = self.record(move |_: &(i64,)| vec![write.of_user(&user)], then);
-        Ok(!self.database.write_all(delete, record).await?.is_empty())
+        Ok(!self.database.write_with(delete, record).await?.is_empty())
     }
 
     async fn count_wrong_code(&self, user_id: i64, limit: CodeLimit) -> Result<bool, StoreError> {

@@ -8,7 +8,7 @@ mod retention;
 mod sealing;
 mod usage_pauses;
 
-use super::{FileClock, TABLES, open, open_beside};
+use super::{TABLES, open, open_beside};
 use crate::{
     audit::Write,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 use rolegate_proto::{Role, limits::API_KEY_PREFIX};
-use rolegate_sql_store::{Database, DatabaseUrl, StoreError, Timed};
+use rolegate_sql_store::{Database, DatabaseUrl, FileClock, StoreError, Timed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 #[expect(
@@ -51,7 +51,7 @@ async fn plan(database: &Database, filter: &UserFilter) -> String {
 async fn page_is_read_from_an_index_and_never_sorted() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
-    let store = url.open(&TABLES, None).await.expect("opened");
+    let store = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     let all = UserFilter {
         after: 5,
         limit: 51,
@@ -220,7 +220,7 @@ async fn a_name_with_nul_fails_only_its_own_read_on_postgres() {
 async fn a_user_deleted_with_the_statement_of_an_older_process_leaves_no_keys() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
-    let database = url.open(&TABLES, None).await.expect("opened");
+    let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     for sql in [
         r#"INSERT INTO "user" (id, username, password) VALUES (2, 'ann', 'hash') RETURNING id"#,
         "INSERT INTO api_key (user_id, name, prefix, digest, created_at)
@@ -251,7 +251,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
     let running = open(&url).await.expect("opened");
     assert_eq!(ahead(&*running).await, 0);
-    let database = url.open(&TABLES, None).await.expect("opened");
+    let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     let set = async |sql| {
         database
             .write::<(i64,)>(database.statement(sql))
@@ -331,7 +331,7 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
     let store = open(&url).await.expect("opened");
-    let database = url.open(&TABLES, None).await.expect("opened");
+    let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     // One connection writes, so what began before has ended.
     let latest = async |username: &str| {
         let (username, password_hash) = (username.to_owned(), "hash".into());

@@ -5,7 +5,7 @@
 use super::encoding::encode_seconds;
 use crate::store::{MAX_PAUSE_AHEAD, UsagePause, Used};
 use parking_lot::Mutex;
-use rolegate_sql_store::{Database, Statement, StoreError, Then};
+use rolegate_sql_store::{Database, FollowUp, Statement, StoreError};
 use rolegate_telemetry::{log_once::LogOnce, logs::error_chain};
 use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -152,8 +152,8 @@ impl TokenUsage {
         if let Some(since) = self.failing_since() {
             then.extend(record_pause(database, since));
         }
-        let then = Then::of_rows(move |_: &[(i64,)]| Ok(then.clone()));
-        let written = database.write_all(record, then).await?;
+        let then = FollowUp::new(move |_: &[(i64,)]| Ok(then.clone()));
+        let written = database.write_with(record, then).await?;
         let mut unwritten = self.unwritten.lock();
         unwritten.written_at = written.first().and_then(|(at,)| (*at).try_into().ok());
         unwritten.failing = unwritten.failing.and_then(|failing| {
@@ -219,7 +219,7 @@ impl TokenUsage {
             Ok::<_, StoreError>(())
         });
         database
-            .write_if::<_, (i64,), _>(lock, check, update, Then::nothing())
+            .write_if::<_, (i64,), _>(lock, check, update, FollowUp::none())
             .await
             .map(drop)
     }

@@ -19,7 +19,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use rolegate_proto::Role;
-use rolegate_sql_store::{STATEMENT_TIMEOUT, Then, Timed};
+use rolegate_sql_store::{FollowUp, STATEMENT_TIMEOUT, Timed};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 
@@ -48,7 +48,7 @@ impl UserStore for SqlStore {
             .bind(user.password_hash.expose_secret());
         let insert = insert.bind(user.role.as_str());
         let Some(actor) = actor else {
-            let inserted = self.database.write_all(insert, record).await?.pop();
+            let inserted = self.database.write_with(insert, record).await?.pop();
             return inserted.ok_or(WriteError::UsernameTaken);
         };
         let lock = self.select().push(" WHERE id = $1").bind(actor);
@@ -114,7 +114,7 @@ impl UserStore for SqlStore {
                 .bind(id)
                 .bind(role.as_str());
             let update = record_written(returning(update), &write.of_role(id, role));
-            let nothing = Then::nothing();
+            let nothing = FollowUp::none();
             return only(
                 self.write_as_admin(actor, id, keeps_admin, update, nothing)
                     .await?,
@@ -198,7 +198,7 @@ impl UserStore for SqlStore {
                 self.write_as_admin(writer.admin(), id, true, update, then)
                     .await?
             }
-            None => self.database.write_all(update, then).await?,
+            None => self.database.write_with(update, then).await?,
         })
     }
 
@@ -248,7 +248,7 @@ impl UserStore for SqlStore {
         // Of two uses of a link at once, the second finds it used.
         only(match writer.link() {
             Some(_) => self.write_locked(id, update, then).await?,
-            None => self.database.write_all(update, then).await?,
+            None => self.database.write_with(update, then).await?,
         })
     }
 

@@ -1,4 +1,4 @@
-use super::{BatchedReads, Timed};
+use super::{BatchLabels, BatchedReads, Timed};
 use crate::StoreError;
 use futures_util::future::BoxFuture;
 use sqlx::Error;
@@ -50,7 +50,15 @@ fn reads(outage: usize) -> (Arc<Store>, BatchedReads<Store, u32, u32>) {
         outage,
         ..Store::default()
     });
-    let reads = BatchedReads::new(("test", "key"), &store, read, |row| *row);
+    let reads = BatchedReads::new(
+        BatchLabels {
+            store: "test",
+            key: "key",
+        },
+        &store,
+        read,
+        |row| *row,
+    );
     (store, reads)
 }
 
@@ -75,7 +83,7 @@ async fn key_that_spoils_a_statement_fails_alone_and_delays_the_others_by_few_ro
     assert!(began.elapsed() < 12 * ROUND_TRIP, "{:?}", began.elapsed());
     assert_eq!(store.statements.load(Ordering::SeqCst), 17);
     let (spoilt, unknown, other) = tokio::join!(reads.get(5), reads.get(6), reads.get(8));
-    assert!(spoilt.is_err_and(|error| error.is_of_data()));
+    assert!(spoilt.is_err_and(|error| error.is_data_error()));
     assert_eq!(unknown.expect("read"), Timed { at: 7, value: None });
     assert_eq!(
         other.expect("read"),
@@ -101,7 +109,10 @@ async fn outage_fails_the_keys_of_its_statement() {
     for key in (0..64).filter(|key| *key != 6) {
         let row = found.value.get(&key).expect("an outcome");
         match key {
-            5 => assert!(row.as_ref().is_err_and(StoreError::is_of_data), "{row:?}"),
+            5 => assert!(
+                row.as_ref().is_err_and(StoreError::is_data_error),
+                "{row:?}"
+            ),
             32.. => assert!(matches!(row, Err(StoreError::TimedOut)), "{key}: {row:?}"),
             _ => assert_eq!(row.as_ref().ok(), Some(&key)),
         }

@@ -1,7 +1,7 @@
 //! Opens and checks the connections of the pool.
 
 use super::primary::Timeline;
-use crate::{Reads, STATEMENT_TIMEOUT};
+use crate::{ReadConsistency, STATEMENT_TIMEOUT};
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
 use parking_lot::Mutex;
 use sqlx::{Connection as _, Error, PgConnection, postgres::PgConnectOptions};
@@ -23,7 +23,7 @@ pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub(super) struct Connector {
     pub(super) servers: Vec<PgConnectOptions>,
-    pub(super) reads: Reads,
+    pub(super) reads: ReadConsistency,
     /// The index of the server that was the primary last.
     pub(super) last_primary: AtomicUsize,
     /// Whether its commits are not answered, so that for the next connection it is tried after the others.
@@ -47,7 +47,7 @@ pub(super) struct Session {
 }
 
 impl Connector {
-    pub(super) fn new(servers: Vec<PgConnectOptions>, reads: Reads) -> Self {
+    pub(super) fn new(servers: Vec<PgConnectOptions>, reads: ReadConsistency) -> Self {
         Self {
             servers,
             reads,

@@ -11,8 +11,8 @@ use super::{
     primary::{Obstacle, obstacle},
 };
 use crate::{
-    PoolStats, QueryFuture, Reads, STATEMENT_TIMEOUT, StoreError, StoreStatus, span::traced,
-    write::WriteHealth,
+    PoolStats, QueryFuture, ReadConsistency, STATEMENT_TIMEOUT, StoreError, StoreStatus,
+    span::traced, write::WriteHealth,
 };
 use deadpool::managed::{self, Object, PoolError, QueueMode};
 use sqlx::{Connection, PgConnection};
@@ -60,7 +60,7 @@ impl Pool {
         })
     }
 
-    pub(crate) fn reads(&self) -> Reads {
+    pub(crate) fn reads(&self) -> ReadConsistency {
         self.connector().reads
     }
 

@@ -7,7 +7,7 @@
 //! and a pooler may continue a session on another server.
 
 use crate::{
-    Reads, Timed,
+    ReadConsistency, Timed,
     error::OpenFailure,
     span::describe,
     sql_error::postgres_code,
@@ -166,7 +166,7 @@ pub(super) async fn require_synchronous(connection: &mut PgConnection) -> Result
 pub(crate) async fn fetch_from_primary(
     statement: Statement,
     connection: &mut PgConnection,
-    reads: Reads,
+    reads: ReadConsistency,
 ) -> sqlx::Result<Timed<Rows>> {
     let (sql, values) = statement.into_postgres()?;
     describe(&sql);
@@ -177,7 +177,7 @@ pub(crate) async fn fetch_from_primary(
 /// The statement with two more columns: the obstacle if there is one, and the time. It returns at least
 /// one row: without rows of `select`, one whose other columns are NULL. `now()` is before the snapshot,
 /// so nothing that was read is older. `OFFSET 0`: both are evaluated once, not for each row.
-fn with_obstacle(select: &str, reads: Reads) -> String {
+fn with_obstacle(select: &str, reads: ReadConsistency) -> String {
     format!(
         "SELECT r.*, server.obstacle, server.seconds FROM (
             SELECT {} AS obstacle, floor(date_part('epoch', now()))::bigint AS seconds OFFSET 0

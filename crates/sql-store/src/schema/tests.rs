@@ -1,5 +1,5 @@
 use super::{Applied, Found, Schema, compare};
-use crate::{Tables, error::OpenFailure};
+use crate::{Migration, Tables, error::OpenFailure};
 
 const TABLES: Tables = Tables {
     owner: "auth-service",
@@ -7,8 +7,16 @@ const TABLES: Tables = Tables {
     schema: None,
     postgres: &[],
     sqlite: &[
-        (1, "user", "CREATE TABLE one"),
-        (2, "more", "CREATE TABLE two"),
+        Migration {
+            version: 1,
+            name: "user",
+            sql: "CREATE TABLE one",
+        },
+        Migration {
+            version: 2,
+            name: "more",
+            sql: "CREATE TABLE two",
+        },
     ],
 };
 

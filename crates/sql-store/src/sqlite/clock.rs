@@ -34,6 +34,17 @@ static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
     cfg!(target_os = "linux").then(|| id.trim().to_owned())
 });
 
+/// What opening an SQLite file does with its clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileClock {
+    /// The clock is not used: the tables have none, or nobody asks for the time.
+    Unused,
+    /// The clock goes on as it is. A command does this, because a service may be using the file.
+    Keep,
+    /// The clock is set forward to the time of this machine, as the start of a service does.
+    Advance,
+}
+
 impl Pools {
     /// The time in Unix seconds. Fails if the clock was not started.
     pub(crate) fn now(&self) -> Result<u64, StoreError> {
@@ -56,8 +67,13 @@ impl Pools {
         Ok(u64::try_from(now / 1000).unwrap_or(0))
     }
 
-    /// Reads the row, and writes it after another boot, or when a service advances the clock.
-    pub(crate) async fn start_clock(&self, is_service: bool) -> sqlx::Result<()> {
+    /// Starts the clock. Writes its row after another boot, and if the clock is advanced.
+    pub(crate) async fn start_clock(&self, clock: FileClock) -> sqlx::Result<()> {
+        let advances = match clock {
+            FileClock::Unused => return Ok(()),
+            FileClock::Keep => false,
+            FileClock::Advance => true,
+        };
         let select = sqlx::query_as("SELECT boot, zero, latest FROM clock");
         let stored: Option<(Option<String>, i64, i64)> =
             select.fetch_optional(&self.readers).await?;
@@ -69,14 +85,14 @@ impl Pools {
             latest
         };
         let behind = unix_millis() - stored;
-        if is_service && behind < -AHEAD {
+        if advances && behind < -AHEAD {
             tracing::warn!(
                 "the clock of the SQLite file is {} seconds ahead of this machine's; if that of the machine \
                  is right, see Clocks in docs/backup-and-recovery.md",
                 -behind / 1000
             );
         }
-        if is_same_boot && (!is_service || behind < TOLERANCE) {
+        if is_same_boot && (!advances || behind < TOLERANCE) {
             self.set_clock((zero, latest));
             return Ok(());
         }

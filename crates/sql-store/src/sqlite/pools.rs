@@ -156,14 +156,18 @@ async fn rewrite_first_page(writer: &mut SqliteConnection) -> sqlx::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{DatabaseUrl, Engine, Store as _, Tables};
+    use crate::{DatabaseUrl, Engine, FileClock, Migration, Store as _, Tables};
 
     const TABLES: Tables = Tables {
         owner: "test",
         marker_table: "t",
         schema: None,
         postgres: &[],
-        sqlite: &[(1, "t", "CREATE TABLE t (i INTEGER)")],
+        sqlite: &[Migration {
+            version: 1,
+            name: "t",
+            sql: "CREATE TABLE t (i INTEGER)",
+        }],
     };
 
     #[tokio::test]
@@ -171,7 +175,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
         let url = DatabaseUrl::from_file("DATABASE_URL", file.clone());
-        let opened = url.open(&TABLES, None).await.expect("opened");
+        let opened = url.open(&TABLES, FileClock::Unused).await.expect("opened");
         let Engine::Sqlite(pools) = &opened.engine else {
             panic!("a file")
         };

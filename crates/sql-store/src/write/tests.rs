@@ -43,7 +43,7 @@ async fn commit_without_an_answer_is_unknown_and_refuses_writes_until_it_is_answ
     };
     let outcome = run("test", &health, commit, deadline(), pending(), write).await;
     assert!(
-        matches!(outcome, Err(StoreError::OutcomeUnknown(..))),
+        matches!(outcome, Err(StoreError::OutcomeUnknown { .. })),
         "{outcome:?}"
     );
     assert_eq!(
@@ -71,7 +71,7 @@ async fn commit_on_a_dead_connection_is_dropped() {
     let lost = sleep(A_MOMENT);
     let outcome = run("test", &health, commit, deadline(), lost, write).await;
     assert!(
-        matches!(outcome, Err(StoreError::OutcomeUnknown(..))),
+        matches!(outcome, Err(StoreError::OutcomeUnknown { .. })),
         "{outcome:?}"
     );
     assert!(closed.await.is_err(), "dropped with its write");

@@ -14,7 +14,7 @@ use crate::{
         sql::{encoding::encode_count, sql_store::SqlStore},
     },
 };
-use rolegate_sql_store::{Then, Timed};
+use rolegate_sql_store::{FollowUp, Timed};
 use serde_json::Value;
 use sqlx::{FromRow, Row};
 
@@ -355,8 +355,8 @@ impl SqlStore {
         let seals = self
             .database
             .statement("DELETE FROM audit_seal WHERE revision < $1");
-        let then = Then::of_rows(move |_: &[(i64,)]| Ok(vec![seals.clone().bind(last)]));
-        self.database.write_all(rows, then).await?;
+        let then = FollowUp::new(move |_: &[(i64,)]| Ok(vec![seals.clone().bind(last)]));
+        self.database.write_with(rows, then).await?;
         Ok(count == REMOVED_SEALS)
     }
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::store::{AuditRow, Seal, StoreError, sql::encoding::encode_count};
 use rolegate_batcher::{Batcher, Limits};
-use rolegate_sql_store::{Database, Statement, Then};
+use rolegate_sql_store::{Database, FollowUp, Statement};
 use sqlx::Error;
 use std::{
     sync::{
@@ -156,7 +156,7 @@ impl SealingWork {
         let pending = self
             .database
             .statement("SELECT id FROM audit_pending LIMIT 1");
-        if self.database.peek::<(i64,)>(pending).await?.is_empty() {
+        if self.database.read_hint::<(i64,)>(pending).await?.is_empty() {
             return Ok(has_more_events);
         }
         // A batch of one is the oldest row of all.
@@ -204,7 +204,7 @@ impl SealingWork {
         let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
         let insert_rows = self.database.statement("INSERT INTO ");
         let insert_digest = self.database.statement("INSERT INTO ");
-        let then = Then::of_rows(move |taken: &[AuditRow]| match sealed(taken) {
+        let then = FollowUp::new(move |taken: &[AuditRow]| match sealed(taken) {
             Some((sealed, next)) => Ok(vec![
                 insert_sealed(insert_rows.clone(), &sealed),
                 insert_seal(insert_digest.clone(), &next),

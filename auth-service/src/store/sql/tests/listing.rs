@@ -40,7 +40,7 @@ const FILL: &str = r#"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FR
 
 async fn search_page_by_page(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
-    let database = url.open(&TABLES, None).await.expect("opened");
+    let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     assert_eq!(run(&database, FILL).await, 120_000);
     for (text, limit) in [
         ("5000", 7),
@@ -82,7 +82,7 @@ async fn a_search_of_many_steps_finds_each_user_once_on_postgres() {
 async fn a_search_of_many_slow_steps_ends_at_the_deadline_of_one_statement() {
     let (_database, url) = on_postgres().await;
     let store = open(&url).await.expect("opened");
-    let database = url.open(&TABLES, None).await.expect("opened");
+    let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     // Each statement is slow, and quick enough.
     run(&database, r#"ALTER TABLE "user" RENAME TO renamed"#).await;
     let slow = r#"CREATE VIEW "user" AS SELECT id::bigint, 'u' || id AS username, 'user'::text AS role,
@@ -103,7 +103,7 @@ async fn a_search_of_many_slow_steps_ends_at_the_deadline_of_one_statement() {
 
 async fn create_users(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
-    let database = url.open(&TABLES, None).await.expect("opened");
+    let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     let of_before = r#"INSERT INTO "user" (username, password, role) VALUES ('old', '-', 'user')
         RETURNING id"#;
     assert_eq!(run(&database, of_before).await, 1);

@@ -5,7 +5,7 @@ use super::super::{
     token_usage::{TokenUsage, pauses},
 };
 use crate::store::Used;
-use rolegate_sql_store::{Database, DatabaseUrl};
+use rolegate_sql_store::{Database, DatabaseUrl, FileClock};
 
 /// Longer than the shortest `SESSION_IDLE_SECONDS`.
 const OUTAGE: i64 = 400;
@@ -151,7 +151,7 @@ macro_rules! on_both_stores {
         async fn $sqlite() {
             let folder = tempfile::tempdir().expect("a folder");
             let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
-            $case(url.open(&TABLES, Some(true)).await.expect("opened")).await;
+            $case(url.open(&TABLES, FileClock::Advance).await.expect("opened")).await;
         }
 
         #[tokio::test]
@@ -159,7 +159,7 @@ macro_rules! on_both_stores {
             let database = postgres_cluster::Database::create().await;
             let url = Some(database.url().as_str().into());
             let url = DatabaseUrl::required("DATABASE_URL", url, None).expect("a URL");
-            $case(url.open(&TABLES, Some(true)).await.expect("opened")).await;
+            $case(url.open(&TABLES, FileClock::Advance).await.expect("opened")).await;
         }
     )*};
 }

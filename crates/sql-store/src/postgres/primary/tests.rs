@@ -1,5 +1,5 @@
 use super::{Obstacle, Timeline, obstacle};
-use crate::{DatabaseUrl, Store as _, Tables};
+use crate::{DatabaseUrl, FileClock, Migration, Store as _, Tables};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 #[test]
@@ -130,13 +130,17 @@ async fn a_store_opens_reads_and_writes_on_a_server_without_wal_functions() {
         owner: "test",
         marker_table: "t",
         schema: None,
-        postgres: &[(1, "t", "CREATE TABLE t (i bigint)")],
+        postgres: &[Migration {
+            version: 1,
+            name: "t",
+            sql: "CREATE TABLE t (i bigint)",
+        }],
         sqlite: &[],
     };
     let url = DatabaseUrl::required("DATABASE_URL", Some(database.url().as_str().into()), None);
     let store = url
         .expect("a URL")
-        .open(&tables, None)
+        .open(&tables, FileClock::Unused)
         .await
         .expect("opened");
     let insert = store.statement("INSERT INTO t VALUES (7) RETURNING i");

@@ -1,6 +1,9 @@
 //! Transactions that PostgreSQL rolls back because of another one.
 
-use crate::{Database, DatabaseUrl, STATEMENT_TIMEOUT, Store as _, StoreError, Tables, Then};
+use crate::{
+    Database, DatabaseUrl, FileClock, FollowUp, Migration, STATEMENT_TIMEOUT, Store as _,
+    StoreError, Tables,
+};
 use std::time::Instant;
 
 /// Each insertion of a negative number fails with the SQLSTATE in the table `state`, as often as that table says. A
@@ -27,11 +30,15 @@ async fn open() -> (postgres_cluster::Database, Database) {
         owner: "test",
         marker_table: "t",
         schema: None,
-        postgres: &[(1, "t", SCHEMA)],
+        postgres: &[Migration {
+            version: 1,
+            name: "t",
+            sql: SCHEMA,
+        }],
         sqlite: &[],
     };
     let url = DatabaseUrl::required("DATABASE_URL", Some(database.url().as_str().into()), None);
-    let store = url.expect("a URL").open(&tables, None).await;
+    let store = url.expect("a URL").open(&tables, FileClock::Unused).await;
     (database, store.expect("opened"))
 }
 
@@ -59,7 +66,7 @@ async fn insert(store: &Database, number: i64, is_alone: bool) -> Result<usize, 
     }
     let lock = store.statement("SELECT failures FROM state");
     let behind = insert(7);
-    let then = Then::of_rows(move |_: &[(i64,)]| Ok(vec![behind.clone()]));
+    let then = FollowUp::new(move |_: &[(i64,)]| Ok(vec![behind.clone()]));
     let check = |_: &[(i64,)]| Ok::<_, StoreError>(());
     let inserted = store.write_if(lock, check, insert(number), then).await?;
     Ok(inserted.len())

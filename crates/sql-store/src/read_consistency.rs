@@ -1,28 +1,19 @@
-//! What the rows of PostgreSQL must prove before they count, by the setting `DATABASE_READS`, and values
-//! with the time of the database.
+//! What rows of PostgreSQL must prove before they count.
 
-/// What a statement has read, and the time of the clock of the database when it began to read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timed<T> {
-    /// In Unix seconds. Neither before the call of the read nor after the state that it has seen.
-    pub at: u64,
-    /// What was read.
-    pub value: T,
-}
-
-/// Reads that count.
+/// Which server may answer a read, by the setting `DATABASE_READS`. A file has no standby, so it only knows
+/// [`ReadConsistency::Primary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reads {
-    /// Of a server that takes itself for the primary. One that was cut off or frozen may do so for a
+pub enum ReadConsistency {
+    /// Any server that takes itself for the primary. One that was cut off or frozen may do so for a
     /// moment after its successor took over.
     #[default]
     Primary,
-    /// Of a server whose transaction a synchronous standby has acknowledged after the read, which no
-    /// standby does that was promoted.
+    /// A server whose transaction a synchronous standby has acknowledged after the read. A standby that was
+    /// promoted acknowledges nothing of its former primary.
     Quorum,
 }
 
-impl Reads {
+impl ReadConsistency {
     /// An expression that is NULL if rows of the same execution count, and otherwise names the
     /// obstacle. With a quorum it writes to the WAL, so the implicit commit waits for the standby.
     /// `remote_write` is sufficient: nothing has to be durable there.
