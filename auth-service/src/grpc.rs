@@ -16,7 +16,7 @@ use crate::accounts::Accounts;
 use audit::UserChanges;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::auth_v1::{self as wire, auth_service_server::AuthService};
-use rolegate_sign_in::settings::SignIn;
+use rolegate_sign_in::sign_in::SignIn;
 use std::sync::Arc;
 use tonic::{Request, Response, Status};
 

@@ -18,7 +18,7 @@ use rolegate_proto::{
     AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
     envoy_auth_v3::authorization_server::AuthorizationServer,
 };
-use rolegate_sign_in::settings::SignIn;
+use rolegate_sign_in::sign_in::SignIn;
 use rolegate_sql_store::{Backoff, DatabaseUrl};
 use rolegate_telemetry::logs::error_chain;
 use std::{path::PathBuf, pin::Pin, sync::Arc, thread};

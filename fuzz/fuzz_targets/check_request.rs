@@ -15,7 +15,7 @@ use rolegate_proto::{
     Authorization,
     envoy_auth_v3::{CheckRequest, attribute_context::HttpRequest},
 };
-use rolegate_sign_in::{request::BrowserRequest, settings::SignIn};
+use rolegate_sign_in::{request::BrowserRequest, sign_in::SignIn};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::LazyLock;
 
@@ -105,7 +105,7 @@ fn compare(http: &HttpRequest, browser: &HeaderMap, headers: &HeaderMap) {
                 .map(|it| it.expose_secret().to_owned())
                 .collect()
         };
-        let [one, other] = [envoy, proxy].map(|it| sign_in.sessions(it).map(exposed));
+        let [one, other] = [envoy, proxy].map(|it| sign_in.session_candidates(it).map(exposed));
         assert_eq!(one, other);
         for has_two_sessions in [false, true] {
             let [one, other] = [envoy, proxy].map(|it| sign_in.redirect(it, has_two_sessions));

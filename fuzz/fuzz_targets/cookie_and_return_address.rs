@@ -11,9 +11,10 @@ use libfuzzer_sys::fuzz_target;
 use rolegate_gateway::fuzzing::return_address;
 use rolegate_sign_in::{
     cookie::{Cookie, CookieError},
-    origin::{Origin, ReturnOrigins},
+    origin::Origin,
     request::BrowserRequest,
-    settings::SignIn,
+    return_origins::ReturnOrigins,
+    sign_in::SignIn,
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::LazyLock;
@@ -44,15 +45,16 @@ fn cookies(lines: &[u8]) {
         .filter_map(|line| HeaderValue::from_bytes(line).ok())
         .collect();
     let headers: HeaderMap = values.iter().map(|value| (COOKIE, value.clone())).collect();
+    let loopback = Origin::new("http", "localhost:8000");
     for (cookie, name, prefix) in [
-        (Cookie::of_host(false), "__Host-rolegate", "rgs_"),
-        (Cookie::of_host(true), "rolegate", "rgs_"),
+        (Cookie::for_host(None), "__Host-rolegate", "rgs_"),
+        (Cookie::for_host(loopback.as_ref()), "rolegate", "rgs_"),
         (
-            Cookie::of_domain("example.org"),
+            Cookie::for_domain("example.org"),
             "__Secure-rolegate",
             "rgd_",
         ),
-        (Cookie::of_console(false), "__Host-rolegate-console", "rgs_"),
+        (Cookie::for_console(None), "__Host-rolegate-console", "rgs_"),
     ] {
         let space = [' ', '\t', '\u{c}'];
         let mut own = Vec::new();

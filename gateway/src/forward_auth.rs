@@ -191,7 +191,7 @@ async fn decide(
 
 /// Whether a browser adds a password to the request for a page, which a person may have typed long ago.
 fn is_remembered_password(headers: &HeaderMap) -> bool {
-    BrowserRequest::forwarded(headers).is_by_person()
+    BrowserRequest::forwarded(headers).is_declared_navigation()
         && matches!(authorization(headers), Ok(Authorization::Basic { .. }))
 }
 

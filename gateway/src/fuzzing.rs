@@ -5,7 +5,7 @@ use crate::{forward_auth, sign_in::return_address::ReturnAddress};
 use axum::extract::{FromRequest as _, Request};
 use http::{HeaderMap, StatusCode};
 use rolegate_auth_client::axum::ApiError;
-use rolegate_sign_in::origin::{Origin, ReturnOrigins};
+use rolegate_sign_in::{origin::Origin, return_origins::ReturnOrigins};
 use serde::de::DeserializeOwned;
 
 /// The credentials of a request.

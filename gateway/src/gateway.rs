@@ -18,7 +18,7 @@ use rolegate_program::{
     settings::{ListenAddress, SettingError},
     shutdown::Shutdown,
 };
-use rolegate_sign_in::settings::{SignIn, SignInSettings};
+use rolegate_sign_in::{settings::SignInSettings, sign_in::SignIn};
 use std::net::SocketAddr;
 
 /// The public API, bound but not yet served.

@@ -26,7 +26,7 @@ use rolegate_auth_client::{CallContext, axum::ApiError};
 use rolegate_http_server::{host_header, memory_budget::MemoryBudget};
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::http::HttpReason;
-use rolegate_sign_in::origin::Origin;
+use rolegate_sign_in::origin::is_https_request;
 use rolegate_telemetry::request_context::RequestContext;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tracing::Instrument as _;
@@ -115,7 +115,7 @@ async fn handle(
     }
     let authorization = request.headers().get(AUTHORIZATION).cloned();
     // The host in a proxy's question is that of an application, which decides about it.
-    let is_https = state.variant != "forward-auth" && Origin::is_https_request(request.headers());
+    let is_https = state.variant != "forward-auth" && is_https_request(request.headers());
     let respond = async {
         let response = match host_header::refusal(&request) {
             Some(refusal) => refusal,

@@ -33,10 +33,12 @@ use rolegate_auth_client::{
 };
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::{
-    cookie::{Cookie, MAX_SESSIONS},
+    clear_site_data::{CACHE, CLEAR_SITE_DATA},
+    cookie::{Cookie, MAX_CANDIDATES},
     origin::Origin,
-    request::{CACHE, CLEAR_SITE_DATA, MAX_RETURN, asks_for_document, is_same_origin},
-    settings::SignIn,
+    page_query::MAX_RETURN_ADDRESS_LEN,
+    request::{asks_for_document, is_same_origin},
+    sign_in::SignIn,
 };
 use rolegate_telemetry::log_once::LogOnce;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -114,8 +116,8 @@ pub(crate) fn use_console_cookie(headers: &mut HeaderMap) {
     if !is_by_script {
         return;
     }
-    let is_plain = Origin::of_request(headers).is_some_and(|own| own.is_plain_loopback());
-    let Ok(Some(session)) = Cookie::of_console(is_plain).find(headers) else {
+    let own = Origin::from_request_headers(headers);
+    let Ok(Some(session)) = Cookie::for_console(own.as_ref()).find(headers) else {
         return;
     };
     let value = HeaderValue::from_str(&format!("Bearer {}", session.expose_secret()));
@@ -133,14 +135,15 @@ async fn show(
 ) -> Result<Response> {
     let headers = request.headers();
     let design = pages.sign_in.design(headers);
-    let own = Origin::of_request(headers).filter(Origin::is_safe);
+    let own = Origin::from_request_headers(headers).filter(Origin::is_secure);
     let Some(own) = own else {
         return Ok(page::https_needed(design, headers));
     };
     let given = query.get("return")?;
     let back = pages.address(given, &own);
     let is_refused = back.is_none()
-        && given.is_some_and(|address| !address.is_empty() && address.len() <= MAX_RETURN);
+        && given
+            .is_some_and(|address| !address.is_empty() && address.len() <= MAX_RETURN_ADDRESS_LEN);
     if request.uri().path() != "/sign-in" {
         let problem = if is_refused { page::NOT_LED_BACK } else { "" };
         let problem = design.render(problem, &[]);
@@ -333,14 +336,13 @@ async fn sign_out(
     let SentForm {
         headers, back, own, ..
     } = pages.read(request).await?;
-    let is_plain = own.is_plain_loopback();
     let application = pages.sign_in.cookie(Some(&own));
-    let cookies = [Cookie::of_console(is_plain), application];
+    let cookies = [Cookie::for_console(Some(&own)), application];
     // COOKIE_DOMAIN may have been set, or removed, since the person signed in.
-    let former = if application.is_for_domain() {
-        Cookie::of_host(is_plain)
+    let former = if application.has_domain() {
+        Cookie::for_host(Some(&own))
     } else {
-        Cookie::of_domain("")
+        Cookie::for_domain("")
     };
     let sessions: Vec<_> = cookies
         .iter()
@@ -403,7 +405,7 @@ impl Pages {
     /// A page where passwords are typed, unless anybody on the way could read them.
     fn encrypted(&self, name: &str, headers: &HeaderMap) -> Response {
         let design = self.sign_in.design(headers);
-        if Origin::of_request(headers).is_some_and(|own| own.is_safe()) {
+        if Origin::from_request_headers(headers).is_some_and(|own| own.is_secure()) {
             console::file(name, design, headers)
         } else {
             page::https_needed(design, headers)
@@ -433,12 +435,12 @@ impl Pages {
     /// The form, if a page of ours sent it: no other signs its visitors in or out, or makes them guess.
     async fn read(&self, request: Request) -> Result<SentForm> {
         let headers = request.headers().clone();
-        let own = Origin::of_request(&headers);
+        let own = Origin::from_request_headers(&headers);
         if !is_same_origin(&headers, own.as_ref()) {
             return Err(cross_site().into());
         }
         let own = own
-            .filter(Origin::is_safe)
+            .filter(Origin::is_secure)
             .ok_or_else(|| Redirect::to("/sign-in"))?;
         let query = QueryParams::parse(request.uri().query().unwrap_or_default())?;
         let is_forwarded = self.is_forwarded(&request);
@@ -468,7 +470,7 @@ impl Pages {
     ) -> Option<User> {
         let (auth, any) = (&self.gateway.auth, Requirement::AnyAuthenticated);
         let mut found = None;
-        for session in sessions.iter().take(MAX_SESSIONS) {
+        for session in sessions.iter().take(MAX_CANDIDATES) {
             let user = if is_of_console {
                 auth.authorize(session, any, context).await
             } else {

@@ -3,7 +3,7 @@
 use crate::{refusals::Refusals, sign_in::logo::Logo};
 use axum::extract::FromRef;
 use rolegate_auth_client::AuthClient;
-use rolegate_sign_in::settings::{SignIn, SignInSettings};
+use rolegate_sign_in::{settings::SignInSettings, sign_in::SignIn};
 use std::sync::Arc;
 
 /// The client of auth-service, the refusals of password checks, how people sign in, if they can, and `SIGN_IN_URL`

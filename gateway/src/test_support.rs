@@ -8,7 +8,7 @@ pub(crate) use response::{File, TestResponse, authorized, bare, fetch, json, sen
 
 use crate::settings::Settings;
 use clap::{CommandFactory as _, FromArgMatches as _};
-use rolegate_sign_in::settings::SignIn;
+use rolegate_sign_in::sign_in::SignIn;
 
 /// How people sign in by these arguments.
 pub(crate) fn sign_in(arguments: &[&str]) -> Option<SignIn> {

@@ -1,164 +1,42 @@
 //! Interstitials: small pages of ours that stand where a page of an application would. They may be at the
 //! application's host, so their style and their links are those of the page to sign in at, and they have no form.
 
-use crate::{design::Design, request::BrowserRequest, settings::SignIn, texts::escape};
-use rolegate_proto::Reason;
+use crate::{design::Design, texts::Texts};
 
 /// A small page.
 #[derive(Debug)]
 pub struct Interstitial {
     /// The whole page.
     pub html: String,
-    language: &'static str,
-    policy: String,
+    texts: &'static Texts,
+    content_policy: String,
 }
 
 impl Interstitial {
-    /// A page with this HTML below its title, such as `{refused.title}`. `host` is the origin of the page to sign in at, or empty for the
-    /// own one.
+    /// A page with this HTML below its title, such as `{refused.title}`. `host` is the origin of the page to sign in
+    /// at, or empty for the own one.
     pub fn new(design: Design<'_>, host: &str, title: &str, content: &str) -> Self {
         let source = if host.is_empty() { "'self'" } else { host };
-        let policy = format!(
+        let content_policy = format!(
             "default-src 'none'; style-src {source}; img-src {source}; base-uri 'none'; form-action 'none'"
         );
         Self {
             html: design.page(host, title, content),
-            language: design.texts.language,
-            policy,
+            texts: design.texts,
+            content_policy,
         }
     }
 
     /// Its headers. It may be in a frame, because an application's page may be: all that a click can do there is to
     /// open a page of ours in the place of the whole one.
     pub fn headers(&self) -> [(&'static str, &str); 5] {
+        let [content_language, vary] = self.texts.headers();
         [
             ("content-type", "text/html; charset=utf-8"),
-            ("content-language", self.language),
-            ("vary", "Accept-Language"),
-            ("content-security-policy", &self.policy),
+            content_language,
+            vary,
+            ("content-security-policy", &self.content_policy),
             ("referrer-policy", "same-origin"),
         ]
-    }
-}
-
-impl SignIn {
-    /// The origin of the page to sign in at; empty if that is on each application's own host.
-    pub fn host(&self) -> String {
-        let page = self.page.as_ref();
-        page.map_or_else(String::new, |page| page.origin().ascii_serialization())
-    }
-
-    /// What a person sees who may not open a page with the session in the cookie, for this reason.
-    pub fn refused(
-        &self,
-        request: BrowserRequest<'_>,
-        username: Option<&str>,
-        reason: Reason,
-    ) -> Interstitial {
-        let design = self.design(request.headers);
-        let host = self.host();
-        let page = self
-            .redirect(request, false)
-            .unwrap_or_else(|| self.url.clone());
-        let query = page.find('?').map_or("", |start| &page[start..]);
-        let user = format!("<strong>{}</strong>", escape(username.unwrap_or_default()));
-        let who = match (username, reason) {
-            (Some(_), Reason::SecondFactorRequired) => "{refused.second_factor}",
-            (Some(_), _) => "{refused.role}",
-            (None, _) => "{refused.nobody}",
-        };
-        let content = design.render(
-            include_str!("refused.html"),
-            &[
-                ("who", &design.render(who, &[("user", &user)])),
-                ("sign_in", &escape(&page)),
-                ("sign_out", &escape(&format!("{host}/sign-out{query}"))),
-            ],
-        );
-        Interstitial::new(design, &host, "{refused.title}", &content)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Interstitial;
-    use crate::{request::BrowserRequest, settings::SignIn};
-    use http::HeaderMap;
-    use rolegate_proto::Reason;
-
-    fn sign_in(url: &str) -> SignIn {
-        SignIn::new(url.to_owned(), None, "".parse().expect("none"))
-    }
-
-    fn refused(url: &str, username: Option<&str>) -> Interstitial {
-        refused_for(Reason::RoleInsufficient, url, username)
-    }
-
-    fn refused_for(reason: Reason, url: &str, username: Option<&str>) -> Interstitial {
-        let headers = HeaderMap::from_iter([(
-            "sec-fetch-mode".parse().expect("a name"),
-            "navigate".parse().expect("a value"),
-        )]);
-        let request = BrowserRequest {
-            method: Some("GET"),
-            scheme: Some("https"),
-            host: Some("app.example.org"),
-            path: Some("/a?b=\"c"),
-            headers: &headers,
-        };
-        sign_in(url).refused(request, username, reason)
-    }
-
-    #[test]
-    fn a_refused_person_gets_links_to_the_own_host_or_to_that_of_the_page() {
-        for (url, host, back, source) in [
-            ("/sign-in", "", "%2Fa%3Fb%3D%22c", "'self'"),
-            (
-                "https://auth.example.org/sign-in",
-                "https://auth.example.org",
-                "https%3A%2F%2Fapp.example.org%2Fa%3Fb%3D%22c",
-                "https://auth.example.org",
-            ),
-        ] {
-            let page = refused(url, Some("ann"));
-            for part in [
-                format!(r#"href="{host}/sign-in?return={back}" target="_top""#),
-                format!(r#"href="{host}/sign-out?return={back}" target="_top""#),
-                format!(r#"href="{host}/sign-in/base.css""#),
-                format!(r#"src="{host}/sign-in/logo""#),
-                "signed in as <strong>ann</strong>,".to_owned(),
-            ] {
-                assert!(page.html.contains(&part), "{part}: {}", page.html);
-            }
-            for never in ["<form", "<script", "style=", "{"] {
-                assert!(!page.html.contains(never), "{never}: {}", page.html);
-            }
-            let [.., (name, policy), _] = page.headers();
-            let expected = format!(
-                "default-src 'none'; style-src {source}; img-src {source}; base-uri 'none'; form-action 'none'"
-            );
-            assert_eq!((name, policy), ("content-security-policy", &*expected));
-        }
-        assert!(
-            refused("/sign-in", None)
-                .html
-                .contains("<p>You may not open this page.</p>")
-        );
-    }
-
-    #[test]
-    fn an_admin_without_a_second_factor_learns_what_is_missing() {
-        let html = refused_for(Reason::SecondFactorRequired, "/sign-in", Some("root")).html;
-        let part = "<strong>root</strong>, who needs a second factor to open this page.";
-        assert!(html.contains(part), "{html}");
-    }
-
-    #[test]
-    fn a_name_is_text_and_nothing_else() {
-        let html = refused("/sign-in", Some("<b>\"'&")).html;
-        assert!(
-            html.contains("<strong>&lt;b&gt;&quot;&#39;&amp;</strong>"),
-            "{html}"
-        );
     }
 }

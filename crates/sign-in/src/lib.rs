@@ -1,19 +1,35 @@
 //! Browsers that sign in at a page: what the gateway and auth-service must decide alike.
 //!
-//! - [`settings`]: `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN`, `RETURN_ORIGINS`, and what the pages show.
+//! - [`settings`]: `SIGN_IN`, `SIGN_IN_URL`, `COOKIE_DOMAIN`, `RETURN_ORIGINS`, and warnings about them.
+//! - [`sign_in`]: what these settings mean for a request: its session, its redirect, its pages.
+//! - [`request`]: what a browser asked an application for, and what it says about itself.
 //! - [`cookie`]: the cookies that hold a session.
-//! - [`design`]: the language of the pages, and what the operator puts on them.
-//! - [`interstitial`]: small pages in the place of an application's.
-//! - [`origin`]: where a page is from.
+//! - [`origin`], [`return_origins`]: where a page is from, and where people go back to.
+//! - [`forwarded`]: what proxies say about a request.
+//! - [`page_query`]: the query of the page to sign in at.
 //! - [`password_link`]: where password links lead.
-//! - [`request`]: whether a request to an application may use its cookie, and whether it is led to the page.
-//! - [`texts`]: the texts of the pages, in the languages of people.
+//! - [`clear_site_data`]: the header by which a browser forgets pages.
+//! - [`brand`], [`design`], [`texts`], [`html`]: what the operator puts on pages, and their texts in the languages of
+//!   people.
+//! - [`interstitial`]: small pages in the place of an application's.
+//! - `domain`, [`headers`]: domain names, and values of headers.
 
+pub mod brand;
+pub mod clear_site_data;
 pub mod cookie;
 pub mod design;
+mod domain;
+pub mod forwarded;
+pub mod headers;
+pub mod html;
 pub mod interstitial;
 pub mod origin;
+pub mod page_query;
 pub mod password_link;
 pub mod request;
+pub mod return_origins;
 pub mod settings;
+pub mod sign_in;
+#[cfg(test)]
+mod test_support;
 pub mod texts;

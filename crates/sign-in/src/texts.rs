@@ -1,5 +1,6 @@
 //! The texts of the pages for people, of which each language has a file in `texts/`.
 
+use crate::html::escape;
 use http::{HeaderMap, header::ACCEPT_LANGUAGE};
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -48,6 +49,14 @@ impl Texts {
     /// The texts in the language that a browser prefers; in English if it asks for no language that is there.
     pub fn preferred_by(headers: &HeaderMap) -> &'static Self {
         preferred(&LANGUAGES, headers).unwrap_or(Self::english())
+    }
+
+    /// The headers of a page with these texts, by which caches keep the languages apart.
+    pub const fn headers(&self) -> [(&'static str, &'static str); 2] {
+        [
+            ("content-language", self.language),
+            ("vary", "Accept-Language"),
+        ]
     }
 
     /// The text with this key, if there is one. It may have placeholders.
@@ -115,15 +124,6 @@ impl LanguageRange {
         let language = tag.trim().split('-').next()?.to_ascii_lowercase();
         is_quality.then_some(Self { language, quality })
     }
-}
-
-/// Text as HTML, also in an attribute.
-pub fn escape(text: &str) -> String {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('\'', "&#39;")
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
         return Some(title.to_string());
     }
     let page = Url::parse(&state.sign_in_url).ok();
-    let url = page.or_else(|| Some(Origin::of_request(headers)?.url().clone()))?;
+    let url = page.or_else(|| Some(Origin::from_request_headers(headers)?.url().clone()))?;
     let host = url.host_str()?;
     (host.len() <= MAX_HOST && !host.contains(':')).then(|| host.to_owned())
 }

@@ -8,9 +8,10 @@ use rolegate_auth_client::{
     axum::{ApiError, BearerToken},
 };
 use rolegate_sign_in::{
+    clear_site_data::{CACHE, CLEAR_SITE_DATA},
     cookie::CookieError,
-    request::{BrowserRequest, CACHE, CLEAR_SITE_DATA},
-    settings::SignIn,
+    request::BrowserRequest,
+    sign_in::SignIn,
 };
 
 /// The user of the only good session in the cookies, if the role stored now meets the requirement. A person without
@@ -25,7 +26,7 @@ pub(super) async fn user(
     redirect_status: StatusCode,
 ) -> Result<User, Response> {
     let request = BrowserRequest::forwarded(headers);
-    let (sessions, mut has_two_sessions) = match sign_in.sessions(request) {
+    let (sessions, mut has_two_sessions) = match sign_in.session_candidates(request) {
         Ok(sessions) => (sessions, false),
         Err(CookieError::TooMany) => (Vec::new(), true),
         Err(CookieError::CrossSite) => return Err(cross_site().into_response()),
@@ -55,7 +56,7 @@ pub(super) async fn user(
         refused = ApiError::not_authenticated();
     } else if let Some(decision) = decision {
         return match decision {
-            Err(denied) if request.leads_to_page() => {
+            Err(denied) if request.can_be_redirected() => {
                 let any = Requirement::AnyAuthenticated;
                 let user = match denied.extensions().get() {
                     Some(BearerToken(session)) => {

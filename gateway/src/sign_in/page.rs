@@ -13,9 +13,10 @@ use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::Reason;
 use rolegate_sign_in::{
     design::Design,
-    origin::{Origin, forwarded_scheme, has_passed_proxy},
-    request::{MAX_RETURN, TOO_LONG, TWO_SESSIONS, UNSAVED},
-    texts::escape,
+    forwarded::{forwarded_scheme, has_passed_proxy},
+    html::escape,
+    origin::Origin,
+    page_query::{MAX_RETURN_ADDRESS_LEN, TOO_LONG, TWO_SESSIONS, UNSAVED},
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -60,7 +61,7 @@ pub(super) fn notices(query: &QueryParams) -> Vec<&'static str> {
         name == TOO_LONG
             && query
                 .get("return")
-                .is_ok_and(|it| it.is_some_and(|it| it.len() > MAX_RETURN))
+                .is_ok_and(|it| it.is_some_and(|it| it.len() > MAX_RETURN_ADDRESS_LEN))
     };
     NOTICES
         .into_iter()
@@ -162,7 +163,7 @@ pub(super) fn https_needed(design: Design<'_>, headers: &HeaderMap) -> Response 
 /// How to come by this machine's own address, at which no encryption is needed. Behind a proxy it would lead past
 /// that.
 fn way_by_ssh(design: Design<'_>, headers: &HeaderMap) -> Option<String> {
-    let own = Origin::of_request(headers).filter(|_| !has_passed_proxy(headers))?;
+    let own = Origin::from_request_headers(headers).filter(|_| !has_passed_proxy(headers))?;
     // A name that begins with "-" would be an option of ssh.
     let host = own.url().host_str()?.trim_matches(['[', ']']);
     let port = own.url().port_or_known_default()?;

@@ -5,10 +5,7 @@ use super::{Pages, ReturnAddress};
 use axum::extract::{ConnectInfo, Request};
 use http::{HeaderMap, HeaderName};
 use rolegate_auth_client::SessionUse;
-use rolegate_sign_in::{
-    cookie::Cookie,
-    origin::{Origin, has_passed_proxy},
-};
+use rolegate_sign_in::{cookie::Cookie, forwarded::has_passed_proxy, origin::Origin};
 use std::net::SocketAddr;
 
 /// Set by the shipped configurations of proxies on the hosts of applications, whatever the client sent.
@@ -45,7 +42,7 @@ impl<'a> Place<'a> {
 
     /// The sessions for the cookies that are set.
     pub(super) fn session_use(&self) -> SessionUse {
-        match (self.sets_both, self.application.is_for_domain()) {
+        match (self.sets_both, self.application.has_domain()) {
             (true, true) => SessionUse::ApiAndDomain,
             (true, false) => SessionUse::ApiAndApplication,
             (false, true) => SessionUse::Domain,
@@ -69,7 +66,7 @@ impl Pages {
         let is_page_host = page.is_some_and(|page| page.origin() == own.url().origin());
         Place {
             application: self.sign_in.cookie(Some(own)),
-            console: Cookie::of_console(own.is_plain_loopback()),
+            console: Cookie::for_console(Some(own)),
             leads_to_console,
             sets_both: leads_to_console || (may_set_console && (is_page_host || !is_forwarded)),
         }

@@ -12,12 +12,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header::HOST};
 use rolegate_auth_client::{CallContext, CallError, Reason, User, axum::ApiError};
 use rolegate_proto::http::{HttpReason, REASON_HEADER};
 use rolegate_sign_in::{
-    design::Design,
-    interstitial::Interstitial,
-    origin::{Origin, only},
-    request::BrowserRequest,
-    settings::SignIn,
-    texts::{Texts, escape},
+    design::Design, headers::single_value, html::escape, interstitial::Interstitial,
+    origin::Origin, request::BrowserRequest, sign_in::SignIn, texts::Texts,
 };
 use rolegate_telemetry::log_once::LogOnce;
 use std::time::Duration;
@@ -34,11 +30,11 @@ pub(super) async fn refused(
     Extension(context): Extension<CallContext>,
     headers: HeaderMap,
 ) -> Response {
-    let own = Origin::of_request(&headers);
+    let own = Origin::from_request_headers(&headers);
     let sessions = pages.sign_in.cookie(own.as_ref()).sessions(&headers);
     let user = pages.user(false, &sessions, context).await;
     let reason = HeaderName::from_static(REASON_HEADER);
-    let reason = only(&headers, reason).and_then(Reason::from_name);
+    let reason = single_value(&headers, reason).and_then(Reason::from_name);
     let reason = reason.filter(|reason| reason.is_denial());
     let reason = reason.unwrap_or(Reason::RoleInsufficient);
     let denied = ApiError::from(CallError::local(reason)).into_response();
@@ -73,7 +69,7 @@ fn show(response: Response, page: &Interstitial) -> Response {
 /// Whether the page is asked for inside another one, where nobody may type a password.
 pub(super) fn is_in_frame(headers: &HeaderMap) -> bool {
     let frames = ["iframe", "frame", "embed", "object", "fencedframe"];
-    only(headers, FETCH_DEST).is_some_and(|it| frames.contains(&it))
+    single_value(headers, FETCH_DEST).is_some_and(|it| frames.contains(&it))
 }
 
 /// In the place of the form: a link that opens the whole page.
@@ -90,8 +86,8 @@ pub(crate) async fn ambiguous_address(
     headers: HeaderMap,
 ) -> Response {
     let sign_in = state.sign_in.as_deref();
-    let host = sign_in.map(SignIn::host).unwrap_or_default();
-    let asked = only(&headers, HOST).unwrap_or_default();
+    let host = sign_in.map(SignIn::page_origin).unwrap_or_default();
+    let asked = single_value(&headers, HOST).unwrap_or_default();
     if AMBIGUOUS.is_due(asked.to_owned()) {
         tracing::warn!(
             host = ?asked,

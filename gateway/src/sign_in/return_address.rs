@@ -1,8 +1,7 @@
 //! Where a browser goes after a sign-in.
 
 use rolegate_sign_in::{
-    origin::{Origin, ReturnOrigins},
-    request::MAX_RETURN,
+    origin::Origin, page_query::MAX_RETURN_ADDRESS_LEN, return_origins::ReturnOrigins,
 };
 use url::Position;
 
@@ -27,7 +26,7 @@ impl ReturnAddress {
         } else {
             (url.into(), others.contains(&origin))
         };
-        (is_good && location.len() <= MAX_RETURN).then_some(Self { location })
+        (is_good && location.len() <= MAX_RETURN_ADDRESS_LEN).then_some(Self { location })
     }
 
     /// Whether the address is of a page that uses the console's cookie.

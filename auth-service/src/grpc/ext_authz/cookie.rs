@@ -18,9 +18,9 @@ use rolegate_proto::{
 };
 use rolegate_sign_in::{
     cookie::CookieError,
+    forwarded::parse_scheme,
     interstitial::Interstitial,
-    origin::parse_scheme,
-    request::{BrowserRequest, HEADERS},
+    request::{BROWSER_HEADERS, BrowserRequest},
 };
 use secrecy::ExposeSecret as _;
 use tonic::Code;
@@ -31,7 +31,7 @@ impl AuthGrpc {
         self.sign_in.is_some()
             && request::http(attributes).is_some_and(|http| {
                 let headers = browser_headers(http);
-                browser_request(http, &headers).is_by_person()
+                browser_request(http, &headers).is_declared_navigation()
             })
     }
 
@@ -47,7 +47,7 @@ impl AuthGrpc {
         };
         let headers = browser_headers(http);
         let browser = browser_request(http, &headers);
-        let (sessions, mut has_two_sessions) = match sign_in.sessions(browser) {
+        let (sessions, mut has_two_sessions) = match sign_in.session_candidates(browser) {
             Ok(sessions) => (sessions, false),
             Err(CookieError::TooMany) => (Vec::new(), true),
             Err(CookieError::CrossSite) => return Err(Refusal::CrossSite),
@@ -86,7 +86,7 @@ impl AuthGrpc {
         let headers = browser_headers(http);
         let browser = browser_request(http, &headers);
         let has_authorization = values(http, AUTHORIZATION).next().is_some();
-        let is_shown = browser.leads_to_page() && !has_authorization;
+        let is_shown = browser.can_be_redirected() && !has_authorization;
         is_shown.then(|| sign_in.refused(browser, Some(&user.username), reason))
     }
 
@@ -130,7 +130,7 @@ fn browser_request<'a>(http: &'a HttpRequest, headers: &'a HeaderMap) -> Browser
 /// The headers that say what a browser does.
 pub(crate) fn browser_headers(http: &HttpRequest) -> HeaderMap {
     let named = |name| values(http, name).map(move |value| (HeaderName::from_static(name), value));
-    let headers = HEADERS.split(' ').flat_map(named);
+    let headers = BROWSER_HEADERS.into_iter().flat_map(named);
     // What cannot be read is there all the same.
     let value = |value| HeaderValue::from_bytes(value).unwrap_or(HeaderValue::from_static(""));
     headers

@@ -12,8 +12,8 @@ use rolegate_proto::{
     identity_headers::identity_headers,
 };
 use rolegate_sign_in::{
+    clear_site_data::{CACHE, CLEAR_SITE_DATA},
     interstitial::Interstitial,
-    request::{CACHE, CLEAR_SITE_DATA},
 };
 use tonic::Code;
 

@@ -1,0 +1,35 @@
+//! Domain names (RFC 1035).
+
+use std::net::IpAddr;
+
+/// The greatest number of bytes of a domain name, and of one of its labels (RFC 1035, section 2.3.4).
+const MAX_NAME_LEN: usize = 253;
+const MAX_LABEL_LEN: usize = 63;
+
+/// Tells whether the host is the domain, or below it.
+pub(crate) fn is_in_domain(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain)
+        .is_some_and(|subdomain| subdomain.is_empty() || subdomain.ends_with('.'))
+}
+
+/// Tells whether anybody can have a host below this domain, as browsers see it: it is on the Public Suffix List.
+pub(crate) fn is_public_suffix(domain: &str) -> bool {
+    psl::suffix(domain.as_bytes())
+        .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes() == domain.as_bytes())
+}
+
+/// Tells whether the text is a name of at least two labels in lower case, without a dot at its ends.
+pub(crate) fn is_domain_name(text: &str) -> bool {
+    text.contains('.')
+        && text.len() <= MAX_NAME_LEN
+        && text.split('.').all(is_label)
+        && text.parse::<IpAddr>().is_err()
+}
+
+fn is_label(label: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=MAX_LABEL_LEN).contains(&label.len())
+        && label.bytes().all(is_allowed)
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+}

@@ -1,0 +1,15 @@
+//! Writes text as HTML.
+
+/// Escapes text for an element or an attribute.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
+}
+
+/// Sets a name apart from the sentence around it.
+pub fn strong(name: &str) -> String {
+    format!("<strong>{}</strong>", escape(name))
+}
