@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
 
 const INSTALL =
-  "install it from a checkout of Rolegate with `cargo install --locked --path crates/test-server`, " +
+  "install it from a checkout of Rolegate with `cargo install --locked --path test-server`, " +
   "or set ROLEGATE_TEST_SERVER to its path";
 
 /** What the program prints. */

@@ -53,7 +53,7 @@ impl TestServer {
         let process = program.stdout(Stdio::piped()).spawn().unwrap_or_else(|error| {
             panic!(
                 "cannot start {}: {error}; install it from a checkout of Rolegate with `cargo install \
-                 --locked --path crates/test-server`, or set ROLEGATE_TEST_SERVER to its path",
+                 --locked --path test-server`, or set ROLEGATE_TEST_SERVER to its path",
                 program.get_program().display()
             )
         });

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Optional
 
 _MISSING = (
     "cannot start {}: {}; install it from a checkout of Rolegate with "
-    "`cargo install --locked --path crates/test-server`, or set ROLEGATE_TEST_SERVER to its path"
+    "`cargo install --locked --path test-server`, or set ROLEGATE_TEST_SERVER to its path"
 )
 
 

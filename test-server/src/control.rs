@@ -34,8 +34,10 @@ pub(crate) fn fail(failures: &Failures, calls: Routes) -> Routes {
 
 async fn fail_call(State(failures): State<Failures>, call: Request, next: Next) -> Response {
     let failure = failures.lock().clone();
+    if call.uri().path().starts_with("/grpc.") {
+        return next.run(call).await;
+    }
     match failure {
-        _ if call.uri().path().starts_with("/grpc.") => {}
         // Like a lost connection, this decides nothing.
         Some(Control::Outage {}) => return Status::unavailable(OUTAGE).into_http::<Body>(),
         Some(Control::Slow { milliseconds }) => {
@@ -46,7 +48,8 @@ async fn fail_call(State(failures): State<Failures>, call: Request, next: Next) 
     next.run(call).await
 }
 
-pub(crate) struct Controlled {
+/// What a [`Control`] acts on.
+pub(crate) struct Subject {
     pub(crate) auth: AuthClient,
     pub(crate) admin_password: SecretString,
     pub(crate) failures: Failures,
@@ -55,7 +58,7 @@ pub(crate) struct Controlled {
     pub(crate) host: String,
 }
 
-async fn run(controlled: &Controlled, body: &[u8]) -> Result<(), Failure> {
+async fn apply(subject: &Subject, body: &[u8]) -> Result<(), Failure> {
     match serde_json::from_slice(body)? {
         #[expect(
             clippy::disallowed_methods,
@@ -63,12 +66,13 @@ async fn run(controlled: &Controlled, body: &[u8]) -> Result<(), Failure> {
         )]
         Control::Clock { advance_seconds } => advance_clock(advance_seconds),
         Control::Revoked { username } => {
-            let id = controlled.users.get(&username);
-            let id = id.ok_or_else(|| format!("no --user is {username:?}"))?;
-            let admin = admin(&controlled.auth, &controlled.admin_password).await?;
+            let Some(id) = subject.users.get(&username) else {
+                return Err(format!("no --user is {username:?}").into());
+            };
+            let admin = admin(&subject.auth, &subject.admin_password).await?;
             admin.revoke_tokens(Some(*id)).await?;
         }
-        failure => *controlled.failures.lock() = Some(failure),
+        failure => *subject.failures.lock() = Some(failure),
     }
     Ok(())
 }
@@ -84,25 +88,25 @@ pub(crate) async fn admin(
     Ok(auth.clone().acting_for(token, CallContext::default()))
 }
 
-pub(crate) fn router(controlled: Controlled) -> Router {
+pub(crate) fn router(subject: Subject) -> Router {
     Router::new()
         .route("/", post(answer))
-        .with_state(Arc::new(controlled))
+        .with_state(Arc::new(subject))
 }
 
 /// Refuses what a page in a browser could send: requests with an `Origin`, or for another host.
 async fn answer(
-    State(controlled): State<Arc<Controlled>>,
+    State(subject): State<Arc<Subject>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> (StatusCode, Json<Value>) {
-    let is_own = headers
+    let is_for_this_host = headers
         .get(header::HOST)
-        .is_some_and(|host| *host == controlled.host);
-    let outcome = if headers.contains_key(header::ORIGIN) || !is_own {
-        Err("only for programs on this machine".into())
+        .is_some_and(|host| *host == subject.host);
+    let outcome = if is_for_this_host && !headers.contains_key(header::ORIGIN) {
+        apply(&subject, &body).await
     } else {
-        run(&controlled, &body).await
+        Err("only for programs on this machine".into())
     };
     match outcome {
         Ok(()) => (StatusCode::OK, Json(json!({}))),

@@ -44,8 +44,10 @@ fn user(text: &str) -> Result<NewUser, &'static str> {
     let (username, rest) = text.split_once(':').ok_or(
         "must be NAME:PASSWORD or NAME:PASSWORD:ROLE; with a role, the password may have colons",
     )?;
-    let with_role = |(password, role): (_, &str)| (password, Some(role.to_owned()));
-    let (password, role) = rest.rsplit_once(':').map_or((rest, None), with_role);
+    let (password, role) = match rest.rsplit_once(':') {
+        Some((password, role)) => (password, Some(role.to_owned())),
+        None => (rest, None),
+    };
     Ok(NewUser {
         username: username.to_owned(),
         password: password.into(),
@@ -67,14 +69,11 @@ impl Settings {
         let parsed = command
             .try_get_matches()
             .and_then(|flags| Self::from_arg_matches(&flags));
-        let line = |error: clap::Error| {
-            if error.use_stderr() {
-                one_line(&error)
-            } else {
-                error.exit()
-            }
+        let mut settings = match parsed {
+            Ok(settings) => settings,
+            Err(error) if error.use_stderr() => return Err(one_line(&error).into()),
+            Err(help) => help.exit(),
         };
-        let mut settings = parsed.map_err(line)?;
         let service = &mut settings.service;
         service
             .default_admin_password

@@ -1,0 +1,157 @@
+//! Rolegate for the tests of applications: gateway and auth-service as they are released, on a database in
+//! memory, on free ports of loopback, with cheap password hashes.
+//!
+//! - `settings`: flags, and users from them.
+//! - `control`: the address where tests move the clock and cause failures.
+//!
+//! `DatabaseUrl::in_memory` and `advance_clock` of `rolegate-sql-store` are only for this program. Clippy refuses other
+//! callers, and the end-to-end tests `released_programs` look into the programs.
+
+mod control;
+mod settings;
+
+use control::{Failures, Subject, admin, fail, router};
+use rolegate::in_memory;
+use rolegate_auth_service::{AuthService, settings::ServiceSettings};
+use rolegate_gateway::Gateway;
+use rolegate_http_server::{http_server, readiness::Readiness};
+use rolegate_program::{
+    cidr_set::CidrSet,
+    notice::Notice,
+    program::{Failure, exit},
+    settings::SettingError,
+    shutdown::{Shutdown, termination_signal},
+};
+use rolegate_sql_store::DatabaseUrl;
+use rolegate_telemetry::{
+    Telemetry, TelemetrySettings,
+    logs::{LogFilter, LogFormat},
+};
+use rustix::process::{Pid, getppid};
+use settings::{NewUser, Settings};
+use std::{collections::HashMap, net::SocketAddr, process::ExitCode, time::Duration};
+use tokio::{runtime::Runtime, select, time::interval};
+
+/// Runs the program with the flags of this process.
+#[must_use]
+pub fn run() -> ExitCode {
+    match try_run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => exit(&failure),
+    }
+}
+
+fn try_run() -> Result<(), Failure> {
+    let parent = getppid();
+    let settings = Settings::from_flags()?;
+    let runtime = Runtime::new()?;
+    let outcome = runtime.block_on(async {
+        // Listens from here on, so that no signal is missed during the start.
+        let terminated = termination_signal();
+        select! {
+            outcome = serve(settings) => outcome,
+            () = terminated => Ok(()),
+            () = wait_for_orphanage(parent) => Ok(()),
+        }
+    });
+    // Nothing remains that could be saved.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Resolves at the end of the parent, also by SIGKILL: then this process has another one. Stdin may be no pipe, and
+/// `PR_SET_PDEATHSIG` tells the end of a thread.
+async fn wait_for_orphanage(parent: Option<Pid>) {
+    let mut ticks = interval(Duration::from_millis(100));
+    while getppid() == parent {
+        ticks.tick().await;
+    }
+}
+
+/// Serves without an end.
+async fn serve(settings: Settings) -> Result<(), Failure> {
+    start_logging(settings.log.as_ref())?;
+    let new_users = settings.users()?;
+    let service_settings = settings.service;
+    let failures = Failures::default();
+    let mut service = open_service(&service_settings).await?;
+    service.server.routes = fail(&failures, service.server.routes);
+
+    let free_port = SocketAddr::from(([127, 0, 0, 1], 0));
+    let grpc = rolegate_grpc_server::bind("AUTH_LISTEN_ADDR", free_port)
+        .await?
+        .with_tls(service_settings.tls()?);
+    let control = http_server::bind("CONTROL", free_port).await?;
+    let gateway = Gateway::bind(
+        &settings.public,
+        &service_settings.sign_in,
+        settings.public.forward_auth_tls()?,
+    )
+    .await?;
+    let notice = gateway
+        .announce(Notice::new("Rolegate for tests"))
+        .listener("grpc", grpc.url(), "")
+        .listener("control", control.url(), "");
+
+    let shutdown = Shutdown::new();
+    let readiness = Readiness::new(&shutdown);
+    let (auth, streams) = in_memory::auth();
+    let subject = Subject {
+        auth: auth.clone(),
+        admin_password: service_settings.default_admin_password.unwrap_or_default(),
+        failures,
+        users: HashMap::new(),
+        host: control.address().to_string(),
+    };
+    let serve_control = async {
+        let subject = with_users(subject, new_users).await?;
+        // Whoever reads the notice finds the users.
+        notice.print(LogFormat::Json);
+        http_server::serve(control, router(subject), shutdown.clone()).await;
+        Ok(())
+    };
+    let in_memory = Some((streams, shutdown.clone()));
+    select! {
+        outcome = serve_control => outcome,
+        outcome = service.server.serve(Some(grpc), in_memory, readiness, &shutdown) => outcome,
+        () = gateway.serve(auth, None, shutdown.clone()) => Ok(()),
+    }
+}
+
+fn start_logging(filter: Option<&LogFilter>) -> Result<(), Failure> {
+    if let Some(filter) = filter {
+        let telemetry = TelemetrySettings {
+            rust_log: filter.clone(),
+            ..TelemetrySettings::default()
+        };
+        Telemetry::start("test-server", env!("CARGO_PKG_VERSION"), &telemetry)?;
+    }
+    Ok(())
+}
+
+/// Opens auth-service on a database that the connections of this process share, and that is gone with it.
+async fn open_service(settings: &ServiceSettings) -> Result<AuthService, Failure> {
+    let keys = settings.key_source(|| Err(SettingError::new("SIGNING_SECRET", "is required")))?;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "nothing is to remain of a test of an application"
+    )]
+    let database = DatabaseUrl::in_memory("DATABASE_URL");
+    AuthService::open(settings.config(database, keys, CidrSet::default())?).await
+}
+
+/// Creates the users of the flags.
+async fn with_users(mut subject: Subject, new_users: Vec<NewUser>) -> Result<Subject, Failure> {
+    let admin = admin(&subject.auth, &subject.admin_password).await?;
+    for user in new_users {
+        let role = user.role.as_deref().unwrap_or("user").parse().ok();
+        let (created, _) = admin
+            .create_user(&user.username, Some(&user.password), role)
+            .await
+            .map_err(|error| {
+                SettingError::new("--user", format!("{:?}: {error}", user.username))
+            })?;
+        subject.users.insert(user.username, created.id);
+    }
+    Ok(subject)
+}
