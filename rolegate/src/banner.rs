@@ -1,34 +1,23 @@
 //! What rolegate prints at the start besides the addresses.
 
+use crate::admin_password_file::AdminPasswordHint;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl};
 use std::{
     env::current_exe,
     fmt::Write as _,
     fs,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::{Path, absolute},
+    path::{Path, PathBuf, absolute},
 };
-
-/// Where the operator finds the password of the user admin.
-pub(crate) enum AdminPasswordHint<'a> {
-    /// In this file, which was generated for this database.
-    In(&'a Path),
-    /// The file existed before and the database is outside the data folder: they may not belong
-    /// together.
-    MaybeIn(&'a Path),
-    /// It was set by the operator.
-    Unknown,
-}
 
 /// The command that sets another password, on the database of this program. The URL of a server is a
 /// secret, which the command reads from the environment.
 pub(crate) fn reset_password(data_dir: &Path, users: &DatabaseUrl, is_in_data_dir: bool) -> String {
-    let absolute = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let program = current_exe().unwrap_or_else(|_| "rolegate".into());
     let database = match &users.target {
-        _ if is_in_data_dir => format!(" --data-dir {}", quote(&absolute(data_dir))),
+        _ if is_in_data_dir => format!(" --data-dir {}", quote(&absolute_path(data_dir))),
         DatabaseTarget::Sqlite(file) => {
-            format!(" --database-url sqlite://{}", quote(&absolute(file)))
+            format!(" --database-url sqlite://{}", quote(&absolute_path(file)))
         }
         DatabaseTarget::Postgres(_) => String::new(),
     };
@@ -43,62 +32,76 @@ pub(crate) fn text(
     reset: &str,
     container: Option<&Container>,
 ) -> String {
-    let inside = if container.is_some() {
-        " of this container"
-    } else {
-        ""
+    let mut text = password_hint(hint, reset, container);
+    let print_password = match hint {
+        AdminPasswordHint::In(path) => Some(print_file(path, container)),
+        AdminPasswordHint::MaybeIn(_) | AdminPasswordHint::Unknown => None,
     };
-    let reset = container.map_or_else(|| reset.to_owned(), |container| container.run(reset));
+    let mut requests = Vec::new();
+    if let Some(address) = bearer
+        && let Some(password) = &print_password
+    {
+        let address = reachable(address);
+        requests.push(format!(
+            "http://{address}/login -H 'Content-Type: application/json' \
+             -d '{{\"username\":\"admin\",\"password\":\"'\"$({password})\"'\"}}'"
+        ));
+    }
+    if let Some(address) = basic {
+        let address = reachable(address);
+        let user = match &print_password {
+            Some(password) => format!("\"admin:$({password})\""),
+            // Without a password, curl asks for it.
+            None => "admin".to_owned(),
+        };
+        requests.push(format!("http://{address}/protected -u {user}"));
+    }
+    if !requests.is_empty() {
+        text += "\nTry:";
+    }
+    for request in requests {
+        let _ = write!(text, "\n  curl -s -w '\\n' {request}");
+    }
+    text
+}
+
+/// A sentence about the password of the user admin.
+fn password_hint(hint: &AdminPasswordHint, reset: &str, container: Option<&Container>) -> String {
+    let inside = match container {
+        Some(_) => " of this container",
+        None => "",
+    };
+    let reset = match container {
+        Some(container) => container.run(reset),
+        None => reset.to_owned(),
+    };
     let reset = format!("With the settings of this program, this sets another one:\n  {reset}");
-    let (mut text, password) = match hint {
+    match hint {
         AdminPasswordHint::In(path) => {
-            let text = format!(
-                "The password of the user admin is in {}{inside}",
-                path.display()
-            );
-            (text, Some(print_file(path, container)))
+            let path = path.display();
+            format!("The password of the user admin is in {path}{inside}")
         }
         AdminPasswordHint::MaybeIn(path) => {
             let path = path.display();
-            (
-                format!(
-                    "The password of the user admin is in {path}{inside}, unless that file belongs to another database. {reset}"
-                ),
-                None,
+            format!(
+                "The password of the user admin is in {path}{inside}, unless that file belongs to another database. {reset}"
             )
         }
-        AdminPasswordHint::Unknown => (
-            format!("The user admin has the password it was given. {reset}"),
-            None,
-        ),
-    };
-    let login = bearer
-        .map(reachable)
-        .zip(password.as_ref())
-        .map(|(address, password)| {
-            format!(
-                "http://{address}/login -H 'Content-Type: application/json' \
-             -d '{{\"username\":\"admin\",\"password\":\"'\"$({password})\"'\"}}'"
-            )
-        });
-    // Without a password, curl asks for it.
-    let user = password.map_or("admin".to_owned(), |it| format!("\"admin:$({it})\""));
-    let protected = basic.map(reachable);
-    let protected = protected.map(|address| format!("http://{address}/protected -u {user}"));
-    for (index, request) in login.into_iter().chain(protected).enumerate() {
-        let title = if index == 0 { "\nTry:" } else { "" };
-        let _ = write!(text, "{title}\n  curl -s -w '\\n' {request}");
+        AdminPasswordHint::Unknown => {
+            format!("The user admin has the password it was given. {reset}")
+        }
     }
-    text
+}
+
+fn absolute_path(path: &Path) -> PathBuf {
+    absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 fn print_file(path: &Path, container: Option<&Container>) -> String {
     match container {
         None => format!("cat {}", quote(path)),
         // Outside, the path starts at the root of the container.
-        Some(container) => container.print_file(&quote(
-            &absolute(path).unwrap_or_else(|_| path.to_path_buf()),
-        )),
+        Some(container) => container.print_file(&quote(&absolute_path(path))),
     }
 }
 
@@ -139,11 +142,11 @@ pub(crate) struct Container {
 impl Container {
     /// The container of this process, if it is in one that has no shell.
     pub(crate) fn current() -> Option<Self> {
-        Self::of(Path::new("/"))
+        Self::find(Path::new("/"))
     }
 
     /// `root`: where the files of the container are.
-    fn of(root: &Path) -> Option<Self> {
+    fn find(root: &Path) -> Option<Self> {
         let engine = if root.join(".dockerenv").exists() {
             "docker"
         } else if root.join("run/.containerenv").exists() {

@@ -61,12 +61,14 @@ impl Program for Settings {
 
     fn listeners(&self) -> Vec<(&'static str, BindAddress)> {
         let mut listeners = self.public.listeners();
-        let grpc = [
+        for (name, ListenAddress(address)) in [
             ("AUTH_LISTEN_ADDR", self.auth_listen_addr),
             ("POSTS_LISTEN_ADDR", self.posts_listen_addr()),
-        ];
-        let grpc = grpc.into_iter();
-        listeners.extend(grpc.filter_map(|(name, ListenAddress(it))| Some((name, it?.into()))));
+        ] {
+            if let Some(address) = address {
+                listeners.push((name, address.into()));
+            }
+        }
         listeners
     }
 
@@ -84,29 +86,15 @@ impl Program for Settings {
 
     /// Runs the steps of `serve` in its order, and goes on after a failure.
     async fn check(&self, doctor: &mut Doctor) {
-        let mut data_dir = None;
-        let inspected = DataDir::inspect(&self.data_dir).map(|found| {
-            data_dir = found;
-            let is_there = "is private";
-            let is_new = "does not exist yet; the first start creates it";
-            let state = if data_dir.is_some() { is_there } else { is_new };
-            format!("DATA_DIR: {} {state}", self.data_dir.display())
-        });
-        doctor.report("data", inspected);
+        let data_dir = self.check_data_dir(doctor);
         let generated = data_dir.as_ref().and_then(DataDir::existing_signing_secret);
-        let keys = (generated.is_some() || self.has_signing_secret()).then(|| {
+        let keys = if generated.is_some() || self.has_signing_secret() {
             let missing = SettingError::new("SIGNING_SECRET", "is required");
-            self.service.key_source(|| generated.ok_or(missing))
-        });
-        let mut service = self.service.clone();
-        if !self.has_second_factor_key() {
-            let generated = data_dir.and_then(|data_dir| data_dir.existing_second_factor_key());
-            // Otherwise the start generates one, such as this.
-            if generated.is_none() {
-                service.second_factor_key = secret_generation::generate_signing_secret().ok();
-            }
-            service.second_factor_key_file = generated;
-        }
+            Some(self.service.key_source(|| generated.ok_or(missing)))
+        } else {
+            None
+        };
+        let service = self.service_with_second_factor_key(data_dir.as_ref());
         check_settings(doctor, &service, keys);
         doctor.tls("posts tls", self.posts_tls.load());
         doctor.tls("forward tls", self.public.forward_auth_tls());
@@ -136,8 +124,10 @@ impl Program for Settings {
         match command {
             Command::Migrate => migrate(&self, &databases).await,
             Command::User(command) => {
-                let ends_all = matches!(command, UserCommand::EndAll { .. });
-                let posts = databases.posts.as_ref().filter(|_| ends_all);
+                let posts = match command {
+                    UserCommand::EndAll { .. } => databases.posts.as_ref(),
+                    _ => None,
+                };
                 if let Some(posts) = posts {
                     commands::require_current(posts).await?;
                 }
@@ -157,6 +147,44 @@ impl Program for Settings {
                 None => Err(SettingError::new("POSTS", "is off, so there are no posts").into()),
             },
         }
+    }
+}
+
+impl Settings {
+    /// Reports on the folder. `None` if it does not exist, or is not as `serve` requires.
+    fn check_data_dir(&self, doctor: &mut Doctor) -> Option<DataDir> {
+        let folder = self.data_dir.display();
+        match DataDir::inspect(&self.data_dir) {
+            Ok(Some(data_dir)) => {
+                doctor.ok("data", format!("DATA_DIR: {folder} is private"));
+                Some(data_dir)
+            }
+            Ok(None) => {
+                doctor.ok(
+                    "data",
+                    format!("DATA_DIR: {folder} does not exist yet; the first start creates it"),
+                );
+                None
+            }
+            Err(error) => {
+                doctor.fail("data", error);
+                None
+            }
+        }
+    }
+
+    /// The settings of auth-service with the key that `serve` would use.
+    fn service_with_second_factor_key(&self, data_dir: Option<&DataDir>) -> ServiceSettings {
+        let mut service = self.service.clone();
+        if self.has_second_factor_key() {
+            return service;
+        }
+        service.second_factor_key_file = data_dir.and_then(DataDir::existing_second_factor_key);
+        if service.second_factor_key_file.is_none() {
+            // The start generates one, such as this.
+            service.second_factor_key = secret_generation::generate_signing_secret().ok();
+        }
+        service
     }
 }
 

@@ -31,39 +31,45 @@ const OWN_FILES: [&str; 9] = [
 ];
 
 #[derive(Clone, Debug)]
-pub(crate) struct DataDir(PathBuf);
+pub(crate) struct DataDir {
+    path: PathBuf,
+}
 
 impl DataDir {
     /// Creates the folder with mode 0700 if it does not exist. It and the files of rolegate in it must be
     /// private; others are not ours to judge, such as a log or a copy.
     pub(crate) fn open(path: &Path) -> Result<Self, SettingError> {
         private_folder::open("DATA_DIR", path, &OWN_FILES)?;
-        Ok(Self(path.to_owned()))
+        Ok(Self {
+            path: path.to_owned(),
+        })
     }
 
     /// Checks the folder as [`DataDir::open`] does, and creates nothing. `None` if it does not exist.
     pub(crate) fn inspect(path: &Path) -> Result<Option<Self>, SettingError> {
-        if !path
+        let exists = path
             .try_exists()
-            .map_err(|error| invalid(error.to_string()))?
-        {
+            .map_err(|error| invalid(error.to_string()))?;
+        if !exists {
             return Ok(None);
         }
         private_folder::check(path, &OWN_FILES).map_err(invalid)?;
-        Ok(Some(Self(path.to_owned())))
+        Ok(Some(Self {
+            path: path.to_owned(),
+        }))
     }
 
     /// Marks the folder as served until the result is dropped. Only warns if another process serves it,
     /// because a restart may overlap. Where the file system has no locks, nothing is marked.
     pub(crate) fn mark_served(&self) -> Option<File> {
-        let folder = File::open(&self.0).ok()?;
+        let folder = File::open(&self.path).ok()?;
         let is_served = matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
         let _ = folder.unlock();
         // Shared, so that each further process warns too, whichever ends first.
         let _ = folder.try_lock_shared();
         if is_served {
             tracing::warn!(
-                data_dir = %self.0.display(),
+                data_dir = %self.path.display(),
                 "another rolegate serves this DATA_DIR; stop one of them, unless this is a restart"
             );
         }
@@ -71,7 +77,7 @@ impl DataDir {
     }
 
     pub(crate) fn initial_admin_password(&self) -> PathBuf {
-        self.0.join(InitialPassword::NAME)
+        self.path.join(InitialPassword::NAME)
     }
 
     /// The file of the secret that signs access tokens, generated with mode 0600 at the first start.
@@ -101,18 +107,19 @@ impl DataDir {
     }
 
     fn generated(&self, name: &str) -> Result<PathBuf, SettingError> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         secret::read_or_create(&path, secret_generation::generate_signing_secret).map_err(
             |error| {
                 invalid(format!("cannot read or create {}: {error}", path.display()))
-                    .because_of(&error)
+                    .caused_by(&error)
             },
         )?;
         Ok(path)
     }
 
     fn existing(&self, name: &str) -> Option<PathBuf> {
-        Some(self.0.join(name)).filter(|path| path.exists())
+        let path = self.path.join(name);
+        if path.exists() { Some(path) } else { None }
     }
 }
 

@@ -21,38 +21,44 @@ impl Databases {
     /// Reads the settings. A PostgreSQL database can hold both, in separate schemas; an SQLite file
     /// cannot, and is rejected.
     pub(crate) fn from_settings(settings: &Settings) -> Result<Self, SettingError> {
-        let file = settings.database_url_file.as_deref();
-        let users = DatabaseUrl::from_setting("DATABASE_URL", settings.database_url.clone(), file)?;
-        let file = settings.posts_database_url_file.as_deref();
-        let value = settings.posts_database_url.clone();
-        let posts = DatabaseUrl::from_setting("POSTS_DATABASE_URL", value, file)?;
-        let has_posts_setting = posts.is_some();
-        let in_data_dir = |name| DatabaseUrl::from_file("DATA_DIR", settings.data_dir.join(name));
-        let users = users
-            .unwrap_or_else(|| in_data_dir(data_dir::USERS))
+        let users_setting = DatabaseUrl::from_setting(
+            "DATABASE_URL",
+            settings.database_url.clone(),
+            settings.database_url_file.as_deref(),
+        )?;
+        let posts_setting = DatabaseUrl::from_setting(
+            "POSTS_DATABASE_URL",
+            settings.posts_database_url.clone(),
+            settings.posts_database_url_file.as_deref(),
+        )?;
+        let users = users_setting
+            .unwrap_or_else(|| in_data_dir(settings, data_dir::USERS))
             .shared(settings.share_database)?;
         if !settings.posts {
             return Ok(Self { users, posts: None });
         }
-        let posts = posts.unwrap_or_else(|| match &users.target {
+        let has_posts_setting = posts_setting.is_some();
+        let mut posts = posts_setting.unwrap_or_else(|| match &users.target {
             DatabaseTarget::Postgres(_) => users.clone(),
-            DatabaseTarget::Sqlite(_) => in_data_dir(data_dir::POSTS),
+            DatabaseTarget::Sqlite(_) => in_data_dir(settings, data_dir::POSTS),
         });
-        let posts = if let DatabaseTarget::Postgres(_) = posts.target {
-            posts.shared(settings.share_database)?
-        } else {
-            posts
-        };
-        if !users.is_same_file_as(&posts) {
-            return Ok(Self {
-                users,
-                posts: Some(posts),
+        if let DatabaseTarget::Postgres(_) = posts.target {
+            posts = posts.shared(settings.share_database)?;
+        }
+        if users.is_same_file_as(&posts) {
+            return Err(if has_posts_setting {
+                posts.invalid(format!("users are in {posts}; name another file for posts"))
+            } else {
+                users.invalid(format!("posts are in {users}; name another file for users"))
             });
         }
-        Err(if has_posts_setting {
-            posts.invalid(format!("users are in {posts}; name another file for posts"))
-        } else {
-            users.invalid(format!("posts are in {users}; name another file for users"))
+        Ok(Self {
+            users,
+            posts: Some(posts),
         })
     }
+}
+
+fn in_data_dir(settings: &Settings, name: &str) -> DatabaseUrl {
+    DatabaseUrl::from_file("DATA_DIR", settings.data_dir.join(name))
 }

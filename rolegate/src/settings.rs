@@ -96,7 +96,11 @@ pub struct Settings {
 impl Settings {
     /// The address of posts, which is off without posts.
     pub(crate) fn posts_listen_addr(&self) -> ListenAddress {
-        ListenAddress(self.posts_listen_addr.0.filter(|_| self.posts))
+        if self.posts {
+            self.posts_listen_addr
+        } else {
+            ListenAddress(None)
+        }
     }
 
     /// Whether the signing secret is set, so that none is generated.

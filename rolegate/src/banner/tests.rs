@@ -1,4 +1,5 @@
-use super::{AdminPasswordHint, Container, quote, reachable, reset_password, text};
+use super::{Container, quote, reachable, reset_password, text};
+use crate::admin_password_file::AdminPasswordHint;
 use rolegate_sql_store::DatabaseUrl;
 use std::{fs, path::Path};
 
@@ -113,7 +114,7 @@ fn a_file_is_printed_by_the_engine_and_the_id_of_the_container() {
         fs::create_dir_all(path.parent().expect("a folder")).expect("created");
         fs::write(path, text).expect("written");
     };
-    let command = || Container::of(root.path()).map(|found| found.print_file("/data/x"));
+    let command = || Container::find(root.path()).map(|found| found.print_file("/data/x"));
     write("etc/hostname", "0123456789ab\n");
     assert_eq!(command(), None, "a machine");
     write("run/.containerenv", "");

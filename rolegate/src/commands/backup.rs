@@ -36,32 +36,34 @@ impl Backup {
     pub(super) async fn run(&self, databases: &Databases) -> Result<(), Failure> {
         let users = sqlite_file(&databases.users)?;
         let posts = databases.posts.as_ref().map(sqlite_file).transpose()?;
-        let (new_users, new_posts) = (&self.file, &posts_file(&self.file));
+        let new_users = &self.file;
+        let new_posts = &posts_file(&self.file);
         for file in [new_users, new_posts] {
             if file_exists(file).map_err(invalid_file)? {
                 let problem = format!("{} exists already; name a new file", file.display());
                 return Err(invalid_file(problem).into());
             }
         }
-        require(&databases.users, &users::inspect(&databases.users).await?)?;
+        require_schema(&databases.users, &users::inspect(&databases.users).await?)?;
         if let Some(posts) = &databases.posts {
-            require(posts, &posts::inspect(posts).await?)?;
+            require_schema(posts, &posts::inspect(posts).await?)?;
         }
-        // First, so that the authors of all posts are among the users.
+        // The posts first, so that the authors of all of them are among the users.
         let posts = match posts {
             Some(posts) => Some(DatabaseCopy::create(posts, new_posts).await?),
             None => None,
         };
         let users = DatabaseCopy::create(users, new_users).await?;
-        let has_posts = posts.is_some();
+        let mut written_posts = None;
         if let Some(posts) = posts {
             posts.persist_new(new_posts)?;
+            written_posts = Some(new_posts.as_path());
         }
         if let Err(error) = users.persist_new(new_users) {
             let _ = std::fs::remove_file(new_posts);
             return Err(error);
         }
-        print(&done(new_users, has_posts.then_some(new_posts)));
+        print(&describe_result(new_users, written_posts));
         Ok(())
     }
 }
@@ -74,7 +76,8 @@ impl Restore {
     ) -> Result<(), Failure> {
         let users = sqlite_file(&databases.users)?;
         let posts = databases.posts.as_ref().map(sqlite_file).transpose()?;
-        let (old_users, old_posts) = (&self.file, &posts_file(&self.file));
+        let old_users = &self.file;
+        let old_posts = &posts_file(&self.file);
         require_backup(old_users, users::inspect).await?;
         if posts.is_some() {
             require_backup(old_posts, posts::inspect).await?;
@@ -88,21 +91,21 @@ impl Restore {
                 return Err(url.invalid(problem).into());
             }
         }
-        let in_place_of_users = Replacement::begin(users).await?;
-        let in_place_of_posts = match posts {
+        let users_replacement = Replacement::begin(users).await?;
+        let posts_replacement = match posts {
             Some(posts) => {
-                let place = Replacement::begin(posts).await?;
-                let new = prepare_posts(&place, old_posts).await?;
-                Some((place, new))
+                let replacement = Replacement::begin(posts).await?;
+                let copy = prepare_posts(&replacement, old_posts).await?;
+                Some((replacement, copy))
             }
             None => None,
         };
-        let (new_users, ended) = prepare_users(&in_place_of_users, old_users).await?;
-        if let Some((place, new_posts)) = in_place_of_posts {
-            place.finish(new_posts).await?;
+        let (new_users, ended) = prepare_users(&users_replacement, old_users).await?;
+        if let Some((replacement, copy)) = posts_replacement {
+            replacement.finish(copy).await?;
         }
-        in_place_of_users.finish(new_users).await?;
-        print(&format!("{} {ended}", done(users, posts)));
+        users_replacement.finish(new_users).await?;
+        print(&format!("{} {ended}", describe_result(users, posts)));
         Ok(())
     }
 }
@@ -110,24 +113,24 @@ impl Restore {
 /// Copies the users of a backup beside the file that they will replace, and ends every credential that may have ended
 /// since the backup. Also returns the report for the operator.
 async fn prepare_users(
-    place: &Replacement,
+    replacement: &Replacement,
     backup: &Path,
 ) -> Result<(DatabaseCopy, String), Failure> {
-    let copy = place.prepare(backup).await?;
-    let replaced = users::HighestNumbers::in_replaced(place).await;
+    let copy = replacement.prepare(backup).await?;
+    let replaced = users::HighestNumbers::in_replaced(replacement).await;
     let ended = end_all_restored(copy.url("FILE"), replaced).await?;
     Ok((copy, ended))
 }
 
 /// Copies the posts of a backup beside the file that they will replace, and skips the ids given out since the backup.
-async fn prepare_posts(place: &Replacement, backup: &Path) -> Result<DatabaseCopy, Failure> {
-    let copy = place.prepare(backup).await?;
-    let replaced = place.read_number(posts::LAST_ID_IN_FILE).await;
+async fn prepare_posts(replacement: &Replacement, backup: &Path) -> Result<DatabaseCopy, Failure> {
+    let copy = replacement.prepare(backup).await?;
+    let replaced = replacement.read_number(posts::LAST_ID_IN_FILE).await;
     posts::skip_restored_ids(&copy.url("FILE"), replaced).await?;
     Ok(copy)
 }
 
-fn done(users: &Path, posts: Option<&Path>) -> String {
+fn describe_result(users: &Path, posts: Option<&Path>) -> String {
     let users = users.display();
     match posts.map(Path::display) {
         Some(posts) => {
@@ -153,7 +156,7 @@ fn sqlite_file(url: &DatabaseUrl) -> Result<&Path, SettingError> {
     }
 }
 
-fn require(url: &DatabaseUrl, found: &Inspection) -> Result<(), SettingError> {
+fn require_schema(url: &DatabaseUrl, found: &Inspection) -> Result<(), SettingError> {
     match found.schema {
         Schema::Missing { .. } => Err(url.invalid(format!("{url} does not exist, or is empty"))),
         _ => Ok(()),
@@ -166,7 +169,7 @@ async fn require_backup(
     inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection, Failure>,
 ) -> Result<(), Failure> {
     let url = DatabaseUrl::from_file("FILE", file.to_owned());
-    Ok(require(&url, &inspect(&url).await?)?)
+    Ok(require_schema(&url, &inspect(&url).await?)?)
 }
 
 fn invalid_file(problem: String) -> SettingError {

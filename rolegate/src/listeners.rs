@@ -1,0 +1,132 @@
+//! The listeners of the program with their certificates, and what the start prints about them.
+
+use crate::{
+    admin_password_file::AdminPasswordFile,
+    banner::{self, Container},
+    databases::Databases,
+    settings::Settings,
+};
+use rolegate_gateway::Gateway;
+use rolegate_grpc_tls::ServerTls;
+use rolegate_http_server::listener::Listener;
+use rolegate_program::{
+    notice::Notice,
+    settings::{ListenAddress, SettingError},
+};
+use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
+use std::net::SocketAddr;
+
+/// The certificates of the listeners; `None` is plain text.
+pub(crate) struct Certificates {
+    auth: Option<ServerTls>,
+    posts: Option<ServerTls>,
+    forward_auth: Option<ServerTls>,
+}
+
+impl Certificates {
+    pub(crate) fn load(settings: &Settings) -> Result<Self, SettingError> {
+        Ok(Self {
+            auth: settings.service.tls()?,
+            posts: settings.posts_tls.load()?,
+            forward_auth: settings.public.forward_auth_tls()?,
+        })
+    }
+
+    pub(crate) fn reload(&self) {
+        let certificates = [&self.auth, &self.posts, &self.forward_auth];
+        for certificate in certificates.into_iter().flatten() {
+            certificate.reload();
+        }
+    }
+}
+
+/// What is bound, but not yet served. A listener of gRPC that is off is `None`.
+pub(crate) struct Listeners {
+    pub(crate) auth: Option<Listener>,
+    pub(crate) posts: Option<Listener>,
+    pub(crate) gateway: Gateway,
+}
+
+impl Listeners {
+    pub(crate) async fn bind(
+        settings: &Settings,
+        certificates: &Certificates,
+    ) -> Result<Self, SettingError> {
+        Ok(Self {
+            auth: bind(
+                "AUTH_LISTEN_ADDR",
+                settings.auth_listen_addr,
+                certificates.auth.as_ref(),
+            )
+            .await?,
+            posts: bind(
+                "POSTS_LISTEN_ADDR",
+                settings.posts_listen_addr(),
+                certificates.posts.as_ref(),
+            )
+            .await?,
+            gateway: Gateway::bind(
+                &settings.public,
+                &settings.service.sign_in,
+                certificates.forward_auth.clone(),
+            )
+            .await?,
+        })
+    }
+
+    /// Prints the addresses, and what a person does first.
+    pub(crate) fn announce(
+        &self,
+        settings: &Settings,
+        databases: &Databases,
+        password_file: &AdminPasswordFile,
+        ops: SocketAddr,
+    ) {
+        let url = |listener: &Option<Listener>| {
+            listener
+                .as_ref()
+                .map_or_else(|| "off".to_owned(), Listener::url)
+        };
+        let headline = format!(
+            "Rolegate {}, users in {}",
+            env!("CARGO_PKG_VERSION"),
+            databases.users
+        );
+        let reset_password = banner::reset_password(
+            &settings.data_dir,
+            &databases.users,
+            password_file.is_beside_users,
+        );
+        self.gateway
+            .announce(Notice::new(headline))
+            .listener("grpc", url(&self.auth), SERVICE_NAME)
+            .listener("posts", url(&self.posts), post_service_server::SERVICE_NAME)
+            .http("ops", Some(ops), "/livez /readyz /metrics")
+            .remark(if settings.posts {
+                "Posts: on, in this process"
+            } else {
+                "Posts: off, because POSTS is off"
+            })
+            .remark(banner::text(
+                self.gateway.bearer_address(),
+                self.gateway.basic_address(),
+                &password_file.hint(),
+                &reset_password,
+                Container::current().as_ref(),
+            ))
+            .print(settings.common.telemetry.log_format);
+    }
+}
+
+/// Binds a gRPC listener, unless it is off.
+async fn bind(
+    variable: &str,
+    ListenAddress(address): ListenAddress,
+    tls: Option<&ServerTls>,
+) -> Result<Option<Listener>, SettingError> {
+    let Some(address) = address else {
+        return Ok(None);
+    };
+    let listener = rolegate_grpc_server::bind(variable, address).await?;
+    Ok(Some(listener.with_tls(tls.cloned())))
+}
