@@ -91,7 +91,9 @@ impl Accounts {
                 };
                 let generate =
                     || secret_generation::generate_password(self.policy.passwords.min_length);
-                secret::read_or_create(path, generate).map_err(source)?.0
+                secret::read_or_create(path, generate)
+                    .map_err(source)?
+                    .secret
             }
         };
         let checked = self.policy.passwords.check(text);

@@ -105,7 +105,7 @@ impl Listener {
     ) -> Result<Self, SettingError> {
         let failed = |error: io::Error| {
             SettingError::new(variable, format!("cannot listen on {address}: {error}"))
-                .because_of(&error)
+                .caused_by(&error)
         };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         Ok(Self {

@@ -4,7 +4,7 @@ use crate::{cidr_set::unmapped, settings::SettingError};
 use ipnet::IpNet;
 use std::{
     fmt,
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
 };
 
 /// `ip:port`, or `network:port` for the address of this host in that network: in a container, addresses
@@ -22,23 +22,23 @@ pub fn bind_address<const PORT: u16>(text: &str) -> Result<BindAddress, String> 
     if let Ok(address) = text.parse() {
         return Ok(BindAddress::Address(address));
     }
-    let network = text.rsplit_once(':').and_then(|(network, port)| {
-        Some(BindAddress::InNetwork(
-            network.parse().ok()?,
-            port.parse().ok()?,
-        ))
-    });
-    if let Some(BindAddress::InNetwork(mapped, port)) = network
-        && let Some(instead) = unmapped(mapped)
-    {
-        return Err(format!("must be an IPv4 network; write {instead}:{port}"));
-    }
-    network.ok_or_else(|| {
-        format!(
+    let Some((network, port)) = parse_network_and_port(text) else {
+        return Err(format!(
             "must be an IP address and port such as 127.0.0.1:{PORT}, or a network and port such as \
              10.0.0.0/8:{PORT}"
-        )
-    })
+        ));
+    };
+    if let Some(ipv4_network) = unmapped(network) {
+        return Err(format!(
+            "must be an IPv4 network; write {ipv4_network}:{port}"
+        ));
+    }
+    Ok(BindAddress::InNetwork(network, port))
+}
+
+fn parse_network_and_port(text: &str) -> Option<(IpNet, u16)> {
+    let (network, port) = text.rsplit_once(':')?;
+    Some((network.parse().ok()?, port.parse().ok()?))
 }
 
 impl From<SocketAddr> for BindAddress {
@@ -52,20 +52,19 @@ impl BindAddress {
     pub fn resolve(self, variable: &str) -> Result<SocketAddr, SettingError> {
         match self {
             Self::Address(address) => Ok(address),
-            Self::InNetwork(network, port) => {
-                let address = source_address(network).filter(|own| network.contains(&own.ip()));
-                let address = address.map(|own| SocketAddr::new(own.ip(), port));
-                address.ok_or_else(|| {
-                    SettingError::new(variable, format!("this host has no address in {network}"))
-                        .that_may_pass()
-                })
-            }
+            Self::InNetwork(network, port) => match source_address(network) {
+                Some(source) if network.contains(&source) => Ok(SocketAddr::new(source, port)),
+                _ => {
+                    let problem = format!("this host has no address in {network}");
+                    Err(SettingError::new(variable, problem).transient())
+                }
+            },
         }
     }
 }
 
 /// The source address of packets to this network. A UDP socket that connects sends nothing.
-fn source_address(network: IpNet) -> Option<SocketAddr> {
+fn source_address(network: IpNet) -> Option<IpAddr> {
     let unspecified = match network {
         IpNet::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
         IpNet::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
@@ -73,7 +72,7 @@ fn source_address(network: IpNet) -> Option<SocketAddr> {
     let discard = SocketAddr::new(network.hosts().next()?, 9);
     let socket = UdpSocket::bind(unspecified).ok()?;
     socket.connect(discard).ok()?;
-    socket.local_addr().ok()
+    Some(socket.local_addr().ok()?.ip())
 }
 
 impl fmt::Display for BindAddress {

@@ -3,8 +3,8 @@
 mod variables;
 
 use crate::{
-    program::version,
     settings::{SettingError, one_line},
+    version::version,
 };
 use clap::{Arg, FromArgMatches as _, Parser, Subcommand};
 use std::{env, ffi::OsString};

@@ -1,9 +1,7 @@
 //! The command `doctor`: runs the steps of `serve` without changing anything, and prints one line for each.
 
 use crate::{
-    bind_address::BindAddress,
-    descriptors, healthcheck,
-    program::{Failure, print},
+    bind_address::BindAddress, descriptors, failure::Failure, healthcheck, output::print,
     settings::SettingError,
 };
 use rolegate_telemetry::logs::error_chain;
@@ -72,7 +70,8 @@ impl Doctor {
             let Ok(metadata) = fs::metadata(path) else {
                 continue;
             };
-            let (mode, path) = (metadata.mode() & 0o777, path.display());
+            let mode = metadata.mode() & 0o777;
+            let path = path.display();
             if mode & FORBIDDEN_MODE == 0 {
                 self.ok("files", format!("{name}: {path} is private"));
             } else {

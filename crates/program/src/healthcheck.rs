@@ -1,9 +1,6 @@
 //! A probe of the own `/readyz`, for containers without a shell or curl.
 
-use crate::{
-    program::{Failure, print},
-    settings::SettingError,
-};
+use crate::{failure::Failure, output::print, settings::SettingError};
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -53,10 +50,8 @@ pub(crate) async fn not_ready(ops: SocketAddr) -> io::Result<Option<String>> {
 /// on `::` may be reachable by IPv4 only, if IPv6 is disabled.
 fn probe_addresses(listen: SocketAddr) -> Vec<SocketAddr> {
     let at = |address: IpAddr| SocketAddr::new(address, listen.port());
-    let (v4, v6) = (
-        at(Ipv4Addr::LOCALHOST.into()),
-        at(Ipv6Addr::LOCALHOST.into()),
-    );
+    let v4 = at(Ipv4Addr::LOCALHOST.into());
+    let v6 = at(Ipv6Addr::LOCALHOST.into());
     match listen.ip() {
         address if !address.is_unspecified() => vec![listen],
         IpAddr::V4(_) => vec![v4],

@@ -1,6 +1,6 @@
 //! The notice that a program prints on stdout when it begins to serve.
 
-use crate::program::print;
+use crate::output::print;
 use rolegate_telemetry::logs::LogFormat;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr};
@@ -11,9 +11,15 @@ const STOP: &str = "Ctrl-C stops";
 #[derive(Clone, Debug)]
 pub struct Notice {
     headline: String,
-    /// Their names, URLs and purposes.
-    listeners: Vec<(&'static str, String, String)>,
+    listeners: Vec<ListenerLine>,
     remarks: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct ListenerLine {
+    name: &'static str,
+    url: String,
+    purpose: String,
 }
 
 impl Notice {
@@ -29,7 +35,11 @@ impl Notice {
     /// Adds a listener by its URL.
     #[must_use]
     pub fn listener(mut self, name: &'static str, url: String, purpose: &str) -> Self {
-        self.listeners.push((name, url, purpose.to_owned()));
+        self.listeners.push(ListenerLine {
+            name,
+            url,
+            purpose: purpose.to_owned(),
+        });
         self
     }
 
@@ -58,7 +68,7 @@ impl Notice {
     /// For people.
     fn text(&self) -> String {
         let mut text = format!("{}\n", self.headline);
-        for (name, url, purpose) in &self.listeners {
+        for ListenerLine { name, url, purpose } in &self.listeners {
             let _ = writeln!(text, "  {name:<7} {url:<24} {purpose}");
         }
         for remark in self.remarks.iter().map(String::as_str).chain([STOP]) {
@@ -68,8 +78,11 @@ impl Notice {
     }
 
     fn json(&self) -> Value {
-        let urls = self.listeners.iter().map(|(name, url, _)| (*name, url));
-        let listeners: BTreeMap<_, _> = urls.collect();
+        let listeners: BTreeMap<_, _> = self
+            .listeners
+            .iter()
+            .map(|listener| (listener.name, &listener.url))
+            .collect();
         json!({ "message": self.headline, "listeners": listeners, "remarks": self.remarks })
     }
 }

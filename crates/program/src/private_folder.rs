@@ -9,11 +9,14 @@ use std::{
 
 /// Creates the folder that `setting` names, with mode 0700, if it does not exist, and checks it as [`check`] does.
 pub fn open(setting: &str, folder: &Path, files: &[&str]) -> Result<(), SettingError> {
-    let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    created.map_err(|error| {
-        let problem = format!("cannot create the folder {}: {error}", folder.display());
-        SettingError::new(setting, problem).because_of(&error)
-    })?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| {
+            let problem = format!("cannot create the folder {}: {error}", folder.display());
+            SettingError::new(setting, problem).caused_by(&error)
+        })?;
     check(folder, files).map_err(|problem| SettingError::new(setting, problem))
 }
 
@@ -21,7 +24,8 @@ pub fn open(setting: &str, folder: &Path, files: &[&str]) -> Result<(), SettingE
 /// of `files` that exist in it must belong to this user too, and others must not have access to them. The
 /// error says what to do.
 pub fn check(folder: &Path, files: &[&str]) -> Result<(), String> {
-    let (shown, user) = (folder.display(), current_user());
+    let shown = folder.display();
+    let user = current_user();
     let metadata = fs::metadata(folder)
         .map_err(|error| format!("cannot inspect the folder {shown}: {error}"))?;
     let owner = metadata.uid();
@@ -42,7 +46,8 @@ pub fn check(folder: &Path, files: &[&str]) -> Result<(), String> {
         let Ok(metadata) = fs::metadata(&path) else {
             continue;
         };
-        let (path, owner) = (path.display(), metadata.uid());
+        let path = path.display();
+        let owner = metadata.uid();
         if owner != user {
             return Err(format!(
                 "{path} belongs to user {owner}; chown it to user {user}, or run this as user {owner}"

@@ -6,79 +6,37 @@ use crate::{
     command_line::{self, Command, PREFIX, Stop},
     descriptors,
     doctor::Doctor,
-    healthcheck, process,
+    healthcheck,
+    output::check_printed,
+    process,
     reload_signal::ReloadSignal,
     settings::{SettingError, check_distinct, number_between},
     shutdown::{Shutdown, termination_signal},
+    version::set_commit,
 };
-use rolegate_telemetry::{
-    Telemetry, TelemetrySettings, logs::error_chain, metrics, traces::StartError,
+pub use crate::{
+    failure::{Failure, Incomplete, exit},
+    output::{print, print_secret},
+    version::version,
 };
-use secrecy::{ExposeSecret as _, SecretString};
+use rolegate_telemetry::{Telemetry, TelemetrySettings, metrics, traces::StartError};
 use std::{
     env,
-    error::Error,
     future::Future,
-    io::{self, Write as _},
     net::SocketAddr,
     num::NonZero,
     pin::{Pin, pin},
     process::ExitCode,
-    sync::OnceLock,
     thread,
     time::Duration,
 };
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Runtime};
 
 /// Far more than any machine has cores.
 const MAX_WORKER_THREADS: usize = 4096;
-/// See [`version`].
-static VERSION: OnceLock<String> = OnceLock::new();
 
-/// Why a program failed. A [`SettingError`] exits with 64, unless it may pass by itself; [`Incomplete`] with 2; any other
-/// error with 1.
-pub type Failure = Box<dyn Error + Send + Sync>;
-
-/// Only a part of what was asked for is done.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Incomplete(pub String);
-
-/// Why text of a command could not be printed, if that happened.
-static UNPRINTED: OnceLock<io::Error> = OnceLock::new();
-
-/// Prints text for the user on stdout. A command whose text could not be written fails in the end. A reader that has
-/// seen enough, such as `head`, is no failure.
-pub fn print(text: &str) {
-    if let Err(error) = try_print(text)
-        && error.kind() != io::ErrorKind::BrokenPipe
-    {
-        UNPRINTED.get_or_init(|| error);
-    }
-}
-
-/// Prints a secret that nobody can see again. `made` begins the error if it could not be written, and `remedy` ends it.
-pub fn print_secret(secret: &SecretString, made: &str, remedy: &str) -> Result<(), Failure> {
-    try_print(secret.expose_secret())
-        .map_err(|error| format!("{made}, but could not be shown: {error}; {remedy}").into())
-}
-
-fn try_print(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        stdout.write_all(b"\n")?;
-    }
-    stdout.flush()
-}
-
-/// Fails if something could not be printed.
-fn check_printed() -> Result<(), Failure> {
-    match UNPRINTED.get() {
-        Some(error) => Err(format!("the output could not be written: {error}").into()),
-        None => Ok(()),
-    }
-}
+/// The exit code of a shell for a command that a signal ended.
+const CUT_SHORT: u8 = 130;
 
 /// Settings that every program has.
 #[derive(Clone, Debug, clap::Args)]
@@ -135,43 +93,14 @@ pub fn command_line<P: Program>() -> clap::Command {
     command_line::command::<P, P::Command>()
 }
 
-/// The version of this program with the commit that it was built from, such as `0.2.0+3f2a1c04`.
-pub fn version() -> &'static str {
-    VERSION.get_or_init(|| with_commit(None))
-}
-
-fn with_commit(commit: Option<&str>) -> String {
-    let commit = commit.filter(|commit| !commit.is_empty());
-    format!(
-        "{}+{}",
-        env!("CARGO_PKG_VERSION"),
-        commit.unwrap_or("unknown")
-    )
-}
-
 /// Runs a program with the arguments and the environment of this process, after `adjust` has changed its
 /// settings. `commit` is what it was built from, if that is known.
 ///
 /// Exit codes: 0; 1 for a failure; 2 if a part is done; 64 for an invalid setting; 130 if a second signal
 /// cut the drain short.
 pub fn run<P: Program>(commit: Option<&str>, adjust: impl FnOnce(&mut P)) -> ExitCode {
-    VERSION.get_or_init(|| with_commit(commit));
+    set_commit(commit);
     try_run(adjust).unwrap_or_else(|failure| exit(&failure))
-}
-
-/// Prints the error and its sources in one line on stderr.
-#[must_use]
-pub fn exit(failure: &Failure) -> ExitCode {
-    let _ = writeln!(io::stderr(), "{}", error_chain(&**failure));
-    let setting = failure.downcast_ref::<SettingError>();
-    if setting.is_some_and(|error| !error.may_pass()) {
-        // `EX_USAGE` of sysexits.h.
-        ExitCode::from(64)
-    } else if failure.is::<Incomplete>() {
-        ExitCode::from(2)
-    } else {
-        ExitCode::FAILURE
-    }
 }
 
 fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure> {
@@ -184,46 +113,60 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let unread = command_line::check_names()?;
+    let unread_variables = command_line::check_names()?;
     adjust(&mut settings);
     let runtime = Builder::new_multi_thread()
         .worker_threads(worker_threads()?)
         .enable_all()
         .build()?;
-    let telemetry = {
-        let _context = runtime.enter();
-        Telemetry::start(P::PROGRAM, version(), &settings.common().telemetry)
-            .map_err(|StartError(variable, problem)| SettingError::new(variable, problem))?
-    };
-    if !unread.is_empty() {
-        let variables = unread.join(", ");
+    let telemetry = start_telemetry(&settings, &runtime)?;
+    if !unread_variables.is_empty() {
         tracing::warn!(
-            variables,
+            variables = unread_variables.join(", "),
             "these variables are no settings, and no program reads them"
         );
     }
+    prepare_process(&settings)?;
+    let outcome = runtime.block_on(run_until_stopped(settings, command));
+    telemetry.shutdown();
+    // Blocking work whose result is no longer awaited must not delay the exit.
+    runtime.shutdown_background();
+    match outcome {
+        Some(outcome) => outcome.map(|()| ExitCode::SUCCESS),
+        None => Ok(ExitCode::from(CUT_SHORT)),
+    }
+}
+
+fn start_telemetry<P: Program>(settings: &P, runtime: &Runtime) -> Result<Telemetry, SettingError> {
+    let _context = runtime.enter();
+    Telemetry::start(P::PROGRAM, version(), &settings.common().telemetry)
+        .map_err(|StartError(variable, problem)| SettingError::new(variable, problem))
+}
+
+/// Sets what the operating system allows this process and keeps of it, before it has a secret in memory.
+fn prepare_process<P: Program>(settings: &P) -> Result<(), Failure> {
     process::disable_core_dumps()?;
     metrics::register_process(P::PROGRAM, version());
     process::disable_thp();
     descriptors::divide(settings.listeners().len());
-    let outcome = runtime.block_on(async move {
-        let shutdown = Shutdown::new();
-        // From here on SIGHUP does not end the process, whether or not the program reloads files.
-        let _reload_signal = ReloadSignal::listen();
-        tokio::spawn(process::return_freed_memory());
-        let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
-        let second_signal = second_signal(shutdown.clone(), lame_duck);
-        tokio::select! {
-            outcome = execute(settings, command, shutdown) => Some(outcome),
-            () = second_signal => None,
-        }
-    });
-    telemetry.shutdown();
-    // Blocking work whose result is no longer awaited must not delay the exit.
-    runtime.shutdown_background();
-    outcome.map_or(Ok(ExitCode::from(130)), |outcome| {
-        outcome.map(|()| ExitCode::SUCCESS)
-    })
+    Ok(())
+}
+
+/// Runs the command. `None` if a second signal cut it short.
+async fn run_until_stopped<P: Program>(
+    settings: P,
+    command: Command<P::Command>,
+) -> Option<Result<(), Failure>> {
+    let shutdown = Shutdown::new();
+    // From here on SIGHUP does not end the process, whether or not the program reloads files.
+    let _reload_signal = ReloadSignal::listen();
+    tokio::spawn(process::return_freed_memory());
+    let lame_duck = Duration::from_secs(settings.common().lame_duck_seconds.into());
+    let second_signal = second_signal(shutdown.clone(), lame_duck);
+    tokio::select! {
+        outcome = execute(settings, command, shutdown) => Some(outcome),
+        () = second_signal => None,
+    }
 }
 
 /// The threads that `TOKIO_WORKER_THREADS` names, or one per core. tokio would panic at a value that it cannot read,
@@ -265,10 +208,10 @@ async fn execute<P: Program>(
     let work: Pin<Box<dyn Future<Output = Result<(), Failure>>>> = match command {
         Command::Serve => {
             check_addresses(&settings)?;
-            for warning in warning_of_everybody(&settings)
-                .into_iter()
-                .chain(settings.warnings())
-            {
+            if let Some(warning) = trust_warning(&settings) {
+                tracing::warn!("{warning}");
+            }
+            for warning in settings.warnings() {
                 tracing::warn!("{warning}");
             }
             return Box::pin(settings.serve(shutdown)).await;
@@ -286,7 +229,7 @@ async fn execute<P: Program>(
 async fn doctor(settings: &impl Program) -> Result<(), Failure> {
     let mut doctor = Doctor::default();
     doctor.open_files();
-    if let Some(warning) = warning_of_everybody(settings) {
+    if let Some(warning) = trust_warning(settings) {
         doctor.note("trust", warning);
     }
     for warning in settings.warnings() {
@@ -300,21 +243,25 @@ async fn doctor(settings: &impl Program) -> Result<(), Failure> {
 }
 
 /// What to say if everybody is trusted like a proxy or a gateway of one's own.
-fn warning_of_everybody(settings: &impl Program) -> Option<String> {
+fn trust_warning(settings: &impl Program) -> Option<String> {
     let (name, networks) = settings.trusted_networks()?;
-    networks.contains_everybody().then(|| {
-        format!(
-            "{name}: trusts everybody, so every client can choose the address by which it is limited and recorded; \
-             name only the networks of your own proxies or gateways"
-        )
-    })
+    if !networks.contains_everybody() {
+        return None;
+    }
+    Some(format!(
+        "{name}: trusts everybody, so every client can choose the address by which it is limited and recorded; \
+         name only the networks of your own proxies or gateways"
+    ))
 }
 
 /// No two listeners may have one address: the one that is bound later would be blamed alone. Binding
 /// reports a network in which this host has no address.
 fn check_addresses(settings: &impl Program) -> Result<(), SettingError> {
-    let clients = settings.listeners().into_iter();
-    let clients = clients.filter_map(|(name, address)| Some((name, address.resolve(name).ok()?)));
-    let ops = ("OPS_LISTEN_ADDR", settings.ops_listen_addr());
-    check_distinct(&std::iter::once(ops).chain(clients).collect::<Vec<_>>())
+    let mut listeners = vec![("OPS_LISTEN_ADDR", settings.ops_listen_addr())];
+    for (name, address) in settings.listeners() {
+        if let Ok(address) = address.resolve(name) {
+            listeners.push((name, address));
+        }
+    }
+    check_distinct(&listeners)
 }

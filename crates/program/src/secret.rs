@@ -92,7 +92,7 @@ impl SecretSource {
             SecretLocation::File(path) => {
                 let text = read_text(path).map_err(|error| {
                     let problem = format!("{} {}", path.display(), explain(&error));
-                    SettingError::new(self.variable.as_str(), problem).because_of(&error)
+                    SettingError::new(self.variable.as_str(), problem).caused_by(&error)
                 })?;
                 without_line_end(&text).map_err(|error| self.invalid(&error.to_string()))
             }
@@ -165,22 +165,38 @@ fn check_ends(secret: &str) -> Result<(), SecretEndError> {
     Ok(())
 }
 
-/// Reads the secret in this file, or creates the file (mode 0600) with a secret from `make`. Returns the
-/// secret and whether it is new. Of two programs that start at once, one creates and the other reads.
+/// The secret of a file that is generated when it is missing.
+#[derive(Debug)]
+pub struct GeneratedSecret {
+    /// The content of the file.
+    pub secret: SecretString,
+    /// Whether the file was created just now.
+    pub is_new: bool,
+}
+
+/// Reads the secret in this file, or creates the file (mode 0600) with a secret from `generate`. Of two programs that
+/// start at once, one creates and the other reads.
 pub fn read_or_create(
     path: &Path,
-    make: impl FnOnce() -> io::Result<SecretString>,
-) -> io::Result<(SecretString, bool)> {
+    generate: impl FnOnce() -> io::Result<SecretString>,
+) -> io::Result<GeneratedSecret> {
+    let existing = || {
+        Ok(GeneratedSecret {
+            secret: read_file(path)?,
+            is_new: false,
+        })
+    };
     if path.try_exists()? {
-        return Ok((read_file(path)?, false));
+        return existing();
     }
-    let secret = make()?;
+    let secret = generate()?;
     // Atomic, and never replaces an existing file.
     match write_beside(path, &secret)?.persist_noclobber(path) {
-        Ok(_) => Ok((secret, true)),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-            Ok((read_file(path)?, false))
-        }
+        Ok(_) => Ok(GeneratedSecret {
+            secret,
+            is_new: true,
+        }),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => existing(),
         Err(error) => Err(error.error),
     }
 }

@@ -15,7 +15,7 @@ use std::{fmt::Display, io, net::SocketAddr, str::FromStr};
 pub struct SettingError {
     variable: String,
     problem: String,
-    may_pass: bool,
+    is_transient: bool,
 }
 
 impl SettingError {
@@ -24,29 +24,30 @@ impl SettingError {
         Self {
             variable: variable.into(),
             problem: problem.to_string(),
-            may_pass: false,
+            is_transient: false,
         }
     }
 
-    /// The same error of a setting that is right perhaps: the state of the machine may change by itself.
+    /// The same error, marked as one that a later start may not meet: the setting may be right, and the state of the
+    /// machine may change by itself.
     #[must_use]
-    pub fn that_may_pass(self) -> Self {
+    pub fn transient(self) -> Self {
         Self {
-            may_pass: true,
+            is_transient: true,
             ..self
         }
     }
 
-    /// The same error, which may pass if its cause may: a port that another connection holds, an address that a network
-    /// does not have yet, a disk that is full or does not answer, no free descriptors. Not what is missing, forbidden or of
-    /// another kind, and not what was said without the system.
+    /// The same error, which is transient if its cause is: a port that another connection holds, an address that a network
+    /// does not have yet, a disk that is full or does not answer, no free descriptors. A file that is missing, forbidden
+    /// or of another kind is not transient, and neither is an error that the operating system did not report.
     #[must_use]
-    pub fn because_of(self, cause: &io::Error) -> Self {
+    pub fn caused_by(self, cause: &io::Error) -> Self {
         use io::ErrorKind::{
             AlreadyExists, InvalidData, InvalidFilename, InvalidInput, IsADirectory, NotADirectory,
             NotFound, Other, PermissionDenied, Unsupported,
         };
-        let is_of_the_setting = matches!(
+        let is_permanent = matches!(
             cause.kind(),
             AlreadyExists
                 | InvalidData
@@ -59,17 +60,13 @@ impl SettingError {
                 | PermissionDenied
                 | Unsupported
         );
-        if is_of_the_setting {
-            self
-        } else {
-            self.that_may_pass()
-        }
+        if is_permanent { self } else { self.transient() }
     }
 
-    /// Whether the same setting may be good at a later start.
+    /// Whether the same setting may be accepted by a later start.
     #[must_use]
-    pub fn may_pass(&self) -> bool {
-        self.may_pass
+    pub fn is_transient(&self) -> bool {
+        self.is_transient
     }
 }
 
@@ -137,25 +134,17 @@ fn allowed_values(error: &clap::Error) -> String {
 /// <USER@HOST:PORT/DATABASE>`, which is not a variable, and `NAME` in `<NAME>`.
 fn variable_of(argument: &str) -> &str {
     let (flag, value) = argument.split_once('<').unwrap_or((argument, ""));
-    let (flag, value) = (flag.trim_end(), value.trim_end_matches(['.', '>']));
-    let is_its_variable = || {
-        flag.trim_start_matches('-')
-            .replace('-', "_")
-            .to_uppercase()
-            == value
-    };
-    match flag {
-        "" if !value.is_empty() => value,
-        _ if flag.starts_with('-') => {
-            if is_its_variable() {
-                value
-            } else {
-                flag
-            }
-        }
-        // A stray argument is not named, because it may be a misplaced secret.
-        _ => "arguments",
+    let flag = flag.trim_end();
+    let value = value.trim_end_matches(['.', '>']);
+    if flag.is_empty() && !value.is_empty() {
+        return value;
     }
+    let Some(name) = flag.strip_prefix("--").or_else(|| flag.strip_prefix('-')) else {
+        // A stray argument is not named, because it may be a misplaced secret.
+        return "arguments";
+    };
+    let variable = name.replace('-', "_").to_uppercase();
+    if variable == value { value } else { flag }
 }
 
 /// No two listeners may have one address; `0.0.0.0` includes every other IPv4 address, and `::` every

@@ -90,8 +90,8 @@ impl DatabaseUrl {
         match (target, sqlite_problem) {
             (DatabaseTarget::Sqlite(file), Some(CANTOPEN | READONLY)) => match try_file(file) {
                 // Another moment: SQLite had no free descriptors perhaps.
-                Ok(()) => invalid.that_may_pass().into(),
-                Err(error) => invalid.because_of(&error).into(),
+                Ok(()) => invalid.transient().into(),
+                Err(error) => invalid.caused_by(&error).into(),
             },
             _ => invalid.into(),
         }

@@ -62,7 +62,7 @@ impl Logo {
             SettingError::new("SIGN_IN_LOGO_FILE", problem)
         };
         let bytes =
-            read_file(path, MAX_KIB).map_err(|error| refuse(explain(&error)).because_of(&error))?;
+            read_file(path, MAX_KIB).map_err(|error| refuse(explain(&error)).caused_by(&error))?;
         Self::check(bytes).map_err(refuse)
     }
 

@@ -26,15 +26,19 @@ impl<'a> SecretFolder<'a> {
         generate: impl FnOnce() -> io::Result<SecretString>,
     ) -> Result<SecretString, SettingError> {
         let path = self.0.join(name);
-        let (secret, is_new) = secret::read_or_create(&path, generate)
+        let generated = secret::read_or_create(&path, generate)
             .map_err(|error| self.invalid(name, format!("cannot be read or created: {error}")))?;
         self.require_private(name)?;
         print(&format!(
             "{} {}",
             path.display(),
-            if is_new { "created" } else { "exists" }
+            if generated.is_new {
+                "created"
+            } else {
+                "exists"
+            }
         ));
-        Ok(secret)
+        Ok(generated.secret)
     }
 
     pub(super) fn has(&self, name: &str) -> bool {

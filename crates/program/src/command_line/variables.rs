@@ -19,7 +19,7 @@ pub(crate) const PREFIX: &str = "ROLEGATE_";
 const SETTINGS: &str = include_str!("settings.txt");
 
 /// The path of the server that tests of applications start.
-const OF_TESTS: &str = "ROLEGATE_TEST_SERVER";
+const TEST_SERVER_PATH: &str = "ROLEGATE_TEST_SERVER";
 
 /// The settings whose defaults open nothing and weaken nothing. A setting that is not listed is refused if it is empty.
 const EMPTY_IS_UNSET: &[&str] = &[
@@ -86,15 +86,17 @@ fn is_flag(arguments: &[OsString], name: &str) -> bool {
 }
 
 fn is_set_with_prefix(name: &str) -> bool {
-    let value = env::var_os(format!("{PREFIX}{name}"));
-    value.is_some_and(|value| !value.is_empty() || !EMPTY_IS_UNSET.contains(&name))
+    let Some(value) = env::var_os(format!("{PREFIX}{name}")) else {
+        return false;
+    };
+    !value.is_empty() || !EMPTY_IS_UNSET.contains(&name)
 }
 
 /// Refuses a variable that is almost a setting with the prefix. Returns the names of the others that no program reads.
 pub(crate) fn check_names() -> Result<Vec<String>, SettingError> {
     let mut unread: Vec<String> = env::vars_os()
         .filter_map(|(variable, _)| variable.into_string().ok())
-        .filter(|variable| variable.starts_with(PREFIX) && !is_of_others(variable))
+        .filter(|variable| variable.starts_with(PREFIX) && !is_expected(variable))
         .collect();
     unread.sort_unstable();
     for variable in &unread {
@@ -108,11 +110,11 @@ pub(crate) fn check_names() -> Result<Vec<String>, SettingError> {
 
 /// Whether a program reads the variable, or Kubernetes sets it in every container for a service whose name begins like
 /// the prefix.
-fn is_of_others(variable: &str) -> bool {
+fn is_expected(variable: &str) -> bool {
     variable.ends_with("_SERVICE_HOST")
         || variable.ends_with("_PORT")
         || variable.contains("_PORT_")
-        || variable == OF_TESTS
+        || variable == TEST_SERVER_PATH
         || SETTINGS
             .lines()
             .any(|name| variable[PREFIX.len()..] == *name)
@@ -120,15 +122,20 @@ fn is_of_others(variable: &str) -> bool {
 
 /// The setting that differs from this name by at most two letters, and a third of its own.
 fn nearest(name: &str) -> Option<&'static str> {
-    let near = SETTINGS.lines().filter_map(|setting| {
-        let most = 2.min(setting.len() / 3);
-        if setting.len().abs_diff(name.len()) > most {
-            return None;
+    let name = name.to_ascii_uppercase();
+    let mut nearest = None;
+    for setting in SETTINGS.lines() {
+        let max_distance = 2.min(setting.len() / 3);
+        if setting.len().abs_diff(name.len()) > max_distance {
+            continue;
         }
-        let distance = distance(setting, &name.to_ascii_uppercase());
-        (distance <= most).then_some((distance, setting))
-    });
-    near.min().map(|(_, setting)| setting)
+        let distance = distance(setting, &name);
+        let candidate = (distance, setting);
+        if distance <= max_distance && nearest.is_none_or(|best| candidate < best) {
+            nearest = Some(candidate);
+        }
+    }
+    nearest.map(|(_, setting)| setting)
 }
 
 /// How many letters have to be inserted, removed or replaced (Levenshtein).
@@ -173,10 +180,13 @@ pub(super) fn check(command: &Command, matches: &ArgMatches) -> Result<(), Setti
             return Err(SettingError::new(name, problem));
         }
     }
-    let subcommand = matches
-        .subcommand()
-        .and_then(|(name, matches)| Some((command.find_subcommand(name)?, matches)));
-    subcommand.map_or(Ok(()), |(command, matches)| check(command, matches))
+    let Some((name, matches)) = matches.subcommand() else {
+        return Ok(());
+    };
+    match command.find_subcommand(name) {
+        Some(subcommand) => check(subcommand, matches),
+        None => Ok(()),
+    }
 }
 
 fn empty_variable(argument: &Arg) -> Option<&str> {
