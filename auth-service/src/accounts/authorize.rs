@@ -283,7 +283,7 @@ impl Accounts {
             }
         };
         if is_key {
-            audit::api_key_used(&stored);
+            audit::log_api_key_use(&stored);
         }
         self.store.note_use(Used::Token, stored.token_id, at);
         self.check(

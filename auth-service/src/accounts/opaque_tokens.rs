@@ -3,7 +3,7 @@
 use super::{authorize::Requirement, error::AccountError, service::Accounts};
 use crate::{
     actor::Actor,
-    audit::{By, Change, Write},
+    audit::{Change, Initiator, Write},
     metrics,
     opaque_token::{NewToken, OpaqueToken, TokenKind},
     store::{TokenSelection, WriteError, Writer},
@@ -76,14 +76,22 @@ impl Accounts {
         new.stored.created_by = user_id.map(|_| actor.user.username.clone());
         let token = new.token.clone();
         let (writer, by) = match user_id {
-            Some(_) => (Writer::Admin(actor.user.id), By::Actor(actor.clone())),
-            None => (actor.as_owner(), By::Owner(actor.session_id())),
+            Some(_) => (
+                Writer::Admin(actor.user.id),
+                Initiator::Actor(actor.clone()),
+            ),
+            None => (
+                actor.as_owner(),
+                Initiator::Owner {
+                    session: actor.session_id(),
+                },
+            ),
         };
         let store = Arc::clone(&self.store);
         let write = Write::new(Change::ApiKeyCreated, by, Some(user.id));
         let insert = move |write| async move { store.insert_token(new, writer, write).await };
         let record = move |write: &Write, key: &OpaqueToken| {
-            write.of_token(key, Some(&user.username)).log();
+            write.entry_for_token(key, Some(&user.username)).log();
             metrics::API_KEYS_CREATED.inc();
         };
         let inserted = write.run(insert, record).await;
@@ -163,7 +171,7 @@ impl Accounts {
         };
         let record = |write: &Write, tokens: &Vec<OpaqueToken>| {
             for token in tokens {
-                write.of_token(token, None).log();
+                write.entry_for_token(token, None).log();
             }
         };
         let change = match kind {

@@ -2,7 +2,7 @@
 
 use super::{error::AccountError, service::Accounts};
 use crate::{
-    audit::{By, Change, Write},
+    audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
     metrics,
     opaque_token::{self, GeneratedToken, password_link_digest},
@@ -37,7 +37,7 @@ impl Accounts {
         };
         let write = Write::by_actor(actor, Change::PasswordLinkCreated, user_id);
         let expires_at = write
-            .run(insert, move |write, _| write.record_user(&user))
+            .run(insert, move |write, _| write.log_user(&user))
             .await?;
         Ok((token, expires_at))
     }
@@ -85,7 +85,11 @@ impl Accounts {
         let (digest, StoredLink { user, .. }) = self.find_password_link(token, &origin).await?;
         let password = self.policy.passwords.check(password)?;
         let _slot = self.hasher.admit(origin).await?;
-        let write = Write::new(Change::PasswordSetByLink, By::Owner(None), Some(user.id));
+        let write = Write::new(
+            Change::PasswordSetByLink,
+            Initiator::Owner { session: None },
+            Some(user.id),
+        );
         let writer = Writer::Link(digest);
         match self
             .replace_password(write, user.id, &password, writer, origin)

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     actor::Actor,
-    audit::{By, Change, Write},
+    audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
     password::Password,
     store::{UserStore, WriteError, Writer},
@@ -42,7 +42,7 @@ impl Accounts {
         let (stored, _slot) = self
             .confirm_password(&user, current, method, origin)
             .await?;
-        let (change, by) = (Change::PasswordChanged, By::Owner(session));
+        let (change, by) = (Change::PasswordChanged, Initiator::Owner { session });
         let write = Write::new(change, by, Some(user.id));
         // Only if the password is still the one checked: of two concurrent changes, one fails.
         let owner = Writer::Owner {
@@ -141,7 +141,7 @@ impl Accounts {
         let set =
             move |write| async move { set_password(&*store, user_id, hash, writer, write).await };
         let record = move |write: &Write, user: &User| {
-            write.record_user(user);
+            write.log_user(user);
             if user.username == ADMIN_USERNAME {
                 initial.remove();
             }

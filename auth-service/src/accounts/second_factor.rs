@@ -3,7 +3,7 @@
 use super::{authorize::Requirement, error::AccountError, service::Accounts, write::revoke_again};
 use crate::{
     actor::Actor,
-    audit::{By, Change, Write},
+    audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
     metrics,
     second_factor::{Code, Enrolment, Mode, SecondFactorKeys, matching_step},
@@ -122,14 +122,16 @@ impl Accounts {
         }
         let (store, admin) = (Arc::clone(&self.store), user_id.map(|_| actor.user.id));
         let by = if admin.is_some() {
-            By::Actor(actor)
+            Initiator::Actor(actor)
         } else {
-            By::Owner(actor.session_id())
+            Initiator::Owner {
+                session: actor.session_id(),
+            }
         };
         let turn_off =
             move |write| async move { store.turn_off_second_factor(admin, id, write).await };
         Ok(Write::new(change, by, Some(id))
-            .run(turn_off, Write::record_user)
+            .run(turn_off, Write::log_user)
             .await?)
     }
 
@@ -203,10 +205,14 @@ impl Accounts {
             };
             let record = move |write: &Write, is_used: &bool| {
                 if *is_used {
-                    write.record_user(&named);
+                    write.log_user(&named);
                 }
             };
-            let write = Write::new(Change::RecoveryCodeUsed, By::Owner(None), Some(id));
+            let write = Write::new(
+                Change::RecoveryCodeUsed,
+                Initiator::Owner { session: None },
+                Some(id),
+            );
             write.run(take, record).await?
         } else {
             let keys = self.policy.second_factor.keys.as_ref().ok_or_else(no_key)?;
@@ -273,8 +279,14 @@ impl Accounts {
     where
         W: Future<Output = Result<User, WriteError>> + Send + 'static,
     {
-        let own = Write::new(change, By::Owner(actor.session_id()), Some(actor.user.id));
-        let changed = own.run(write, Write::record_user).await;
+        let own = Write::new(
+            change,
+            Initiator::Owner {
+                session: actor.session_id(),
+            },
+            Some(actor.user.id),
+        );
+        let changed = own.run(write, Write::log_user).await;
         let (any, otherwise) = (Requirement::AnyAuthenticated, Reason::TokenInvalid);
         self.or_reauthorize(changed, credential, &any, otherwise)
             .await

@@ -4,7 +4,7 @@ use super::{
     credentials::Presented, error::AccountError, opaque_tokens::check_name, service::Accounts,
 };
 use crate::{
-    audit::{By, Change, Write},
+    audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
     opaque_token::{
         self, GeneratedToken, NewToken, OpaqueToken, TokenKind, generate_pair_id,
@@ -229,10 +229,14 @@ impl Accounts {
         let insert = move |write| async move { store.insert_tokens(tokens, writer, write).await };
         let record = move |write: &Write, sessions: &Vec<OpaqueToken>| {
             for session in sessions {
-                write.of_token(session, Some(&recorded)).log();
+                write.entry_for_token(session, Some(&recorded)).log();
             }
         };
-        let write = Write::new(Change::SessionCreated, By::Owner(None), Some(user.id));
+        let write = Write::new(
+            Change::SessionCreated,
+            Initiator::Owner { session: None },
+            Some(user.id),
+        );
         let sessions = write.run(insert, record).await?;
         let session = sessions.into_iter().next();
         Ok(CreatedSession {

@@ -16,9 +16,9 @@ const COUNTING_TIME: Duration = Duration::from_mins(1);
 impl Accounts {
     /// Records a right password. `method` is what it was checked for.
     pub(super) fn note_login_ok(&self, user: &User, method: &'static str) {
-        let entry = audit::login_ok(user, method);
+        let entry = audit::log_login(user, method);
         if self.sign_in_rows.admit_sign_in(&entry) {
-            self.store.note_event(entry);
+            self.store.enqueue_event(entry);
         }
     }
 
@@ -29,13 +29,13 @@ impl Accounts {
         method: &'static str,
         reason: &'static str,
     ) {
-        self.note_refusal(audit::login_failed(user, method, reason));
+        self.note_refusal(audit::log_login_failure(user, method, reason));
     }
 
     /// Records the refusal of a key; `None` for an unknown one. What has a row has a line, even if a flood of others
     /// has used up the lines of this minute.
     pub(super) fn note_api_key_refused(&self, key: Option<&TokenBearer>) {
-        let refusal = audit::api_key_refused(key);
+        let refusal = audit::api_key_refusal(key);
         let is_line_due = audit::is_key_refusal_due(&refusal);
         let admission = self.sign_in_rows.admit_refusal(&refusal);
         if is_line_due || admission.is_ok() {
@@ -46,7 +46,7 @@ impl Accounts {
 
     /// Records the refusal of a password link; `None` if the user is unknown.
     pub(super) fn note_link_refused(&self, user: Option<&User>, reason: &'static str) {
-        self.note_refusal(audit::password_link_refused(user, reason));
+        self.note_refusal(audit::log_password_link_refusal(user, reason));
     }
 
     /// Records a refusal, or counts it if it gets no row.
@@ -57,7 +57,7 @@ impl Accounts {
 
     fn note_admitted(&self, refusal: Entry, admission: Result<(), UnrecordedRefusal>) {
         match admission {
-            Ok(()) => self.store.note_event(refusal),
+            Ok(()) => self.store.enqueue_event(refusal),
             Err(unrecorded) => self.note_number_later(unrecorded),
         }
     }
@@ -92,6 +92,6 @@ impl Accounts {
 fn note_number(rows: &SignInRows, store: &dyn UserStore) {
     if let Some(entry) = rows.take_unrecorded() {
         entry.log();
-        store.note_event(entry);
+        store.enqueue_event(entry);
     }
 }

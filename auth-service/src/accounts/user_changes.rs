@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     actor::Actor,
-    audit::{By, Change, Write},
+    audit::{Change, Initiator, Write},
     call_origin::CallOrigin,
     metrics,
     opaque_token::{self, GeneratedToken, OpaqueToken, TokenKind},
@@ -119,13 +119,14 @@ impl Accounts {
             Arc::clone(&self.store),
             actor.as_ref().map(|actor| actor.user.id),
         );
-        let (change, by) = actor.map_or((Change::Registered, By::Owner(None)), |actor| {
-            (Change::UserCreated, By::Actor(actor))
-        });
+        let (change, by) = actor.map_or(
+            (Change::Registered, Initiator::Owner { session: None }),
+            |actor| (Change::UserCreated, Initiator::Actor(actor)),
+        );
         // Hashing takes a while, so the store checks again that the actor is an admin.
         let insert = move |write| async move { store.insert(admin, new, write).await };
         Ok(Write::new(change, by, None)
-            .run(insert, Write::record_user)
+            .run(insert, Write::log_user)
             .await?)
     }
 
@@ -146,7 +147,7 @@ impl Accounts {
         let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
         let set = move |write| async move { store.set_role(admin, user_id, role, write).await };
         Ok(Write::by_actor(actor, change, user_id)
-            .run(set, Write::record_user)
+            .run(set, Write::log_user)
             .await?)
     }
 
@@ -167,7 +168,7 @@ impl Accounts {
         let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
         let delete = move |write| async move { store.delete(admin, user_id, write).await };
         let write = Write::by_actor(actor, Change::UserDeleted, user_id);
-        Ok(write.run(delete, Write::record_user).await?)
+        Ok(write.run(delete, Write::log_user).await?)
     }
 
     pub(super) fn known(&self, role: Option<Role>) -> Result<Role, AccountError> {
@@ -209,10 +210,10 @@ impl Accounts {
             move |write| async move { store.end_sessions_by_digest(&digests, extent, write).await };
         let record = |write: &Write, sessions: &Vec<OpaqueToken>| {
             for session in sessions {
-                write.of_token(session, None).log();
+                write.entry_for_token(session, None).log();
             }
         };
-        let write = Write::new(Change::SessionEnded, By::Sessions(users), None);
+        let write = Write::new(Change::SessionEnded, Initiator::Sessions(users), None);
         write.run(end, record).await?;
         Ok(())
     }
@@ -253,7 +254,7 @@ impl Accounts {
         let store = Arc::clone(&self.store);
         let revoke = move |write| async move { store.revoke_tokens(id, writer, write).await };
         let write = Write::by_actor(actor, Change::TokensRevoked, id);
-        let revoked = write.run(revoke, Write::record_user).await;
+        let revoked = write.run(revoke, Write::log_user).await;
         // Another logout was first, or the user was deleted.
         self.or_reauthorize(revoked, access_token, &requirement, Reason::UserNotFound)
             .await

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     actor::Actor,
-    audit::{By, Change, FormerUsername, Write},
+    audit::{Change, FormerUsername, Initiator, Write},
     store::{Rename, UserStore, UserUpdate},
     user::User,
 };
@@ -39,7 +39,7 @@ impl Accounts {
                     None => Ok(user),
                 };
             }
-            let by = By::Actor(actor.clone());
+            let by = Initiator::Actor(actor.clone());
             match rename(&self.store, by, &user, username, disabled).await {
                 Err(AccountError::Refused(Reason::UserNotFound)) => {}
                 outcome => return outcome,
@@ -59,9 +59,9 @@ impl Accounts {
         let (store, admin) = (Arc::clone(&self.store), Some(actor.user.id));
         let set =
             move |write| async move { store.set_disabled(admin, user_id, disabled, write).await };
-        let change = Change::disabled(disabled);
+        let change = Change::set_disabled(disabled);
         Ok(Write::by_actor(actor, change, user_id)
-            .run(set, Write::record_user)
+            .run(set, Write::log_user)
             .await?)
     }
 }
@@ -70,7 +70,7 @@ impl Accounts {
 /// have changed since they were read.
 pub(crate) async fn rename(
     store: &Arc<dyn UserStore>,
-    by: By,
+    by: Initiator,
     user: &User,
     to: &str,
     disabled: Option<bool>,
@@ -86,7 +86,7 @@ pub(crate) async fn rename(
     }
     let from = FormerUsername::new(user.username.clone()).map_err(AccountError::internal)?;
     let admin = match &by {
-        By::Actor(actor) => Some(actor.user.id),
+        Initiator::Actor(actor) => Some(actor.user.id),
         _ => None,
     };
     let update = UserUpdate {
@@ -99,7 +99,7 @@ pub(crate) async fn rename(
     };
     let (store, id) = (Arc::clone(store), user.id);
     let update = move |write| async move { store.update(admin, id, update, write).await };
-    let write =
-        Write::new(Change::UserRenamed { from }, by, Some(id)).and(disabled.map(Change::disabled));
-    Ok(write.run(update, Write::record_user).await?)
+    let write = Write::new(Change::UserRenamed { from }, by, Some(id))
+        .with_second(disabled.map(Change::set_disabled));
+    Ok(write.run(update, Write::log_user).await?)
 }

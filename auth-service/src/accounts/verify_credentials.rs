@@ -88,7 +88,7 @@ impl Accounts {
     ) -> Option<AuthenticatedUser> {
         let key = key.filter(|key| key.is_active_at(at) && key.user.username == username)?;
         metrics::count_api_key(true);
-        audit::api_key_used(&key);
+        audit::log_api_key_use(&key);
         self.store.note_use(Used::Token, key.token_id, at);
         Some(self.authenticated(key.into_bounded_user()))
     }
@@ -116,7 +116,7 @@ impl Accounts {
         {
             metrics::BASIC_CACHE_HITS.inc();
             if hit.is_first_in_minute {
-                audit::login_ok(&stored.user, presented.method);
+                audit::log_login(&stored.user, presented.method);
             }
             stored.user.clone()
         } else {

@@ -3,7 +3,7 @@
 use super::{authorize::Requirement, error::AccountError, service::Accounts};
 use crate::{
     actor::Actor,
-    audit::{By, Change, Write},
+    audit::{Change, Initiator, Write},
     metrics,
     store::{StoreError, UserStore, WriteError, Writer},
     user::{MAX_CLOCK_SETBACK_SECONDS, User},
@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 impl Write {
     /// A change of this user by the bearer of a token or a key.
     pub(super) fn by_actor(actor: Actor, change: Change, user_id: i64) -> Self {
-        Self::new(change, By::Actor(actor), Some(user_id))
+        Self::new(change, Initiator::Actor(actor), Some(user_id))
     }
 
     /// A change by the operator, whom access to the database authorizes; `None` for a new user.
     pub(crate) fn by_operator(change: Change, user_id: Option<i64>) -> Self {
-        Self::new(change, By::Operator, user_id)
+        Self::new(change, Initiator::Operator, user_id)
     }
 
     /// Makes the change by `write`, whose transaction records it: to completion even if the caller leaves, so
@@ -35,7 +35,9 @@ impl Write {
     {
         let work = async move {
             let written = write(self.clone()).await.inspect_err(|error| match error {
-                WriteError::Store(error) if error.is_outcome_unknown() => self.record_unknown(),
+                WriteError::Store(error) if error.is_outcome_unknown() => {
+                    self.log_unknown_outcome();
+                }
                 WriteError::TooManyAdditions { .. } => metrics::count_limit_refusal("additions"),
                 _ => {}
             })?;

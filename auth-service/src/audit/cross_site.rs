@@ -12,7 +12,7 @@ static DENIALS: LogOnce<(String, String)> = LogOnce::at_most(60, MINUTE);
 
 /// Records in the log that a proxy was told to refuse such a request. Nobody is named, because the session in the cookie
 /// was not looked up. `route` is host and path, without the query.
-pub(crate) fn cross_site_denied(method: &str, route: &str, required_roles: &str) {
+pub(crate) fn log_cross_site_denial(method: &str, route: &str, required_roles: &str) {
     let client = client_key(RequestContext::client_address()).to_string();
     if !DENIALS.is_due((client, format!("{method} {route}"))) {
         return;

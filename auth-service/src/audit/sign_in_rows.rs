@@ -3,7 +3,7 @@
 use super::{
     Entry,
     row_quota::{RowLimits, RowQuota},
-    sign_ins::refusals_not_recorded,
+    sign_ins::unrecorded_refusals,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::time::Instant;
@@ -84,7 +84,7 @@ impl SignInRows {
     pub(crate) fn take_unrecorded(&self) -> Option<Entry> {
         match self.unrecorded.swap(0, Ordering::Relaxed) {
             0 => None,
-            count => Some(refusals_not_recorded(count)),
+            count => Some(unrecorded_refusals(count)),
         }
     }
 }

@@ -18,21 +18,19 @@ static KEY_REFUSALS: LogOnce<(i64, IpAddr)> = LogOnce::at_most(1000, MINUTE);
 static UNKNOWN_KEYS: LogOnce<IpAddr> = LogOnce::at_most(60, MINUTE);
 
 /// Logs a right password. `method` is what it was checked for.
-pub(crate) fn login_ok(user: &User, method: &'static str) -> Entry {
+pub(crate) fn log_login(user: &User, method: &'static str) -> Entry {
     let details = Details {
         method: Some(method),
         ..Details::default()
     };
-    let entry = Entry {
-        by_owner: true,
-        ..Entry::now("login_ok", Some(user), details)
-    };
+    let mut entry = Entry::in_current_request("login_ok", Some(user), details);
+    entry.by_owner = true;
     entry.log();
     entry
 }
 
 /// Logs a password that was wrong or not checked.
-pub(crate) fn login_failed(
+pub(crate) fn log_login_failure(
     user: Option<&User>,
     method: &'static str,
     reason: &'static str,
@@ -42,38 +40,37 @@ pub(crate) fn login_failed(
         reason: Some(reason),
         ..Details::default()
     };
-    let entry = Entry::now("login_failed", user, details);
+    let entry = Entry::in_current_request("login_failed", user, details);
     entry.log();
     entry
 }
 
-/// Logs the use of a good key, which gets no row.
-pub(crate) fn api_key_used(key: &TokenBearer) {
+/// Logs the use of a valid key, which gets no row.
+pub(crate) fn log_api_key_use(key: &TokenBearer) {
     let client = client_key(RequestContext::client_address());
     if KEY_USES.is_due((key.token_id, client)) {
         let details = Details {
             key_id: Some(key.token_id),
             ..Details::default()
         };
-        Entry::now("api_key_used", Some(&key.user), details).log();
+        Entry::in_current_request("api_key_used", Some(&key.user), details).log();
     }
 }
 
 /// The refusal of a key; `None` for an unknown one. It is for the caller to log.
-pub(crate) fn api_key_refused(key: Option<&TokenBearer>) -> Entry {
+pub(crate) fn api_key_refusal(key: Option<&TokenBearer>) -> Entry {
     let user = key.map(|key| &key.user);
     let reason = match user {
         None => "unknown",
-        Some(User { disabled: true, .. }) => "disabled",
+        Some(user) if user.disabled => "disabled",
         Some(_) => "expired",
     };
-    let key_id = key.map(|key| key.token_id);
     let details = Details {
-        key_id,
+        key_id: key.map(|key| key.token_id),
         reason: Some(reason),
         ..Details::default()
     };
-    Entry::now("api_key_refused", user, details)
+    Entry::in_current_request("api_key_refused", user, details)
 }
 
 /// Whether the line of this refusal of a key is due, which counts it as written.
@@ -86,57 +83,44 @@ pub(crate) fn is_key_refusal_due(refusal: &Entry) -> bool {
 }
 
 /// Logs the refusal of a password link, without its token.
-pub(crate) fn password_link_refused(user: Option<&User>, reason: &'static str) -> Entry {
+pub(crate) fn log_password_link_refusal(user: Option<&User>, reason: &'static str) -> Entry {
     let details = Details {
         reason: Some(reason),
         ..Details::default()
     };
-    let entry = Entry::now("password_link_refused", user, details);
+    let entry = Entry::in_current_request("password_link_refused", user, details);
     entry.log();
     entry
 }
 
 /// The number of refusals that are not rows of the record. It is for the caller to log.
-pub(crate) fn refusals_not_recorded(count: u64) -> Entry {
-    let details = Details {
-        count: Some(count),
-        ..Details::default()
-    };
+pub(crate) fn unrecorded_refusals(count: u64) -> Entry {
     Entry {
         event: "refusals_not_recorded",
-        details,
+        details: Details {
+            count: Some(count),
+            ..Details::default()
+        },
         ..Entry::default()
-    }
-}
-
-impl Entry {
-    /// The number of refusals that an event of this file stands for; 0 for a sign-in.
-    pub(crate) fn refusals(&self) -> u64 {
-        match self.event {
-            "login_ok" => 0,
-            _ => self.details.count.unwrap_or(1),
-        }
     }
 }
 
 /// Records in the log that a proxy was told to refuse a request of this user, and why. `route` is host and path,
 /// without the query.
-pub(crate) fn access_denied(
+pub(crate) fn log_access_denial(
     actor: &User,
     method: &str,
     route: &str,
     required_roles: &str,
     reason: Reason,
 ) {
-    let reason = reason.as_str();
-    let (actor_id, actor) = (actor.id, &*actor.username);
     audit_line!(
         "access_denied",
-        actor_id,
-        actor,
+        actor_id = actor.id,
+        actor = actor.username,
         method,
         route,
         required_roles,
-        reason
+        reason = reason.as_str(),
     );
 }

@@ -148,7 +148,7 @@ impl AuthGrpc {
         Box::pin(RequestContext::with_client_address(client, async {
             if DENIALS.is_due((user.id, roles.to_owned())) {
                 let (method, host, path) = request::route(attributes);
-                audit::access_denied(&user, method, &format!("{host}{path}"), roles, reason);
+                audit::log_access_denial(&user, method, &format!("{host}{path}"), roles, reason);
             }
         }))
         .await;
@@ -177,7 +177,7 @@ fn is_wrong(error: &AccountError) -> bool {
 async fn record_cross_site(attributes: &AttributeContext, roles: &str, client: Option<IpAddr>) {
     let record = async {
         let (method, host, path) = request::route(attributes);
-        audit::cross_site_denied(method, &format!("{host}{path}"), roles);
+        audit::log_cross_site_denial(method, &format!("{host}{path}"), roles);
     };
     RequestContext::with_client_address(client, record).await;
 }

@@ -93,7 +93,7 @@ pub(crate) struct Snapshot {
 pub(crate) trait AuditStore: Store {
     /// Notes what no transaction records: sign-ins and refusals. Does not wait; the next sealing writes it.
     /// While nothing can be written, the oldest are kept, up to a bound.
-    fn note_event(&self, entry: Entry);
+    fn enqueue_event(&self, entry: Entry);
 
     /// Writes what was noted, and moves a batch of the rows that are committed behind the last seal.
     /// Whether there may be more; if not, the record has every row that was committed before the call.

@@ -12,7 +12,7 @@ use super::{
         revocation::{REVOKE, revoking},
     },
 };
-use crate::audit::{Ended, Write};
+use crate::audit::{EndedCredentials, Write};
 use rolegate_sql_store::{LongTransaction, StoreError, sqlite::Replacement, unix_millis};
 use sqlx::Error;
 
@@ -45,7 +45,7 @@ pub(crate) enum ApiKeys {
 
 /// How the end of all credentials went.
 pub(crate) struct EndOfAll {
-    pub(crate) ended: Ended,
+    pub(crate) ended: EndedCredentials,
     /// API keys that have not expired and whose user is not disabled.
     pub(crate) live_api_keys: i64,
 }
@@ -132,7 +132,7 @@ async fn count(
     transaction: &mut LongTransaction,
     api_keys: ApiKeys,
     after_revision: i64,
-) -> Result<Ended, StoreError> {
+) -> Result<EndedCredentials, StoreError> {
     let counts = "SELECT (SELECT count(*) FROM api_key WHERE session_user_id IS NOT NULL),
         (SELECT count(*) FROM password_link),
         (SELECT count(*) FROM second_factor";
@@ -146,7 +146,7 @@ async fn count(
         .await?
         .pop();
     let (sessions, links, second_factors, api_keys) = counts.unwrap_or_default();
-    Ok(Ended {
+    Ok(EndedCredentials {
         after_revision,
         sessions,
         links,
@@ -216,9 +216,9 @@ async fn record(
     last: &Seal,
     revision: i64,
     write: &Write,
-    ended: Ended,
+    ended: EndedCredentials,
 ) -> Result<(), StoreError> {
-    let insert = insert_pending(transaction.statement(""), &[write.of_end(ended)]);
+    let insert = insert_pending(transaction.statement(""), &[write.entry_for_end(ended)]);
     let inserted = transaction.fetch::<(i64,)>(insert).await?;
     let ids: Vec<i64> = inserted.into_iter().map(|(id,)| id).collect();
     let take = take_pending(transaction.statement(""), &ids);

@@ -72,7 +72,7 @@ impl Transfer {
             counted += count.map_or(0, |(count,)| usize::try_from(count).unwrap_or_default());
         }
         drop(snapshot);
-        let entry = write.of_erasure(user_id, counted);
+        let entry = write.entry_for_erasure(user_id, counted);
         let record = insert_pending(self.database().statement(""), &[entry]);
         self.database().write::<(i64,)>(record).await?;
         Ok(Erasure {

@@ -152,7 +152,10 @@ impl Import {
             .push(COLUMNS);
         let inserted = self.0.fetch::<User>(insert).await?;
         let write = Write::by_operator(Change::UserImported, None);
-        let entries: Vec<_> = inserted.iter().map(|user| write.of_user(user)).collect();
+        let entries: Vec<_> = inserted
+            .iter()
+            .map(|user| write.entry_for_user(user))
+            .collect();
         let record = insert_pending(self.0.statement(""), &entries);
         self.0.fetch::<(i64,)>(record).await?;
         Ok(inserted.into_iter().map(|user| user.username).collect())

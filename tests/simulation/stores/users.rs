@@ -154,8 +154,8 @@ disturbed!(AuditStore {
     write remove_old_rows(days: u32) -> Result<(), StoreError>;
     write forget_additions() -> Result<(), StoreError>;
 }
-    fn note_event(&self, entry: Entry) {
-        self.database().note_event(entry);
+    fn enqueue_event(&self, entry: Entry) {
+        self.database().enqueue_event(entry);
     }
 );
 

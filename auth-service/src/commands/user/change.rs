@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     accounts::{ADMIN_USERNAME, InitialPassword, check_new_username, rename, set_password},
-    audit::{By, Change, Write},
+    audit::{Change, Initiator, Write},
     opaque_token::{self, GeneratedToken},
     password::NO_PASSWORD,
     settings::ServiceSettings,
@@ -83,7 +83,7 @@ impl Operator {
         let insert = move |write| async move { store.insert(None, new, write).await };
         let write = Write::by_operator(Change::UserCreated, None);
         let user = write
-            .run(insert, Write::record_user)
+            .run(insert, Write::log_user)
             .await
             .map_err(|error| match error {
                 WriteError::UsernameTaken => taken(username),
@@ -139,7 +139,7 @@ impl Operator {
             move |write| async move { store.insert_password_link(None, id, digest, write).await };
         let write = Write::by_operator(Change::PasswordLinkCreated, Some(id));
         let inserted = write
-            .run(insert, move |write, _| write.record_user(&user))
+            .run(insert, move |write, _| write.log_user(&user))
             .await;
         let expires_at = inserted.map_err(|error| match error {
             WriteError::UserNotFound => not_found(username),
@@ -170,7 +170,8 @@ impl Operator {
         let set = move |store: Store, id, write| async move {
             store.set_disabled(None, id, disabled, write).await
         };
-        self.change(&user, Change::disabled(disabled), set).await?;
+        self.change(&user, Change::set_disabled(disabled), set)
+            .await?;
         let state = if disabled { "disabled" } else { "enabled" };
         print(&format!("User {} ({username:?}) is {state} now.", user.id));
         Ok(())
@@ -179,7 +180,7 @@ impl Operator {
     pub(super) async fn rename(&self, username: &str, to: &str) -> Result<(), Failure> {
         let user = self.find(username).await?;
         if username != to {
-            rename(&self.store, By::Operator, &user, to, None)
+            rename(&self.store, Initiator::Operator, &user, to, None)
                 .await
                 .map_err(|error| -> Failure {
                     match error.reason() {

@@ -38,10 +38,10 @@ async fn end(
     let ending = transfer.end_all(api_keys, replaced, write);
     let end = ending.await.inspect_err(|error| {
         if error.is_outcome_unknown() {
-            write.record_unknown();
+            write.log_unknown_outcome();
         }
     })?;
-    write.of_end(end.ended).log();
+    write.entry_for_end(end.ended).log();
     Ok(end)
 }
 

@@ -55,7 +55,7 @@ impl Operator {
     async fn erase_user(&self, id: i64) -> Result<usize, Failure> {
         let write = Write::by_operator(Change::AuditErased, Some(id));
         let mut erasure = self.transfer.begin_erasure(id, &write).await?;
-        write.of_erasure(id, erasure.counted).log();
+        write.entry_for_erasure(id, erasure.counted).log();
         erasure.run().await?;
         let rows = erasure.erased;
         print(&format!(

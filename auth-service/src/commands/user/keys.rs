@@ -68,7 +68,7 @@ impl Operator {
             move |write| async move { store.insert_token(new, Writer::Operator, write).await };
         let write = Write::by_operator(Change::ApiKeyCreated, Some(user_id));
         let inserted = write.run(insert, move |write, key| {
-            write.of_token(key, Some(&user.username)).log();
+            write.entry_for_token(key, Some(&user.username)).log();
         });
         let inserted = inserted.await.map_err(|error| match error {
             WriteError::UserNotFound if is_disabled => {
@@ -140,7 +140,7 @@ impl Operator {
         let write = Write::by_operator(Change::ApiKeyDeleted, Some(user_id));
         let record = move |write: &Write, keys: &Vec<OpaqueToken>| {
             for key in keys {
-                write.of_token(key, Some(&user.username)).log();
+                write.entry_for_token(key, Some(&user.username)).log();
             }
         };
         if write.run(delete, record).await?.is_empty() {

@@ -74,7 +74,7 @@ impl Operator {
     {
         let (store, id) = (Arc::clone(&self.store), user.id);
         let write = move |recorded| write(store, id, recorded);
-        let changed = Write::by_operator(change, Some(id)).run(write, Write::record_user);
+        let changed = Write::by_operator(change, Some(id)).run(write, Write::log_user);
         changed.await.map(drop).map_err(|error| match error {
             WriteError::UserNotFound => not_found(&user.username),
             error => error.into(),

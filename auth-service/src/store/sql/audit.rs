@@ -49,7 +49,7 @@ fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
 impl SqlStore {
     /// These statements, and the row of the change of each user whom the write returns.
     pub(super) fn record_users(&self, write: Write, then: Vec<Statement>) -> FollowUp<User> {
-        self.record(move |user| write.all_of_user(user), then)
+        self.record(move |user| write.entries_for_user(user), then)
     }
 
     /// The same of tokens.
@@ -58,7 +58,7 @@ impl SqlStore {
         write: Write,
         then: Vec<Statement>,
     ) -> FollowUp<OpaqueToken> {
-        self.record(move |token| vec![write.of_token(token, None)], then)
+        self.record(move |token| vec![write.entry_for_token(token, None)], then)
     }
 
     pub(super) fn record<R: 'static>(
@@ -78,7 +78,7 @@ impl SqlStore {
 
 #[async_trait]
 impl AuditStore for SqlStore {
-    fn note_event(&self, entry: Entry) {
+    fn enqueue_event(&self, entry: Entry) {
         self.sealer.add_event(entry);
     }
 

@@ -356,7 +356,7 @@ impl SecondFactorStore for SqlStore {
         let delete = accepting(delete, CodeLimit::Recovery(purpose)).push(") RETURNING user_id");
         let then = vec![self.count_addition(user.id)];
         let user = user.clone();
-        let record = self.record(move |_: &(i64,)| vec![write.of_user(&user)], then);
+        let record = self.record(move |_: &(i64,)| vec![write.entry_for_user(&user)], then);
         Ok(!self.database.write_with(delete, record).await?.is_empty())
     }
 

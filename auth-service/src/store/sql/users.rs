@@ -113,7 +113,7 @@ impl UserStore for SqlStore {
                 .push(SET_ROLE)
                 .bind(id)
                 .bind(role.as_str());
-            let update = record_written(returning(update), &write.of_role(id, role));
+            let update = record_written(returning(update), &write.entry_for_role(id, role));
             let nothing = FollowUp::none();
             return only(
                 self.write_as_admin(actor, id, keeps_admin, update, nothing)

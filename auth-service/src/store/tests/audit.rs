@@ -3,7 +3,7 @@
 use super::{assert_not_found, insert, sessions::new};
 use crate::{
     actor::Actor,
-    audit::{By, Change, Entry, Write},
+    audit::{Change, Entry, Initiator, Write},
     opaque_token::TokenKind,
     store::{AuditFilter, AuditRow, TokenSelection, UserChange, UserStore, Writer},
     user::User,
@@ -20,7 +20,7 @@ fn by(user: &User, change: Change) -> Write {
         expires_at: None,
         at: 0,
     };
-    Write::new(change, By::Actor(actor), None)
+    Write::new(change, Initiator::Actor(actor), None)
 }
 
 pub(super) async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
@@ -206,7 +206,7 @@ pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_
     let ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::ADMIN).await;
     let (user_id, username) = (Some(ann.id), Some("ann".to_owned()));
-    store.note_event(Entry {
+    store.enqueue_event(Entry {
         event: "login_failed",
         user_id,
         username,

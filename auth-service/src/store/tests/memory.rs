@@ -329,7 +329,7 @@ impl UserStore for MemoryStore {
             password_hash: new.password_hash,
         };
         users.by_id.insert(id, row);
-        users.record.push(write.of_user(&user));
+        users.record.push(write.entry_for_user(&user));
         Ok(user)
     }
 
@@ -399,7 +399,7 @@ impl UserStore for MemoryStore {
         let row = users.find(actor, id, role == Role::ADMIN)?;
         row.user.role = role;
         let user = row.user.clone();
-        users.record.push(write.of_user(&user));
+        users.record.push(write.entry_for_user(&user));
         Ok(user)
     }
 
@@ -448,7 +448,7 @@ impl UserStore for MemoryStore {
                 }
             }
         }
-        users.record.extend(write.all_of_user(&user));
+        users.record.extend(write.entries_for_user(&user));
         Ok(user)
     }
 
@@ -470,7 +470,7 @@ impl UserStore for MemoryStore {
         row.user.revoke(now, Some(&writer));
         let user = row.user.clone();
         users.end_sessions(id, writer.session());
-        users.record.push(write.of_user(&user));
+        users.record.push(write.entry_for_user(&user));
         Ok(user)
     }
 
@@ -486,7 +486,7 @@ impl UserStore for MemoryStore {
             .remove(&id)
             .map(|row| row.user)
             .ok_or(WriteError::UserNotFound)?;
-        users.record.push(write.of_user(&user));
+        users.record.push(write.entry_for_user(&user));
         Ok(user)
     }
 
@@ -507,7 +507,7 @@ impl UserStore for MemoryStore {
         let user = row.user.clone();
         users.end_sessions(id, writer.session());
         users.factors.links.remove(&id);
-        users.record.push(write.of_user(&user));
+        users.record.push(write.entry_for_user(&user));
         Ok(user)
     }
 

@@ -135,7 +135,12 @@ pub(super) async fn a_renaming_is_recorded_with_both_names_beside_a_second_chang
         ..to(&ann, "o\"neil é")
     };
     store
-        .update(None, ann.id, both, write.and(Some(Change::UserDisabled)))
+        .update(
+            None,
+            ann.id,
+            both,
+            write.with_second(Some(Change::UserDisabled)),
+        )
         .await
         .expect("changed");
     let rows = super::audit::record(store).await;

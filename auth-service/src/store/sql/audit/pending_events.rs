@@ -1,7 +1,7 @@
 //! Keeps the events that no transaction records, until they are written. Refusals that cannot be kept or written are
 //! counted, so that their number reaches the record.
 
-use crate::audit::{Entry, refusals_not_recorded};
+use crate::audit::{Entry, unrecorded_refusals};
 use parking_lot::Mutex;
 use std::{collections::VecDeque, mem};
 
@@ -45,7 +45,7 @@ impl PendingEvents {
         let count = count.min(queue.events.len());
         let mut taken = Vec::with_capacity(count + 1);
         if lost > 0 {
-            let number = refusals_not_recorded(lost);
+            let number = unrecorded_refusals(lost);
             number.log();
             taken.push(number);
         }

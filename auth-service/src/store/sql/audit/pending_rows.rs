@@ -1,9 +1,9 @@
 //! Inserts rows of the record that are not sealed yet, in the transactions of what they record.
 
-use crate::audit::{Entry, FormerUsername};
+use crate::audit::{Entry, FormerUsername, UserState};
 use rolegate_sql_store::Statement;
-use serde_json::{Value, json};
-use std::slice;
+use serde::Serialize;
+use std::{net::IpAddr, slice};
 
 /// The columns of a row that is not sealed, and their types in PostgreSQL.
 pub(super) const PENDING: [(&str, &str); 12] = [
@@ -24,24 +24,53 @@ pub(super) const PENDING: [(&str, &str); 12] = [
 /// Behind the role, in the state of a user who is disabled.
 pub(super) const DISABLED: &str = " disabled";
 
-impl Entry {
-    fn to_row(&self) -> Value {
-        let (actor_id, actor) = match &self.actor {
-            _ if self.by_owner => (self.user_id, self.username.as_deref()),
-            Some((id, name)) => (Some(*id), Some(&**name)),
+/// An entry, by the names of its columns.
+#[derive(Serialize)]
+struct PendingRow<'e> {
+    event: &'e str,
+    user_id: Option<i64>,
+    username: Option<&'e str>,
+    actor_id: Option<i64>,
+    actor: Option<&'e str>,
+    actor_key: Option<i64>,
+    actor_session: Option<i64>,
+    client_address: Option<IpAddr>,
+    request_id: Option<&'e str>,
+    details: String,
+    state: Option<String>,
+    former_username: Option<String>,
+}
+
+impl<'e> From<&'e Entry> for PendingRow<'e> {
+    fn from(entry: &'e Entry) -> Self {
+        let username = entry.username.as_deref();
+        let (actor_id, actor) = match &entry.actor {
+            _ if entry.by_owner => (entry.user_id, username),
+            Some(actor) => (Some(actor.id), Some(&*actor.username)),
             None => (None, None),
         };
-        let state = self
-            .state
-            .map(|(role, disabled)| format!("{role}{}", if disabled { DISABLED } else { "" }));
-        json!({
-            "event": self.event, "user_id": self.user_id, "username": self.username, "actor_id": actor_id,
-            "actor": actor, "actor_key": self.actor_key, "actor_session": self.actor_session,
-            "client_address": self.client_address, "request_id": self.request_id,
-            "details": self.details.to_json(), "state": state,
-            "former_username": self.details.former_username.as_ref().map(FormerUsername::to_stored),
-        })
+        let former_username = entry.details.former_username.as_ref();
+        Self {
+            event: entry.event,
+            user_id: entry.user_id,
+            username,
+            actor_id,
+            actor,
+            actor_key: entry.actor_key,
+            actor_session: entry.actor_session,
+            client_address: entry.client_address,
+            request_id: entry.request_id.as_deref(),
+            details: entry.details.to_json(),
+            state: entry.state.map(encode_state),
+            former_username: former_username.map(FormerUsername::to_stored),
+        }
     }
+}
+
+/// The text of the column: the role, and behind it whether the user is disabled.
+fn encode_state(state: UserState) -> String {
+    let suffix = if state.disabled { DISABLED } else { "" };
+    format!("{}{suffix}", state.role)
 }
 
 /// Inserts rows that are not sealed yet, into the statement that begins a transaction or follows in one.
@@ -63,7 +92,7 @@ pub(in crate::store) fn record_written(start: Statement, entry: &Entry) -> State
 }
 
 fn insert(start: Statement, entries: &[Entry], state: &'static str) -> Statement {
-    let rows: Vec<_> = entries.iter().map(Entry::to_row).collect();
+    let rows: Vec<_> = entries.iter().map(PendingRow::from).collect();
     let start = start.push(
         "INSERT INTO audit_pending (at, event, user_id, username, actor_id, actor, actor_key, actor_session,
             client_address, request_id, former_username, details, state)

@@ -1,7 +1,7 @@
 //! The end of all credentials, on each engine.
 
 use crate::{
-    audit::{Change, Ended, Write},
+    audit::{Change, EndedCredentials, Write},
     opaque_token::{NewToken, TokenKind},
     store::{
         ApiKeys, AuditFilter, AuditRow, FileClock, HighestNumbers, NewUser, Seal, StoreError,
@@ -83,7 +83,11 @@ impl Opened {
         added.await.expect("added").id
     }
 
-    async fn end_all(&self, api_keys: ApiKeys, replaced: HighestNumbers) -> (Ended, i64) {
+    async fn end_all(
+        &self,
+        api_keys: ApiKeys,
+        replaced: HighestNumbers,
+    ) -> (EndedCredentials, i64) {
         let write = Write::by_operator(Change::AllEnded, None);
         let end = self.transfer.end_all(api_keys, replaced, &write);
         let end = end.await.expect("ended");
@@ -147,7 +151,7 @@ async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &O
     let (ended, live_api_keys) = opened
         .end_all(ApiKeys::Keep, HighestNumbers::default())
         .await;
-    let expected = Ended {
+    let expected = EndedCredentials {
         after_revision: last.revision,
         sessions: 2,
         links: 1,

@@ -34,7 +34,7 @@ fn entries_of(ann: &User, own: usize, others: usize) -> Vec<Entry> {
         event: "role_changed",
         user_id: Some(9),
         username: Some("bob".to_owned()),
-        actor: Some((ann.id, "ann".to_owned())),
+        actor: Some(ann.into()),
         by_owner: false,
         ..of_own.clone()
     };

@@ -34,12 +34,11 @@ fn seal(revision: i64) -> Seal {
 }
 
 fn row(index: usize, entry: &Entry) -> AuditRow {
-    let actor = entry.actor.clone();
-    let own = entry
-        .user_id
-        .zip(entry.username.clone())
-        .filter(|_| entry.by_owner);
-    let (actor_id, actor) = actor.or(own).unzip();
+    let (actor_id, actor) = match &entry.actor {
+        Some(actor) => (Some(actor.id), Some(actor.username.clone())),
+        None if entry.by_owner => (entry.user_id, entry.username.clone()),
+        None => (None, None),
+    };
     AuditRow {
         revision: revision(index),
         id: revision(index),
@@ -69,7 +68,7 @@ fn unreadable(users: &Users, revision: i64) -> Option<UnreadableColumn> {
 
 #[async_trait]
 impl AuditStore for MemoryStore {
-    fn note_event(&self, entry: Entry) {
+    fn enqueue_event(&self, entry: Entry) {
         self.users()
             .into_iter()
             .for_each(|mut users| users.record.push(entry.clone()));
@@ -129,14 +128,14 @@ impl AuditStore for MemoryStore {
             .iter()
             .enumerate()
             .filter_map(|(index, it)| {
-                let (role, disabled) = it.state?;
+                let state = it.state?;
                 Some(UserChange {
                     revision: revision(index),
                     seal: SealReference::of(&seal(revision(index))),
                     user_id: it.user_id?,
                     username: it.username.clone()?,
-                    role,
-                    disabled,
+                    role: state.role,
+                    disabled: state.disabled,
                     deleted: it.event == "user_deleted",
                     created_at: it.details.user_created_at,
                 })

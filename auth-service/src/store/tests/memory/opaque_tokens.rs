@@ -72,7 +72,9 @@ impl TokenStore for MemoryStore {
             let token = OpaqueToken { id, ..new.stored };
             users.tokens.insert(id, (new.digest, token.clone()));
             let name = users.by_id[&token.user_id].user.username.clone();
-            users.record.push(write.of_token(&token, Some(&name)));
+            users
+                .record
+                .push(write.entry_for_token(&token, Some(&name)));
             inserted.push(token);
         }
         if first.kind() == TokenKind::Session {
@@ -187,9 +189,11 @@ impl TokenStore for MemoryStore {
             .by_id
             .get(&user_id)
             .map(|row| row.user.username.clone());
-        users
-            .record
-            .extend(deleted.iter().map(|it| write.of_token(it, name.as_deref())));
+        users.record.extend(
+            deleted
+                .iter()
+                .map(|it| write.entry_for_token(it, name.as_deref())),
+        );
         Ok(deleted)
     }
 
@@ -221,7 +225,7 @@ impl TokenStore for MemoryStore {
         let ended: Vec<OpaqueToken> = ended.map(|(_, (_, token))| token).collect();
         for token in &ended {
             let name = users.by_id[&token.user_id].user.username.clone();
-            users.record.push(write.of_token(token, Some(&name)));
+            users.record.push(write.entry_for_token(token, Some(&name)));
         }
         Ok(ended)
     }

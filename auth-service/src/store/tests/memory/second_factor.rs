@@ -121,7 +121,7 @@ impl SecondFactorStore for MemoryStore {
         let user = users.find(actor, user_id, true)?.user.clone();
         let expires_at = users.now + PASSWORD_LINK_SECONDS;
         users.factors.links.insert(user_id, (digest, expires_at));
-        users.record.push(write.of_user(&user));
+        users.record.push(write.entry_for_user(&user));
         Ok(expires_at)
     }
 
@@ -163,7 +163,7 @@ impl SecondFactorStore for MemoryStore {
         let (factor, codes) = users.factors.by_user.entry(user.id).or_default();
         (factor.secret, factor.last_step) = (secret, 0);
         *codes = recovery_codes.into_iter().collect();
-        users.record.push(write.of_user(&user));
+        users.record.push(write.entry_for_user(&user));
         Ok(user)
     }
 
@@ -193,7 +193,7 @@ impl SecondFactorStore for MemoryStore {
         let user = row.clone();
         users.end_sessions(user.id, session);
         users.additions.push((user.id, now));
-        users.record.push(write.of_user(&user));
+        users.record.push(write.entry_for_user(&user));
         Ok(user)
     }
 
@@ -211,7 +211,7 @@ impl SecondFactorStore for MemoryStore {
         row.second_factor = false;
         let user = row.clone();
         users.factors.by_user.remove(&user_id);
-        users.record.push(write.of_user(&user));
+        users.record.push(write.entry_for_user(&user));
         Ok(user)
     }
 
@@ -255,7 +255,7 @@ impl SecondFactorStore for MemoryStore {
         let is_used = factor.is_some_and(|(_, codes)| codes.remove(&digest));
         if is_used {
             users.additions.push((user.id, now));
-            users.record.push(write.of_user(user));
+            users.record.push(write.entry_for_user(user));
         }
         Ok(is_used)
     }

@@ -1,5 +1,5 @@
 use super::{MAX_EVENTS, MAX_EVENTS_BEFORE_SIGN_IN, PendingEvents};
-use crate::audit::{Entry, refusals_not_recorded};
+use crate::audit::{Entry, unrecorded_refusals};
 
 fn event(event: &'static str) -> Entry {
     Entry {
@@ -21,7 +21,7 @@ fn sign_ins_leave_room_for_refusals_and_the_number_of_the_others_follows() {
     for _ in 0..MAX_EVENTS {
         pending.add(event("login_failed"));
     }
-    pending.add(refusals_not_recorded(7));
+    pending.add(unrecorded_refusals(7));
     let mut written = Vec::new();
     while !pending.is_empty() {
         written.extend(pending.take(1000));
@@ -62,7 +62,7 @@ fn refusals_that_may_not_have_been_written_are_counted_once() {
     let pending = PendingEvents::default();
     pending.add(event("login_failed"));
     pending.add(event("login_ok"));
-    pending.add(refusals_not_recorded(3));
+    pending.add(unrecorded_refusals(3));
     pending.give_up(&pending.take(10));
     assert!(!pending.is_empty(), "the number is to be written");
     let number = pending.take(10);

@@ -1,0 +1,156 @@
+//! The changes of users and their opaque tokens, and the events of the record.
+
+use super::FormerUsername;
+use rolegate_proto::Role;
+
+/// The event of a change of the name, which has two names.
+pub(crate) const USER_RENAMED: &str = "user_renamed";
+
+/// The events that a row of the record can have.
+pub(crate) const EVENTS: [&str; 32] = [
+    "registered",
+    "user_created",
+    "user_imported",
+    "role_changed",
+    "password_changed",
+    "password_set",
+    "password_link_created",
+    "password_set_by_link",
+    "second_factor_begun",
+    "second_factor_enabled",
+    "second_factor_disabled",
+    "second_factor_removed",
+    "recovery_code_used",
+    USER_RENAMED,
+    "user_disabled",
+    "user_enabled",
+    "user_deleted",
+    "tokens_revoked",
+    "api_key_created",
+    "api_key_deleted",
+    "session_created",
+    "session_ended",
+    "login_ok",
+    "login_failed",
+    "api_key_refused",
+    "password_link_refused",
+    "refusals_not_recorded",
+    "audit_erased",
+    "audit_pruned",
+    "audit_begins",
+    "all_ended",
+    "restored",
+];
+
+/// A change of users or their opaque tokens.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Registered,
+    UserCreated,
+    UserImported,
+    RoleChanged {
+        /// Concurrent changes may both record the role before either.
+        from: Role,
+    },
+    /// The users changed their own password.
+    PasswordChanged,
+    PasswordSet,
+    PasswordLinkCreated,
+    PasswordSetByLink,
+    SecondFactorBegun,
+    SecondFactorEnabled,
+    /// The users turned off their own second factor.
+    SecondFactorDisabled,
+    /// Somebody else turned off the second factor of a user.
+    SecondFactorRemoved,
+    RecoveryCodeUsed,
+    UserRenamed {
+        from: FormerUsername,
+    },
+    UserDisabled,
+    UserEnabled,
+    UserDeleted,
+    TokensRevoked,
+    ApiKeyCreated,
+    ApiKeyDeleted,
+    SessionCreated,
+    SessionEnded,
+    /// The names and addresses of a deleted user in the record were erased.
+    AuditErased,
+    /// Every session, link and token of everybody was ended, in a running database.
+    AllEnded,
+    /// The same, in a database that was restored from a backup.
+    Restored,
+}
+
+impl Change {
+    pub(crate) fn set_disabled(disabled: bool) -> Self {
+        if disabled {
+            Self::UserDisabled
+        } else {
+            Self::UserEnabled
+        }
+    }
+
+    /// The name of the change in the log and in the record.
+    pub(super) fn event(&self) -> &'static str {
+        match self {
+            Self::Registered => "registered",
+            Self::UserCreated => "user_created",
+            Self::UserImported => "user_imported",
+            Self::RoleChanged { .. } => "role_changed",
+            Self::PasswordChanged => "password_changed",
+            Self::PasswordSet => "password_set",
+            Self::PasswordLinkCreated => "password_link_created",
+            Self::PasswordSetByLink => "password_set_by_link",
+            Self::SecondFactorBegun => "second_factor_begun",
+            Self::SecondFactorEnabled => "second_factor_enabled",
+            Self::SecondFactorDisabled => "second_factor_disabled",
+            Self::SecondFactorRemoved => "second_factor_removed",
+            Self::RecoveryCodeUsed => "recovery_code_used",
+            Self::UserRenamed { .. } => USER_RENAMED,
+            Self::UserDisabled => "user_disabled",
+            Self::UserEnabled => "user_enabled",
+            Self::UserDeleted => "user_deleted",
+            Self::TokensRevoked => "tokens_revoked",
+            Self::ApiKeyCreated => "api_key_created",
+            Self::ApiKeyDeleted => "api_key_deleted",
+            Self::SessionCreated => "session_created",
+            Self::SessionEnded => "session_ended",
+            Self::AuditErased => "audit_erased",
+            Self::AllEnded => "all_ended",
+            Self::Restored => "restored",
+        }
+    }
+
+    /// Whether other services learn of the change, because they keep what it changes of a user: name, role, state.
+    pub(super) fn is_published(&self) -> bool {
+        match self {
+            Self::Registered
+            | Self::UserCreated
+            | Self::UserImported
+            | Self::RoleChanged { .. }
+            | Self::UserRenamed { .. }
+            | Self::UserDisabled
+            | Self::UserEnabled
+            | Self::UserDeleted => true,
+            Self::PasswordChanged
+            | Self::PasswordSet
+            | Self::PasswordLinkCreated
+            | Self::PasswordSetByLink
+            | Self::SecondFactorBegun
+            | Self::SecondFactorEnabled
+            | Self::SecondFactorDisabled
+            | Self::SecondFactorRemoved
+            | Self::RecoveryCodeUsed
+            | Self::TokensRevoked
+            | Self::ApiKeyCreated
+            | Self::ApiKeyDeleted
+            | Self::SessionCreated
+            | Self::SessionEnded
+            | Self::AuditErased
+            | Self::AllEnded
+            | Self::Restored => false,
+        }
+    }
+}

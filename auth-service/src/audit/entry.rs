@@ -1,0 +1,224 @@
+//! What the log and the record say of one event.
+
+use super::{FORMER_DIGEST, FormerUsername};
+use crate::user::User;
+use rolegate_proto::Role;
+use rolegate_telemetry::{audit_line, request_context::RequestContext};
+use serde_json::{Value, json};
+use std::net::IpAddr;
+
+/// An event: a line of the audit log, and a row of the record.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entry {
+    pub(crate) event: &'static str,
+    pub(crate) user_id: Option<i64>,
+    /// Read with the row of a user who exists if `None`.
+    pub(crate) username: Option<String>,
+    pub(crate) actor: Option<EntryActor>,
+    /// Whether the actor is the user, who is named once in the line.
+    pub(crate) by_owner: bool,
+    pub(crate) actor_key: Option<i64>,
+    pub(crate) actor_session: Option<i64>,
+    pub(crate) client_address: Option<IpAddr>,
+    pub(crate) request_id: Option<String>,
+    pub(crate) details: Details,
+    /// The user after a change that other services learn of.
+    pub(crate) state: Option<UserState>,
+}
+
+/// The actor of an event, if that is not the user of the event.
+#[derive(Clone, Debug)]
+pub(crate) struct EntryActor {
+    pub(crate) id: i64,
+    pub(crate) username: String,
+}
+
+/// What other services keep of a user, beside the name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UserState {
+    pub(crate) role: Role,
+    pub(crate) disabled: bool,
+}
+
+/// What is particular to an event.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Details {
+    pub(crate) key_id: Option<i64>,
+    pub(crate) session_id: Option<i64>,
+    /// The prefix of the session's token, by which denials name it.
+    pub(crate) session: Option<String>,
+    pub(crate) role: Option<Role>,
+    pub(crate) from: Option<Role>,
+    pub(crate) to: Option<Role>,
+    /// The name that a renamed user had before.
+    pub(crate) former_username: Option<FormerUsername>,
+    pub(crate) by: Option<&'static str>,
+    /// What a password was checked for.
+    pub(crate) method: Option<&'static str>,
+    pub(crate) reason: Option<&'static str>,
+    /// The number of rows of which something was erased.
+    pub(crate) rows: Option<usize>,
+    /// The number of refusals without rows.
+    pub(crate) count: Option<u64>,
+    pub(crate) ended: Option<EndedCredentials>,
+    pub(crate) removal: Option<Removal>,
+    /// When a deleted user was made, in Unix seconds; 0 if it was not kept. Other services tell by it the user from
+    /// another who is imported with the same id. It is only in the record.
+    pub(crate) user_created_at: Option<u64>,
+}
+
+/// What an end of all credentials has ended, besides every access token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EndedCredentials {
+    /// The last revision of the record before. Those between it and the revision of this row are left out.
+    pub(crate) after_revision: i64,
+    pub(crate) sessions: i64,
+    /// The number of password links.
+    pub(crate) links: i64,
+    /// The number of second factors that their users had begun to turn on.
+    pub(crate) second_factors: i64,
+    pub(crate) api_keys: i64,
+}
+
+/// What retention has removed from the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Removal {
+    /// The revision of the last row that is removed.
+    pub(crate) removed_through: i64,
+    /// The removed rows are from before this time, in Unix seconds.
+    pub(crate) removed_before: i64,
+    /// The setting `AUDIT_RETENTION_DAYS` of the process that removed them.
+    pub(crate) retention_days: u32,
+}
+
+/// The request that caused an event.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EventOrigin {
+    pub(super) client_address: Option<IpAddr>,
+    pub(super) request_id: Option<String>,
+}
+
+impl EventOrigin {
+    /// The request of the current task; empty outside of requests.
+    pub(super) fn current() -> Self {
+        let origin = RequestContext::with_current(|current| Self {
+            client_address: current.client_address,
+            request_id: current.request_id.to_str().ok().map(str::to_owned),
+        });
+        origin.unwrap_or_default()
+    }
+}
+
+impl From<&User> for EntryActor {
+    fn from(user: &User) -> Self {
+        Self {
+            id: user.id,
+            username: user.username.clone(),
+        }
+    }
+}
+
+impl Entry {
+    /// An event of this user in the current request.
+    pub(super) fn in_current_request(
+        event: &'static str,
+        user: Option<&User>,
+        details: Details,
+    ) -> Self {
+        let origin = EventOrigin::current();
+        Self {
+            event,
+            user_id: user.map(|user| user.id),
+            username: user.map(|user| user.username.clone()),
+            client_address: origin.client_address,
+            request_id: origin.request_id,
+            details,
+            ..Self::default()
+        }
+    }
+
+    /// The number of refusals that an event of a sign-in stands for; 0 if the sign-in succeeded.
+    pub(crate) fn refusals(&self) -> u64 {
+        match self.event {
+            "login_ok" => 0,
+            _ => self.details.count.unwrap_or(1),
+        }
+    }
+
+    /// Writes the line of the audit log.
+    pub(crate) fn log(&self) {
+        let details = &self.details;
+        let mut from = details.from.as_ref().map(Role::as_str);
+        let mut to = details.to.as_ref().map(Role::as_str);
+        if let Some(former) = &details.former_username {
+            from = Some(&former.name);
+            to = self.username.as_deref();
+        }
+        let actor = self.actor.as_ref();
+        let ended = details.ended.as_ref();
+        let removal = details.removal.as_ref();
+        audit_line!(
+            self.event,
+            user_id = self.user_id,
+            username = self.username,
+            key_id = details.key_id,
+            session_id = details.session_id,
+            session = details.session,
+            role = details.role.as_ref().map(Role::as_str),
+            from,
+            to,
+            actor_id = actor.map(|actor| actor.id),
+            actor = actor.map(|actor| &*actor.username),
+            actor_key = self.actor_key,
+            actor_session = self.actor_session,
+            by = details.by,
+            method = details.method,
+            reason = details.reason,
+            rows = details.rows,
+            count = details.count,
+            after_revision = ended.map(|ended| ended.after_revision),
+            sessions = ended.map(|ended| ended.sessions),
+            links = ended.map(|ended| ended.links),
+            second_factors = ended.map(|ended| ended.second_factors),
+            api_keys = ended.map(|ended| ended.api_keys),
+            removed_through = removal.map(|removal| removal.removed_through),
+            removed_before = removal.map(|removal| removal.removed_before),
+            retention_days = removal.map(|removal| removal.retention_days),
+        );
+    }
+}
+
+impl Details {
+    /// The text of the column: a JSON object without nulls, whose fields are sorted. The seal of a row covers it.
+    pub(crate) fn to_json(&self) -> String {
+        let ended = self.ended.as_ref();
+        let removal = self.removal.as_ref();
+        let mut details = json!({
+            "key_id": self.key_id,
+            "session_id": self.session_id,
+            "session": self.session,
+            "role": self.role.as_ref().map(Role::as_str),
+            "from": self.from.as_ref().map(Role::as_str),
+            "to": self.to.as_ref().map(Role::as_str),
+            FORMER_DIGEST: self.former_username.as_ref().map(FormerUsername::digest),
+            "by": self.by,
+            "method": self.method,
+            "reason": self.reason,
+            "rows": self.rows,
+            "count": self.count,
+            "after_revision": ended.map(|ended| ended.after_revision),
+            "sessions": ended.map(|ended| ended.sessions),
+            "links": ended.map(|ended| ended.links),
+            "second_factors": ended.map(|ended| ended.second_factors),
+            "api_keys": ended.map(|ended| ended.api_keys),
+            "removed_through": removal.map(|removal| removal.removed_through),
+            "removed_before": removal.map(|removal| removal.removed_before),
+            "retention_days": removal.map(|removal| removal.retention_days),
+            "user_created_at": self.user_created_at,
+        });
+        if let Value::Object(fields) = &mut details {
+            fields.retain(|_, value| !value.is_null());
+        }
+        details.to_string()
+    }
+}

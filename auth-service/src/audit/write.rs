@@ -1,0 +1,213 @@
+//! A change by somebody, as the store writes it: what the log and the record say of it.
+
+use super::{
+    Change, Details, EndedCredentials, Entry,
+    entry::{EntryActor, EventOrigin, UserState},
+};
+use crate::{
+    actor::Actor,
+    opaque_token::{OpaqueToken, TokenKind},
+    user::User,
+};
+use rolegate_proto::Role;
+use rolegate_telemetry::audit_line;
+
+/// The detail `by` of what an operator does.
+const OPERATOR: &str = "operator";
+
+/// Who makes a change.
+#[derive(Clone, Debug)]
+pub(crate) enum Initiator {
+    Actor(Actor),
+    /// The user who is changed, whom the line names once.
+    Owner {
+        /// The session by which they act, if any.
+        session: Option<i64>,
+    },
+    /// Each of the sessions that are changed, whose token was presented; their users.
+    Sessions(Vec<User>),
+    /// A person with access to the database, and no account.
+    Operator,
+}
+
+/// A change and who makes it. The store records it in the transaction of the change.
+#[derive(Clone, Debug)]
+pub(crate) struct Write {
+    change: Change,
+    /// A second change in the same transaction.
+    second: Option<Change>,
+    initiator: Initiator,
+    /// The user who is changed; `None` for a new one.
+    user_id: Option<i64>,
+    origin: EventOrigin,
+}
+
+impl Write {
+    pub(crate) fn new(change: Change, initiator: Initiator, user_id: Option<i64>) -> Self {
+        Self {
+            change,
+            second: None,
+            initiator,
+            user_id,
+            origin: EventOrigin::current(),
+        }
+    }
+
+    /// The same write, which makes a second change too.
+    pub(crate) fn with_second(self, second: Option<Change>) -> Self {
+        Self { second, ..self }
+    }
+
+    /// Another change by the same request.
+    pub(crate) fn followed_by(self, change: Change) -> Self {
+        Self {
+            change,
+            second: None,
+            ..self
+        }
+    }
+
+    /// The entries of all changes of this user, who is given as changed.
+    pub(crate) fn entries_for_user(&self, user: &User) -> Vec<Entry> {
+        let mut entries = vec![self.entry_for_user(user)];
+        if let Some(second) = self.second.clone() {
+            entries.push(self.clone().followed_by(second).entry_for_user(user));
+        }
+        entries
+    }
+
+    /// The entry of the change of this user, who is given as changed.
+    pub(crate) fn entry_for_user(&self, user: &User) -> Entry {
+        let mut details = Details::default();
+        match &self.change {
+            Change::RoleChanged { from } => {
+                details.from = Some(*from);
+                details.to = Some(user.role);
+            }
+            Change::UserRenamed { from } => details.former_username = Some(from.clone()),
+            Change::UserDeleted => {
+                details.role = Some(user.role);
+                details.user_created_at = Some(user.created_at.unwrap_or_default());
+            }
+            Change::UserCreated
+            | Change::UserImported
+            | Change::UserDisabled
+            | Change::UserEnabled
+            | Change::TokensRevoked => details.role = Some(user.role),
+            _ => {}
+        }
+        let mut entry = self.entry(Some(user.id), Some(&user.username), details);
+        if self.change.is_published() {
+            entry.state = Some(UserState {
+                role: user.role,
+                disabled: user.disabled,
+            });
+        }
+        entry
+    }
+
+    /// The entry of the change of the role of this user, who is enabled for all that is known before.
+    pub(crate) fn entry_for_role(&self, user_id: i64, role: Role) -> Entry {
+        let mut details = Details {
+            to: Some(role),
+            ..Details::default()
+        };
+        if let Change::RoleChanged { from } = self.change {
+            details.from = Some(from);
+        }
+        let mut entry = self.entry(Some(user_id), None, details);
+        entry.state = Some(UserState {
+            role,
+            disabled: false,
+        });
+        entry
+    }
+
+    /// The entry of the change of this token. The name of its user is for the line.
+    pub(crate) fn entry_for_token(&self, token: &OpaqueToken, username: Option<&str>) -> Entry {
+        let mut details = Details::default();
+        match token.kind() {
+            TokenKind::ApiKey => details.key_id = Some(token.id),
+            TokenKind::Session => {
+                details.session_id = Some(token.id);
+                details.session = Some(token.prefix.clone());
+            }
+        }
+        self.entry(Some(token.user_id), username, details)
+    }
+
+    /// The entry that says that this many rows about a deleted user were erased.
+    pub(crate) fn entry_for_erasure(&self, user_id: i64, rows: usize) -> Entry {
+        let details = Details {
+            rows: Some(rows),
+            ..Details::default()
+        };
+        self.entry(Some(user_id), None, details)
+    }
+
+    /// The entry of the end of all credentials, which is about no user in particular.
+    pub(crate) fn entry_for_end(&self, ended: EndedCredentials) -> Entry {
+        let details = Details {
+            ended: Some(ended),
+            ..Details::default()
+        };
+        self.entry(None, None, details)
+    }
+
+    fn entry(&self, user_id: Option<i64>, username: Option<&str>, details: Details) -> Entry {
+        let mut entry = Entry {
+            event: self.change.event(),
+            user_id,
+            username: username.map(str::to_owned),
+            client_address: self.origin.client_address,
+            request_id: self.origin.request_id.clone(),
+            details,
+            ..Entry::default()
+        };
+        match &self.initiator {
+            Initiator::Actor(actor) => {
+                entry.actor = Some(EntryActor::from(&actor.user));
+                entry.actor_key = actor.key_id();
+                entry.actor_session = actor.session_id();
+            }
+            Initiator::Owner { session } => {
+                entry.by_owner = true;
+                entry.actor_session = *session;
+            }
+            Initiator::Sessions(users) => {
+                let user = users.iter().find(|user| Some(user.id) == user_id);
+                entry.actor = user.map(EntryActor::from);
+                entry.actor_session = entry.details.session_id;
+            }
+            Initiator::Operator => entry.details.by = Some(OPERATOR),
+        }
+        entry
+    }
+
+    /// Writes the line of each change of this user.
+    pub(crate) fn log_user(&self, user: &User) {
+        for entry in self.entries_for_user(user) {
+            entry.log();
+        }
+    }
+
+    /// Writes the line that the database has not answered the commit: the change may be made, also later.
+    pub(crate) fn log_unknown_outcome(&self) {
+        let mut actor_id = None;
+        let mut by = None;
+        match &self.initiator {
+            Initiator::Actor(actor) => actor_id = Some(actor.user.id),
+            Initiator::Owner { .. } => actor_id = self.user_id,
+            Initiator::Sessions(_) => {}
+            Initiator::Operator => by = Some(OPERATOR),
+        }
+        let change = self.change.event();
+        audit_line!(
+            "outcome_unknown",
+            change,
+            user_id = self.user_id,
+            actor_id,
+            by
+        );
+    }
+}
