@@ -4,7 +4,7 @@ use crate::{
     endpoints::{access, accounts},
     memory::MemoryBudgets,
     middleware,
-    openapi::{Variant, docs_ui, document},
+    openapi::{Variant, complete_document, docs_ui},
     settings::PublicSettings,
     state::GatewayState,
 };
@@ -49,10 +49,11 @@ pub(crate) fn router(
     settings: &PublicSettings,
     memory: &MemoryBudgets,
 ) -> Router {
-    let (routes, paths) = routes().split_for_parts();
+    let (routes, annotations) = routes().split_for_parts();
     let mut routes = routes.layer(map_response(challenge));
     if settings.api_docs {
-        routes = routes.merge(docs_ui::routes(&document(variant(), paths), false));
+        let document = complete_document(variant(), annotations);
+        routes = routes.merge(docs_ui::routes(&document, false));
     }
     middleware::apply("basic", routes, false, settings, memory).with_state(state)
 }

@@ -3,28 +3,25 @@
 use crate::{
     console,
     endpoints::{
-        access, accounts, api_keys, audit, of_any_user, password_links, passwords, posts,
-        second_factor, sessions, user_creation, users,
+        access, accounts, api_keys, audit, password_links, passwords,
+        posts::{self, PostsState},
+        second_factor, sessions, users,
     },
     memory::MemoryBudgets,
     middleware,
     openapi::{
-        Variant, docs_ui, document,
-        guard::{Guard, signed_in},
+        Variant, complete_document, docs_ui,
+        guard::{Guard, document_token},
     },
     settings::PublicSettings,
     sign_in::{self, refused::ambiguous_address},
     state::GatewayState,
 };
 use axum::{Router, routing::any};
-use posts::PostsState;
 use rolegate_auth_client::{AuthClient, Role};
 use rolegate_posts_client::PostsClient;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder};
-use utoipa_axum::{
-    router::{OpenApiRouter, UtoipaMethodRouter},
-    routes,
-};
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 fn variant() -> Variant {
     Variant {
@@ -48,8 +45,8 @@ fn variant() -> Variant {
     }
 }
 
-/// Routes by the access that they need. Method and path are in the endpoint's annotation; `GET` routes
-/// also answer `HEAD`.
+/// All routes of the variant. Method and path are in the endpoint's annotation; `GET` routes also answer
+/// `HEAD`.
 fn routes(
     auth: &AuthClient,
     posts: Option<PostsClient>,
@@ -57,79 +54,104 @@ fn routes(
 ) -> OpenApiRouter<GatewayState> {
     let authors = Guard::any_of(auth, &[Role::AUTHOR, Role::ADMIN]);
     let admins = Guard::any_of(auth, &[Role::ADMIN]);
-    let routes = OpenApiRouter::default()
-        // public
+    let routes = public_routes()
+        .merge(user_routes())
+        .routes(authors.protect(routes!(access::author)))
+        .merge(admin_routes(&admins));
+    let Some(posts) = posts else {
+        return routes;
+    };
+    let state = PostsState {
+        posts,
+        memory: memory.responses.clone(),
+    };
+    routes.merge(posts_routes(&authors).with_state(state))
+}
+
+/// Routes that need no credentials.
+fn public_routes() -> OpenApiRouter<GatewayState> {
+    OpenApiRouter::default()
         .routes(routes!(access::bearer_index))
         .routes(routes!(accounts::register))
         .routes(routes!(accounts::login))
-        .routes(routes!(sessions::create_session))
+        .routes(routes!(sessions::creation::create_session))
         .routes(routes!(password_links::redeem_password_link))
         .routes(routes!(password_links::read_password_link))
         .routes(routes!(passwords::password_policy))
         .routes(routes!(access::public))
-        // any user: the handlers extract `CurrentUser` or `ActingClient`
-        .routes(signed_in(routes!(accounts::profile)))
-        .routes(signed_in(routes!(accounts::me)))
-        .routes(signed_in(routes!(access::bearer_protected)))
-        .routes(signed_in(routes!(passwords::change_password)))
-        .routes(signed_in(routes!(
+}
+
+/// Routes for any user: the handlers extract `CurrentUser`, `ActingClient` or `PersonalToken`.
+fn user_routes() -> OpenApiRouter<GatewayState> {
+    OpenApiRouter::default()
+        .routes(document_token(routes!(accounts::profile)))
+        .routes(document_token(routes!(accounts::me)))
+        .routes(document_token(routes!(access::bearer_protected)))
+        .routes(document_token(routes!(passwords::change_password)))
+        .routes(document_token(routes!(
             second_factor::enrol_second_factor,
             second_factor::enable_second_factor,
             second_factor::disable_second_factor,
             second_factor::get_second_factor
         )))
-        .routes(signed_in(routes!(audit::list_own_audit)))
-        .routes(signed_in(routes!(accounts::logout)));
-    let routes = own_credentials()
-        .into_iter()
-        .fold(routes, |routes, own| routes.routes(signed_in(own)));
-    let routes = routes
-        // by role
-        .routes(authors.protect(routes!(access::author)))
+        .routes(document_token(routes!(audit::list_own_audit)))
+        .routes(document_token(routes!(accounts::logout)))
+        .routes(document_token(routes!(
+            api_keys::creation::create_api_key,
+            api_keys::list_own_keys,
+            api_keys::delete_own_keys
+        )))
+        .routes(document_token(routes!(
+            api_keys::get_own_key,
+            api_keys::delete_own_key
+        )))
+        .routes(document_token(routes!(
+            sessions::list_own_sessions,
+            sessions::end_own_sessions
+        )))
+        .routes(document_token(routes!(sessions::end_own_session)))
+}
+
+/// Routes for admins.
+fn admin_routes(admins: &Guard) -> OpenApiRouter<GatewayState> {
+    OpenApiRouter::default()
         .routes(admins.protect(routes!(access::admin)))
-        .routes(admins.protect(routes!(users::list_users, user_creation::create_user)))
+        .routes(admins.protect(routes!(
+            users::list::list_users,
+            users::creation::create_user
+        )))
         .routes(admins.protect(routes!(
             users::get_user,
             users::update_user,
             users::delete_user
         )))
-        .routes(admins.protect(routes!(users::set_user_role)))
+        .routes(admins.protect(routes!(users::roles::set_user_role)))
         .routes(admins.protect(routes!(passwords::set_password)))
         .routes(admins.protect(routes!(password_links::create_password_link)))
         .routes(admins.protect(routes!(second_factor::remove_second_factor)))
         .routes(admins.protect(routes!(users::revoke_tokens)))
-        .routes(admins.protect(routes!(users::list_roles)))
-        .routes(admins.protect(routes!(audit::list_audit)));
-    let routes = own_credentials().into_iter().fold(routes, |routes, own| {
-        routes.routes(admins.protect(of_any_user(own)))
-    });
-    let Some(posts) = posts else { return routes };
-    let posts = OpenApiRouter::default()
-        // public
-        .routes(routes!(posts::list_posts))
-        .routes(routes!(posts::get_post))
-        // by role; posts-service checks who owns a post
-        .routes(authors.protect(routes!(posts::create_post)))
-        .routes(authors.protect(routes!(posts::update_post, posts::delete_post)))
-        .with_state(PostsState {
-            posts,
-            memory: memory.responses.clone(),
-        });
-    routes.merge(posts)
+        .routes(admins.protect(routes!(users::roles::list_roles)))
+        .routes(admins.protect(routes!(audit::list_audit)))
+        .routes(admins.protect(routes!(
+            api_keys::creation::create_user_key,
+            api_keys::list_user_keys,
+            api_keys::delete_user_keys
+        )))
+        .routes(admins.protect(routes!(api_keys::get_user_key, api_keys::delete_user_key)))
+        .routes(admins.protect(routes!(
+            sessions::list_user_sessions,
+            sessions::end_user_sessions
+        )))
+        .routes(admins.protect(routes!(sessions::end_user_session)))
 }
 
-/// The keys and sessions of the current user; admins have the same for any user.
-fn own_credentials() -> [UtoipaMethodRouter<GatewayState>; 4] {
-    [
-        routes!(
-            api_keys::create_api_key,
-            api_keys::list_own_keys,
-            api_keys::delete_own_keys
-        ),
-        routes!(api_keys::get_own_key, api_keys::delete_own_key),
-        routes!(sessions::list_own_sessions, sessions::end_own_sessions),
-        routes!(sessions::end_own_session),
-    ]
+/// Everyone may read posts. posts-service checks that authors change their own only.
+fn posts_routes(authors: &Guard) -> OpenApiRouter<PostsState> {
+    OpenApiRouter::default()
+        .routes(routes!(posts::list_posts))
+        .routes(routes!(posts::get_post))
+        .routes(authors.protect(routes!(posts::create_post)))
+        .routes(authors.protect(routes!(posts::update_post, posts::delete_post)))
 }
 
 /// The variant with its middleware. Without posts-service, it has no routes of posts.
@@ -141,17 +163,14 @@ pub(crate) fn router(
 ) -> Router {
     // People sign in at the page, to their account and to the console.
     let has_accounts = state.sign_in.is_some();
-    let console = settings.console && has_accounts;
     let settings = PublicSettings {
-        console,
+        console: settings.console && has_accounts,
         ..settings.clone()
     };
-    let (mut routes, paths) = routes(&state.auth, posts, memory).split_for_parts();
+    let (mut routes, annotations) = routes(&state.auth, posts, memory).split_for_parts();
     if settings.api_docs {
-        routes = routes.merge(docs_ui::routes(
-            &document(variant(), paths),
-            settings.console,
-        ));
+        let document = complete_document(variant(), annotations);
+        routes = routes.merge(docs_ui::routes(&document, settings.console));
     }
     if settings.console {
         routes = routes.merge(console::routes());

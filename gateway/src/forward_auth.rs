@@ -16,7 +16,7 @@ static MISTAKES: LogOnce<String> = LogOnce::at_most(10, Duration::from_mins(1));
 use crate::{
     extract::{
         credentials::{authenticate, authorization},
-        parameters::QueryParams,
+        query_params::QueryParams,
     },
     memory::MemoryBudgets,
     middleware::{self, drain_body},

@@ -1,6 +1,6 @@
 //! What the targets in `fuzz/` reach of this crate; compiled for them only.
 
-use crate::extract::{credentials, json_body::JsonBody, parameters::QueryParams};
+use crate::extract::{credentials, json_body::JsonBody, query_params::QueryParams};
 use crate::{forward_auth, sign_in::return_address::ReturnAddress};
 use axum::extract::{FromRequest as _, Request};
 use http::{HeaderMap, StatusCode};

@@ -10,8 +10,8 @@ pub(crate) mod return_address;
 
 use crate::{
     console::{self, picture::draw},
-    endpoints::sessions::user_agent,
-    extract::{credentials::cross_site, form::Form, parameters::QueryParams},
+    endpoints::sessions::creation::user_agent,
+    extract::{credentials::cross_site, form::Form, query_params::QueryParams},
     settings::PublicSettings,
     state::GatewayState,
 };

@@ -1,8 +1,9 @@
 //! Endpoints that show who is admitted: fixed messages, and a welcome to every user.
 
-use super::{Answer, Message, message};
+use super::{JsonResult, Message, message};
 use crate::{
-    extract::credentials::BasicCredentials, openapi::responses::TooManyAttempts,
+    extract::credentials::BasicCredentials,
+    openapi::{responses::TooManyAttempts, tags},
     state::GatewayState,
 };
 use axum::{
@@ -18,21 +19,22 @@ use rolegate_sign_in::request::asks_for_document;
 #[utoipa::path(
     get,
     path = "/",
+    tag = tags::ACCESS,
     operation_id = "index",
     responses((status = 200, body = Message, example = "Role-Based Authorization API"))
 )]
 pub(crate) async fn bearer_index(State(state): State<GatewayState>, request: Request) -> Response {
-    let answer = message("Role-Based Authorization API");
+    let name = message("Role-Based Authorization API");
     if state.sign_in.is_none() {
-        return answer.into_response();
+        return name.into_response();
     }
     let vary = [(VARY, "Sec-Fetch-Mode, Sec-Fetch-Dest")];
     let headers = request.headers();
-    // People come here, too. Programs never get this answer, so the OpenAPI document does not have it.
+    // People come here, too. Programs are never redirected, so the OpenAPI document does not have that response.
     if asks_for_document(headers) && !headers.contains_key(AUTHORIZATION) {
         (vary, Redirect::to("/account")).into_response()
     } else {
-        (vary, answer).into_response()
+        (vary, name).into_response()
     }
 }
 
@@ -40,6 +42,7 @@ pub(crate) async fn bearer_index(State(state): State<GatewayState>, request: Req
 #[utoipa::path(
     get,
     path = "/",
+    tag = tags::ACCESS,
     operation_id = "index",
     responses((status = 200, body = Message, example = "Authentication API"))
 )]
@@ -53,6 +56,7 @@ pub(crate) async fn basic_index() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/public",
+    tag = tags::ACCESS,
     responses((status = 200, body = Message, example = "This is a public endpoint."))
 )]
 pub(crate) async fn public() -> Json<Message> {
@@ -63,6 +67,7 @@ pub(crate) async fn public() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/author",
+    tag = tags::ACCESS,
     responses((status = 200, body = Message, example = "Welcome Author!"))
 )]
 pub(crate) async fn author() -> Json<Message> {
@@ -73,6 +78,7 @@ pub(crate) async fn author() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/admin",
+    tag = tags::ACCESS,
     responses((status = 200, body = Message, example = "Welcome Admin!"))
 )]
 pub(crate) async fn admin() -> Json<Message> {
@@ -83,6 +89,7 @@ pub(crate) async fn admin() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/protected",
+    tag = tags::ACCESS,
     operation_id = "bearer",
     responses((status = 200, body = Message, example = "Welcome ada!"))
 )]
@@ -96,6 +103,7 @@ pub(crate) async fn bearer_protected(CurrentUser(user): CurrentUser) -> Json<Mes
 #[utoipa::path(
     get,
     path = "/protected",
+    tag = tags::ACCESS,
     operation_id = "basic",
     security(("basic" = [])),
     responses((status = 200, body = Message, example = "Welcome ada!"), TooManyAttempts)
@@ -104,7 +112,7 @@ pub(crate) async fn basic_protected(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
     BasicCredentials { username, password }: BasicCredentials,
-) -> Answer<Message> {
+) -> JsonResult<Message> {
     let verified = state
         .auth
         .verify_credentials(

@@ -1,16 +1,21 @@
 //! One's own account, and its access tokens.
 
 use super::{
-    Answer, Message, message, rfc3339,
-    schemas::{self, RoleName},
+    JsonResult, Message, message,
+    passwords::password_schema,
+    rfc3339,
+    users::{RoleName, username_schema},
 };
 use crate::{
     extract::json_body::JsonBody,
-    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
+    openapi::{
+        responses::{ErrorBody, PersonalTokenRequired, TooManyAttempts},
+        tags,
+    },
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};
-use rolegate_auth_client::{ActingClient, Bearer, CallContext, axum::CurrentUser};
+use rolegate_auth_client::{ActingClient, CallContext, axum::CurrentUser};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -18,9 +23,9 @@ use utoipa::ToSchema;
 /// A new user. Other fields, such as a role, have no effect.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct RegisterRequest {
-    #[schema(schema_with = schemas::username)]
+    #[schema(schema_with = username_schema)]
     username: String,
-    #[schema(schema_with = schemas::password)]
+    #[schema(schema_with = password_schema)]
     password: SecretString,
 }
 
@@ -30,6 +35,7 @@ pub(crate) struct RegisterRequest {
 #[utoipa::path(
     post,
     path = "/register",
+    tag = tags::ACCOUNTS,
     request_body = RegisterRequest,
     responses(
         (status = 200, body = Message, example = "User registered successfully."),
@@ -45,7 +51,7 @@ pub(crate) async fn register(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
     JsonBody(RegisterRequest { username, password }): JsonBody<RegisterRequest>,
-) -> Answer<Message> {
+) -> JsonResult<Message> {
     let call = state.auth.register(&username, &password, context);
     state.refusals.answer(context, call.await).await?;
     Ok(message("User registered successfully."))
@@ -81,6 +87,7 @@ pub(crate) struct LoginResponse {
 #[utoipa::path(
     post,
     path = "/login",
+    tag = tags::ACCOUNTS,
     request_body = LoginRequest,
     responses(
         (status = 200, body = LoginResponse),
@@ -94,19 +101,18 @@ pub(crate) struct LoginResponse {
 pub(crate) async fn login(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
-    JsonBody(LoginRequest {
-        username,
-        password,
-        otp,
-    }): JsonBody<LoginRequest>,
-) -> Answer<LoginResponse> {
-    let otp = otp.flatten();
-    let otp = otp.as_ref().map(ExposeSecret::expose_secret);
-    let call = state.auth.login(&username, &password, otp, context);
+    JsonBody(request): JsonBody<LoginRequest>,
+) -> JsonResult<LoginResponse> {
+    let otp = request.otp.flatten();
+    let call = state.auth.login(
+        &request.username,
+        &request.password,
+        otp.as_ref().map(ExposeSecret::expose_secret),
+        context,
+    );
     let (token, _) = state.refusals.login(context, call).await?;
-    let access_token = token.expose_secret().to_owned();
     Ok(Json(LoginResponse {
-        access_token,
+        access_token: token.expose_secret().to_owned(),
         token_type: "bearer",
     }))
 }
@@ -118,9 +124,10 @@ pub(crate) async fn login(
 #[utoipa::path(
     post,
     path = "/logout",
-    responses((status = 200, body = Message, example = "Logged out."), AccessTokenNeeded)
+    tag = tags::ACCOUNTS,
+    responses((status = 200, body = Message, example = "Logged out."), PersonalTokenRequired)
 )]
-pub(crate) async fn logout(client: ActingClient) -> Answer<Message> {
+pub(crate) async fn logout(client: ActingClient) -> JsonResult<Message> {
     client.revoke_tokens(None).await?;
     Ok(message("Logged out."))
 }
@@ -135,12 +142,16 @@ pub(crate) struct Profile {
 }
 
 /// Get the current user's profile
-#[utoipa::path(get, path = "/profile", responses((status = 200, body = Profile)))]
+#[utoipa::path(
+    get,
+    path = "/profile",
+    tag = tags::ACCOUNTS,
+    responses((status = 200, body = Profile))
+)]
 pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
-    let role = user.unknown_role.unwrap_or(user.role).to_string();
     Json(Profile {
         message: format!("Welcome {}!", user.username),
-        role,
+        role: user.unknown_role.unwrap_or(user.role).to_string(),
     })
 }
 
@@ -168,26 +179,25 @@ pub(crate) struct Credential {
 }
 
 /// Get the current user and what the credential is
-#[utoipa::path(get, path = "/me", responses((status = 200, body = Me)))]
-pub(crate) async fn me(client: ActingClient) -> Answer<Me> {
-    let Bearer {
-        user,
-        kind,
-        expires_at,
-    } = client.current_user().await?;
-    let kind = kind
-        .as_str_name()
-        .trim_start_matches("CREDENTIAL_KIND_")
-        .to_ascii_lowercase();
+#[utoipa::path(
+    get,
+    path = "/me",
+    tag = tags::ACCOUNTS,
+    responses((status = 200, body = Me))
+)]
+pub(crate) async fn me(client: ActingClient) -> JsonResult<Me> {
+    let bearer = client.current_user().await?;
+    let kind = bearer.kind.as_str_name();
     let credential = Credential {
-        kind,
-        expires_at: expires_at.map(rfc3339),
+        kind: kind
+            .trim_start_matches("CREDENTIAL_KIND_")
+            .to_ascii_lowercase(),
+        expires_at: bearer.expires_at.map(rfc3339),
     };
-    let (id, username, role) = (user.id, user.username, user.role.to_string());
     Ok(Json(Me {
-        id,
-        username,
-        role,
+        id: bearer.user.id,
+        username: bearer.user.username,
+        role: bearer.user.role.to_string(),
         credential,
     }))
 }

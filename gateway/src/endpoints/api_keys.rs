@@ -1,24 +1,76 @@
 //! API keys: of the current user at `/profile/keys`, and of any user, for admins, at
 //! `/users/{user_id}/keys`.
+//!
+//! Each pair of endpoints has one function for both, whose `user_id` is `None` for the current user.
+
+pub(crate) mod creation;
 
 use super::{
-    Answer, Message, message, rfc3339,
-    schemas::{self, RoleName},
+    JsonResult, Message, message, rfc3339,
+    users::{RoleName, UserNotFound, UserPath},
 };
 use crate::{
-    extract::{credentials::PersonalToken, json_body::ItemBody, parameters::PathIds},
-    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAdditions},
+    extract::path_ids::PathIds,
+    openapi::{
+        responses::{ErrorBody, PersonalTokenRequired, error_response},
+        tags,
+    },
 };
-use axum::{Json, response::IntoResponse};
-use http::{StatusCode, header::LOCATION};
-use rolegate_auth_client::{
-    ActingClient, ApiKey, ApiKeyInput, CallError, Reason,
-    axum::{ApiError, CurrentUser},
-};
-use rolegate_proto::{http::HttpReason, time::parse_rfc3339};
-use secrecy::ExposeSecret;
+use axum::Json;
+use rolegate_auth_client::{ActingClient, ApiKey, CallError, Reason, axum::CurrentUser};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use std::collections::BTreeMap;
+use utoipa::{
+    IntoParams, IntoResponses, ToSchema,
+    openapi::{RefOr, Response},
+};
+
+/// The path of a key of the current user.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct OwnKeyPath {
+    /// An integer.
+    #[param(example = 1)]
+    key_id: i64,
+}
+
+/// The path of a key of a user.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct UserKeyPath {
+    /// An integer.
+    #[param(example = 2)]
+    user_id: i64,
+    /// An integer.
+    #[param(example = 1)]
+    key_id: i64,
+}
+
+/// The response to [`OwnKeyPath`] if there is no such key.
+pub(crate) struct OwnKeyNotFound;
+
+impl IntoResponses for OwnKeyNotFound {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        error_response(
+            404,
+            "The user has no API key with this id.",
+            &["API key not found."],
+        )
+    }
+}
+
+/// The response to [`UserKeyPath`] if there is no such user or key.
+pub(crate) struct UserKeyNotFound;
+
+impl IntoResponses for UserKeyNotFound {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        error_response(
+            404,
+            "No user has this id, or the user has no API key with this id.",
+            &["User not found.", "API key not found."],
+        )
+    }
+}
 
 /// An API key, without the key itself.
 #[derive(Debug, Serialize, ToSchema)]
@@ -64,17 +116,6 @@ impl From<ApiKey> for ApiKeyResponse {
     }
 }
 
-/// A new API key. The key is shown only here.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NewApiKey)]
-pub(crate) struct NewApiKeyResponse {
-    /// To be sent as `Authorization: Bearer <key>`.
-    #[schema(example = "rgk_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
-    key: String,
-    #[serde(flatten)]
-    api_key: ApiKeyResponse,
-}
-
 /// All API keys of a user, by ascending id.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ApiKeys)]
@@ -82,87 +123,34 @@ pub(crate) struct ApiKeysResponse {
     keys: Vec<ApiKeyResponse>,
 }
 
-/// A new API key.
-#[derive(Deserialize, ToSchema)]
-pub(crate) struct ApiKeyCreationRequest {
-    #[schema(schema_with = schemas::label)]
-    name: String,
-    /// When it ends: RFC 3339, in the future. Never if it is missing.
-    #[schema(format = DateTime, value_type = String, required = false,
-        example = "2030-01-31T00:00:00Z")]
-    expires_at: Option<String>,
-    /// The highest role that it grants. The user's if it is missing; for another user, it is required and
-    /// not `admin`.
-    #[schema(value_type = RoleName, required = false)]
-    role: Option<String>,
-}
-
-/// Create an API key of the current user
-///
-/// For a program that acts as the user, with the lower of the user's role and the key's. The
-/// response shows the key, which cannot be shown again. A user has at most 50.
-#[utoipa::path(
-    post,
-    path = "/profile/keys",
-    request_body = ApiKeyCreationRequest,
-    responses(
-        (status = 201, description = "The new API key.",
-            body = NewApiKeyResponse,
-            headers(("Location" = String, description = "The path of the key."))),
-        (status = 400, description = "The name or the expiry breaks a rule, the role does not \
-                                      exist or may not be used, the user has 50 API keys, or the \
-                                      request body is malformed.",
-            body = ErrorBody, example = "A user can have at most 50 API keys."),
-        AccessTokenNeeded,
-        TooManyAdditions
-    )
-)]
-pub(crate) async fn create_api_key(
-    PersonalToken { client, .. }: PersonalToken,
-    ItemBody(ids, request): ItemBody<ApiKeyCreationRequest>,
-) -> Result<impl IntoResponse, ApiError> {
-    let ApiKeyCreationRequest {
-        name,
-        expires_at,
-        role,
-    } = request;
-    let user_id = ids.get("user_id");
-    let field = |detail| ApiError::http(HttpReason::FieldInvalid, detail);
-    if user_id.is_some() && role.is_none() {
-        return Err(field("Field \"role\" is required and must be a string."));
-    }
-    let time = |text: String| {
-        let detail =
-            "Field \"expires_at\" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.";
-        parse_rfc3339(&text).ok_or_else(|| field(detail))
-    };
-    let expires_at = expires_at.map(time).transpose()?;
-    // auth-service rejects an unknown role, because the rules of the name come first.
-    let role = role.map(|role| role.parse().ok());
-    let (key, api_key) = client
-        .create_api_key(
-            user_id,
-            ApiKeyInput {
-                name,
-                role,
-                expires_at,
-            },
-        )
-        .await?;
-    let owner = user_id.map_or_else(|| "/profile".to_owned(), |id| format!("/users/{id}"));
-    let location = [(LOCATION, format!("{owner}/keys/{}", api_key.id))];
-    let key = key.expose_secret().to_owned();
-    let response = NewApiKeyResponse {
-        key,
-        api_key: api_key.into(),
-    };
-    Ok((StatusCode::CREATED, location, Json(response)))
-}
-
 /// List the API keys of the current user
-#[utoipa::path(get, path = "/profile/keys", responses((status = 200, body = ApiKeysResponse)))]
-pub(crate) async fn list_own_keys(client: ActingClient, ids: PathIds) -> Answer<ApiKeysResponse> {
-    let keys = client.list_api_keys(ids.get("user_id")).await?;
+#[utoipa::path(
+    get,
+    path = "/profile/keys",
+    tag = tags::API_KEYS,
+    responses((status = 200, body = ApiKeysResponse))
+)]
+pub(crate) async fn list_own_keys(client: ActingClient) -> JsonResult<ApiKeysResponse> {
+    list_keys(&client, None).await
+}
+
+/// List the API keys of a user
+#[utoipa::path(
+    get,
+    path = "/users/{user_id}/keys",
+    tag = tags::API_KEYS,
+    params(UserPath),
+    responses((status = 200, body = ApiKeysResponse), UserNotFound)
+)]
+pub(crate) async fn list_user_keys(
+    client: ActingClient,
+    PathIds(UserPath { user_id }): PathIds<UserPath>,
+) -> JsonResult<ApiKeysResponse> {
+    list_keys(&client, Some(user_id)).await
+}
+
+async fn list_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<ApiKeysResponse> {
+    let keys = client.list_api_keys(user_id).await?;
     Ok(Json(ApiKeysResponse {
         keys: keys.into_iter().map(Into::into).collect(),
     }))
@@ -172,44 +160,90 @@ pub(crate) async fn list_own_keys(client: ActingClient, ids: PathIds) -> Answer<
 #[utoipa::path(
     get,
     path = "/profile/keys/{key_id}",
-    responses((status = 200, body = ApiKeyResponse))
+    tag = tags::API_KEYS,
+    params(OwnKeyPath),
+    responses((status = 200, body = ApiKeyResponse), OwnKeyNotFound)
 )]
 pub(crate) async fn get_own_key(
     // Rejects an invalid token before the path is checked.
     _: CurrentUser,
     client: ActingClient,
-    ids: PathIds,
-) -> Answer<ApiKeyResponse> {
-    let keys = client.list_api_keys(ids.get("user_id")).await?;
-    let key = keys
-        .into_iter()
-        .find(|key| Some(key.id) == ids.get("key_id"));
-    Ok(Json(
-        key.ok_or_else(|| CallError::local(Reason::ApiKeyNotFound))?
-            .into(),
-    ))
+    PathIds(OwnKeyPath { key_id }): PathIds<OwnKeyPath>,
+) -> JsonResult<ApiKeyResponse> {
+    get_key(&client, None, key_id).await
+}
+
+/// Get an API key of a user
+#[utoipa::path(
+    get,
+    path = "/users/{user_id}/keys/{key_id}",
+    tag = tags::API_KEYS,
+    params(UserKeyPath),
+    responses((status = 200, body = ApiKeyResponse), UserKeyNotFound)
+)]
+pub(crate) async fn get_user_key(
+    client: ActingClient,
+    PathIds(UserKeyPath { user_id, key_id }): PathIds<UserKeyPath>,
+) -> JsonResult<ApiKeyResponse> {
+    get_key(&client, Some(user_id), key_id).await
+}
+
+async fn get_key(
+    client: &ActingClient,
+    user_id: Option<i64>,
+    key_id: i64,
+) -> JsonResult<ApiKeyResponse> {
+    let keys = client.list_api_keys(user_id).await?;
+    match keys.into_iter().find(|key| key.id == key_id) {
+        Some(key) => Ok(Json(key.into())),
+        None => Err(CallError::local(Reason::ApiKeyNotFound).into()),
+    }
 }
 
 /// Delete an API key of the current user
 #[utoipa::path(
     delete,
     path = "/profile/keys/{key_id}",
+    tag = tags::API_KEYS,
+    params(OwnKeyPath),
     responses(
         (status = 200, body = Message, example = "API key deleted."),
         (status = 403, description = "The caller presented another API key. Any `user`, `author` \
                                       or `admin` with an access token or session is admitted.",
-            body = ErrorBody, example = "Insufficient privileges.")
+            body = ErrorBody, example = "Insufficient privileges."),
+        OwnKeyNotFound
     )
 )]
 pub(crate) async fn delete_own_key(
+    // Rejects an invalid token before the path is checked.
     _: CurrentUser,
     client: ActingClient,
-    ids: PathIds,
-) -> Answer<Message> {
-    let key_id = ids.get("key_id").unwrap_or(0);
-    client
-        .delete_api_keys(ids.get("user_id"), Some(key_id))
-        .await?;
+    PathIds(OwnKeyPath { key_id }): PathIds<OwnKeyPath>,
+) -> JsonResult<Message> {
+    delete_key(&client, None, key_id).await
+}
+
+/// Delete an API key of a user
+#[utoipa::path(
+    delete,
+    path = "/users/{user_id}/keys/{key_id}",
+    tag = tags::API_KEYS,
+    params(UserKeyPath),
+    responses((status = 200, body = Message, example = "API key deleted."), UserKeyNotFound)
+)]
+pub(crate) async fn delete_user_key(
+    client: ActingClient,
+    PathIds(UserKeyPath { user_id, key_id }): PathIds<UserKeyPath>,
+) -> JsonResult<Message> {
+    delete_key(&client, Some(user_id), key_id).await
+}
+
+async fn delete_key(
+    client: &ActingClient,
+    user_id: Option<i64>,
+    key_id: i64,
+) -> JsonResult<Message> {
+    client.delete_api_keys(user_id, Some(key_id)).await?;
     Ok(message("API key deleted."))
 }
 
@@ -217,9 +251,29 @@ pub(crate) async fn delete_own_key(
 #[utoipa::path(
     delete,
     path = "/profile/keys",
-    responses((status = 200, body = Message, example = "API keys deleted."), AccessTokenNeeded)
+    tag = tags::API_KEYS,
+    responses((status = 200, body = Message, example = "API keys deleted."), PersonalTokenRequired)
 )]
-pub(crate) async fn delete_own_keys(client: ActingClient, ids: PathIds) -> Answer<Message> {
-    client.delete_api_keys(ids.get("user_id"), None).await?;
+pub(crate) async fn delete_own_keys(client: ActingClient) -> JsonResult<Message> {
+    delete_all_keys(&client, None).await
+}
+
+/// Delete all API keys of a user
+#[utoipa::path(
+    delete,
+    path = "/users/{user_id}/keys",
+    tag = tags::API_KEYS,
+    params(UserPath),
+    responses((status = 200, body = Message, example = "API keys deleted."), UserNotFound)
+)]
+pub(crate) async fn delete_user_keys(
+    client: ActingClient,
+    PathIds(UserPath { user_id }): PathIds<UserPath>,
+) -> JsonResult<Message> {
+    delete_all_keys(&client, Some(user_id)).await
+}
+
+async fn delete_all_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Message> {
+    client.delete_api_keys(user_id, None).await?;
     Ok(message("API keys deleted."))
 }

@@ -1,7 +1,13 @@
 //! The record of what happened: all of it for admins at `/audit`, and one's own at `/profile/audit`.
 
-use super::{Answer, rfc3339};
-use crate::extract::parameters::{QueryParams, limit_parameter, parameter, positive_parameter};
+use super::{JsonResult, rfc3339};
+use crate::{
+    extract::query_params::QueryParams,
+    openapi::{
+        parameters::{limit_parameter, positive_parameter, query_parameter},
+        tags,
+    },
+};
 use axum::Json;
 use rolegate_auth_client::{
     ActingClient, AuditEntry, AuditPage, AuditQuery, CallError,
@@ -107,30 +113,34 @@ impl TryFrom<AuditEntry> for AuditEntryResponse {
     }
 }
 
-struct Page;
+/// The query of one's own page.
+struct OwnAuditFilters;
 
-impl IntoParams for Page {
+impl IntoParams for OwnAuditFilters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let after = "Only revisions below this one: the `next` of the page before.";
         vec![
             limit_parameter("Maximum number of entries."),
-            positive_parameter("after", after),
+            positive_parameter(
+                "after",
+                "Only revisions below this one: the `next` of the page before.",
+            ),
         ]
     }
 }
 
-struct Filters;
+/// The query of the page of all.
+struct AuditFilters;
 
-impl IntoParams for Filters {
+impl IntoParams for AuditFilters {
     fn into_params(location: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let event = ObjectBuilder::new()
             .schema_type(Type::String)
             .pattern(Some("^[a-z_]{1,64}$"));
-        let mut parameters = Page::into_params(location);
+        let mut parameters = OwnAuditFilters::into_params(location);
         parameters.extend([
             positive_parameter("user_id", "Only what happened to this user."),
             positive_parameter("actor_id", "Only what this user did."),
-            parameter("event", "Only this event.", event.build().into()),
+            query_parameter("event", "Only this event.", event),
         ]);
         parameters
     }
@@ -138,15 +148,12 @@ impl IntoParams for Filters {
 
 fn query(params: &QueryParams, names: &[&str]) -> Result<AuditQuery, ApiError> {
     params.expect_only(names)?;
-    let (after, limit) = (params.positive("after")?, params.limit()?);
-    let (user_id, actor_id) = (params.positive("user_id")?, params.positive("actor_id")?);
-    let event = params.event("event")?.unwrap_or_default().to_owned();
     Ok(AuditQuery {
-        user_id,
-        actor_id,
-        event,
-        after,
-        limit,
+        after: params.positive("after")?,
+        limit: params.limit()?,
+        user_id: params.positive("user_id")?,
+        actor_id: params.positive("actor_id")?,
+        event: params.event("event")?.unwrap_or_default().to_owned(),
         own: false,
     })
 }
@@ -157,10 +164,14 @@ fn query(params: &QueryParams, names: &[&str]) -> Result<AuditQuery, ApiError> {
 #[utoipa::path(
     get,
     path = "/audit",
-    params(Filters),
+    tag = tags::ACCESS,
+    params(AuditFilters),
     responses((status = 200, body = AuditResponse))
 )]
-pub(crate) async fn list_audit(client: ActingClient, params: QueryParams) -> Answer<AuditResponse> {
+pub(crate) async fn list_audit(
+    client: ActingClient,
+    params: QueryParams,
+) -> JsonResult<AuditResponse> {
     let query = query(&params, &["limit", "after", "user_id", "actor_id", "event"])?;
     Ok(Json(client.list_audit(query).await?.try_into()?))
 }
@@ -171,7 +182,8 @@ pub(crate) async fn list_audit(client: ActingClient, params: QueryParams) -> Ans
 #[utoipa::path(
     get,
     path = "/profile/audit",
-    params(Page),
+    tag = tags::ACCOUNTS,
+    params(OwnAuditFilters),
     responses((status = 200, body = AuditResponse))
 )]
 pub(crate) async fn list_own_audit(
@@ -179,7 +191,7 @@ pub(crate) async fn list_own_audit(
     _: CurrentUser,
     client: ActingClient,
     params: QueryParams,
-) -> Answer<AuditResponse> {
+) -> JsonResult<AuditResponse> {
     let query = AuditQuery {
         own: true,
         ..query(&params, &["limit", "after"])?

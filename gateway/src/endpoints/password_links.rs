@@ -1,9 +1,17 @@
 //! Links by which users choose their passwords.
 
-use super::{Answer, Message, message, rfc3339, schemas};
+use super::{
+    JsonResult, Message, message,
+    passwords::password_schema,
+    rfc3339,
+    users::{UserNotFound, UserPath},
+};
 use crate::{
-    extract::{credentials::PersonalToken, json_body::JsonBody, parameters::PathIds},
-    openapi::responses::{ErrorBody, TooManyAttempts},
+    extract::{credentials::PersonalToken, json_body::JsonBody, path_ids::PathIds},
+    openapi::{
+        responses::{AdminTokenRequired, ErrorBody, TooManyAttempts},
+        tags,
+    },
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State, response::IntoResponse};
@@ -43,21 +51,22 @@ impl PasswordLinkResponse {
 #[utoipa::path(
     post,
     path = "/users/{user_id}/password-link",
+    tag = tags::USERS,
+    params(UserPath),
     responses(
         (status = 201, description = "The new link.", body = PasswordLinkResponse),
         (status = 400, description = "The user is oneself, or the id is not an integer.",
             body = ErrorBody, example = "Use /profile/password to change your own password."),
-        (status = 403, description = "The user's stored role is not `admin`, or the caller \
-                                      presented an API key.",
-            body = ErrorBody, example = "Insufficient privileges.")
+        AdminTokenRequired,
+        UserNotFound
     )
 )]
 pub(crate) async fn create_password_link(
     State(state): State<GatewayState>,
     PersonalToken { client, .. }: PersonalToken,
-    ids: PathIds,
+    PathIds(UserPath { user_id }): PathIds<UserPath>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let link = client.create_password_link(ids.only()).await?;
+    let link = client.create_password_link(user_id).await?;
     Ok((
         StatusCode::CREATED,
         Json(PasswordLinkResponse::new(&state, &link)),
@@ -70,7 +79,7 @@ pub(crate) struct PasswordChoiceRequest {
     /// What is behind `#` in the link.
     #[schema(value_type = String, example = "rgl_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
     token: SecretString,
-    #[schema(schema_with = schemas::password)]
+    #[schema(schema_with = password_schema)]
     password: SecretString,
 }
 
@@ -81,6 +90,7 @@ pub(crate) struct PasswordChoiceRequest {
 #[utoipa::path(
     put,
     path = "/password",
+    tag = tags::ACCOUNTS,
     request_body = PasswordChoiceRequest,
     responses(
         (status = 200, body = Message, example = "Password updated successfully."),
@@ -94,7 +104,7 @@ pub(crate) async fn redeem_password_link(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
     JsonBody(PasswordChoiceRequest { token, password }): JsonBody<PasswordChoiceRequest>,
-) -> Answer<Message> {
+) -> JsonResult<Message> {
     let call = state.auth.redeem_password_link(&token, &password, context);
     state.refusals.answer(context, call.await).await?;
     Ok(message("Password updated successfully."))
@@ -124,6 +134,7 @@ pub(crate) struct PasswordLinkOwner {
 #[utoipa::path(
     post,
     path = "/password-link",
+    tag = tags::ACCESS,
     request_body = PasswordLinkRequest,
     responses(
         (status = 200, body = PasswordLinkOwner),
@@ -137,7 +148,7 @@ pub(crate) async fn read_password_link(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
     JsonBody(PasswordLinkRequest { token }): JsonBody<PasswordLinkRequest>,
-) -> Answer<PasswordLinkOwner> {
+) -> JsonResult<PasswordLinkOwner> {
     let call = state.auth.password_link(&token, context);
     let (username, expires_at) = state.refusals.answer(context, call.await).await?;
     Ok(Json(PasswordLinkOwner {

@@ -1,26 +1,65 @@
 //! Changes of passwords.
 
-use super::{Answer, Message, message, schemas};
+use super::{
+    JsonResult, Message, message,
+    users::{UserNotFound, UserPath},
+};
 use crate::{
     extract::{
         credentials::PersonalToken,
         json_body::{ItemBody, JsonBody},
     },
-    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttempts},
+    openapi::{
+        responses::{ErrorBody, PersonalTokenRequired, TooManyAttempts},
+        tags,
+    },
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};
 use rolegate_auth_client::CallContext;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use serde_json::json;
+use utoipa::{
+    ToSchema,
+    openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type},
+};
+
+/// The part of the rules of new passwords that a schema can express; auth-service checks all of them.
+pub(super) fn password_schema() -> Object {
+    password_like("open sesame")
+}
+
+/// The same, beside a current password.
+fn new_password_schema() -> Object {
+    password_like("shut sesame")
+}
+
+#[expect(
+    deprecated,
+    reason = "the derive writes `example` for the fields beside it"
+)]
+fn password_like(example: &str) -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Password)))
+        .description(Some(
+            "1 to 72 bytes of UTF-8 without NUL; the service may require more than 1. Used exactly \
+             as sent.",
+        ))
+        .min_length(Some(1))
+        .max_length(Some(72))
+        .pattern(Some(r"^[^\u0000]*$"))
+        .example(Some(json!(example)))
+        .build()
+}
 
 /// The current password and the new one.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordChangeRequest {
     #[schema(value_type = String, format = Password, example = "open sesame")]
     current_password: SecretString,
-    #[schema(schema_with = schemas::new_password)]
+    #[schema(schema_with = new_password_schema)]
     new_password: SecretString,
 }
 
@@ -32,13 +71,14 @@ pub(crate) struct PasswordChangeRequest {
 #[utoipa::path(
     put,
     path = "/profile/password",
+    tag = tags::ACCOUNTS,
     request_body = PasswordChangeRequest,
     responses(
         (status = 200, body = Message, example = "Password updated successfully."),
         (status = 400, description = "The current password is wrong, the new one breaks a rule, \
                                       or the request body is malformed.",
             body = ErrorBody, example = "Current password is incorrect."),
-        AccessTokenNeeded,
+        PersonalTokenRequired,
         TooManyAttempts
     )
 )]
@@ -46,12 +86,8 @@ pub(crate) async fn change_password(
     State(state): State<GatewayState>,
     PersonalToken { client, username }: PersonalToken,
     JsonBody(request): JsonBody<PasswordChangeRequest>,
-) -> Answer<Message> {
-    let PasswordChangeRequest {
-        current_password,
-        new_password,
-    } = request;
-    let call = client.change_password(&username, &current_password, &new_password);
+) -> JsonResult<Message> {
+    let call = client.change_password(&username, &request.current_password, &request.new_password);
     state.refusals.answer(client.context(), call.await).await?;
     Ok(message("Password updated successfully."))
 }
@@ -59,7 +95,7 @@ pub(crate) async fn change_password(
 /// The user's new password.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct PasswordUpdateRequest {
-    #[schema(schema_with = schemas::password)]
+    #[schema(schema_with = password_schema)]
     password: SecretString,
 }
 
@@ -69,6 +105,8 @@ pub(crate) struct PasswordUpdateRequest {
 #[utoipa::path(
     put,
     path = "/users/{user_id}/password",
+    tag = tags::USERS,
+    params(UserPath),
     request_body = PasswordUpdateRequest,
     responses(
         (status = 200, body = Message, example = "Password updated successfully."),
@@ -77,15 +115,16 @@ pub(crate) struct PasswordUpdateRequest {
             body = ErrorBody, example = "Password must have at most 72 bytes."),
         (status = 403, description = "The user's stored role is not `admin`, the caller presented \
                                       an API key, or only users choose their passwords.",
-            body = ErrorBody, example = "Insufficient privileges.")
+            body = ErrorBody, example = "Insufficient privileges."),
+        UserNotFound
     )
 )]
 pub(crate) async fn set_password(
     State(state): State<GatewayState>,
     PersonalToken { client, .. }: PersonalToken,
-    ItemBody(ids, PasswordUpdateRequest { password }): ItemBody<PasswordUpdateRequest>,
-) -> Answer<Message> {
-    let call = client.set_password(ids.only(), &password);
+    ItemBody(UserPath { user_id }, request): ItemBody<UserPath, PasswordUpdateRequest>,
+) -> JsonResult<Message> {
+    let call = client.set_password(user_id, &request.password);
     state.refusals.answer(client.context(), call.await).await?;
     Ok(message("Password updated successfully."))
 }
@@ -105,12 +144,13 @@ pub(crate) struct PasswordPolicy {
 #[utoipa::path(
     get,
     path = "/password-policy",
+    tag = tags::ACCESS,
     responses((status = 200, body = PasswordPolicy))
 )]
 pub(crate) async fn password_policy(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
-) -> Answer<PasswordPolicy> {
+) -> JsonResult<PasswordPolicy> {
     let lengths = state.auth.password_lengths(context).await?;
     Ok(Json(PasswordPolicy {
         min_length: *lengths.start(),

@@ -2,14 +2,19 @@
 
 mod response;
 
-use super::{Answer, Message, message};
+use super::{JsonResult, Message, message};
 use crate::{
     extract::{
         json_body::{ItemBody, JsonBody},
-        parameters::{PathIds, QueryParams, id_parameter, limit_parameter},
+        path_ids::PathIds,
+        query_params::QueryParams,
     },
     memory,
-    openapi::responses::{ErrorBody, NotPostOwner},
+    openapi::{
+        parameters::{id_parameter, limit_parameter},
+        responses::{ErrorBody, error_response},
+        tags,
+    },
 };
 use axum::{
     Extension, Json,
@@ -26,9 +31,13 @@ use rolegate_http_server::memory_budget::{MemoryBudget, Reservation};
 use rolegate_posts_client::{PostInput, PostPage, PostQuery, PostsClient};
 use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BYTES};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::{
-    IntoParams, ToSchema,
-    openapi::path::{Parameter, ParameterIn},
+    IntoParams, IntoResponses, ToSchema,
+    openapi::{
+        RefOr, Response as ResponseDescription,
+        path::{Parameter, ParameterIn},
+    },
 };
 
 /// Bytes of a request: the longest post, however it is escaped.
@@ -46,6 +55,38 @@ pub(crate) struct PostsState {
     pub(crate) posts: PostsClient,
     /// For responses that hold posts.
     pub(crate) memory: MemoryBudget,
+}
+
+/// The path of a post.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct PostPath {
+    /// An integer.
+    #[param(example = 1)]
+    id: i64,
+}
+
+/// The response to [`PostPath`] if there is no such post.
+pub(crate) struct PostNotFound;
+
+impl IntoResponses for PostNotFound {
+    fn responses() -> BTreeMap<String, RefOr<ResponseDescription>> {
+        error_response(404, "No post has this id.", &["Post not found."])
+    }
+}
+
+/// The response to users who may not change the post.
+pub(crate) struct PostOwnerRequired;
+
+impl IntoResponses for PostOwnerRequired {
+    fn responses() -> BTreeMap<String, RefOr<ResponseDescription>> {
+        error_response(
+            403,
+            "The user's stored role is not `author` or `admin`, or the user is an author and not \
+             the owner of the post.",
+            &["Insufficient privileges."],
+        )
+    }
 }
 
 /// The content of a post; both fields are stored exactly as sent.
@@ -72,6 +113,15 @@ pub(crate) struct PostRequest {
     content: String,
 }
 
+impl From<PostRequest> for PostInput {
+    fn from(request: PostRequest) -> Self {
+        Self {
+            title: request.title,
+            content: request.content,
+        }
+    }
+}
+
 /// A page of posts by ascending id.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PostPage)]
@@ -82,9 +132,10 @@ pub(crate) struct PostsResponse {
     next: Option<i64>,
 }
 
-struct Filters;
+/// The query of the list.
+struct PostFilters;
 
-impl IntoParams for Filters {
+impl IntoParams for PostFilters {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         vec![
             limit_parameter("Maximum number of posts; a page of long posts has fewer."),
@@ -109,7 +160,8 @@ fn query(params: &QueryParams) -> Result<PostQuery, ApiError> {
 #[utoipa::path(
     get,
     path = "/posts",
-    params(Filters),
+    tag = tags::POSTS,
+    params(PostFilters),
     responses((status = 200, body = PostsResponse))
 )]
 pub(crate) async fn list_posts(
@@ -130,25 +182,26 @@ pub(crate) async fn list_posts(
 }
 
 async fn respond(reservation: Reservation, page: &PostsResponse) -> Result<Response, ApiError> {
-    let text = page.posts.iter().map(PostResponse::text_size).sum();
-    let size = page
-        .posts
-        .iter()
-        .map(PostResponse::json_size)
-        .sum::<usize>()
-        + PAGE_NAMES;
-    memory::json(reservation, page, text, size).await
+    let text: usize = page.posts.iter().map(PostResponse::text_size).sum();
+    let posts: usize = page.posts.iter().map(PostResponse::json_size).sum();
+    memory::json(reservation, page, text, posts + PAGE_NAMES).await
 }
 
 /// Get a post
-#[utoipa::path(get, path = "/posts/{id}", responses((status = 200, body = PostResponse)))]
+#[utoipa::path(
+    get,
+    path = "/posts/{id}",
+    tag = tags::POSTS,
+    params(PostPath),
+    responses((status = 200, body = PostResponse), PostNotFound)
+)]
 pub(crate) async fn get_post(
     State(PostsState { posts, memory }): State<PostsState>,
     Extension(context): Extension<CallContext>,
-    ids: PathIds,
+    PathIds(PostPath { id }): PathIds<PostPath>,
 ) -> Result<Response, ApiError> {
     let reservation = memory::reserve(&memory, MAX_POST).await?;
-    let post = PostResponse::from(posts.get_post(ids.only(), context).await?);
+    let post = PostResponse::from(posts.get_post(id, context).await?);
     memory::json(reservation, &post, post.text_size(), post.json_size()).await
 }
 
@@ -158,6 +211,7 @@ pub(crate) async fn get_post(
 #[utoipa::path(
     post,
     path = "/posts",
+    tag = tags::POSTS,
     request_body(content = PostRequest, description = "At most 1 MiB."),
     responses(
         (status = 201, description = "The new post.",
@@ -171,13 +225,10 @@ pub(crate) async fn create_post(
     State(state): State<PostsState>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    JsonBody(PostRequest { title, content }): JsonBody<PostRequest, MAX_BODY>,
+    JsonBody(request): JsonBody<PostRequest, MAX_BODY>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let created = state
-        .posts
-        .create(&actor, PostInput { title, content }, context)
-        .await;
-    let post = created.map_err(owner_needed)?;
+    let created = state.posts.create(&actor, request.into(), context).await;
+    let post = created.map_err(name_required_roles)?;
     let location = [(LOCATION, format!("/posts/{}", post.id))];
     Ok((
         StatusCode::CREATED,
@@ -192,24 +243,30 @@ pub(crate) async fn create_post(
 #[utoipa::path(
     put,
     path = "/posts/{id}",
+    tag = tags::POSTS,
+    params(PostPath),
     request_body(content = PostRequest, description = "At most 1 MiB."),
     responses(
         (status = 200, body = PostResponse),
         (status = 400, description = "The title or content breaks a rule, the id is not an \
                                       integer, or the request body is malformed.",
             body = ErrorBody, example = "Title must have 1 to 200 characters."),
-        NotPostOwner
+        PostOwnerRequired,
+        PostNotFound
     )
 )]
 pub(crate) async fn update_post(
     State(state): State<PostsState>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    ItemBody(ids, PostRequest { title, content }): ItemBody<PostRequest, MAX_BODY>,
-) -> Answer<PostResponse> {
-    let input = PostInput { title, content };
-    let updated = state.posts.update(&actor, ids.only(), input, context).await;
-    Ok(Json(updated.map_err(owner_needed)?.into()))
+    ItemBody(PostPath { id }, request): ItemBody<PostPath, PostRequest, MAX_BODY>,
+) -> JsonResult<PostResponse> {
+    let updated = state
+        .posts
+        .update(&actor, id, request.into(), context)
+        .await;
+    let post = updated.map_err(name_required_roles)?;
+    Ok(Json(post.into()))
 }
 
 /// Delete a post
@@ -218,27 +275,34 @@ pub(crate) async fn update_post(
 #[utoipa::path(
     delete,
     path = "/posts/{id}",
-    responses((status = 200, body = Message, example = "Post deleted successfully."), NotPostOwner)
+    tag = tags::POSTS,
+    params(PostPath),
+    responses(
+        (status = 200, body = Message, example = "Post deleted successfully."),
+        PostOwnerRequired,
+        PostNotFound
+    )
 )]
 pub(crate) async fn delete_post(
     State(state): State<PostsState>,
     Extension(context): Extension<CallContext>,
     BearerToken(actor): BearerToken,
-    ids: PathIds,
-) -> Answer<Message> {
+    PathIds(PostPath { id }): PathIds<PostPath>,
+) -> JsonResult<Message> {
     state
         .posts
-        .delete(&actor, ids.only(), context)
+        .delete(&actor, id, context)
         .await
-        .map_err(owner_needed)?;
+        .map_err(name_required_roles)?;
     Ok(message("Post deleted successfully."))
 }
 
-/// The audit log says of a refused role which one would have been enough: the guard of the route was.
-fn owner_needed(error: CallError) -> ApiError {
-    let is_denied = error.reason().is_some_and(Reason::is_denial);
+/// Adds to a denial of posts-service who would be admitted, for the audit log: the guard of the route has
+/// let the user pass.
+fn name_required_roles(error: CallError) -> ApiError {
+    let is_denial = error.reason().is_some_and(Reason::is_denial);
     let error = ApiError::from(error);
-    if is_denied {
+    if is_denial {
         error.requiring(RequiredRoles("owner,admin".into()))
     } else {
         error

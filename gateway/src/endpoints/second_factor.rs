@@ -1,16 +1,23 @@
 //! The second factor of the current user at `/profile/second-factor`, which admins can remove from other users.
 
-use super::{Answer, Message, message};
+use super::{
+    JsonResult, Message, message,
+    users::{UserNotFound, UserPath},
+};
 use crate::{
-    extract::{credentials::PersonalToken, json_body::JsonBody, parameters::PathIds},
-    openapi::responses::{
-        AccessTokenNeeded, ErrorBody, TooManyAttempts, TooManyAttemptsOrAdditions,
+    extract::{credentials::PersonalToken, json_body::JsonBody, path_ids::PathIds},
+    openapi::{
+        responses::{
+            AdminTokenRequired, ErrorBody, PersonalTokenRequired, TooManyAttempts,
+            TooManyAttemptsOrAdditions,
+        },
+        tags,
     },
     state::GatewayState,
 };
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{HeaderMap, StatusCode};
-use rolegate_auth_client::{ActingClient, SecondFactor, axum::ApiError};
+use rolegate_auth_client::{ActingClient, axum::ApiError};
 use rolegate_sign_in::origin::Origin;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -18,7 +25,7 @@ use url::Url;
 use utoipa::ToSchema;
 
 /// Bytes of a host name (RFC 1035, section 2.3.4).
-const MAX_HOST: usize = 255;
+const MAX_HOST_BYTES: usize = 255;
 
 /// The current password.
 #[derive(Deserialize, ToSchema)]
@@ -52,13 +59,14 @@ pub(crate) struct EnrolmentResponse {
 #[utoipa::path(
     post,
     path = "/profile/second-factor",
+    tag = tags::ACCOUNTS,
     request_body = EnrolmentRequest,
     responses(
         (status = 201, description = "What the user keeps.", body = EnrolmentResponse),
         (status = 400, description = "The current password is wrong, the second factor is on, the \
                                       service has none, or the request body is malformed.",
             body = ErrorBody, example = "Current password is incorrect."),
-        AccessTokenNeeded,
+        PersonalTokenRequired,
         TooManyAttemptsOrAdditions
     )
 )]
@@ -70,12 +78,12 @@ pub(crate) async fn enrol_second_factor(
 ) -> Result<impl IntoResponse, ApiError> {
     let issuer = issuer(&state, &headers);
     let call = client.enrol_second_factor(&username, &current_password, issuer.as_deref());
-    let made = state.refusals.answer(client.context(), call.await).await?;
-    let shown = |secret: &SecretString| secret.expose_secret().to_owned();
+    let enrolment = state.refusals.answer(client.context(), call.await).await?;
+    let reveal = |secret: &SecretString| secret.expose_secret().to_owned();
     let response = EnrolmentResponse {
-        secret: shown(&made.secret),
-        otpauth_url: shown(&made.otpauth_url),
-        recovery_codes: made.recovery_codes.iter().map(shown).collect(),
+        secret: reveal(&enrolment.secret),
+        otpauth_url: reveal(&enrolment.otpauth_url),
+        recovery_codes: enrolment.recovery_codes.iter().map(reveal).collect(),
     };
     Ok((StatusCode::CREATED, Json(response)))
 }
@@ -86,10 +94,15 @@ fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
     if let Some(title) = &state.title {
         return Some(title.to_string());
     }
-    let page = Url::parse(&state.sign_in_url).ok();
-    let url = page.or_else(|| Some(Origin::from_request_headers(headers)?.url().clone()))?;
+    let url = match Url::parse(&state.sign_in_url) {
+        Ok(page) => page,
+        Err(_) => Origin::from_request_headers(headers)?.url().clone(),
+    };
     let host = url.host_str()?;
-    (host.len() <= MAX_HOST && !host.contains(':')).then(|| host.to_owned())
+    if host.len() > MAX_HOST_BYTES || host.contains(':') {
+        return None;
+    }
+    Some(host.to_owned())
 }
 
 /// A one-time code.
@@ -107,13 +120,14 @@ pub(crate) struct OtpRequest {
 #[utoipa::path(
     put,
     path = "/profile/second-factor",
+    tag = tags::ACCOUNTS,
     request_body = OtpRequest,
     responses(
         (status = 200, body = Message, example = "Second factor is on."),
         (status = 400, description = "The code is wrong, the second factor is on or not begun, or \
                                       the request body is malformed.",
             body = ErrorBody, example = "One-time code is incorrect."),
-        AccessTokenNeeded,
+        PersonalTokenRequired,
         TooManyAttempts
     )
 )]
@@ -121,7 +135,7 @@ pub(crate) async fn enable_second_factor(
     State(state): State<GatewayState>,
     PersonalToken { client, .. }: PersonalToken,
     JsonBody(OtpRequest { otp }): JsonBody<OtpRequest>,
-) -> Answer<Message> {
+) -> JsonResult<Message> {
     let call = client.enable_second_factor(&otp);
     state.refusals.answer(client.context(), call.await).await?;
     Ok(message("Second factor is on."))
@@ -131,13 +145,14 @@ pub(crate) async fn enable_second_factor(
 #[utoipa::path(
     delete,
     path = "/profile/second-factor",
+    tag = tags::ACCOUNTS,
     request_body = OtpRequest,
     responses(
         (status = 200, body = Message, example = "Second factor is off."),
         (status = 400, description = "The code is wrong, the second factor is off, or the request \
                                       body is malformed.",
             body = ErrorBody, example = "One-time code is incorrect."),
-        AccessTokenNeeded,
+        PersonalTokenRequired,
         TooManyAttempts
     )
 )]
@@ -145,7 +160,7 @@ pub(crate) async fn disable_second_factor(
     State(state): State<GatewayState>,
     PersonalToken { client, .. }: PersonalToken,
     JsonBody(OtpRequest { otp }): JsonBody<OtpRequest>,
-) -> Answer<Message> {
+) -> JsonResult<Message> {
     let call = client.disable_second_factor(&otp);
     state.refusals.answer(client.context(), call.await).await?;
     Ok(message("Second factor is off."))
@@ -166,16 +181,14 @@ pub(crate) struct SecondFactorResponse {
 #[utoipa::path(
     get,
     path = "/profile/second-factor",
+    tag = tags::ACCOUNTS,
     responses((status = 200, body = SecondFactorResponse))
 )]
-pub(crate) async fn get_second_factor(client: ActingClient) -> Answer<SecondFactorResponse> {
-    let SecondFactor {
-        enabled,
-        recovery_codes,
-    } = client.second_factor().await?;
+pub(crate) async fn get_second_factor(client: ActingClient) -> JsonResult<SecondFactorResponse> {
+    let second_factor = client.second_factor().await?;
     Ok(Json(SecondFactorResponse {
-        enabled,
-        recovery_codes,
+        enabled: second_factor.enabled,
+        recovery_codes: second_factor.recovery_codes,
     }))
 }
 
@@ -185,20 +198,21 @@ pub(crate) async fn get_second_factor(client: ActingClient) -> Answer<SecondFact
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/second-factor",
+    tag = tags::USERS,
+    params(UserPath),
     responses(
         (status = 200, body = Message, example = "Second factor is off."),
         (status = 400, description = "The second factor is off, the user is oneself, or the id is \
                                       not an integer.",
             body = ErrorBody, example = "Second factor is not on."),
-        (status = 403, description = "The user's stored role is not `admin`, or the caller \
-                                      presented an API key.",
-            body = ErrorBody, example = "Insufficient privileges.")
+        AdminTokenRequired,
+        UserNotFound
     )
 )]
 pub(crate) async fn remove_second_factor(
     PersonalToken { client, .. }: PersonalToken,
-    ids: PathIds,
-) -> Answer<Message> {
-    client.remove_second_factor(ids.only()).await?;
+    PathIds(UserPath { user_id }): PathIds<UserPath>,
+) -> JsonResult<Message> {
+    client.remove_second_factor(user_id).await?;
     Ok(message("Second factor is off."))
 }

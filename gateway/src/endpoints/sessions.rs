@@ -1,29 +1,76 @@
-//! Sessions: how they begin, those of the current user at `/profile/sessions`, and those of any user, for
-//! admins, at `/users/{user_id}/sessions`.
+//! Sessions: of the current user at `/profile/sessions`, and of any user, for admins, at
+//! `/users/{user_id}/sessions`.
+//!
+//! Each pair of endpoints has one function for both, whose `user_id` is `None` for the current user.
 
-use super::{Answer, Message, message, rfc3339, schemas};
+pub(crate) mod creation;
+
+use super::{
+    JsonResult, Message, message, rfc3339,
+    users::{UserNotFound, UserPath},
+};
 use crate::{
-    extract::{json_body::JsonBody, parameters::PathIds},
-    openapi::responses::{AccessTokenNeeded, ErrorBody, TooManyAttemptsOrAdditions},
-    state::GatewayState,
+    extract::path_ids::PathIds,
+    openapi::{
+        responses::{PersonalTokenRequired, error_response},
+        tags,
+    },
 };
-use axum::{Extension, Json, extract::State, response::IntoResponse};
-use http::{
-    HeaderMap, StatusCode,
-    header::{LOCATION, USER_AGENT},
-};
-use rolegate_auth_client::{
-    ActingClient, CallContext, CallError, NewSession, Session, SessionUse, SignInStep,
-    TwoStepSignIn,
-    axum::{ApiError, CurrentUser},
-};
-use secrecy::{ExposeSecret, SecretString};
+use axum::Json;
+use rolegate_auth_client::{ActingClient, Session, axum::CurrentUser};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use utoipa::ToSchema;
+use std::collections::BTreeMap;
+use utoipa::{
+    IntoParams, IntoResponses, ToSchema,
+    openapi::{RefOr, Response},
+};
 
-/// Bytes of a `User-Agent` that are read. auth-service keeps 256: a character that is cut here is beyond them.
-const MAX_USER_AGENT: usize = 260;
+/// The path of a session of the current user.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct OwnSessionPath {
+    /// An integer.
+    #[param(example = 1)]
+    session_id: i64,
+}
+
+/// The path of a session of a user.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct UserSessionPath {
+    /// An integer.
+    #[param(example = 2)]
+    user_id: i64,
+    /// An integer.
+    #[param(example = 1)]
+    session_id: i64,
+}
+
+/// The response to [`OwnSessionPath`] if there is no such session.
+pub(crate) struct OwnSessionNotFound;
+
+impl IntoResponses for OwnSessionNotFound {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        error_response(
+            404,
+            "The user has no session with this id.",
+            &["Session not found."],
+        )
+    }
+}
+
+/// The response to [`UserSessionPath`] if there is no such user or session.
+pub(crate) struct UserSessionNotFound;
+
+impl IntoResponses for UserSessionNotFound {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        error_response(
+            404,
+            "No user has this id, or the user has no session with this id.",
+            &["User not found.", "Session not found."],
+        )
+    }
+}
 
 /// A session, without its token.
 #[derive(Debug, Serialize, ToSchema)]
@@ -68,23 +115,6 @@ impl From<Session> for SessionResponse {
     }
 }
 
-/// A new session. The token is shown only here.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NewSession)]
-pub(crate) struct NewSessionResponse {
-    #[schema(minimum = 1, example = 1)]
-    id: i64,
-    /// To be sent as `Authorization: Bearer <token>`.
-    #[schema(example = "rgs_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
-    token: String,
-    /// When it ends, used or not.
-    #[schema(format = DateTime, example = "2026-12-21T06:00:00.000Z")]
-    expires_at: String,
-    /// When it ends unless it is used.
-    #[schema(format = DateTime, example = "2026-11-21T18:00:00.000Z")]
-    idle_expires_at: String,
-}
-
 /// All sessions of a user, by ascending id.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Sessions)]
@@ -92,98 +122,37 @@ pub(crate) struct SessionsResponse {
     sessions: Vec<SessionResponse>,
 }
 
-/// Login credentials, and a name for lists.
-#[derive(Deserialize, ToSchema)]
-#[expect(clippy::option_option, reason = "so that it may be null")]
-pub(crate) struct SessionCreationRequest {
-    #[schema(example = "ada")]
-    username: String,
-    #[schema(value_type = String, format = Password, example = "open sesame")]
-    password: SecretString,
-    #[schema(schema_with = schemas::label, required = false)]
-    name: Option<String>,
-    /// A one-time code or a recovery code, where the user's second factor is on.
-    #[schema(value_type = Option<String>, required = false, example = "123456")]
-    otp: Option<Option<SecretString>>,
-}
-
-/// Log in for longer
-///
-/// Makes a session. Its token stands wherever an access token does; every request checks whether it has
-/// ended. Of more than 100 sessions of a user, those that have been idle longest end.
-#[utoipa::path(
-    post,
-    path = "/sessions",
-    request_body = SessionCreationRequest,
-    responses(
-        (status = 201, description = "The new session.",
-            body = NewSessionResponse,
-            headers(("Location" = String, description = "`/profile/sessions/{session_id}`"))),
-        (status = 400, description = "The name breaks a rule, or the request body is malformed.",
-            body = ErrorBody, example = "Session name must have 1 to 100 characters."),
-        (status = 401, description = "The username is unknown, the password is wrong, or the \
-                                      one-time code is missing or wrong.",
-            headers(("WWW-Authenticate" = String, description = "`Bearer`")), body = ErrorBody,
-            example = "Invalid username or password."),
-        TooManyAttemptsOrAdditions
-    )
-)]
-pub(crate) async fn create_session(
-    State(state): State<GatewayState>,
-    Extension(context): Extension<CallContext>,
-    headers: HeaderMap,
-    JsonBody(request): JsonBody<SessionCreationRequest>,
-) -> Result<impl IntoResponse, ApiError> {
-    let SessionCreationRequest {
-        username,
-        password,
-        name,
-        otp,
-    } = request;
-    let (agent, otp) = (user_agent(&headers), otp.flatten());
-    let (agent, otp) = (
-        agent.as_deref(),
-        otp.as_ref().map(ExposeSecret::expose_secret),
-    );
-    let call = state.auth.create_session(
-        &username,
-        &password,
-        otp,
-        name,
-        agent,
-        SessionUse::Api,
-        TwoStepSignIn::default(),
-        context,
-    );
-    let step = state.refusals.login(context, call).await?;
-    let SignInStep::Done(NewSession { token, session, .. }) = step else {
-        return Err(CallError::Malformed.into());
-    };
-    let location = [(LOCATION, format!("/profile/sessions/{}", session.id))];
-    let response = NewSessionResponse {
-        id: session.id,
-        token: token.expose_secret().to_owned(),
-        expires_at: rfc3339(session.expires_at),
-        idle_expires_at: rfc3339(session.idle_expires_at),
-    };
-    Ok((StatusCode::CREATED, location, Json(response)))
-}
-
-/// What the client calls itself.
-pub(crate) fn user_agent(headers: &HeaderMap) -> Option<Cow<'_, str>> {
-    let agent = headers.get(USER_AGENT)?.as_bytes();
-    Some(String::from_utf8_lossy(
-        &agent[..agent.len().min(MAX_USER_AGENT)],
-    ))
-}
-
 /// List the sessions of the current user
-#[utoipa::path(get, path = "/profile/sessions", responses((status = 200, body = SessionsResponse)))]
-pub(crate) async fn list_own_sessions(
+#[utoipa::path(
+    get,
+    path = "/profile/sessions",
+    tag = tags::ACCOUNTS,
+    responses((status = 200, body = SessionsResponse))
+)]
+pub(crate) async fn list_own_sessions(client: ActingClient) -> JsonResult<SessionsResponse> {
+    list_sessions(&client, None).await
+}
+
+/// List the sessions of a user
+#[utoipa::path(
+    get,
+    path = "/users/{user_id}/sessions",
+    tag = tags::USERS,
+    params(UserPath),
+    responses((status = 200, body = SessionsResponse), UserNotFound)
+)]
+pub(crate) async fn list_user_sessions(
     client: ActingClient,
-    ids: PathIds,
-) -> Answer<SessionsResponse> {
-    let sessions = client.list_sessions(ids.get("user_id")).await?;
+    PathIds(UserPath { user_id }): PathIds<UserPath>,
+) -> JsonResult<SessionsResponse> {
+    list_sessions(&client, Some(user_id)).await
+}
+
+async fn list_sessions(
+    client: &ActingClient,
+    user_id: Option<i64>,
+) -> JsonResult<SessionsResponse> {
+    let sessions = client.list_sessions(user_id).await?;
     Ok(Json(SessionsResponse {
         sessions: sessions.into_iter().map(Into::into).collect(),
     }))
@@ -193,18 +162,44 @@ pub(crate) async fn list_own_sessions(
 #[utoipa::path(
     delete,
     path = "/profile/sessions/{session_id}",
-    responses((status = 200, body = Message, example = "Session ended."), AccessTokenNeeded)
+    tag = tags::ACCOUNTS,
+    params(OwnSessionPath),
+    responses(
+        (status = 200, body = Message, example = "Session ended."),
+        PersonalTokenRequired,
+        OwnSessionNotFound
+    )
 )]
 pub(crate) async fn end_own_session(
     // Rejects an invalid token before the path is checked.
     _: CurrentUser,
     client: ActingClient,
-    ids: PathIds,
-) -> Answer<Message> {
-    let session_id = ids.get("session_id").unwrap_or(0);
-    client
-        .delete_sessions(ids.get("user_id"), Some(session_id))
-        .await?;
+    PathIds(OwnSessionPath { session_id }): PathIds<OwnSessionPath>,
+) -> JsonResult<Message> {
+    end_session(&client, None, session_id).await
+}
+
+/// End a session of a user
+#[utoipa::path(
+    delete,
+    path = "/users/{user_id}/sessions/{session_id}",
+    tag = tags::USERS,
+    params(UserSessionPath),
+    responses((status = 200, body = Message, example = "Session ended."), UserSessionNotFound)
+)]
+pub(crate) async fn end_user_session(
+    client: ActingClient,
+    PathIds(path): PathIds<UserSessionPath>,
+) -> JsonResult<Message> {
+    end_session(&client, Some(path.user_id), path.session_id).await
+}
+
+async fn end_session(
+    client: &ActingClient,
+    user_id: Option<i64>,
+    session_id: i64,
+) -> JsonResult<Message> {
+    client.delete_sessions(user_id, Some(session_id)).await?;
     Ok(message("Session ended."))
 }
 
@@ -214,9 +209,31 @@ pub(crate) async fn end_own_session(
 #[utoipa::path(
     delete,
     path = "/profile/sessions",
-    responses((status = 200, body = Message, example = "Sessions ended."), AccessTokenNeeded)
+    tag = tags::ACCOUNTS,
+    responses((status = 200, body = Message, example = "Sessions ended."), PersonalTokenRequired)
 )]
-pub(crate) async fn end_own_sessions(client: ActingClient, ids: PathIds) -> Answer<Message> {
-    client.delete_sessions(ids.get("user_id"), None).await?;
+pub(crate) async fn end_own_sessions(client: ActingClient) -> JsonResult<Message> {
+    end_all_sessions(&client, None).await
+}
+
+/// End all sessions of a user
+///
+/// All but the one of this request.
+#[utoipa::path(
+    delete,
+    path = "/users/{user_id}/sessions",
+    tag = tags::USERS,
+    params(UserPath),
+    responses((status = 200, body = Message, example = "Sessions ended."), UserNotFound)
+)]
+pub(crate) async fn end_user_sessions(
+    client: ActingClient,
+    PathIds(UserPath { user_id }): PathIds<UserPath>,
+) -> JsonResult<Message> {
+    end_all_sessions(&client, Some(user_id)).await
+}
+
+async fn end_all_sessions(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Message> {
+    client.delete_sessions(user_id, None).await?;
     Ok(message("Sessions ended."))
 }

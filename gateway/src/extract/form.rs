@@ -3,7 +3,7 @@
 use super::{
     body_headers::expect_media_type,
     json_body::{MAX_BODY, invalid, read},
-    parameters::QueryParams,
+    query_params::QueryParams,
 };
 use axum::extract::Request;
 use rolegate_auth_client::axum::ApiError;

@@ -4,7 +4,7 @@ mod object;
 
 use super::{
     body_headers::{expect_media_type, expect_no_coding},
-    parameters::PathIds,
+    path_ids::PathIds,
 };
 use crate::memory::{BodyMemory, FREE};
 use axum::{
@@ -42,20 +42,21 @@ impl<S: Sync, T: DeserializeOwned, const MAX: usize> FromRequest<S> for JsonBody
 }
 
 /// The ids in the path, and a [`JsonBody`]. The path is checked after the form of the body and before its fields.
-pub(crate) struct ItemBody<T, const MAX: usize = MAX_BODY>(pub(crate) PathIds, pub(crate) T);
+pub(crate) struct ItemBody<I, T, const MAX: usize = MAX_BODY>(pub(crate) I, pub(crate) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + Send, const MAX: usize> FromRequest<S>
-    for ItemBody<T, MAX>
+impl<S, I, T, const MAX: usize> FromRequest<S> for ItemBody<I, T, MAX>
+where
+    S: Send + Sync,
+    I: DeserializeOwned,
+    T: DeserializeOwned + Send,
 {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let (mut head, body) = request.into_parts();
         let fields = read_json(&head, body, MAX).await?;
-        Ok(Self(
-            PathIds::from_request_parts(&mut head, state).await?,
-            fields?,
-        ))
+        let PathIds(ids) = PathIds::from_request_parts(&mut head, state).await?;
+        Ok(Self(ids, fields?))
     }
 }
 

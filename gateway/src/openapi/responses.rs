@@ -1,17 +1,12 @@
 //! Error responses in the OpenAPI document.
-#![expect(
-    dead_code,
-    reason = "the types describe responses and are never constructed"
-)]
 
 use rolegate_proto::{Reason, http::HttpReason};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use utoipa::{
     IntoResponses, ToSchema,
     openapi::{
-        Content, ObjectBuilder, Ref, RefOr, Response, Type, example::ExampleBuilder,
-        path::Operation,
+        Content, ObjectBuilder, Ref, RefOr, Response, Responses, Type, example::ExampleBuilder,
     },
 };
 
@@ -19,6 +14,7 @@ use utoipa::{
 // `rolegate_auth_client::axum::ApiError` serializes it.
 #[derive(ToSchema)]
 #[schema(as = ApiError)]
+#[expect(dead_code, reason = "describes a body and is never constructed")]
 pub(crate) struct ErrorBody {
     /// What is wrong, as a sentence.
     #[schema(example = "User not found.")]
@@ -28,15 +24,16 @@ pub(crate) struct ErrorBody {
 pub(crate) const REASON_SCHEMA: &str = "Reason";
 
 /// Any text, because later versions have more reasons.
-pub(crate) fn reason_schema() -> ObjectBuilder {
-    let of_services = Reason::ALL.iter().map(|reason| reason.as_str());
-    let reasons = of_services.chain(HttpReason::ALL.iter().map(|reason| reason.http().0));
+pub(super) fn reason_schema() -> ObjectBuilder {
+    let service_reasons = Reason::ALL.iter().map(|reason| reason.as_str());
+    let http_reasons = HttpReason::ALL.iter().map(|reason| reason.http().0);
+    let reasons: BTreeSet<_> = service_reasons.chain(http_reasons).collect();
     ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some(
             "Why the request failed, for programs. Stable; later versions have more.",
         ))
-        .examples(reasons.collect::<BTreeSet<_>>())
+        .examples(reasons)
 }
 
 /// The response of endpoints that verify passwords or register users.
@@ -47,6 +44,7 @@ pub(crate) fn reason_schema() -> ObjectBuilder {
     headers(("Retry-After" = u64, description = "Seconds.")),
     example = json!("Too many attempts, try again later.")
 )]
+#[expect(dead_code, reason = "describes a response and is never constructed")]
 pub(crate) struct TooManyAttempts(ErrorBody);
 
 /// The response where something is added to a user without a check of a password.
@@ -57,6 +55,7 @@ pub(crate) struct TooManyAttempts(ErrorBody);
     headers(("Retry-After" = u64, description = "Seconds.")),
     example = json!("Too many attempts, try again later.")
 )]
+#[expect(dead_code, reason = "describes a response and is never constructed")]
 pub(crate) struct TooManyAdditions(ErrorBody);
 
 /// The response where something is added to a user after a check of the password.
@@ -68,36 +67,57 @@ pub(crate) struct TooManyAdditions(ErrorBody);
     headers(("Retry-After" = u64, description = "Seconds.")),
     example = json!("Too many attempts, try again later.")
 )]
+#[expect(dead_code, reason = "describes a response and is never constructed")]
 pub(crate) struct TooManyAttemptsOrAdditions(ErrorBody);
 
-#[derive(IntoResponses)]
-#[response(
-    status = 403,
-    description = "The caller presented an API key. Any `user`, `author` or `admin` with an access token \
-                   or session is admitted.",
-    example = json!("Insufficient privileges.")
-)]
-pub(crate) struct AccessTokenNeeded(ErrorBody);
+/// The response to an API key where any user is admitted, but only with an access token or session.
+pub(crate) struct PersonalTokenRequired;
 
-#[derive(IntoResponses)]
-#[response(
-    status = 403,
-    description = "The user's stored role is not `author` or `admin`, or the user is an author and \
-                   not the owner of the post.",
-    example = json!("Insufficient privileges.")
-)]
-pub(crate) struct NotPostOwner(ErrorBody);
+impl IntoResponses for PersonalTokenRequired {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        error_response(
+            403,
+            "The caller presented an API key. Any `user`, `author` or `admin` with an access token \
+             or session is admitted.",
+            &["Insufficient privileges."],
+        )
+    }
+}
+
+/// The response to others than admins with an access token or session.
+pub(crate) struct AdminTokenRequired;
+
+impl IntoResponses for AdminTokenRequired {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        error_response(
+            403,
+            "The user's stored role is not `admin`, or the caller presented an API key.",
+            &["Insufficient privileges."],
+        )
+    }
+}
+
+/// Describes an error that can have these `detail` texts, for an `impl IntoResponses`.
+pub(crate) fn error_response(
+    status: u16,
+    description: &str,
+    details: &[&str],
+) -> BTreeMap<String, RefOr<Response>> {
+    let mut responses = Responses::new();
+    add_response(&mut responses, status, description, details);
+    responses.responses
+}
 
 /// Adds `details` as examples to the response of this status. `description` is used if the
 /// operation does not describe the status itself.
-pub(crate) fn add_response(
-    operation: &mut Operation,
+pub(super) fn add_response(
+    responses: &mut Responses,
     status: u16,
     description: &str,
     details: &[&str],
 ) {
-    let responses = &mut operation.responses.responses;
     let response = responses
+        .responses
         .entry(status.to_string())
         .or_insert_with(|| RefOr::T(Response::new(description)));
     let RefOr::T(response) = response else {
@@ -115,12 +135,9 @@ pub(crate) fn add_response(
         content.example = Some(json!(only));
         return;
     }
-    let only = content.example.take();
-    for detail in only
-        .iter()
-        .filter_map(Value::as_str)
-        .chain(details.iter().copied())
-    {
+    let annotated = content.example.take();
+    let annotated = annotated.iter().filter_map(Value::as_str);
+    for detail in annotated.chain(details.iter().copied()) {
         let example = ExampleBuilder::new().value(Some(json!({ "detail": detail })));
         content
             .examples

@@ -1,7 +1,7 @@
 //! The HTML of the pages. They need no scripts. What they say is in `crates/sign-in/texts/`.
 
 use super::return_address::ReturnAddress;
-use crate::extract::parameters::QueryParams;
+use crate::extract::query_params::QueryParams;
 use axum::response::{IntoResponse as _, Response};
 use http::{
     HeaderMap,

@@ -1,5 +1,5 @@
 use super::{MAX_PAGE, PostRequest, PostsResponse, query, respond};
-use crate::{extract::parameters::QueryParams, memory};
+use crate::{extract::query_params::QueryParams, memory};
 use http::StatusCode;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_http_server::memory_budget::MemoryBudget;

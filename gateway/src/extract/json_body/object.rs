@@ -2,7 +2,7 @@
 //! what it must be. `serde_path_to_error` names neither a missing nor a repeated field, and reports the
 //! first error of the text, not of the struct.
 
-use crate::extract::parameters::MAX_SHOWN_NAME;
+use crate::extract::query_params::MAX_SHOWN_NAME;
 use rolegate_proto::http::HttpReason;
 use serde::{
     de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor, value::MapDeserializer},

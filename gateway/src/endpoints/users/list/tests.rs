@@ -1,5 +1,5 @@
 use super::query;
-use crate::extract::parameters::QueryParams;
+use crate::extract::query_params::QueryParams;
 use http::StatusCode;
 use rolegate_auth_client::{Role, UserQuery, axum::ApiError};
 

@@ -1,11 +1,12 @@
 //! Users whom admins create.
 
-use super::{
-    password_links::PasswordLinkResponse,
-    schemas::{self, RoleName},
-    users::UserResponse,
+use super::{RoleName, UserResponse, username_schema};
+use crate::{
+    endpoints::{password_links::PasswordLinkResponse, passwords::password_schema},
+    extract::json_body::JsonBody,
+    openapi::{responses::ErrorBody, tags},
+    state::GatewayState,
 };
-use crate::{extract::json_body::JsonBody, openapi::responses::ErrorBody, state::GatewayState};
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{StatusCode, header::LOCATION};
 use rolegate_auth_client::{ActingClient, Role, axum::ApiError};
@@ -16,10 +17,10 @@ use utoipa::ToSchema;
 /// A new user.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct UserCreationRequest {
-    #[schema(schema_with = schemas::username)]
+    #[schema(schema_with = username_schema)]
     username: String,
     // Without one, the user chooses it by a link.
-    #[schema(schema_with = schemas::password, required = false)]
+    #[schema(schema_with = password_schema, required = false)]
     password: Option<SecretString>,
     /// `user` if it is missing.
     #[schema(value_type = RoleName, required = false)]
@@ -44,6 +45,7 @@ pub(crate) struct NewUserResponse {
 #[utoipa::path(
     post,
     path = "/users",
+    tag = tags::USERS,
     request_body = UserCreationRequest,
     responses(
         (status = 201, description = "The new user.",
@@ -73,10 +75,9 @@ pub(crate) async fn create_user(
     let call = client.create_user(&username, password.as_ref(), role);
     let (user, link) = state.refusals.answer(client.context(), call.await).await?;
     let location = [(LOCATION, format!("/users/{}", user.id))];
-    let password_link = link.map(|link| PasswordLinkResponse::new(&state, &link));
     let response = NewUserResponse {
         user: user.into(),
-        password_link,
+        password_link: link.map(|link| PasswordLinkResponse::new(&state, &link)),
     };
     Ok((StatusCode::CREATED, location, Json(response)))
 }

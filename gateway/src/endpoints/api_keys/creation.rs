@@ -1,0 +1,168 @@
+//! New API keys.
+
+use super::ApiKeyResponse;
+use crate::{
+    endpoints::users::{RoleName, UserNotFound, UserPath},
+    extract::{
+        credentials::PersonalToken,
+        json_body::{ItemBody, JsonBody},
+    },
+    openapi::{
+        responses::{AdminTokenRequired, PersonalTokenRequired, TooManyAdditions, error_response},
+        tags,
+    },
+};
+use axum::{Json, response::IntoResponse};
+use http::{StatusCode, header::LOCATION};
+use rolegate_auth_client::{ActingClient, ApiKeyInput, axum::ApiError};
+use rolegate_proto::{http::HttpReason, time::parse_rfc3339};
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::{collections::BTreeMap, time::SystemTime};
+use utoipa::{
+    IntoResponses, ToSchema,
+    openapi::{Object, ObjectBuilder, RefOr, Response, Type},
+};
+
+/// A new API key.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct ApiKeyCreationRequest {
+    #[schema(schema_with = label_schema)]
+    name: String,
+    /// When it ends: RFC 3339, in the future. Never if it is missing.
+    #[schema(format = DateTime, value_type = String, required = false,
+        example = "2030-01-31T00:00:00Z")]
+    expires_at: Option<String>,
+    /// The highest role that it grants. The user's if it is missing; for another user, it is required and
+    /// not `admin`.
+    #[schema(value_type = RoleName, required = false)]
+    role: Option<String>,
+}
+
+/// The part of the rules of names of API keys and sessions that a schema can express; auth-service checks
+/// all of them.
+pub(in crate::endpoints) fn label_schema() -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some("What it is for, on one line. Need not be unique."))
+        .min_length(Some(1))
+        .max_length(Some(100))
+        .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"))
+        .examples([json!("nightly export")])
+        .build()
+}
+
+/// A new API key. The key is shown only here.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewApiKey)]
+pub(crate) struct NewApiKeyResponse {
+    /// To be sent as `Authorization: Bearer <key>`.
+    #[schema(example = "rgk_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
+    key: String,
+    #[serde(flatten)]
+    api_key: ApiKeyResponse,
+}
+
+/// The response to an [`ApiKeyCreationRequest`] that breaks a rule.
+pub(crate) struct InvalidApiKey;
+
+impl IntoResponses for InvalidApiKey {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        error_response(
+            400,
+            "The name or the expiry breaks a rule, the role does not exist or may not be used, the \
+             user has 50 API keys, or the request body is malformed.",
+            &["A user can have at most 50 API keys."],
+        )
+    }
+}
+
+/// Create an API key of the current user
+///
+/// For a program that acts as the user, with the lower of the user's role and the key's. The
+/// response shows the key, which cannot be shown again. A user has at most 50.
+#[utoipa::path(
+    post,
+    path = "/profile/keys",
+    tag = tags::API_KEYS,
+    request_body = ApiKeyCreationRequest,
+    responses(
+        (status = 201, description = "The new API key.",
+            body = NewApiKeyResponse,
+            headers(("Location" = String, description = "The path of the key."))),
+        InvalidApiKey,
+        PersonalTokenRequired,
+        TooManyAdditions
+    )
+)]
+pub(crate) async fn create_api_key(
+    PersonalToken { client, .. }: PersonalToken,
+    JsonBody(request): JsonBody<ApiKeyCreationRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    create_key(&client, None, request).await
+}
+
+/// Create an API key of a user
+///
+/// For a program that acts as the user, with the lower of the user's role and the key's. The
+/// response shows the key, which cannot be shown again. A user has at most 50.
+#[utoipa::path(
+    post,
+    path = "/users/{user_id}/keys",
+    tag = tags::API_KEYS,
+    params(UserPath),
+    request_body = ApiKeyCreationRequest,
+    responses(
+        (status = 201, description = "The new API key.",
+            body = NewApiKeyResponse,
+            headers(("Location" = String, description = "The path of the key."))),
+        InvalidApiKey,
+        AdminTokenRequired,
+        UserNotFound,
+        TooManyAdditions
+    )
+)]
+pub(crate) async fn create_user_key(
+    PersonalToken { client, .. }: PersonalToken,
+    ItemBody(UserPath { user_id }, request): ItemBody<UserPath, ApiKeyCreationRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    if request.role.is_none() {
+        return Err(invalid("Field \"role\" is required and must be a string."));
+    }
+    create_key(&client, Some(user_id), request).await
+}
+
+/// Creates a key of a user, or of the current user.
+async fn create_key(
+    client: &ActingClient,
+    user_id: Option<i64>,
+    request: ApiKeyCreationRequest,
+) -> Result<impl IntoResponse + use<>, ApiError> {
+    let input = ApiKeyInput {
+        name: request.name,
+        // auth-service rejects an unknown role, because the rules of the name come first.
+        role: request.role.map(|role| role.parse().ok()),
+        expires_at: request.expires_at.as_deref().map(parse_time).transpose()?,
+    };
+    let (key, api_key) = client.create_api_key(user_id, input).await?;
+    let location = match user_id {
+        Some(user_id) => format!("/users/{user_id}/keys/{}", api_key.id),
+        None => format!("/profile/keys/{}", api_key.id),
+    };
+    let response = NewApiKeyResponse {
+        key: key.expose_secret().to_owned(),
+        api_key: api_key.into(),
+    };
+    Ok((StatusCode::CREATED, [(LOCATION, location)], Json(response)))
+}
+
+fn parse_time(text: &str) -> Result<SystemTime, ApiError> {
+    parse_rfc3339(text).ok_or_else(|| {
+        invalid("Field \"expires_at\" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.")
+    })
+}
+
+fn invalid(detail: &'static str) -> ApiError {
+    ApiError::http(HttpReason::FieldInvalid, detail)
+}

@@ -1,0 +1,119 @@
+//! New sessions, which begin with a login.
+
+use crate::{
+    endpoints::{api_keys::creation::label_schema, rfc3339},
+    extract::json_body::JsonBody,
+    openapi::{
+        responses::{ErrorBody, TooManyAttemptsOrAdditions},
+        tags,
+    },
+    state::GatewayState,
+};
+use axum::{Extension, Json, extract::State, response::IntoResponse};
+use http::{
+    HeaderMap, StatusCode,
+    header::{LOCATION, USER_AGENT},
+};
+use rolegate_auth_client::{
+    CallContext, CallError, NewSession, SessionUse, SignInStep, TwoStepSignIn, axum::ApiError,
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use utoipa::ToSchema;
+
+/// Bytes of a `User-Agent` that are read. auth-service keeps 256: a character that is cut here is beyond them.
+const MAX_USER_AGENT: usize = 260;
+
+/// Login credentials, and a name for lists.
+#[derive(Deserialize, ToSchema)]
+#[expect(clippy::option_option, reason = "so that it may be null")]
+pub(crate) struct SessionCreationRequest {
+    #[schema(example = "ada")]
+    username: String,
+    #[schema(value_type = String, format = Password, example = "open sesame")]
+    password: SecretString,
+    #[schema(schema_with = label_schema, required = false)]
+    name: Option<String>,
+    /// A one-time code or a recovery code, where the user's second factor is on.
+    #[schema(value_type = Option<String>, required = false, example = "123456")]
+    otp: Option<Option<SecretString>>,
+}
+
+/// A new session. The token is shown only here.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewSession)]
+pub(crate) struct NewSessionResponse {
+    #[schema(minimum = 1, example = 1)]
+    id: i64,
+    /// To be sent as `Authorization: Bearer <token>`.
+    #[schema(example = "rgs_Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmFyYmF6Zm9vYmE")]
+    token: String,
+    /// When it ends, used or not.
+    #[schema(format = DateTime, example = "2026-12-21T06:00:00.000Z")]
+    expires_at: String,
+    /// When it ends unless it is used.
+    #[schema(format = DateTime, example = "2026-11-21T18:00:00.000Z")]
+    idle_expires_at: String,
+}
+
+/// Log in for longer
+///
+/// Makes a session. Its token stands wherever an access token does; every request checks whether it has
+/// ended. Of more than 100 sessions of a user, those that have been idle longest end.
+#[utoipa::path(
+    post,
+    path = "/sessions",
+    tag = tags::ACCOUNTS,
+    request_body = SessionCreationRequest,
+    responses(
+        (status = 201, description = "The new session.",
+            body = NewSessionResponse,
+            headers(("Location" = String, description = "`/profile/sessions/{session_id}`"))),
+        (status = 400, description = "The name breaks a rule, or the request body is malformed.",
+            body = ErrorBody, example = "Session name must have 1 to 100 characters."),
+        (status = 401, description = "The username is unknown, the password is wrong, or the \
+                                      one-time code is missing or wrong.",
+            headers(("WWW-Authenticate" = String, description = "`Bearer`")), body = ErrorBody,
+            example = "Invalid username or password."),
+        TooManyAttemptsOrAdditions
+    )
+)]
+pub(crate) async fn create_session(
+    State(state): State<GatewayState>,
+    Extension(context): Extension<CallContext>,
+    headers: HeaderMap,
+    JsonBody(request): JsonBody<SessionCreationRequest>,
+) -> Result<impl IntoResponse, ApiError> {
+    let otp = request.otp.flatten();
+    let user_agent = user_agent(&headers);
+    let call = state.auth.create_session(
+        &request.username,
+        &request.password,
+        otp.as_ref().map(ExposeSecret::expose_secret),
+        request.name,
+        user_agent.as_deref(),
+        SessionUse::Api,
+        TwoStepSignIn::default(),
+        context,
+    );
+    let step = state.refusals.login(context, call).await?;
+    let SignInStep::Done(NewSession { token, session, .. }) = step else {
+        return Err(CallError::Malformed.into());
+    };
+    let location = [(LOCATION, format!("/profile/sessions/{}", session.id))];
+    let response = NewSessionResponse {
+        id: session.id,
+        token: token.expose_secret().to_owned(),
+        expires_at: rfc3339(session.expires_at),
+        idle_expires_at: rfc3339(session.idle_expires_at),
+    };
+    Ok((StatusCode::CREATED, location, Json(response)))
+}
+
+/// What the client calls itself.
+pub(crate) fn user_agent(headers: &HeaderMap) -> Option<Cow<'_, str>> {
+    let agent = headers.get(USER_AGENT)?.as_bytes();
+    let end = agent.len().min(MAX_USER_AGENT);
+    Some(String::from_utf8_lossy(&agent[..end]))
+}

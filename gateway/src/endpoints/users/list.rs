@@ -1,0 +1,160 @@
+//! Lists of users.
+
+use super::{RoleName, UserResponse};
+use crate::{
+    endpoints::{JsonResult, rfc3339},
+    extract::query_params::QueryParams,
+    openapi::{
+        parameters::{id_parameter, limit_parameter, query_parameter},
+        tags,
+    },
+};
+use axum::Json;
+use rolegate_auth_client::{
+    ActingClient, CallError, Reason, User, UserPage, UserQuery, UserTimes, axum::ApiError,
+};
+use serde::Serialize;
+use utoipa::{
+    IntoParams, ToSchema,
+    openapi::{
+        ObjectBuilder, Ref, Type,
+        path::{Parameter, ParameterIn},
+    },
+};
+
+/// A user in a list. The times are there with `include=times`.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ListedUser)]
+#[expect(clippy::option_option, reason = "missing and null are not the same")]
+pub(crate) struct ListedUserResponse {
+    #[serde(flatten)]
+    user: UserResponse,
+    /// RFC 3339 in UTC, to the second; null for a user from before it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-21T06:00:00.000Z")]
+    created_at: Option<Option<String>>,
+    /// With a password, up to a minute late; null for none since it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-22T06:00:00.000Z")]
+    last_sign_in_at: Option<Option<String>>,
+}
+
+impl ListedUserResponse {
+    fn new(user: User, times: Option<&UserTimes>) -> Self {
+        Self {
+            user: user.into(),
+            created_at: times.map(|times| times.created_at.map(rfc3339)),
+            last_sign_in_at: times.map(|times| times.last_login_at.map(rfc3339)),
+        }
+    }
+}
+
+/// A page of users by ascending id.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = UserPage)]
+pub(crate) struct UsersResponse {
+    users: Vec<ListedUserResponse>,
+    /// The `after` of the next page, null on the last page.
+    #[schema(required, example = 2)]
+    next: Option<i64>,
+}
+
+impl From<UserPage> for UsersResponse {
+    fn from(page: UserPage) -> Self {
+        // There are times of every user, or of none.
+        let mut times = page.times.iter();
+        let users = page.users.into_iter();
+        Self {
+            users: users
+                .map(|user| ListedUserResponse::new(user, times.next()))
+                .collect(),
+            next: page.next,
+        }
+    }
+}
+
+/// The query of the list.
+struct UserFilters;
+
+impl IntoParams for UserFilters {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        // Usernames have at most 255 bytes and no control characters.
+        let part_of_username = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .max_length(Some(255))
+            .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"))
+            .build();
+        let boolean = ObjectBuilder::new().schema_type(Type::Boolean);
+        let times = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(["times"]));
+        vec![
+            limit_parameter("Maximum number of users."),
+            id_parameter("after", "Only users with a greater id."),
+            query_parameter(
+                "username",
+                "Only users whose username starts with this; no wildcards.",
+                part_of_username.clone(),
+            ),
+            query_parameter(
+                "search",
+                "Only users whose username contains this, whatever the case of its letters; no \
+                 wildcards. Reads all users: one search at a time for each admin, and 503 beyond.",
+                part_of_username,
+            ),
+            query_parameter(
+                "disabled",
+                "Only users who are disabled, or are not.",
+                boolean,
+            ),
+            query_parameter("include", "Adds `created_at` and `last_sign_in_at`.", times),
+            query_parameter(
+                "role",
+                "Only users with this role.",
+                Ref::from_schema_name(RoleName::name()),
+            ),
+        ]
+    }
+}
+
+fn query(params: &QueryParams) -> Result<UserQuery, ApiError> {
+    params.expect_only(&[
+        "limit", "after", "username", "role", "search", "disabled", "include",
+    ])?;
+    let role = |name: &str| {
+        name.parse()
+            .map_err(|_| CallError::local(Reason::RoleInvalid))
+    };
+    Ok(UserQuery {
+        limit: params.limit()?,
+        after: params.id("after")?,
+        username_prefix: params.get("username")?.unwrap_or_default().to_owned(),
+        role: params.get("role")?.map(role).transpose()?,
+        disabled: params
+            .one_of("disabled", ["true", "false"])?
+            .map(|value| value == "true"),
+        search: params.get("search")?.unwrap_or_default().to_owned(),
+        with_times: params.one_of("include", ["times"])?.is_some(),
+    })
+}
+
+/// List users
+///
+/// Users come in ascending order of their ids.
+#[utoipa::path(
+    get,
+    path = "/users",
+    tag = tags::USERS,
+    params(UserFilters),
+    responses((status = 200, body = UsersResponse))
+)]
+pub(crate) async fn list_users(
+    client: ActingClient,
+    params: QueryParams,
+) -> JsonResult<UsersResponse> {
+    let page = client.list_users(query(&params)?).await?;
+    Ok(Json(page.into()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! The parameters of a query such as `?limit=&after=`, each at most once.
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use percent_encoding::percent_decode_str;
+use rolegate_auth_client::axum::ApiError;
+use rolegate_proto::{http::HttpReason, limits::MAX_PAGE_SIZE};
+use std::{borrow::Cow, fmt, str::FromStr};
+use url::form_urlencoded;
+
+/// Characters of the name of an unknown parameter or field in an error.
+pub(super) const MAX_SHOWN_NAME: usize = 64;
+
+/// Names and values in the order of the query.
+pub(crate) struct QueryParams(Vec<(String, String)>);
+
+impl<S: Sync> FromRequestParts<S> for QueryParams {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::parse(parts.uri.query().unwrap_or_default())
+    }
+}
+
+impl QueryParams {
+    /// Rejects with 400 a query that is not UTF-8.
+    pub(crate) fn parse(query: &str) -> Result<Self, ApiError> {
+        // `form_urlencoded` would replace invalid bytes by U+FFFD, which a username may contain.
+        percent_decode_str(query)
+            .decode_utf8()
+            .map_err(|_| invalid("The query is not valid UTF-8."))?;
+        let params = form_urlencoded::parse(query.as_bytes());
+        Ok(Self(params.into_owned().collect()))
+    }
+
+    /// Rejects with 400 a parameter that is none of these.
+    pub(crate) fn expect_only(&self, known: &[&str]) -> Result<(), ApiError> {
+        for (name, _) in &self.0 {
+            if !known.contains(&name.as_str()) {
+                let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
+                return Err(invalid(format!("Query parameter \"{name}\" is not known.")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Rejects with 400 a parameter that is repeated.
+    pub(crate) fn get(&self, name: &str) -> Result<Option<&str>, ApiError> {
+        let mut values = self.0.iter().filter(|(key, _)| key == name);
+        match (values.next(), values.next()) {
+            (value, None) => Ok(value.map(|(_, value)| value.as_str())),
+            _ => Err(invalid(format!(
+                "Query parameter \"{name}\" is given more than once."
+            ))),
+        }
+    }
+
+    /// The number of rows of a page.
+    pub(crate) fn limit(&self) -> Result<Option<u16>, ApiError> {
+        let is_valid = |&limit: &u16| (1..=MAX_PAGE_SIZE).contains(&limit.into());
+        self.number(
+            "limit",
+            is_valid,
+            format_args!("a whole number from 1 to {MAX_PAGE_SIZE}"),
+        )
+    }
+
+    /// An id, or 0.
+    pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, ApiError> {
+        self.number(name, |_| true, format_args!("an id, a whole number from 0"))
+    }
+
+    /// An id or a revision that exists, perhaps.
+    pub(crate) fn positive(&self, name: &str) -> Result<Option<i64>, ApiError> {
+        self.number(
+            name,
+            |number| *number > 0,
+            format_args!("a whole number from 1"),
+        )
+    }
+
+    /// The name of an event.
+    pub(crate) fn event(&self, name: &str) -> Result<Option<&str>, ApiError> {
+        let value = self.get(name)?;
+        if value.is_none_or(is_event_name) {
+            return Ok(value);
+        }
+        Err(invalid(format!(
+            "Query parameter \"{name}\" must be 1 to 64 letters a to z and _."
+        )))
+    }
+
+    /// One of these values.
+    pub(crate) fn one_of<const N: usize>(
+        &self,
+        name: &str,
+        values: [&str; N],
+    ) -> Result<Option<&str>, ApiError> {
+        let value = self.get(name)?;
+        if value.is_none_or(|value| values.contains(&value)) {
+            return Ok(value);
+        }
+        Err(invalid(format!(
+            "Query parameter \"{name}\" must be {}.",
+            values.join(" or ")
+        )))
+    }
+
+    /// A number without a sign, which `parse` alone would accept. `rule` says which numbers are valid.
+    fn number<N: FromStr>(
+        &self,
+        name: &str,
+        is_valid: impl Fn(&N) -> bool,
+        rule: fmt::Arguments<'_>,
+    ) -> Result<Option<N>, ApiError> {
+        let Some(text) = self.get(name)? else {
+            return Ok(None);
+        };
+        let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        match text.parse() {
+            Ok(number) if is_digits && is_valid(&number) => Ok(Some(number)),
+            _ => Err(invalid(format!(
+                "Query parameter \"{name}\" must be {rule}."
+            ))),
+        }
+    }
+}
+
+fn is_event_name(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    (1..=64).contains(&text.len()) && text.bytes().all(is_letter)
+}
+
+fn invalid(detail: impl Into<Cow<'static, str>>) -> ApiError {
+    ApiError::http(HttpReason::QueryInvalid, detail)
+}

@@ -1,0 +1,202 @@
+//! What the document says of an operation because of its kind: whether it needs credentials, and has ids in
+//! its path, a query or a body.
+
+use super::{
+    Variant,
+    responses::{REASON_SCHEMA, add_response},
+};
+use rolegate_proto::limits::MAX_PAGE_SIZE;
+use serde_json::{Value, json};
+use utoipa::openapi::{
+    HeaderBuilder, Ref, RefOr, Response, Responses, Type,
+    path::{Operation, Parameter, ParameterIn, PathItem},
+    schema::ObjectBuilder,
+};
+
+/// The operations of a path.
+pub(super) fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem {
+        get,
+        put,
+        post,
+        delete,
+        patch,
+        ..
+    } = path;
+    [get, put, post, delete, patch].into_iter().flatten()
+}
+
+/// Adds to an annotation what follows from the kind of its operation.
+pub(super) fn complete_operation(operation: &mut Operation, variant: &Variant) {
+    let Operation {
+        security,
+        parameters,
+        request_body,
+        responses,
+        ..
+    } = operation;
+    let is_protected = security.is_some();
+    // An empty list says that an operation is public, where no list would leave that open.
+    security.get_or_insert_default();
+    if is_protected {
+        add_response(
+            responses,
+            401,
+            "The caller is not authenticated.",
+            variant.unauthenticated,
+        );
+    }
+    add_parameter_errors(responses, parameters.as_deref().unwrap_or_default());
+    if let Some(RefOr::T(body)) = request_body {
+        body.description
+            .get_or_insert_with(|| "At most 64 KiB.".to_owned());
+        add_body_errors(responses);
+    }
+    // The other operations return a fixed message.
+    if is_protected || parameters.is_some() || request_body.is_some() {
+        add_upstream_errors(responses);
+    }
+    add_response(
+        responses,
+        405,
+        "The path does not support this method.",
+        &["Method Not Allowed"],
+    );
+    add_response(
+        responses,
+        500,
+        "An unexpected error in the service.",
+        &["Internal server error."],
+    );
+    for (status, response) in &mut responses.responses {
+        if let RefOr::T(response) = response {
+            complete_response(status, response, variant);
+        }
+    }
+}
+
+/// The rejections of [`PathIds`](crate::extract::path_ids::PathIds) and
+/// [`QueryParams`](crate::extract::query_params::QueryParams).
+fn add_parameter_errors(responses: &mut Responses, parameters: &[RefOr<Parameter>]) {
+    let mut has_query = false;
+    for parameter in parameters {
+        let RefOr::T(parameter) = parameter else {
+            unreachable!("annotations describe parameters in place");
+        };
+        if parameter.parameter_in == ParameterIn::Path {
+            let name = &parameter.name;
+            let detail = format!("Path parameter \"{name}\" must be an integer.");
+            add_response(responses, 400, "The path is malformed.", &[&detail]);
+        } else {
+            has_query = true;
+        }
+    }
+    if has_query {
+        let detail =
+            format!("Query parameter \"limit\" must be a whole number from 1 to {MAX_PAGE_SIZE}.");
+        add_response(
+            responses,
+            400,
+            "A query parameter is invalid or repeated.",
+            &[&detail],
+        );
+    }
+}
+
+/// The rejections of [`JsonBody`](crate::extract::json_body::JsonBody).
+fn add_body_errors(responses: &mut Responses) {
+    add_response(
+        responses,
+        400,
+        "The request body is malformed.",
+        &[
+            "Request body is not valid JSON.",
+            "Request body must be a JSON object.",
+            "Field \"...\" is required and must be a string.",
+        ],
+    );
+    add_response(
+        responses,
+        408,
+        "The request body did not arrive within 30 seconds.",
+        &["Request body did not arrive in time."],
+    );
+    add_response(
+        responses,
+        413,
+        "The request body is too large.",
+        &["Request body too large."],
+    );
+    add_response(
+        responses,
+        415,
+        "The request body has another media type, or a content coding.",
+        &[
+            "Content-Type must be application/json.",
+            "Content-Encoding is not supported.",
+        ],
+    );
+}
+
+fn add_upstream_errors(responses: &mut Responses) {
+    add_response(
+        responses,
+        503,
+        "An upstream service is unavailable or overloaded.",
+        &[
+            "Service temporarily unavailable.",
+            "Service is busy, try again.",
+        ],
+    );
+    add_response(
+        responses,
+        504,
+        "An upstream service did not respond in time.",
+        &["Upstream timed out."],
+    );
+}
+
+/// Adds the headers, and makes bodies of the examples, of which annotations have the text.
+fn complete_response(status: &str, response: &mut Response, variant: &Variant) {
+    if response.description.is_empty() {
+        response.description.push_str("Success.");
+    }
+    let is_error = status.starts_with(['4', '5']);
+    if is_error {
+        let reason = HeaderBuilder::new().schema(Some(Ref::from_schema_name(REASON_SCHEMA)));
+        response
+            .headers
+            .insert("Rolegate-Reason".to_owned(), reason.build().into());
+    }
+    match status {
+        "401" => add_header(
+            response,
+            "WWW-Authenticate",
+            Type::String,
+            variant.challenge,
+        ),
+        "405" => add_header(response, "Allow", Type::String, "Allowed methods."),
+        "503" => add_header(response, "Retry-After", Type::Integer, "Seconds."),
+        _ => {}
+    }
+    let text_field = if is_error { "detail" } else { "message" };
+    for content in response.content.values_mut() {
+        if let RefOr::T(content) = content
+            && let Some(Value::String(text)) = &content.example
+        {
+            content.example = Some(json!({ text_field: text }));
+        }
+    }
+}
+
+/// Describes a header, unless the annotation does.
+fn add_header(response: &mut Response, name: &str, schema_type: Type, description: &str) {
+    let schema = ObjectBuilder::new().schema_type(schema_type);
+    let header = HeaderBuilder::new()
+        .schema(Some(schema))
+        .description(Some(description));
+    response
+        .headers
+        .entry(name.to_owned())
+        .or_insert(header.build().into());
+}

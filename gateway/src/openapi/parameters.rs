@@ -1,0 +1,52 @@
+//! Descriptions of query parameters that several endpoints have.
+
+use rolegate_proto::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
+use utoipa::openapi::{
+    ObjectBuilder, RefOr, Schema, Type,
+    path::{Parameter, ParameterBuilder, ParameterIn},
+    schema::{KnownFormat, SchemaFormat},
+};
+
+/// Describes [`QueryParams::limit`](crate::extract::query_params::QueryParams::limit).
+pub(crate) fn limit_parameter(description: &str) -> Parameter {
+    let limit = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(1))
+        .maximum(Some(MAX_PAGE_SIZE))
+        .default(Some(DEFAULT_PAGE_SIZE.into()));
+    query_parameter("limit", description, limit)
+}
+
+/// Describes [`QueryParams::id`](crate::extract::query_params::QueryParams::id).
+pub(crate) fn id_parameter(name: &str, description: &str) -> Parameter {
+    integer_parameter(name, description, 0)
+}
+
+/// Describes [`QueryParams::positive`](crate::extract::query_params::QueryParams::positive).
+pub(crate) fn positive_parameter(name: &str, description: &str) -> Parameter {
+    integer_parameter(name, description, 1)
+}
+
+fn integer_parameter(name: &str, description: &str, minimum: i64) -> Parameter {
+    let int64 = SchemaFormat::KnownFormat(KnownFormat::Int64);
+    let integer = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(minimum))
+        .maximum(Some(i64::MAX))
+        .format(Some(int64));
+    query_parameter(name, description, integer)
+}
+
+/// Describes an optional parameter.
+pub(crate) fn query_parameter(
+    name: &str,
+    description: &str,
+    schema: impl Into<RefOr<Schema>>,
+) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Query)
+        .description(Some(description))
+        .schema(Some(schema))
+        .build()
+}

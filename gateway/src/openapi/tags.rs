@@ -1,0 +1,37 @@
+//! The groups of operations in `/docs`.
+
+use super::operations::operations;
+use utoipa::openapi::{OpenApi, tag::TagBuilder};
+
+pub(crate) const ACCOUNTS: &str = "Accounts";
+pub(crate) const API_KEYS: &str = "API keys";
+pub(crate) const ACCESS: &str = "Access";
+pub(crate) const USERS: &str = "Users";
+pub(crate) const POSTS: &str = "Posts";
+
+/// Names and descriptions in the order of `/docs`: what a new user needs comes first.
+const TAGS: [(&str, &str); 5] = [
+    (ACCOUNTS, "Register, log in, and manage the own account."),
+    (API_KEYS, "Credentials of programs that act as a user."),
+    (ACCESS, "Endpoints that show who is admitted."),
+    (USERS, "Administration of users."),
+    (POSTS, "Posts of authors."),
+];
+
+/// Describes the tags that operations of the document have.
+pub(super) fn describe_tags(document: &mut OpenApi) {
+    let items = document.paths.paths.values_mut();
+    let used: Vec<_> = items
+        .flat_map(operations)
+        .filter_map(|operation| operation.tags.clone())
+        .flatten()
+        .collect();
+    let mut tags = Vec::new();
+    for (name, description) in TAGS {
+        if used.iter().any(|tag| tag == name) {
+            let tag = TagBuilder::new().name(name);
+            tags.push(tag.description(Some(description)).build());
+        }
+    }
+    document.tags = Some(tags);
+}
