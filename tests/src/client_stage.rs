@@ -1,10 +1,12 @@
 //! The deployment behind `clients/conformance.json`, and the states and faults that its cases name.
 
+mod replica;
 mod tls_replica;
 
 use crate::{
     ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TcpProxy, TestDatabase, TestSetup, grpc, token,
 };
+use replica::start;
 use rolegate_proto::auth_v1::{
     AllSessions, ChangePasswordRequest, CreateApiKeyRequest, CreateSessionRequest,
     DeleteSessionsRequest, DeleteUserRequest, LoginRequest, RegisterRequest, RevokeTokensRequest,
@@ -332,20 +334,4 @@ impl ClientStage {
             .await;
         login.expect("a login").into_inner().access_token
     }
-}
-
-async fn start(
-    setup: &TestSetup,
-    database_url: &str,
-    address: &str,
-    port: u16,
-    folder: &TempDir,
-) -> Process {
-    let mut settings = setup.auth_settings(database_url);
-    settings.insert("AUTH_LISTEN_ADDR".to_owned(), format!("{address}:{port}"));
-    let replica = Process::start(setup.auth_program(), &settings, folder.path())
-        .ready()
-        .await;
-    replica.wait_for_readiness(200).await;
-    replica
 }

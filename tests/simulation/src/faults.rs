@@ -1,6 +1,6 @@
 //! What fails in a run, and when: drawn from the seed before it begins.
 
-use crate::clients::{below, dice, pick};
+use crate::dice::{below, dice, pick};
 use rand::rngs::StdRng;
 use rolegate_auth_service::store::simulated::{faults as users, step_clock};
 use rolegate_posts_service::store::faults as posts;

@@ -1,6 +1,9 @@
 //! What clients did and saw, in the order in which it happened: all of it happens in one thread.
 
-use crate::http::{Answer, Credentials};
+use crate::{
+    http::{self, Answer, Credentials},
+    outcome::Outcome,
+};
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 /// A change that an admin or the user asked for.
@@ -12,14 +15,6 @@ pub(crate) enum Change {
     SignOut,
     /// The number of a new one, which ends tokens and sessions too.
     Password(usize),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// Not known yet, or never.
-    Unknown,
-    Done,
-    Refused,
 }
 
 /// A change of a user, from `begun` to `ended`, which are steps of the history.
@@ -142,7 +137,7 @@ pub(crate) async fn call(
 ) -> (usize, usize, Answer) {
     let begun = history.borrow_mut().step();
     let since = tokio::time::Instant::now();
-    let answer = crate::http::call(method, path, credentials, body).await;
+    let answer = http::call(method, path, credentials, body).await;
     let took = since.elapsed();
     let mut history = history.borrow_mut();
     let ended = history.step();
@@ -158,7 +153,7 @@ pub(crate) async fn call(
         took.as_millis()
     );
     history.line(&line);
-    if took > crate::http::bound(method, path) {
+    if took > http::bound(method, path) {
         history.wrong.push(format!("late: {line}"));
     }
     (begun, ended, answer)

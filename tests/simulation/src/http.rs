@@ -1,6 +1,6 @@
 //! A client of the gateway's API.
 
-use crate::history::Outcome;
+use crate::outcome::Outcome;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};

@@ -40,11 +40,15 @@
 #[cfg(simulation)]
 mod clients;
 #[cfg(simulation)]
+mod dice;
+#[cfg(simulation)]
 mod faults;
 #[cfg(simulation)]
 mod history;
 #[cfg(simulation)]
 mod http;
+#[cfg(simulation)]
+mod outcome;
 #[cfg(simulation)]
 mod programs;
 #[cfg(simulation)]

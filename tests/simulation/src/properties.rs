@@ -2,7 +2,8 @@
 
 use crate::{
     faults::Faults,
-    history::{Access, Change, History, Outcome},
+    history::{Access, Change, History},
+    outcome::Outcome,
     programs::LOGIN_FAILURE_LIMIT,
 };
 use std::{collections::BTreeMap, time::Duration};

@@ -1,6 +1,6 @@
 //! A replica with mutual TLS, and the files of good and bad clients.
 
-use super::start;
+use super::replica::start;
 use crate::{Authority, Process, TestSetup, Validity};
 use serde_json::{Value, json};
 use tempfile::TempDir;

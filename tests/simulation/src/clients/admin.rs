@@ -1,12 +1,13 @@
 //! The admin: makes the users, changes them while everything fails, and looks at the end.
 
 use super::{
-    USERS, below, current_password, dice,
+    USERS,
     guesser::VICTIM,
-    password, pause, pick, show_password,
+    passwords::{current_password, password, show_password},
     user::{access, begin, finish},
 };
 use crate::{
+    dice::{below, dice, pause, pick},
     faults::CALM,
     history::{Change, Shared, call, now},
     http::Credentials,

@@ -1,7 +1,8 @@
 //! Guesses the password of a user who never logs in, faster than is allowed.
 
-use super::{below, dice, pause};
 use crate::{
+    clients::USERS,
+    dice::{below, dice, pause},
     history::{Shared, call, now},
     http::Credentials,
 };
@@ -15,7 +16,7 @@ const SECONDS: u64 = 50;
 
 pub(crate) async fn guesser(history: Shared, seed: u64) -> turmoil::Result {
     let mut dice = dice(seed, 1);
-    while history.borrow().users.len() <= super::USERS {
+    while history.borrow().users.len() <= USERS {
         pause(&mut dice, 50).await;
     }
     let begun = now();

@@ -1,9 +1,11 @@
 //! A user: logs in, and does what the role allows and what it does not, several requests at a time.
 
-use super::{below, current_password, dice, log_in, pause, show_password};
+use super::passwords::{current_password, log_in, show_password};
 use crate::{
-    history::{Access, Change, ChangeOf, Outcome, Shared, call},
+    dice::{below, dice, pause},
+    history::{Access, Change, ChangeOf, Shared, call},
     http::{Answer, Credentials},
+    outcome::Outcome,
 };
 use rand::rngs::StdRng;
 use serde_json::json;
@@ -216,7 +218,7 @@ pub(super) fn begin(history: &Shared, user: usize, change: Change) -> usize {
     history.changes.len() - 1
 }
 
-pub(super) fn finish(history: &Shared, index: usize, ended: usize, answer: &crate::http::Answer) {
+pub(super) fn finish(history: &Shared, index: usize, ended: usize, answer: &Answer) {
     let change = &mut history.borrow_mut().changes[index];
     change.outcome = answer.outcome();
     if change.outcome != Outcome::Unknown {
