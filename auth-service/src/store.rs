@@ -17,6 +17,7 @@ mod audit;
 mod batched_reads;
 mod end_all;
 mod erasure;
+mod inspection;
 mod list_query;
 mod opaque_tokens;
 mod record_pages;
@@ -38,6 +39,8 @@ pub(crate) use audit::{
 pub(crate) use batched_reads::BatchedReads;
 pub use end_all::HighestNumbers;
 pub(crate) use end_all::{ApiKeys, EndOfAll};
+pub(crate) use inspection::UnsealedRows;
+pub use inspection::{UserFacts, inspect};
 pub(crate) use opaque_tokens::{SessionEnd, TokenSelection, TokenStore, Used};
 pub(crate) use record_pages::{CheckedRow, END_OF_9999, MAX_PAGE_ROWS, UnreadableColumn};
 pub(crate) use rolegate_sql_store::FileClock;
@@ -50,7 +53,6 @@ pub(crate) use second_factor::{
     WrongCodes,
 };
 pub(crate) use sql::{open, open_beside};
-pub use tables::inspect;
 pub(crate) use transfer::{Import, Transfer, UserRecord};
 pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, uses_in_time};
 

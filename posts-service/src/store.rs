@@ -113,7 +113,7 @@ pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), Stor
 
 /// Inspects the database, which changes nothing.
 pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, Failure> {
-    url.inspect(&TABLES, None).await
+    url.inspect(&TABLES).await
 }
 
 /// The name of the table.

@@ -33,7 +33,7 @@ impl Databases {
         )?;
         let users = users_setting
             .unwrap_or_else(|| in_data_dir(settings, data_dir::USERS))
-            .shared(settings.share_database)?;
+            .with_sharing(settings.share_database)?;
         if !settings.posts {
             return Ok(Self { users, posts: None });
         }
@@ -43,7 +43,7 @@ impl Databases {
             DatabaseTarget::Sqlite(_) => in_data_dir(settings, data_dir::POSTS),
         });
         if let DatabaseTarget::Postgres(_) = posts.target {
-            posts = posts.shared(settings.share_database)?;
+            posts = posts.with_sharing(settings.share_database)?;
         }
         if users.is_same_file_as(&posts) {
             return Err(if has_posts_setting {

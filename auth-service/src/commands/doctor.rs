@@ -1,7 +1,10 @@
 //! The steps of `doctor` that are about users, also for rolegate.
 
 use crate::{
-    accounts::AdminPassword, second_factor::Mode, settings::ServiceSettings, store,
+    accounts::AdminPassword,
+    second_factor::Mode,
+    settings::ServiceSettings,
+    store::{self, UnsealedRows},
     token::KeySource,
 };
 use rolegate_program::{doctor::Doctor, settings::SettingError};
@@ -90,10 +93,12 @@ pub async fn check_users(
         Err(error) => return doctor.fail(step, error),
     };
     let inspected = store::inspect(&database).await;
-    let Some(found) = check_database(doctor, step, &database, inspected) else {
+    let Some(inspection) = check_database(doctor, step, &database, inspected) else {
         return;
     };
-    if let Some(locked_out @ 1..) = found.count {
+    let facts = inspection.facts;
+    let locked_out = facts.locked_out_users;
+    if locked_out > 0 {
         doctor.fail(
             "logins",
             format!(
@@ -102,14 +107,15 @@ pub async fn check_users(
             ),
         );
     }
-    if let Some(waiting) = found.waiting.filter(|it| it.age > MAX_UNSEALED_SECONDS) {
+    if let Some(UnsealedRows { oldest_age, span }) = facts.unsealed_rows
+        && oldest_age > MAX_UNSEALED_SECONDS
+    {
         let text = format!(
-            "the oldest row of the record that is not sealed has waited for {} seconds",
-            waiting.age
+            "the oldest row of the record that is not sealed has waited for {oldest_age} seconds"
         );
         // Older and new rows wait together although a service is running: a stopped one writes no new ones.
-        let newest_age = waiting.age - waiting.span;
-        if waiting.span > MAX_UNSEALED_SECONDS && newest_age < MAX_UNSEALED_SECONDS {
+        let newest_age = oldest_age - span;
+        if span > MAX_UNSEALED_SECONDS && newest_age < MAX_UNSEALED_SECONDS {
             doctor.fail(
                 "record",
                 format!("{text}, and newer ones were written; see the warnings of auth-service"),
@@ -121,18 +127,18 @@ pub async fn check_users(
             );
         }
     }
-    if let Err(error) = service.extra_roles.check(found.uses) {
+    if let Err(error) = service.extra_roles.check(facts.roles_in_use) {
         doctor.fail("roles", error);
     }
     // A policy that cannot be read is reported with the other settings.
     if let Ok(policy) = service.second_factors()
-        && let Err(error) = policy.check_stored(&found.key_ids)
+        && let Err(error) = policy.check_stored(&facts.second_factor_key_ids)
     {
         doctor.fail("factors", error);
     }
     match admin {
         Err(error) => doctor.fail("admin", error),
-        Ok(_) if found.answer == Some(true) => doctor.ok("admin", "the user admin exists"),
+        Ok(_) if facts.admin_exists => doctor.ok("admin", "the user admin exists"),
         Ok(AdminPassword::Missing) => doctor.fail(
             "admin",
             "DEFAULT_ADMIN_PASSWORD: is required, because the user admin does not exist yet",

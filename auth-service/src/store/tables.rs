@@ -1,7 +1,6 @@
 //! The schema, as migrations.
 
-use rolegate_program::program::Failure;
-use rolegate_sql_store::{DatabaseUrl, Inspection, Migration, Probe, Tables};
+use rolegate_sql_store::{Migration, Tables};
 
 /// The columns of a user, in the order of their rows.
 pub(super) const COLUMNS: &str = "id, username, role, tokens_not_before, disabled, tokens_marked_until, second_factor, created_at";
@@ -41,19 +40,3 @@ pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*), 0 FROM "user" GR
 /// The ids of the keys that the secrets of second factors are encrypted with.
 pub(super) const SECOND_FACTOR_KEY_IDS: &str = r#"SELECT DISTINCT substr(secret, 1, 12) FROM second_factor
     WHERE user_id IN (SELECT id FROM "user" WHERE second_factor)"#;
-
-/// What `doctor` asks a database of users: whether the user `admin` exists, how many users have to wait before they can log
-/// in, the roles and the keys of second factors in use, and the rows of the record that wait to be sealed.
-const PROBE: Probe = Probe {
-    answer: r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#,
-    count: r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#,
-    uses: ROLES_IN_USE,
-    key_ids: SECOND_FACTOR_KEY_IDS,
-    waiting: "SELECT $1 - min(at), max(at) - min(at) FROM audit_pending HAVING count(*) > 0",
-};
-
-/// Inspects the database, which changes nothing; [`Inspection::answer`] is whether the user `admin`
-/// exists, and [`Inspection::count`] how many users a time in the future locks out.
-pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection, Failure> {
-    url.inspect(&TABLES, Some(PROBE)).await
-}

@@ -21,7 +21,7 @@ const LIMITS: Limits = Limits {
     max_in_flight_stalled: 4,
 };
 
-/// Statements at the same time for the parts of a batch that was spoilt, so that a table full of
+/// Statements at the same time for the parts of a batch that failed because of its data, so that a table full of
 /// unreadable rows leaves connections to others.
 const MAX_PARTS_IN_FLIGHT: usize = 8;
 
@@ -50,6 +50,12 @@ struct Reader<S: ?Sized, K, R> {
     key_of: fn(&R) -> K,
 }
 
+/// Keys that shared a statement, and its outcome.
+struct Part<'k, K, R> {
+    keys: &'k [K],
+    outcome: Result<Timed<Vec<R>>, StoreError>,
+}
+
 /// The rows by key, and their time; an error for a key that cannot be read.
 pub type RowsByKey<K, R> = Timed<HashMap<K, Result<R, StoreError>>>;
 
@@ -71,16 +77,17 @@ where
             read,
             key_of,
         });
-        let (shared, sizes) = (
-            Arc::clone(&reader),
-            READ_BATCHES.with_label_values(&[labels.store, labels.key]),
-        );
+        let reader_of_batches = Arc::clone(&reader);
+        let sizes = READ_BATCHES.with_label_values(&[labels.store, labels.key]);
         let batcher = Batcher::new(LIMITS, move |keys: Vec<K>| {
-            let (reader, distinct) = (Arc::clone(&shared), distinct(keys.clone()));
+            let reader = Arc::clone(&reader_of_batches);
+            let distinct = remove_duplicates(keys.clone());
             observe_size(&sizes, distinct.len());
             async move {
                 let rows = reader.read(&distinct).await;
-                keys.iter().map(|key| row(rows.as_ref(), key)).collect()
+                keys.iter()
+                    .map(|key| find_row(rows.as_ref(), key))
+                    .collect()
             }
         });
         Self { batcher, reader }
@@ -99,24 +106,25 @@ where
                 value: HashMap::new(),
             });
         }
-        self.reader.read(&distinct(keys)).await
+        self.reader.read(&remove_duplicates(keys)).await
     }
 }
 
-fn distinct<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
+fn remove_duplicates<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
     keys.sort_unstable();
     keys.dedup();
     keys
 }
 
-fn row<K: Eq + Hash, R: Clone>(
+/// The row of one key among the rows of its batch.
+fn find_row<K: Eq + Hash, R: Clone>(
     rows: Result<&RowsByKey<K, R>, &StoreError>,
     key: &K,
 ) -> Result<Timed<Option<R>>, StoreError> {
-    let Timed { at, value } = rows.map_err(Clone::clone)?;
+    let rows = rows.map_err(Clone::clone)?;
     Ok(Timed {
-        at: *at,
-        value: value.get(key).cloned().transpose()?,
+        at: rows.at,
+        value: rows.value.get(key).cloned().transpose()?,
     })
 }
 
@@ -128,45 +136,51 @@ where
 {
     async fn read(&self, keys: &[K]) -> Result<RowsByKey<K, R>, StoreError> {
         match (self.read)(&self.store, keys).await {
-            Ok(Timed { at, value }) => Ok(Timed {
-                at,
-                value: self.by_key(value).collect(),
+            Ok(rows) => Ok(Timed {
+                at: rows.at,
+                value: self.by_key(rows.value).collect(),
             }),
             Err(error) if error.is_data_error() => Ok(Box::pin(self.read_parts(keys, error)).await),
             Err(error) => Err(error),
         }
     }
 
-    /// Of keys that spoil their statement the halves are read, down to single keys. Any other error is
-    /// that of all keys of its statement.
+    /// Reads the keys of a statement that failed because of its data in halves, down to the single keys that
+    /// are the reason. Any other error of a part is the error of all its keys.
     async fn read_parts(&self, keys: &[K], error: StoreError) -> RowsByKey<K, R> {
         // The earliest of the times is right for the rows of all parts.
         let mut rows = Timed {
             at: u64::MAX,
             value: HashMap::with_capacity(keys.len()),
         };
-        let mut outcomes = vec![(keys, Err(error))];
-        while !outcomes.is_empty() {
-            let mut parts = Vec::new();
-            for (part, outcome) in outcomes {
+        let mut parts = vec![Part {
+            keys,
+            outcome: Err(error),
+        }];
+        while !parts.is_empty() {
+            let mut halves = Vec::new();
+            for Part { keys, outcome } in parts {
                 match outcome {
-                    Ok(Timed { at, value }) => {
-                        rows.at = rows.at.min(at);
-                        rows.value.extend(self.by_key(value));
+                    Ok(read) => {
+                        rows.at = rows.at.min(read.at);
+                        rows.value.extend(self.by_key(read.value));
                     }
-                    Err(error) if error.is_data_error() && part.len() > 1 => {
-                        let (first, second) = part.split_at(part.len() / 2);
-                        parts.extend([first, second]);
+                    Err(error) if error.is_data_error() && keys.len() > 1 => {
+                        let (first, second) = keys.split_at(keys.len() / 2);
+                        halves.extend([first, second]);
                     }
                     Err(error) => {
-                        rows.value
-                            .extend(part.iter().map(|key| (key.clone(), Err(error.clone()))));
+                        let errors = keys.iter().map(|key| (key.clone(), Err(error.clone())));
+                        rows.value.extend(errors);
                     }
                 }
             }
-            let read = |part| async move { (part, (self.read)(&self.store, part).await) };
-            let reads: Vec<_> = parts.into_iter().map(read).collect();
-            outcomes = stream::iter(reads)
+            let read = |keys| async move {
+                let outcome = (self.read)(&self.store, keys).await;
+                Part { keys, outcome }
+            };
+            let reads: Vec<_> = halves.into_iter().map(read).collect();
+            parts = stream::iter(reads)
                 .buffer_unordered(MAX_PARTS_IN_FLIGHT)
                 .collect()
                 .await;

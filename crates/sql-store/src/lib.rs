@@ -5,12 +5,12 @@
 //! - [`ReadConsistency`]: what rows of PostgreSQL must prove before they count.
 //! - [`Tables`], [`Schema`]: the tables of one service, as migrations, compared with those of a database.
 //! - [`DatabaseUrl::open`], [`Database`]: opens a database and migrates its schema.
-//! - [`Backoff`]: the delays between tries; `retry` also has the deadlines of the steps.
+//! - [`Backoff`]: the delays between tries; `retry` also has the deadlines of the parts of one.
 //! - [`postgres`], [`sqlite`]: connection pools and files.
-//! - [`Inspection`]: the state of a database, read without changing it; [`check_database`] reports on it for
-//!   `doctor`.
-//! - [`Statement`]: SQL for either engine; [`row!`]: what it returns, by name; [`LongTransaction`]: many of them, for commands; `skip_ids`: what these do
-//!   after a restore.
+//! - [`Inspection`]: the state of a database, read without changing it; [`Facts`]: what a service reads for it;
+//!   [`check_database`] reports on it for `doctor`.
+//! - [`Statement`]: SQL for either engine; [`row!`]: what it returns, by name; [`LongTransaction`]: many of them, for
+//!   commands.
 //! - `span`: statements in progress and their timeout; [`StoreError`]: their errors, which `sql_error`
 //!   classifies; `uptime`: the time since the boot.
 //! - `write`: writes without an answer, and whether the store can write.
@@ -19,8 +19,10 @@
 
 mod batched_reads;
 mod database;
+mod dialect;
 mod error;
 mod inspection;
+mod inspection_report;
 mod long_transaction;
 mod metrics;
 mod open;
@@ -29,12 +31,12 @@ mod read_consistency;
 mod retry;
 mod row;
 mod schema;
-mod skip_ids;
 mod span;
 mod sql_error;
 pub mod sqlite;
 mod statement;
 mod store;
+mod tables;
 mod timed;
 mod uptime;
 mod url;
@@ -43,16 +45,19 @@ mod write;
 pub use batched_reads::{BatchLabels, BatchedReads, ReadByKeys, RowsByKey};
 pub use database::{Database, Engine, FollowUp};
 pub use error::StoreError;
-pub use inspection::{Inspection, Probe, Waiting, check_database};
+pub use inspection::{Facts, InspectedTables, Inspection};
+pub use inspection_report::check_database;
 pub use long_transaction::LongTransaction;
 pub use metrics::register_metrics;
 pub use read_consistency::ReadConsistency;
 pub use retry::Backoff;
-pub use schema::{Migration, Schema, Tables};
+pub use row::TableRow;
+pub use schema::Schema;
 pub use span::{QueryFuture, STATEMENT_TIMEOUT};
 pub use sqlite::FileClock;
-pub use statement::{Statement, TableRow, Value};
+pub use statement::{Statement, Value};
 pub use store::{PoolStats, Store, StoreStatus};
+pub use tables::{Migration, Tables};
 pub use timed::Timed;
 pub use uptime::{advance_clock, unix_millis};
 pub use url::{DatabaseSettings, DatabaseTarget, DatabaseUrl};

@@ -1,11 +1,16 @@
 //! Transactions of commands that move many rows, which take longer than a request may.
 //!
-//! Only an operator waits for them. They are no writes of the service, so they count neither for the
-//! health of the store nor for the places of writes in the pool.
+//! Only an operator waits for them. They are no writes of the service, so they neither count for the
+//! health of the store nor need a permit of the pool to write.
+
+mod skip_ids;
 
 use crate::{
-    Database, Engine, Statement, StoreError, TableRow,
-    span::traced,
+    Database, Engine, Statement, StoreError,
+    dialect::Dialect,
+    postgres::Pool,
+    row::TableRow,
+    span::run_traced,
     sqlite::{IMMEDIATE, Pools},
     statement::Connection,
 };
@@ -14,12 +19,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// For each statement, and for the commit.
-const STEP_TIMEOUT: Duration = Duration::from_mins(1);
+const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
 
 const UNANSWERED: &str = "the database did not answer the commit";
 
 /// Begins a transaction whose reads all see the same state.
-const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 
 /// The limits of the session, which are those of requests, do not hold in this transaction.
 const LIMITS: &str = "SET LOCAL statement_timeout = '1min';
@@ -27,79 +32,77 @@ const LIMITS: &str = "SET LOCAL statement_timeout = '1min';
 
 /// A transaction with a minute for each of its statements. Dropped, it is rolled back.
 #[derive(Debug)]
-pub struct LongTransaction(Open);
+pub struct LongTransaction {
+    connection: OpenConnection,
+}
 
 #[derive(Debug)]
-enum Open {
+enum OpenConnection {
     /// Not returned to the pool: the server rolls back when it is closed.
     Postgres(Box<PgConnection>),
-    Sqlite(Transaction<'static, Sqlite>, Pools),
+    Sqlite {
+        transaction: Transaction<'static, Sqlite>,
+        pools: Pools,
+    },
+}
+
+#[derive(Clone, Copy)]
+enum Purpose {
+    Write,
+    /// All reads see the same state.
+    Snapshot,
 }
 
 impl Database {
     /// Begins a transaction that writes. On SQLite every other write waits for its end.
     pub async fn begin(&self) -> Result<LongTransaction, StoreError> {
-        self.begin_long(false).await
+        LongTransaction::begin(&self.engine, Purpose::Write).await
     }
 
     /// Begins a transaction whose reads all see the same state.
     pub async fn begin_snapshot(&self) -> Result<LongTransaction, StoreError> {
-        self.begin_long(true).await
-    }
-
-    async fn begin_long(&self, is_snapshot: bool) -> Result<LongTransaction, StoreError> {
-        let opened = match &self.engine {
-            Engine::Postgres(pool) => {
-                let begin = if is_snapshot {
-                    SNAPSHOT
-                } else {
-                    pool.reads().begin()
-                };
-                let sql = AssertSqlSafe(format!("{begin}; {LIMITS}"));
-                let begin = async {
-                    let mut connection = pool.take_connection().await?;
-                    sqlx::raw_sql(sql).execute(&mut connection).await?;
-                    Ok(Open::Postgres(Box::new(connection)))
-                };
-                step("postgresql", begin).await?
-            }
-            Engine::Sqlite(pools) => {
-                let begin = async {
-                    pools.files.check()?;
-                    let begun = if is_snapshot {
-                        pools.readers.begin().await?
-                    } else {
-                        pools.writer.begin_with(IMMEDIATE).await?
-                    };
-                    Ok(Open::Sqlite(begun, pools.clone()))
-                };
-                step("sqlite", begin).await?
-            }
-        };
-        Ok(LongTransaction(opened))
+        LongTransaction::begin(&self.engine, Purpose::Snapshot).await
     }
 }
 
 impl LongTransaction {
+    async fn begin(engine: &Engine, purpose: Purpose) -> Result<Self, StoreError> {
+        let connection = match engine {
+            Engine::Postgres(pool) => {
+                run_long("postgresql", begin_in_postgres(pool, purpose)).await?
+            }
+            Engine::Sqlite(pools) => run_long("sqlite", begin_in_sqlite(pools, purpose)).await?,
+        };
+        Ok(Self { connection })
+    }
+
     /// Whether it is on a PostgreSQL server.
     pub fn is_postgres(&self) -> bool {
-        matches!(self.0, Open::Postgres(_))
+        matches!(self.connection, OpenConnection::Postgres(_))
     }
 
     /// A statement that starts with this SQL.
     pub fn statement(&self, sql: &'static str) -> Statement {
-        Statement::new(sql, self.is_postgres())
+        let dialect = match self.connection {
+            OpenConnection::Postgres(_) => Dialect::Postgres,
+            OpenConnection::Sqlite { .. } => Dialect::Sqlite,
+        };
+        Statement::new(sql, dialect)
     }
 
     /// The rows of a statement.
     pub async fn fetch<R: TableRow>(&mut self, statement: Statement) -> Result<Vec<R>, StoreError> {
-        let (system, mut connection) = match &mut self.0 {
-            Open::Postgres(connection) => ("postgresql", Connection::Postgres(connection)),
-            Open::Sqlite(transaction, _) => ("sqlite", Connection::Sqlite(transaction)),
+        let rows = match &mut self.connection {
+            OpenConnection::Postgres(connection) => {
+                let mut connection = Connection::Postgres(connection);
+                run_long("postgresql", statement.fetch(&mut connection)).await?
+            }
+            OpenConnection::Sqlite { transaction, .. } => {
+                let mut connection = Connection::Sqlite(transaction);
+                run_long("sqlite", statement.fetch(&mut connection)).await?
+            }
         };
-        Ok(step(system, statement.fetch(&mut connection))
-            .await?
-            .decode()?)
+        Ok(rows.decode()?)
     }
 
     /// Moves the clock of an SQLite database forward to this time in Unix milliseconds, if it is behind. The clock of a
@@ -115,20 +118,20 @@ impl LongTransaction {
 
     /// Commits. Without an answer the outcome is unknown.
     pub async fn commit(self) -> Result<(), StoreError> {
-        let committed = match self.0 {
-            Open::Postgres(mut connection) => {
+        let committed = match self.connection {
+            OpenConnection::Postgres(mut connection) => {
                 let commit = async {
                     sqlx::raw_sql("COMMIT").execute(&mut *connection).await?;
                     connection.close().await
                 };
-                step("postgresql", commit).await
+                run_long("postgresql", commit).await
             }
-            Open::Sqlite(transaction, pools) => {
+            OpenConnection::Sqlite { transaction, pools } => {
                 let commit = async {
                     transaction.commit().await?;
                     pools.files.check()
                 };
-                step("sqlite", commit).await
+                run_long("sqlite", commit).await
             }
         };
         committed.map_err(|error| match error {
@@ -145,11 +148,35 @@ impl LongTransaction {
     }
 }
 
-async fn step<T>(
+async fn begin_in_postgres(pool: &Pool, purpose: Purpose) -> sqlx::Result<OpenConnection> {
+    let begin = match purpose {
+        Purpose::Write => pool.read_consistency().begin(),
+        Purpose::Snapshot => BEGIN_SNAPSHOT,
+    };
+    let sql = AssertSqlSafe(format!("{begin}; {LIMITS}"));
+    let mut connection = pool.take_connection().await?;
+    sqlx::raw_sql(sql).execute(&mut connection).await?;
+    Ok(OpenConnection::Postgres(Box::new(connection)))
+}
+
+async fn begin_in_sqlite(pools: &Pools, purpose: Purpose) -> sqlx::Result<OpenConnection> {
+    pools.files.check()?;
+    let transaction = match purpose {
+        Purpose::Write => pools.writer.begin_with(IMMEDIATE).await?,
+        Purpose::Snapshot => pools.readers.begin().await?,
+    };
+    Ok(OpenConnection::Sqlite {
+        transaction,
+        pools: pools.clone(),
+    })
+}
+
+/// Runs a statement of `system` within [`LONG_STATEMENT_TIMEOUT`].
+async fn run_long<T>(
     system: &'static str,
-    step: impl Future<Output = sqlx::Result<T>>,
+    statement: impl Future<Output = sqlx::Result<T>>,
 ) -> Result<T, StoreError> {
-    traced(system, Instant::now() + STEP_TIMEOUT, step).await
+    run_traced(system, Instant::now() + LONG_STATEMENT_TIMEOUT, statement).await
 }
 
 #[cfg(test)]

@@ -36,29 +36,29 @@ impl DatabaseUrl {
             let mut migration_timeout = postgres::MIGRATION_TIMEOUT;
             loop {
                 let opened = match store {
+                    // Boxed: the migrator's future is large.
                     DatabaseTarget::Postgres(servers) => {
-                        // On the heap: the migrator's future is large.
-                        let opened = postgres::open(
+                        let options = postgres::OpenOptions {
                             servers,
                             tables,
-                            self.reads,
-                            self.beside_others,
-                            &mut migration_timeout,
-                        );
-                        Box::pin(opened).await.map(Engine::Postgres)
+                            reads: self.reads,
+                            sharing: self.sharing,
+                        };
+                        let open = postgres::open(options, &mut migration_timeout);
+                        Box::pin(open).await.map(Engine::Postgres)
                     }
                     DatabaseTarget::Sqlite(name) if self.is_in_memory => {
-                        let opened = sqlite::open_in_memory(name, tables);
-                        Box::pin(opened).await.map(Engine::Sqlite)
+                        let open = sqlite::open_in_memory(name, tables);
+                        Box::pin(open).await.map(Engine::Sqlite)
                     }
                     DatabaseTarget::Sqlite(file) => {
-                        let opened = sqlite::open(file, tables, clock);
-                        Box::pin(opened).await.map(Engine::Sqlite)
+                        let open = sqlite::open(file, tables, clock);
+                        Box::pin(open).await.map(Engine::Sqlite)
                     }
                 };
                 match opened {
                     Ok(engine) => return Ok(Database::new(engine, tables)),
-                    Err(OpenFailure::Failed(error)) if may_recover(store, &error) => {
+                    Err(OpenFailure::Failed(error)) if is_temporary(store, &error) => {
                         let error = explain(&error);
                         tracing::warn!(%store, error, "waiting for the database");
                     }
@@ -81,36 +81,37 @@ impl DatabaseUrl {
             OpenFailure::Setting(problem) => problem,
             OpenFailure::Reads(problem) => return SettingError::new(READS, problem).into(),
             OpenFailure::Unrecognized(why) => format!("{target} {why}"),
-            OpenFailure::Failed(error) => match setting_problem(target, &error) {
-                Some(problem) => problem,
-                None => return format!("cannot open {target}: {error}").into(),
-            },
+            OpenFailure::Failed(error) => {
+                let Some(problem) = find_setting_problem(target, &error) else {
+                    return format!("cannot open {target}: {error}").into();
+                };
+                problem
+            }
         };
         let invalid = self.invalid(problem);
-        match (target, sqlite_problem) {
-            (DatabaseTarget::Sqlite(file), Some(CANTOPEN | READONLY)) => match try_file(file) {
+        if let DatabaseTarget::Sqlite(file) = target
+            && let Some(CANTOPEN | READONLY) = sqlite_problem
+        {
+            return match try_file(file) {
                 // Another moment: SQLite had no free descriptors perhaps.
                 Ok(()) => invalid.transient().into(),
                 Err(error) => invalid.caused_by(&error).into(),
-            },
-            _ => invalid.into(),
+            };
         }
+        invalid.into()
     }
 }
 
 /// Whether the file can be written and its folder can take another one. SQLite does not say why it cannot.
 fn try_file(file: &Path) -> io::Result<()> {
     File::options().read(true).write(true).open(file)?;
-    let folder = file
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    tempfile_in(folder.unwrap_or(Path::new("."))).map(drop)
+    tempfile_in(sqlite::folder(file)).map(drop)
 }
 
 /// Whether a later try may succeed: not with a server that does not offer the TLS of the URL, or is no
 /// server but a pooler, and with an SQLite file only if another process holds a lock of it, or the disk
 /// does not answer.
-fn may_recover(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
+fn is_temporary(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
     match store {
         DatabaseTarget::Postgres(_) => {
             is_transient(error) && !is_tls_mismatch(error) && pooler_problem(error).is_none()
@@ -124,13 +125,15 @@ fn may_recover(store: &DatabaseTarget, error: &sqlx::Error) -> bool {
 }
 
 /// What is wrong with the setting; `None` if the machine, the network or the server failed.
-fn setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> Option<String> {
+fn find_setting_problem(target: &DatabaseTarget, error: &sqlx::Error) -> Option<String> {
     match target {
         DatabaseTarget::Postgres(_) if let Some(problem) = pooler_problem(error) => {
             Some(format!("{target} {problem}"))
         }
-        DatabaseTarget::Postgres(_) => is_tls_mismatch(error)
-            .then(|| format!("{target} does not offer the TLS that the URL requires: {error}")),
+        DatabaseTarget::Postgres(_) if is_tls_mismatch(error) => Some(format!(
+            "{target} does not offer the TLS that the URL requires: {error}"
+        )),
+        DatabaseTarget::Postgres(_) => None,
         DatabaseTarget::Sqlite(file) => match sqlite_code(error)? {
             NOTADB => Some(format!("{} is not an SQLite database", file.display())),
             PERM | READONLY | CANTOPEN | AUTH => Some(format!(
@@ -147,7 +150,7 @@ fn explain(error: &sqlx::Error) -> String {
         return format!("another session holds a lock that the migration needs: {error}");
     }
     if matches!(error, sqlx::Error::PoolTimedOut) {
-        // Of SQLite: PostgreSQL has another pool.
+        // Only SQLite: the pool of PostgreSQL returns another error.
         return "another process locks the file, or the disk does not answer".to_owned();
     }
     error.to_string()

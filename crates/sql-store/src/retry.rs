@@ -1,4 +1,4 @@
-//! Delays between tries, and deadlines of the steps of one.
+//! Delays between tries, and deadlines of the parts of a try.
 
 use sqlx::Error;
 use std::{io, time::Duration};
@@ -29,23 +29,25 @@ impl Backoff {
     }
 }
 
-/// Runs a step within `limit`. `step` begins the error.
+/// Runs a part of a try within `limit`. The error of a timeout begins with `error_prefix`.
 pub(crate) async fn within<T, E: From<Error>>(
-    step: &str,
+    error_prefix: &str,
     limit: Duration,
     run: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {
-    let late = |_elapsed| {
-        let problem = format!("{step}no answer within {} seconds", limit.as_secs());
-        Err(Error::Io(io::Error::new(io::ErrorKind::TimedOut, problem)).into())
-    };
-    tokio::time::timeout(limit, run).await.unwrap_or_else(late)
+    match tokio::time::timeout(limit, run).await {
+        Ok(outcome) => outcome,
+        Err(_elapsed) => {
+            let problem = format!("{error_prefix}no answer within {} seconds", limit.as_secs());
+            Err(Error::Io(io::Error::new(io::ErrorKind::TimedOut, problem)).into())
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::within;
-    use crate::postgres::is_timeout;
+    use crate::sql_error::is_timeout;
     use sqlx::Error;
     use std::{future::pending, io, time::Duration};
 

@@ -1,4 +1,40 @@
-//! Rows with names: what a statement returns, decoded by the names of its columns on both engines.
+//! The rows that a statement returns, decoded on both engines.
+
+use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
+
+/// A type that the rows of both engines decode to.
+pub trait TableRow:
+    for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
+{
+}
+
+impl<R> TableRow for R where
+    R: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
+{
+}
+
+/// The rows of a statement before they are decoded. Only who asked for them decodes them, so that the code that
+/// runs statements is compiled once, not for each type of rows.
+pub(crate) enum Rows {
+    Postgres(Vec<PgRow>),
+    Sqlite(Vec<SqliteRow>),
+}
+
+impl Rows {
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Postgres(rows) => rows.is_empty(),
+            Self::Sqlite(rows) => rows.is_empty(),
+        }
+    }
+
+    pub(crate) fn decode<R: TableRow>(&self) -> sqlx::Result<Vec<R>> {
+        match self {
+            Self::Postgres(rows) => rows.iter().map(R::from_row).collect(),
+            Self::Sqlite(rows) => rows.iter().map(R::from_row).collect(),
+        }
+    }
+}
 
 /// Declares a row of a statement: its fields have the names of the columns, or of their aliases.
 ///

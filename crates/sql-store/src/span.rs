@@ -12,33 +12,16 @@ pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The execution of one or more statements on a connection.
 pub type QueryFuture<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
 
-/// Runs a statement of `system` until `deadline`, in a span if the request is traced, and classifies its
-/// errors.
-pub(crate) async fn traced<T>(
+/// Runs a statement until `deadline`, in a span if the request is traced, and classifies its errors. `system` is the
+/// name of the engine in spans.
+pub(crate) async fn run_traced<T>(
     system: &'static str,
     deadline: Instant,
     statement: impl Future<Output = sqlx::Result<T>>,
 ) -> Result<T, StoreError> {
-    // Statements outside a request, such as the readiness check, are not traced.
-    let span = if Span::current().is_none() {
-        Span::none()
-    } else {
-        // By the semantic conventions of OpenTelemetry for databases. The statement adds its operation
-        // and its table when it runs.
-        info_span!(
-            "statement",
-            otel.name = system,
-            otel.kind = "client",
-            otel.status_code = Empty,
-            db.system.name = system,
-            db.operation.name = Empty,
-            db.collection.name = Empty,
-        )
-    };
-    let outcome = match timeout_at(deadline, statement)
-        .instrument(span.clone())
-        .await
-    {
+    let span = statement_span(system);
+    let statement = timeout_at(deadline, statement).instrument(span.clone());
+    let outcome = match statement.await {
         Ok(outcome) => outcome.map_err(StoreError::from),
         Err(_elapsed) => Err(StoreError::TimedOut),
     };
@@ -48,42 +31,72 @@ pub(crate) async fn traced<T>(
     outcome
 }
 
+/// A span by the semantic conventions of OpenTelemetry for databases. The statement adds its operation and its table
+/// when it runs. Statements outside a request, such as the readiness check, are not traced.
+fn statement_span(system: &'static str) -> Span {
+    if Span::current().is_none() {
+        return Span::none();
+    }
+    info_span!(
+        "statement",
+        otel.name = system,
+        otel.kind = "client",
+        otel.status_code = Empty,
+        db.system.name = system,
+        db.operation.name = Empty,
+        db.collection.name = Empty,
+    )
+}
+
 /// Adds the operation and the table of a statement to its span, which gets its name from both.
 pub(crate) fn describe(sql: &str) {
     let span = Span::current();
     if span.is_none() {
         return;
     }
-    let (operation, table) = operation_and_table(sql);
+    let statement = main_statement(sql);
+    let operation = find_operation(statement);
     span.record("db.operation.name", operation);
-    if let Some(table) = table {
+    if let Some(table) = find_table(statement) {
         span.record("db.collection.name", table);
         traces::rename(&span, format!("{operation} {table}"));
     }
 }
 
-/// Of a statement of ours, in which no table stands before the one that it is about.
-fn operation_and_table(sql: &str) -> (&str, Option<&str>) {
-    // What follows a name, for statements of it, is what they are about.
+/// The statement that a text is about: the one in its `WITH` clause, if it begins with that.
+fn main_statement(sql: &str) -> &str {
     let definition = sql
         .strip_prefix("WITH ")
         .and_then(|rest| rest.split_once(" AS ("));
-    let words = definition
-        .map_or(sql, |(_, statement)| statement)
-        .split_whitespace();
-    let operation = words.clone().next().unwrap_or_default();
-    let names = words.clone().zip(words.skip(1));
-    let names = names.filter(|(word, _)| ["FROM", "INTO", "UPDATE"].contains(word));
-    let mut names = names.map(|(_, name)| name.trim_matches(['"', '(', ')']));
-    (
-        operation,
-        names.find(|name| !name.is_empty() && *name != "SELECT"),
-    )
+    match definition {
+        Some((_name, statement)) => statement,
+        None => sql,
+    }
+}
+
+fn find_operation(statement: &str) -> &str {
+    statement.split_whitespace().next().unwrap_or_default()
+}
+
+/// The first table that a statement names. In the statements of this project no other table precedes the one that
+/// they are about.
+fn find_table(statement: &str) -> Option<&str> {
+    let mut words = statement.split_whitespace();
+    while let Some(word) = words.next() {
+        if !["FROM", "INTO", "UPDATE"].contains(&word) {
+            continue;
+        }
+        let name = words.clone().next()?.trim_matches(['"', '(', ')']);
+        if !name.is_empty() && name != "SELECT" {
+            return Some(name);
+        }
+    }
+    None
 }
 
 #[cfg(test)]
 mod tests {
-    use super::operation_and_table;
+    use super::{find_operation, find_table, main_statement};
 
     #[test]
     fn statements_of_both_services_have_an_operation_and_a_table() {
@@ -122,7 +135,9 @@ mod tests {
             ("SELECT count(*)", "SELECT", None),
             ("", "", None),
         ] {
-            assert_eq!(operation_and_table(sql), (operation, table), "{sql}");
+            let statement = main_statement(sql);
+            assert_eq!(find_operation(statement), operation, "{sql}");
+            assert_eq!(find_table(statement), table, "{sql}");
         }
     }
 }

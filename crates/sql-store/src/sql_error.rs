@@ -4,6 +4,7 @@ use sqlx::{
     Error, error::DatabaseError as _, migrate::MigrateError, postgres::PgDatabaseError,
     sqlite::SqliteError,
 };
+use std::io::ErrorKind;
 use tokio_rustls::rustls::{self, CertificateError};
 
 // Result codes of SQLite.
@@ -80,6 +81,14 @@ pub(crate) fn is_transient(error: &Error) -> bool {
             postgres_code(error).is_some_and(of_postgres)
                 || sqlite_code(error).is_some_and(of_sqlite)
         }
+    }
+}
+
+/// Whether time ran out: a deadline of this program, or that of the server for a statement.
+pub(crate) fn is_timeout(error: &Error) -> bool {
+    match cause(error) {
+        Error::Io(error) => error.kind() == ErrorKind::TimedOut,
+        error => postgres_code(error) == Some("57014"),
     }
 }
 

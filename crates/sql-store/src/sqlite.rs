@@ -8,21 +8,27 @@
 pub(crate) mod clock;
 mod copy;
 mod file;
+mod open_files;
+mod path;
 mod pools;
+mod replacement;
 
 pub use clock::FileClock;
-pub use copy::{DatabaseCopy, Replacement};
+pub use copy::DatabaseCopy;
 pub use file::file_exists;
 pub use pools::Pools;
+pub use replacement::Replacement;
 
-pub(crate) use file::{connect_read_only, same_file};
+pub(crate) use file::connect_read_only;
+pub(crate) use path::{folder, same_file};
 pub(crate) use pools::IMMEDIATE;
 
 use crate::{
-    STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, schema::BesideOthers, statement,
+    STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure, schema::SchemaSharing, statement,
     write::WriteHealth,
 };
-use file::{OpenFiles, lock_exclusive, private_file};
+use file::{lock_exclusive, private_file};
+use open_files::OpenFiles;
 use sqlx::{
     Connection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -30,7 +36,7 @@ use sqlx::{
 use std::{path::Path, sync::Arc};
 
 /// Connections that read; each has its own thread.
-const READERS: u32 = 4;
+const MAX_READERS: u32 = 4;
 
 /// To this size the log shrinks when it starts anew: a long read keeps it from that, and it grows.
 const MAX_IDLE_LOG_BYTES: &str = "16777216";
@@ -46,30 +52,39 @@ pub(crate) async fn open(
     exists()?;
     let lock = lock_exclusive(file).await?;
     if exists()? {
-        let mut connection = connect_read_only(file).await?;
-        Schema::read(
-            &mut statement::Connection::Sqlite(&mut connection),
-            tables,
-            BesideOthers::Refused,
-        )
-        .await?;
-        connection.close().await?;
+        require_recognized(file, tables).await?;
     }
     private_file(file)?;
-    let pools = open_pools(file, tables, true).await?;
+    let pools = open_pools(file, tables, Storage::File).await?;
     drop(lock);
     pools.start_clock(clock).await?;
     Ok(pools)
 }
 
+/// Fails if the schema of the file is not one of these tables.
+async fn require_recognized(file: &Path, tables: &Tables) -> Result<(), OpenFailure> {
+    let mut connection = connect_read_only(file).await?;
+    let mut opened = statement::Connection::Sqlite(&mut connection);
+    Schema::read(&mut opened, tables, SchemaSharing::Refused).await?;
+    connection.close().await?;
+    Ok(())
+}
+
 /// Opens a database in memory by its name, creates its schema, and starts its clock.
 pub(crate) async fn open_in_memory(name: &Path, tables: &Tables) -> Result<Pools, OpenFailure> {
-    let pools = open_pools(name, tables, false).await?;
+    let pools = open_pools(name, tables, Storage::Memory).await?;
     pools.start_clock(FileClock::Advance).await?;
     Ok(pools)
 }
 
-async fn open_pools(file: &Path, tables: &Tables, is_file: bool) -> sqlx::Result<Pools> {
+/// Where SQLite keeps a database.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Storage {
+    File,
+    Memory,
+}
+
+async fn open_pools(file: &Path, tables: &Tables, storage: Storage) -> sqlx::Result<Pools> {
     let options = SqliteConnectOptions::new()
         .filename(file)
         .journal_mode(SqliteJournalMode::Wal)
@@ -77,31 +92,27 @@ async fn open_pools(file: &Path, tables: &Tables, is_file: bool) -> sqlx::Result
         .pragma("journal_size_limit", MAX_IDLE_LOG_BYTES)
         .busy_timeout(STATEMENT_TIMEOUT);
     let files = Arc::new(OpenFiles::default());
-    let pool = || {
-        let opened = Arc::clone(&files);
-        SqlitePoolOptions::new()
-            .acquire_timeout(STATEMENT_TIMEOUT)
-            // The last connection to close would delete the log.
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .after_connect(move |_, _| {
-                let checked = opened.check();
-                Box::pin(async { checked })
+    let writer = pool_options(&files)
+        .max_connections(1)
+        .after_release(|writer, _| {
+            Box::pin(async move {
+                // After a commit that failed, SQLite has rolled back and sqlx still counts a transaction,
+                // in which every later BEGIN would fail.
+                writer.ping().await?;
+                Ok(!writer.is_in_transaction())
             })
-    };
-    let writer = pool().max_connections(1).after_release(|writer, _| {
-        Box::pin(async move {
-            // After a commit that failed, SQLite has rolled back and sqlx still counts a transaction,
-            // in which every later BEGIN would fail.
-            writer.ping().await?;
-            Ok(!writer.is_in_transaction())
         })
-    });
-    let writer = writer.connect_with(options.clone()).await?;
-    tables.sqlite().run(&writer).await?;
-    is_file.then(|| files.remember(file)).transpose()?;
-    let readers = pool().max_connections(READERS).test_before_acquire(false);
-    let readers = readers.connect_with(options.read_only(true)).await?;
+        .connect_with(options.clone())
+        .await?;
+    tables.sqlite_migrator().run(&writer).await?;
+    if storage == Storage::File {
+        files.remember(file)?;
+    }
+    let readers = pool_options(&files)
+        .max_connections(MAX_READERS)
+        .test_before_acquire(false)
+        .connect_with(options.read_only(true))
+        .await?;
     let health = WriteHealth::new(format!("SQLite in {}", file.display()), "the disk may hang");
     Ok(Pools {
         writer,
@@ -110,4 +121,18 @@ async fn open_pools(file: &Path, tables: &Tables, is_file: bool) -> sqlx::Result
         clock: Arc::default(),
         health,
     })
+}
+
+/// The options that the pool of the writer and the pool of the readers share.
+fn pool_options(files: &Arc<OpenFiles>) -> SqlitePoolOptions {
+    let files = Arc::clone(files);
+    SqlitePoolOptions::new()
+        .acquire_timeout(STATEMENT_TIMEOUT)
+        // The last connection to close would delete the log.
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .after_connect(move |_, _| {
+            let checked = files.check();
+            Box::pin(async { checked })
+        })
 }

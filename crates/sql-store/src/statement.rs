@@ -1,18 +1,20 @@
 //! Statements in SQL that both engines understand; where they differ, the builder knows both forms.
 
+mod letter_case;
+
 use crate::{
+    dialect::Dialect,
+    row::{Rows, TableRow},
     span::describe,
     uptime::{NOW, UPTIME, uptime},
 };
+use letter_case::ignore_case;
 use serde::Serialize;
 use sqlx::{
-    Arguments as _, AssertSqlSafe, Encode, FromRow, PgConnection, Postgres, Sqlite,
-    SqliteConnection, Type,
-    postgres::{PgArguments, PgRow},
-    query_with,
-    sqlite::{SqliteArguments, SqliteRow},
+    Arguments as _, AssertSqlSafe, Encode, PgConnection, Postgres, Sqlite, SqliteConnection, Type,
+    postgres::PgArguments, query_with, sqlite::SqliteArguments,
 };
-use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, sync::Arc};
 
 /// A value that both engines encode.
 pub trait Value<'v>:
@@ -25,41 +27,7 @@ impl<'v, V> Value<'v> for V where
 {
 }
 
-/// A type that the rows of both engines decode to.
-pub trait TableRow:
-    for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
-{
-}
-
-impl<R> TableRow for R where
-    R: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
-{
-}
-
-/// The rows of a statement, decoded by who asked for them: what runs statements is compiled once, not for
-/// each type of rows.
-pub(crate) enum Rows {
-    Postgres(Vec<PgRow>),
-    Sqlite(Vec<SqliteRow>),
-}
-
-impl Rows {
-    pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Self::Postgres(rows) => rows.is_empty(),
-            Self::Sqlite(rows) => rows.is_empty(),
-        }
-    }
-
-    pub(crate) fn decode<R: TableRow>(&self) -> sqlx::Result<Vec<R>> {
-        match self {
-            Self::Postgres(rows) => rows.iter().map(R::from_row).collect(),
-            Self::Sqlite(rows) => rows.iter().map(R::from_row).collect(),
-        }
-    }
-}
-
-/// A connection in a transaction.
+/// A connection, perhaps in a transaction.
 #[derive(Debug)]
 pub(crate) enum Connection<'c> {
     Postgres(&'c mut PgConnection),
@@ -68,7 +36,11 @@ pub(crate) enum Connection<'c> {
 
 impl Connection<'_> {
     pub(crate) fn statement(&self, sql: &str) -> Statement {
-        Statement::new(sql, matches!(self, Self::Postgres(_)))
+        let dialect = match self {
+            Self::Postgres(_) => Dialect::Postgres,
+            Self::Sqlite(_) => Dialect::Sqlite,
+        };
+        Statement::new(sql, dialect)
     }
 }
 
@@ -79,7 +51,8 @@ impl Connection<'_> {
 pub struct Statement {
     sql: String,
     values: Values,
-    encoded: Result<(), EncodeError>,
+    /// An error if a value could not be bound. Running the statement returns it.
+    encoding: Result<(), EncodeError>,
 }
 
 /// Why a value cannot be bound. Shared, so that a statement can run again.
@@ -92,19 +65,18 @@ enum Values {
 }
 
 impl Statement {
-    pub(crate) fn new(start: &str, is_postgres: bool) -> Self {
+    pub(crate) fn new(start: &str, dialect: Dialect) -> Self {
         // Room for most statements, which are appended piece by piece.
         let mut sql = String::with_capacity(512);
         sql.push_str(start);
-        let values = if is_postgres {
-            Values::Postgres(PgArguments::default())
-        } else {
-            Values::Sqlite(SqliteArguments::default())
+        let values = match dialect {
+            Dialect::Postgres => Values::Postgres(PgArguments::default()),
+            Dialect::Sqlite => Values::Sqlite(SqliteArguments::default()),
         };
         Self {
             sql,
             values,
-            encoded: Ok(()),
+            encoding: Ok(()),
         }
     }
 
@@ -116,9 +88,10 @@ impl Statement {
 
     /// Appends the time of the clock of the database when the statement runs, in Unix seconds.
     pub fn push_now(self) -> Self {
-        let of_postgres = "floor(date_part('epoch', clock_timestamp()))::bigint";
-        let now = if self.is_postgres() { of_postgres } else { NOW };
-        self.push(now)
+        match self.dialect() {
+            Dialect::Postgres => self.push("floor(date_part('epoch', clock_timestamp()))::bigint"),
+            Dialect::Sqlite => self.push(NOW),
+        }
     }
 
     /// Binds the next placeholder.
@@ -127,7 +100,7 @@ impl Statement {
             Values::Postgres(values) => values.add(value),
             Values::Sqlite(values) => values.add(value),
         };
-        self.encoded = self.encoded.and(added.map_err(EncodeError::from));
+        self.encoding = self.encoding.and(added.map_err(EncodeError::from));
         self
     }
 
@@ -156,7 +129,7 @@ impl Statement {
         let _ = write!(self.sql, " = ANY(${number})");
         let added = arguments.add(values);
         Self {
-            encoded: self.encoded.and(added.map_err(EncodeError::from)),
+            encoding: self.encoding.and(added.map_err(EncodeError::from)),
             ..self
         }
     }
@@ -164,12 +137,15 @@ impl Statement {
     /// Appends the condition that the column before it contains this text, taken literally but for the case
     /// of its letters. The engines and the locale of a cluster differ about letters beyond ASCII.
     pub fn push_contains(self, text: &str) -> Self {
-        let is_postgres = self.is_postgres();
-        let pattern: String = text.chars().map(|c| in_any_case(c, is_postgres)).collect();
-        if is_postgres {
-            return self.push(" ~ ").push_bind(pattern);
+        let dialect = self.dialect();
+        let pattern: String = text
+            .chars()
+            .map(|character| ignore_case(character, dialect))
+            .collect();
+        match dialect {
+            Dialect::Postgres => self.push(" ~ ").push_bind(pattern),
+            Dialect::Sqlite => self.push(" GLOB ").push_bind(format!("*{pattern}*")),
         }
-        self.push(" GLOB ").push_bind(format!("*{pattern}*"))
     }
 
     /// Appends a `FROM` clause with these rows, whose fields are the columns, each with its type in
@@ -179,25 +155,22 @@ impl Statement {
         columns: &[(&'static str, &'static str)],
         rows: &[R],
     ) -> Self {
-        let (number, is_postgres) = (self.next_placeholder(), self.is_postgres());
-        let column = |&(name, of): &(&str, &str)| {
-            if is_postgres {
-                format!("{name} {of}")
-            } else {
-                format!("value ->> '{name}' AS {name}")
+        let number = self.next_placeholder();
+        let _ = match self.dialect() {
+            Dialect::Postgres => {
+                let columns = join(columns, |(name, sql_type)| format!("{name} {sql_type}"));
+                write!(
+                    self.sql,
+                    " FROM json_to_recordset(${number}::json) AS r ({columns})"
+                )
             }
-        };
-        let columns = columns.iter().map(column).collect::<Vec<_>>().join(", ");
-        let _ = if is_postgres {
-            write!(
-                self.sql,
-                " FROM json_to_recordset(${number}::json) AS r ({columns})"
-            )
-        } else {
-            write!(
-                self.sql,
-                " FROM (SELECT {columns} FROM json_each(${number})) AS r"
-            )
+            Dialect::Sqlite => {
+                let columns = join(columns, |(name, _)| format!("value ->> '{name}' AS {name}"));
+                write!(
+                    self.sql,
+                    " FROM (SELECT {columns} FROM json_each(${number})) AS r"
+                )
+            }
         };
         self.bind_json(rows).push(" WHERE true")
     }
@@ -206,14 +179,17 @@ impl Statement {
         match serde_json::to_string(values) {
             Ok(json) => self.bind(json),
             Err(error) => Self {
-                encoded: Err(Arc::new(error)),
+                encoding: Err(Arc::new(error)),
                 ..self
             },
         }
     }
 
-    fn is_postgres(&self) -> bool {
-        matches!(self.values, Values::Postgres(_))
+    fn dialect(&self) -> Dialect {
+        match self.values {
+            Values::Postgres(_) => Dialect::Postgres,
+            Values::Sqlite(_) => Dialect::Sqlite,
+        }
     }
 
     fn next_placeholder(&self) -> usize {
@@ -225,7 +201,7 @@ impl Statement {
 
     /// The text and the values, for PostgreSQL.
     pub(crate) fn into_postgres(self) -> sqlx::Result<(String, PgArguments)> {
-        self.encoded
+        self.encoding
             .map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         match self.values {
             Values::Postgres(values) => Ok((self.sql, values)),
@@ -233,6 +209,7 @@ impl Statement {
         }
     }
 
+    /// The only row of a statement.
     pub(crate) async fn fetch_one<R: TableRow>(
         self,
         connection: &mut Connection<'_>,
@@ -245,30 +222,30 @@ impl Statement {
     }
 
     /// The rows of a `SELECT`, locked for a later statement of its transaction. SQLite needs no lock,
-    /// because it has one writer. The span of a transaction is about what it writes.
+    /// because it has one writer. The span does not mention this statement: it is about what the transaction
+    /// writes.
     pub(crate) async fn lock(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
-        let lock = if self.is_postgres() {
-            " FOR UPDATE"
-        } else {
-            ""
+        let select = match self.dialect() {
+            Dialect::Postgres => self.push(" FOR UPDATE"),
+            Dialect::Sqlite => self,
         };
-        self.push(lock).run(connection).await
+        select.run(connection).await
     }
 
+    /// The rows of a statement, which its span is about.
     pub(crate) async fn fetch(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         describe(&self.sql);
         self.run(connection).await
     }
 
-    /// The rows of a statement that follows in a transaction, whose span is about the one before.
+    /// The rows of a statement that follows another one in a transaction. The span stays about that one.
     pub(crate) async fn run(mut self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
         if self.sql.contains(UPTIME) {
-            self.sql = self
-                .sql
-                .replace(UPTIME, &format!("${}", self.next_placeholder()));
+            let placeholder = format!("${}", self.next_placeholder());
+            self.sql = self.sql.replace(UPTIME, &placeholder);
             self = self.bind(uptime());
         }
-        self.encoded
+        self.encoding
             .map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         let sql = AssertSqlSafe(self.sql);
         // All rows are read, because SQLite commits a write only then: see `sqlite`.
@@ -284,29 +261,12 @@ impl Statement {
     }
 }
 
-/// A regular expression, or a pattern of GLOB, for a letter in any case, or for any other character.
-fn in_any_case(c: char, is_postgres: bool) -> String {
-    // Without cases of several characters, such as SS for ß.
-    let upper = only(c.to_uppercase()).unwrap_or(c);
-    let lower = [c, upper].map(|c| only(c.to_lowercase()).unwrap_or(c));
-    let cases = BTreeSet::from([c, upper, lower[0], lower[1]]);
-    if cases.len() > 1 {
-        format!("[{}]", cases.into_iter().collect::<String>())
-    } else if is_postgres && c.is_ascii_punctuation() {
-        format!("\\{c}")
-    } else if !is_postgres && "*?[".contains(c) {
-        format!("[{c}]")
-    } else {
-        c.to_string()
-    }
-}
-
-fn only(mut characters: impl ExactSizeIterator<Item = char>) -> Option<char> {
-    if characters.len() == 1 {
-        characters.next()
-    } else {
-        None
-    }
+fn join(
+    columns: &[(&'static str, &'static str)],
+    column: impl Fn((&'static str, &'static str)) -> String,
+) -> String {
+    let columns: Vec<_> = columns.iter().copied().map(column).collect();
+    columns.join(", ")
 }
 
 fn other_engine() -> sqlx::Error {

@@ -27,8 +27,8 @@ fn boot_offset(offsets: &str) -> Option<i64> {
         .lines()
         .find_map(|line| line.strip_prefix("boottime"))?
         .split_whitespace();
-    let (seconds, nanoseconds): (i64, i64) =
-        (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    let seconds: i64 = fields.next()?.parse().ok()?;
+    let nanoseconds: i64 = fields.next()?.parse().ok()?;
     Some(seconds * 1000 + nanoseconds / 1_000_000)
 }
 

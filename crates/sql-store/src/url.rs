@@ -7,7 +7,11 @@
 
 mod postgres;
 
-use crate::{ReadConsistency, schema::BesideOthers, sqlite::same_file};
+use crate::{
+    ReadConsistency,
+    schema::{Schema, SchemaSharing},
+    sqlite::same_file,
+};
 use clap::ArgAction;
 use rolegate_program::{
     secret,
@@ -42,7 +46,7 @@ impl DatabaseSettings {
     pub fn url(&self) -> Result<DatabaseUrl, SettingError> {
         let file = self.database_url_file.as_deref();
         DatabaseUrl::required("DATABASE_URL", self.database_url.clone(), file)?
-            .shared(self.share_database)
+            .with_sharing(self.share_database)
     }
 }
 
@@ -53,7 +57,7 @@ pub struct DatabaseUrl {
     /// The location.
     pub target: DatabaseTarget,
     pub(crate) reads: ReadConsistency,
-    pub(crate) beside_others: BesideOthers,
+    pub(crate) sharing: SchemaSharing,
     /// Whether the target is no file but a name of SQLite for a database in memory.
     pub(crate) is_in_memory: bool,
 }
@@ -72,6 +76,16 @@ pub enum DatabaseTarget {
 }
 
 impl DatabaseUrl {
+    fn new(setting: &'static str, target: DatabaseTarget) -> Self {
+        Self {
+            setting,
+            target,
+            reads: ReadConsistency::default(),
+            sharing: SchemaSharing::default(),
+            is_in_memory: false,
+        }
+    }
+
     /// Reads the setting `name`, or the file that `name_FILE` names, if one is set.
     pub fn from_setting(
         name: &'static str,
@@ -81,15 +95,10 @@ impl DatabaseUrl {
         let Some(url) = secret::read(name, value, file)? else {
             return Ok(None);
         };
-        let target = DatabaseTarget::parse(&url);
-        let target = target.map_err(|problem| SettingError::new(name, problem))?;
-        Ok(Some(Self {
-            setting: name,
-            target,
-            reads: ReadConsistency::default(),
-            beside_others: BesideOthers::default(),
-            is_in_memory: false,
-        }))
+        match DatabaseTarget::parse(&url) {
+            Ok(target) => Ok(Some(Self::new(name, target))),
+            Err(problem) => Err(SettingError::new(name, problem)),
+        }
     }
 
     /// Reads the setting; it is an error if neither is set.
@@ -111,29 +120,21 @@ impl DatabaseUrl {
         } else {
             file
         };
-        Self {
-            setting,
-            target: DatabaseTarget::Sqlite(file),
-            reads: ReadConsistency::default(),
-            beside_others: BesideOthers::default(),
-            is_in_memory: false,
-        }
+        Self::new(setting, DatabaseTarget::Sqlite(file))
     }
 
     /// An SQLite database that the connections of this process share and that ends with it. No setting can ask for
     /// it: a service would lose everything at each restart. Only `rolegate-test-server` may call this: clippy refuses other
     /// callers, and the tests `released_programs` look for the name.
     pub fn in_memory(setting: &'static str) -> Self {
+        let target = DatabaseTarget::Sqlite("file:/users?vfs=memdb".into());
         Self {
-            setting,
-            target: DatabaseTarget::Sqlite("file:/users?vfs=memdb".into()),
-            reads: ReadConsistency::default(),
-            beside_others: BesideOthers::default(),
             is_in_memory: true,
+            ..Self::new(setting, target)
         }
     }
 
-    /// With reads by `DATABASE_READS`; an SQLite file has no standby that could form a quorum.
+    /// Sets which server may answer reads, by `DATABASE_READS`. An SQLite file has no standby that could form a quorum.
     pub fn with_read_consistency(self, reads: ReadConsistency) -> Result<Self, SettingError> {
         if reads == ReadConsistency::Quorum && matches!(self.target, DatabaseTarget::Sqlite(_)) {
             let problem = "quorum requires PostgreSQL with a synchronous standby; use primary";
@@ -142,9 +143,9 @@ impl DatabaseUrl {
         Ok(Self { reads, ..self })
     }
 
-    /// By `SHARE_DATABASE`; an SQLite file belongs to one service.
-    pub fn shared(self, is_shared: bool) -> Result<Self, SettingError> {
-        if !is_shared {
+    /// Allows tables beside those of other programs, if `SHARE_DATABASE` says so. An SQLite file belongs to one service.
+    pub fn with_sharing(self, share_database: bool) -> Result<Self, SettingError> {
+        if !share_database {
             return Ok(self);
         }
         if let DatabaseTarget::Sqlite(_) = self.target {
@@ -152,9 +153,25 @@ impl DatabaseUrl {
             return Err(SettingError::new("SHARE_DATABASE", problem));
         }
         Ok(Self {
-            beside_others: BesideOthers::Allowed,
+            sharing: SchemaSharing::Allowed,
             ..self
         })
+    }
+
+    /// Fails unless a command may open the database, whose schema was inspected. A mistyped URL must not create an empty
+    /// database, nor a command migrate a schema that a service may be using.
+    pub fn require_current(&self, schema: &Schema) -> Result<(), SettingError> {
+        match schema {
+            Schema::Missing { .. } => {
+                let problem = "there is no database yet; the first start creates it";
+                Err(self.invalid(format!("{self}: {problem}")))
+            }
+            Schema::Older { .. } => {
+                let problem = format!("{self} has an older schema; run migrate first");
+                Err(self.invalid(problem))
+            }
+            Schema::Current | Schema::Newer => Ok(()),
+        }
     }
 
     /// Whether both are the same SQLite file, by any path. Neither need exist.
@@ -177,7 +194,7 @@ impl DatabaseTarget {
         let url = url.expose_secret();
         if let Some(path) = url.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);
-            if path.is_empty() || path.ends_with('/') || path.contains(is_odd) {
+            if path.is_empty() || path.ends_with('/') || path.contains(may_be_syntax) {
                 // No file: a database in memory would lose everything at each restart.
                 let problem =
                     "must name a file, as in sqlite://path/to/file.db, without parameters";
@@ -192,8 +209,8 @@ impl DatabaseTarget {
     }
 }
 
-/// Whether a path of SQLite with this character may be more than a path.
-fn is_odd(character: char) -> bool {
+/// Whether SQLite may read more than a path out of a path with this character.
+fn may_be_syntax(character: char) -> bool {
     matches!(character, ':' | '?' | '%' | '#') || character.is_control()
 }
 
@@ -207,22 +224,30 @@ impl fmt::Display for DatabaseTarget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Postgres(servers) => {
-                let address = |server: &PgConnectOptions| {
-                    let host = server.get_host();
-                    let port = server.get_port();
-                    if host.contains(':') {
-                        format!("[{host}]:{port}")
-                    } else {
-                        format!("{host}:{port}")
-                    }
-                };
-                let addresses = servers.iter().map(address).collect::<Vec<_>>().join(",");
-                let database = servers.first().and_then(PgConnectOptions::get_database);
-                let database = database.unwrap_or("(default database)");
-                write!(formatter, "PostgreSQL at {addresses}/{database}")
+                let addresses: Vec<_> = servers.iter().map(address).collect();
+                let database = servers
+                    .first()
+                    .and_then(PgConnectOptions::get_database)
+                    .unwrap_or("(default database)");
+                write!(
+                    formatter,
+                    "PostgreSQL at {}/{database}",
+                    addresses.join(",")
+                )
             }
             Self::Sqlite(file) => write!(formatter, "SQLite in {}", file.display()),
         }
+    }
+}
+
+/// The host and the port of a server.
+fn address(server: &PgConnectOptions) -> String {
+    let host = server.get_host();
+    let port = server.get_port();
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
     }
 }
 

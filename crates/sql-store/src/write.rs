@@ -4,168 +4,132 @@
 //! does not happen. One whose commit was sent may happen, so its outcome is unknown. Each runs to its end
 //! in a task and keeps its connection meanwhile: the server works on it whether or not anybody listens.
 
+mod commit;
 mod health;
 
+pub(crate) use commit::Commit;
 pub(crate) use health::WriteHealth;
 
 use crate::{
     STATEMENT_TIMEOUT, StoreError,
-    span::traced,
+    span::run_traced,
     sql_error::{CANTOPEN, IOERR, sqlite_code},
 };
-use parking_lot::Mutex;
 use sqlx::Error;
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, Span};
 
 /// The server ends a statement at [`STATEMENT_TIMEOUT`]; its answer takes some time more.
 const ANSWER_DELAY: Duration = Duration::from_millis(500);
 
-/// Whether the commit of a write may be sent. Clones share the state.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Commit(Arc<Mutex<Stage>>);
-
-#[derive(Clone, Copy, Debug, Default)]
-enum Stage {
-    #[default]
-    NotSent,
-    Sent(Instant),
-    /// Ended without a commit.
-    Done,
+/// A write that continues in a task when its caller has gone.
+pub(crate) struct WriteTask<S, L> {
+    /// The name of the engine in spans.
+    pub(crate) system: &'static str,
+    /// When the caller must have an answer.
+    pub(crate) deadline: Instant,
+    pub(crate) commit: Commit,
+    /// Runs the statements, and calls [`Commit::send`] before it commits.
+    pub(crate) statements: S,
+    /// Ends when an unanswered write can get no answer any more.
+    pub(crate) connection_lost: L,
 }
 
-impl Commit {
-    /// To be called before the statement that commits is sent. An error if the write was withdrawn.
-    pub(crate) fn send(&self) -> sqlx::Result<()> {
-        let mut stage = self.0.lock();
-        if matches!(*stage, Stage::Done) {
-            return Err(Error::PoolTimedOut);
+impl<T, S, L> WriteTask<S, L>
+where
+    T: Send + 'static,
+    S: Future<Output = sqlx::Result<T>> + Send + 'static,
+    L: Future<Output = ()> + Send + 'static,
+{
+    /// Runs the write, and answers the caller by the deadline.
+    pub(crate) async fn run(self, health: &WriteHealth) -> Result<T, StoreError> {
+        let caller = Caller {
+            commit: self.commit.clone(),
+        };
+        let system = self.system;
+        let deadline = self.deadline;
+        let in_task = self.finish(health.clone());
+        let answer = async {
+            let task = tokio::spawn(in_task.instrument(Span::current()));
+            task.await.unwrap_or(Err(Error::WorkerCrashed))
+        };
+        match run_traced(system, deadline, answer).await {
+            Ok(value) => {
+                health.recover();
+                Ok(value)
+            }
+            Err(error) => Err(explain_failure(error, &caller.commit, health)),
         }
-        *stage = Stage::Sent(Instant::now());
-        Ok(())
     }
 
-    /// Notes that the server has rolled the write back. Returns whether it may run again: the caller still waits.
-    pub(crate) fn roll_back(&self) -> bool {
-        let mut stage = self.0.lock();
-        if matches!(*stage, Stage::Done) {
-            return false;
+    /// Waits for the answer. A commit that is overdue makes the store read-only until then.
+    async fn finish(self, health: WriteHealth) -> sqlx::Result<T> {
+        let mut statements = pin!(self.statements);
+        if let Ok(outcome) = timeout_at(self.deadline, &mut statements).await {
+            return outcome;
         }
-        *stage = Stage::NotSent;
-        true
-    }
-
-    /// When the commit was sent. If it was not, it never will be.
-    fn withdraw(&self) -> Option<Instant> {
-        let mut stage = self.0.lock();
-        if let Stage::Sent(at) = *stage {
-            return Some(at);
+        let sent_at = self.commit.withdraw();
+        let overdue_at = sent_at.unwrap_or(self.deadline) + STATEMENT_TIMEOUT + ANSWER_DELAY;
+        if let Ok(outcome) = timeout_at(overdue_at, &mut statements).await {
+            return outcome;
         }
-        *stage = Stage::Done;
-        None
-    }
-
-    /// Whether the commit was sent, so that the write may have happened.
-    pub(crate) fn was_sent(&self) -> bool {
-        matches!(*self.0.lock(), Stage::Sent(_))
+        let _overdue = sent_at.map(|_| health.commit_overdue());
+        tokio::select! {
+            outcome = statements => outcome,
+            () = self.connection_lost => Err(Error::PoolTimedOut),
+        }
     }
 }
 
-/// Runs `write`, which calls [`Commit::send`] before it commits, and answers the caller by `deadline`.
-/// `connection_lost` ends when an unanswered write can get no answer any more.
-pub(crate) async fn run<T: Send + 'static>(
-    system: &'static str,
-    health: &WriteHealth,
+/// Withdraws the write of a caller that leaves.
+struct Caller {
     commit: Commit,
-    deadline: Instant,
-    connection_lost: impl Future<Output = ()> + Send + 'static,
-    write: impl Future<Output = sqlx::Result<T>> + Send + 'static,
-) -> Result<T, StoreError> {
-    let caller = Caller(commit.clone());
-    let in_task = finish(write, commit, deadline, connection_lost, health.clone());
-    let answer = async {
-        let task = tokio::spawn(in_task.instrument(Span::current()));
-        task.await.unwrap_or(Err(Error::WorkerCrashed))
-    };
-    match traced(system, deadline, answer).await {
-        Ok(value) => {
-            health.recover();
-            Ok(value)
-        }
-        Err(StoreError::TimedOut) if caller.0.withdraw().is_some() => {
-            Err(StoreError::OutcomeUnknown {
-                problem: "the database did not answer the commit in time",
-                source: None,
-            })
-        }
-        Err(StoreError::ReadOnly(cause)) => {
+}
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        self.commit.withdraw();
+    }
+}
+
+/// Tells the caller of a write that failed whether it may have happened, and records why the store cannot write.
+fn explain_failure(error: StoreError, commit: &Commit, health: &WriteHealth) -> StoreError {
+    match error {
+        StoreError::TimedOut if commit.withdraw().is_some() => StoreError::OutcomeUnknown {
+            problem: "the database did not answer the commit in time",
+            source: None,
+        },
+        StoreError::ReadOnly(cause) => {
             health.fail(&cause);
-            Err(StoreError::ReadOnly(cause))
+            StoreError::ReadOnly(cause)
         }
         // The disk failed otherwise than by being full or read-only.
-        Err(StoreError::Unavailable(error))
-            if matches!(sqlite_code(&error), Some(IOERR | CANTOPEN)) =>
-        {
+        StoreError::Unavailable(error) if matches!(sqlite_code(&error), Some(IOERR | CANTOPEN)) => {
             let cause = error.to_string();
             health.fail(&cause);
+            if !commit.was_sent() {
+                return StoreError::ReadOnly(cause.into());
+            }
             // A commit that reached the disk in part may be found there after a power failure.
-            Err(if caller.0.was_sent() {
-                StoreError::OutcomeUnknown {
-                    problem: "the disk failed during the commit",
-                    source: Some(error),
-                }
-            } else {
-                StoreError::ReadOnly(cause.into())
-            })
-        }
-        // The server has not answered the commit. A statement that a pooler mixed up was refused.
-        Err(StoreError::Unavailable(error))
-            if caller.0.was_sent()
-                && error.as_database_error().is_none()
-                && !matches!(*error, Error::Configuration(_)) =>
-        {
-            let problem = "the connection to the database broke during the commit";
-            Err(StoreError::OutcomeUnknown {
-                problem,
+            StoreError::OutcomeUnknown {
+                problem: "the disk failed during the commit",
                 source: Some(error),
-            })
+            }
+        }
+        StoreError::Unavailable(error) if commit.was_sent() && !is_answer(&error) => {
+            StoreError::OutcomeUnknown {
+                problem: "the connection to the database broke during the commit",
+                source: Some(error),
+            }
         }
         other => other,
     }
 }
 
-/// Withdraws the write of a caller that leaves.
-struct Caller(Commit);
-
-impl Drop for Caller {
-    fn drop(&mut self) {
-        self.0.withdraw();
-    }
-}
-
-/// Waits for the answer. A commit that is overdue makes the store read-only until then.
-async fn finish<T>(
-    write: impl Future<Output = sqlx::Result<T>>,
-    commit: Commit,
-    deadline: Instant,
-    connection_lost: impl Future<Output = ()>,
-    health: WriteHealth,
-) -> sqlx::Result<T> {
-    let mut write = pin!(write);
-    if let Ok(outcome) = timeout_at(deadline, &mut write).await {
-        return outcome;
-    }
-    let sent = commit.withdraw();
-    let overdue_at = sent.unwrap_or(deadline) + STATEMENT_TIMEOUT + ANSWER_DELAY;
-    if let Ok(outcome) = timeout_at(overdue_at, &mut write).await {
-        return outcome;
-    }
-    let _overdue = sent.map(|_| health.commit_overdue());
-    tokio::select! {
-        outcome = write => outcome,
-        () = connection_lost => Err(Error::PoolTimedOut),
-    }
+/// Whether the database has refused the write, also because a pooler mixed up its statements.
+fn is_answer(error: &Error) -> bool {
+    error.as_database_error().is_some() || matches!(error, Error::Configuration(_))
 }
 
 #[cfg(test)]

@@ -44,9 +44,12 @@ impl Backup {
                 return Err(invalid_file(problem).into());
             }
         }
-        require_schema(&databases.users, &users::inspect(&databases.users).await?)?;
+        require_schema(
+            &databases.users,
+            &users::inspect(&databases.users).await?.schema,
+        )?;
         if let Some(posts) = &databases.posts {
-            require_schema(posts, &posts::inspect(posts).await?)?;
+            require_schema(posts, &posts::inspect(posts).await?.schema)?;
         }
         // The posts first, so that the authors of all of them are among the users.
         let posts = match posts {
@@ -156,20 +159,20 @@ fn sqlite_file(url: &DatabaseUrl) -> Result<&Path, SettingError> {
     }
 }
 
-fn require_schema(url: &DatabaseUrl, found: &Inspection) -> Result<(), SettingError> {
-    match found.schema {
+fn require_schema(url: &DatabaseUrl, schema: &Schema) -> Result<(), SettingError> {
+    match schema {
         Schema::Missing { .. } => Err(url.invalid(format!("{url} does not exist, or is empty"))),
         _ => Ok(()),
     }
 }
 
 /// The file must be a database of the service that `inspect` belongs to.
-async fn require_backup(
+async fn require_backup<F>(
     file: &Path,
-    inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection, Failure>,
+    inspect: impl AsyncFnOnce(&DatabaseUrl) -> Result<Inspection<F>, Failure>,
 ) -> Result<(), Failure> {
     let url = DatabaseUrl::from_file("FILE", file.to_owned());
-    Ok(require_schema(&url, &inspect(&url).await?)?)
+    Ok(require_schema(&url, &inspect(&url).await?.schema)?)
 }
 
 fn invalid_file(problem: String) -> SettingError {

@@ -1,7 +1,7 @@
 //! Reads by group commit with quorum, while two servers take themselves for the primary, are linearizable.
 //!
 //! Describes `crates/batcher/src/{batcher,queue}.rs` (which batch a request joins, and how many there are), and
-//! of `crates/sql-store/src`: `batched_reads.rs`, `read_consistency.rs`, `postgres/{primary,writes}.rs`.
+//! of `crates/sql-store/src`: `batched_reads.rs`, `read_consistency.rs`, `postgres/{primary,pool/writes}.rs`.
 //!
 //! Two readers ask once each; a writer sets role 1 and then 2, also without an answer. Timelines are left out:
 //! they only shorten the time in which a process asks a former primary.

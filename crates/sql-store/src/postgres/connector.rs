@@ -1,5 +1,7 @@
 //! Opens and checks the connections of the pool.
 
+mod servers;
+
 use super::primary::Timeline;
 use crate::{ReadConsistency, STATEMENT_TIMEOUT};
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
@@ -22,12 +24,12 @@ pub(super) const PING_TIMEOUT: Duration = Duration::from_millis(500);
 /// Opens connections to the primary among the servers of one database.
 #[derive(Default)]
 pub(super) struct Connector {
-    pub(super) servers: Vec<PgConnectOptions>,
+    servers: Vec<PgConnectOptions>,
     pub(super) reads: ReadConsistency,
     /// The index of the server that was the primary last.
-    pub(super) last_primary: AtomicUsize,
+    last_primary: AtomicUsize,
     /// Whether its commits are not answered, so that for the next connection it is tried after the others.
-    pub(super) is_suspect: AtomicBool,
+    is_suspect: AtomicBool,
     pub(super) timeline: Timeline,
     /// When a ping failed, a server turned out to be a standby, or another one to be the primary.
     /// Connections that were idle then are probably useless too, and a ping of each would take its
@@ -37,13 +39,20 @@ pub(super) struct Connector {
     pub(super) closed: Notify,
 }
 
-/// A connection, and the server process behind it.
+/// A pooled connection, and the server process behind it.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) connection: PgConnection,
     pub(super) pid: i32,
-    /// Of the server, when the connection was opened.
+    /// The timeline of the server when the connection was opened; `None` if it tells none.
     pub(super) timeline: Option<i64>,
+}
+
+/// A new connection to a primary.
+struct PrimaryConnection {
+    connection: PgConnection,
+    /// The timeline of the server; `None` if it tells none.
+    timeline: Option<i64>,
 }
 
 impl Connector {
@@ -65,22 +74,17 @@ impl Connector {
     /// timeline, so that those of the pool stay usable if there is none.
     pub(super) async fn search_primary(&self) {
         self.is_suspect.store(true, SeqCst);
-        if let Ok(Ok((connection, _))) = timeout(STATEMENT_TIMEOUT, self.connect()).await {
-            let _ = timeout(PING_TIMEOUT, connection.close()).await;
+        if let Ok(Ok(found)) = timeout(STATEMENT_TIMEOUT, self.connect()).await {
+            let _ = timeout(PING_TIMEOUT, found.connection.close()).await;
         }
     }
 
-    /// A ping: whether the server responds on this connection, and is the primary.
+    /// Pings the server: whether it responds on this connection, and is the primary.
     pub(super) async fn is_usable(&self, session: &mut Session) -> bool {
-        let Session {
-            connection,
-            timeline,
-            ..
-        } = session;
-        let ping = self.timeline.require_still_primary(connection, *timeline);
-        timeout(PING_TIMEOUT, ping)
-            .await
-            .is_ok_and(|answer| answer.is_ok())
+        let ping = self
+            .timeline
+            .require_still_primary(&mut session.connection, session.timeline);
+        matches!(timeout(PING_TIMEOUT, ping).await, Ok(Ok(())))
     }
 
     /// Lets no connection be used again that is idle now.
@@ -94,7 +98,10 @@ impl Manager for Connector {
     type Error = Error;
 
     async fn create(&self) -> Result<Session, Error> {
-        let (mut connection, timeline) = self.connect().await?;
+        let PrimaryConnection {
+            mut connection,
+            timeline,
+        } = self.connect().await?;
         let pid = sqlx::query_scalar("SELECT pg_backend_pid()")
             .fetch_one(&mut connection)
             .await?;
@@ -109,9 +116,10 @@ impl Manager for Connector {
         if self.timeline.is_superseded(session.timeline) {
             return Err(RecycleError::message("another server was promoted"));
         }
-        let last_failure = *self.last_failure.lock();
         let last_used = metrics.recycled.unwrap_or(metrics.created);
-        if last_failure.is_some_and(|failure| failure >= last_used) {
+        if let Some(failure) = *self.last_failure.lock()
+            && failure >= last_used
+        {
             return Err(RecycleError::message("another connection failed"));
         }
         if last_used.elapsed() < MAX_UNCHECKED_IDLE || self.is_usable(session).await {

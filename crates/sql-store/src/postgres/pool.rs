@@ -6,13 +6,15 @@
 //! statement, pings an idle one within a timeout before its next use, and closes one whose statement
 //! was abandoned, or whose server is a standby.
 
+mod writes;
+
 use super::{
     connector::{Connector, MAX_LIFETIME, PING_TIMEOUT, Session},
-    primary::{Obstacle, obstacle},
+    primary::{Obstacle, find_obstacle},
 };
 use crate::{
     PoolStats, QueryFuture, ReadConsistency, STATEMENT_TIMEOUT, StoreError, StoreStatus,
-    span::traced, write::WriteHealth,
+    span::run_traced, write::WriteHealth,
 };
 use deadpool::managed::{self, Object, PoolError, QueueMode};
 use sqlx::{Connection, PgConnection};
@@ -32,18 +34,21 @@ const HINT: &str = "if standbys are synchronous, look for a lost one";
 #[derive(Clone, Debug)]
 pub struct Pool {
     connections: managed::Pool<Connector>,
-    /// The places that writes have among them. A write keeps its place until it is answered.
-    pub(super) places: Arc<Semaphore>,
+    /// Writes hold at most this many connections. A write keeps its permit until it is answered.
+    write_permits: Arc<Semaphore>,
     /// When a write last searched for a new primary. Locked by the one that does, or that asks about its
     /// commit.
-    pub(super) last_search: Arc<Mutex<Option<Instant>>>,
-    pub(super) health: WriteHealth,
+    last_search: Arc<Mutex<Option<Instant>>>,
+    health: WriteHealth,
 }
 
 /// A connection for one statement. Dropped before [`PooledConnection::release`], it is closed,
 /// because its state is unknown: sqlx 0.9 forgets a transaction whose BEGIN was not awaited, and every
 /// later statement would be part of it.
-struct PooledConnection(Option<Object<Connector>>);
+struct PooledConnection {
+    /// `None` once it is released.
+    object: Option<Object<Connector>>,
+}
 
 impl Pool {
     /// `store` names the database in the log.
@@ -54,17 +59,17 @@ impl Pool {
             .queue_mode(QueueMode::Lifo);
         Ok(Self {
             connections: connections.build().map_err(sqlx::Error::config)?,
-            places: Arc::new(Semaphore::new(MAX_CONNECTIONS / 2)),
+            write_permits: Arc::new(Semaphore::new(MAX_CONNECTIONS / 2)),
             last_search: Arc::default(),
             health: WriteHealth::new(store, HINT),
         })
     }
 
-    pub(crate) fn reads(&self) -> ReadConsistency {
+    pub(crate) fn read_consistency(&self) -> ReadConsistency {
         self.connector().reads
     }
 
-    pub(super) fn connector(&self) -> &Connector {
+    fn connector(&self) -> &Connector {
         self.connections.manager()
     }
 
@@ -75,28 +80,37 @@ impl Pool {
         statement: impl for<'c> FnOnce(&'c mut PgConnection) -> QueryFuture<'c, T> + Send,
     ) -> Result<T, StoreError> {
         let run = self.execute(|session| statement(&mut session.connection));
-        traced("postgresql", Instant::now() + STATEMENT_TIMEOUT, run).await
+        run_traced("postgresql", Instant::now() + STATEMENT_TIMEOUT, run).await
     }
 
-    pub(super) async fn execute<T: Send>(
+    async fn execute<T: Send>(
         &self,
         statement: impl for<'c> FnOnce(&'c mut Session) -> QueryFuture<'c, T> + Send,
     ) -> sqlx::Result<T> {
-        let mut pooled = PooledConnection(Some(self.get().await?));
+        let mut pooled = PooledConnection {
+            object: Some(self.get().await?),
+        };
         let outcome = statement(pooled.object()).await;
-        let is_rejected = matches!(outcome, Err(sqlx::Error::Database(_)));
-        // The server rejected the statement. A pending rollback precedes the ping.
-        let obstacle = outcome.as_ref().err().and_then(obstacle);
-        let is_usable = outcome.is_ok() || obstacle == Some(Obstacle::Asynchronous);
-        if is_usable || is_rejected && self.connector().is_usable(pooled.object()).await {
+        let is_usable = match &outcome {
+            Ok(_) => true,
+            // The server rejected the statement. A pending rollback precedes the ping.
+            Err(sqlx::Error::Database(_)) => self.connector().is_usable(pooled.object()).await,
+            Err(error) => match find_obstacle(error) {
+                Some(Obstacle::Asynchronous) => true,
+                Some(Obstacle::Standby) => {
+                    self.connector().discard_idle();
+                    false
+                }
+                _ => false,
+            },
+        };
+        if is_usable {
             self.release(pooled);
-        } else if obstacle == Some(Obstacle::Standby) {
-            self.connector().discard_idle();
         }
         outcome
     }
 
-    /// A connection to the primary that leaves the pool.
+    /// Takes a connection to the primary out of the pool.
     pub(crate) async fn take_connection(&self) -> sqlx::Result<PgConnection> {
         Ok(Object::take(self.get().await?).connection)
     }
@@ -112,7 +126,7 @@ impl Pool {
     /// been idle for as long are closed too.
     fn release(&self, mut pooled: PooledConnection) {
         if Object::metrics(pooled.object()).age() < MAX_LIFETIME {
-            drop(pooled.0.take());
+            drop(pooled.object.take());
         } else {
             drop(pooled);
             self.connections
@@ -123,15 +137,14 @@ impl Pool {
     /// The state of the pool, and of the last write.
     pub fn status(&self) -> StoreStatus {
         let status = self.connections.status();
-        let (open, idle) = (status.size, status.available);
-        let pools = vec![PoolStats {
+        let main = PoolStats {
             name: "main",
-            open,
-            idle,
+            open: status.size,
+            idle: status.available,
             limit: MAX_CONNECTIONS,
-        }];
+        };
         StoreStatus {
-            pools,
+            pools: vec![main],
             write_problem: self.health.problem(),
         }
     }
@@ -147,10 +160,10 @@ impl Pool {
             }
         };
         let _ = timeout(PING_TIMEOUT, closings).await;
-        let _ = timeout(STATEMENT_TIMEOUT, self.all_closed()).await;
+        let _ = timeout(STATEMENT_TIMEOUT, self.wait_until_closed()).await;
     }
 
-    async fn all_closed(&self) {
+    async fn wait_until_closed(&self) {
         loop {
             let mut closed = pin!(self.connector().closed.notified());
             closed.as_mut().enable();
@@ -164,13 +177,15 @@ impl Pool {
 
 impl PooledConnection {
     fn object(&mut self) -> &mut Object<Connector> {
-        self.0.as_mut().expect("a connection until it is released")
+        self.object
+            .as_mut()
+            .expect("a connection until it is released")
     }
 }
 
 impl Drop for PooledConnection {
     fn drop(&mut self) {
-        if let Some(object) = self.0.take() {
+        if let Some(object) = self.object.take() {
             drop(Object::take(object));
         }
     }

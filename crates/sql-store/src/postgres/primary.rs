@@ -7,11 +7,8 @@
 //! and a pooler may continue a session on another server.
 
 use crate::{
-    ReadConsistency, Timed,
-    error::OpenFailure,
-    span::describe,
-    sql_error::postgres_code,
-    statement::{Rows, Statement},
+    ReadConsistency, Timed, row::Rows, span::describe, sql_error::postgres_code,
+    statement::Statement,
 };
 use sqlx::{AssertSqlSafe, Error, PgConnection, Row as _, postgres::PgRow, query_with};
 use std::{
@@ -46,8 +43,8 @@ pub(super) struct Timeline {
     highest: AtomicI64,
     /// Notified when a higher one was seen.
     raised: Notify,
-    /// Whether the log says that a server tells none.
-    log_unknown: OnceLock<()>,
+    /// Set once the log says that a server tells no timeline.
+    unknown_logged: OnceLock<()>,
 }
 
 impl Timeline {
@@ -59,31 +56,34 @@ impl Timeline {
     ) -> sqlx::Result<Option<i64>> {
         let sql = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN
             ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END";
-        match sqlx::query_scalar::<_, Option<i64>>(sql)
-            .fetch_one(&mut *connection)
-            .await
-        {
+        let select = sqlx::query_scalar::<_, Option<i64>>(sql);
+        match select.fetch_one(&mut *connection).await {
             Ok(timeline) => {
                 let timeline = timeline.ok_or(Obstacle::Standby)?;
-                self.see(timeline)?;
+                self.observe(timeline)?;
                 Ok(Some(timeline))
             }
             Err(error) if tells_no_timeline(&error) => {
-                self.log_unknown.get_or_init(|| {
-                    let error = error.to_string();
-                    tracing::warn!(
-                        error,
-                        "the server tells no timeline, so a primary that was superseded and returns \
-                         is not recognized; see Managed PostgreSQL in docs/scaling-and-availability.md"
-                    );
-                });
-                require_no_recovery(connection).await.map(|()| None)
+                self.log_unknown(&error);
+                require_no_recovery(connection).await?;
+                Ok(None)
             }
             Err(error) => Err(error),
         }
     }
 
-    /// The same for a connection whose server told this timeline when it was opened.
+    fn log_unknown(&self, error: &Error) {
+        self.unknown_logged.get_or_init(|| {
+            let error = error.to_string();
+            tracing::warn!(
+                error,
+                "the server tells no timeline, so a primary that was superseded and returns \
+                 is not recognized; see Managed PostgreSQL in docs/scaling-and-availability.md"
+            );
+        });
+    }
+
+    /// Checks a connection again whose server told this timeline when it was opened.
     pub(super) async fn require_still_primary(
         &self,
         connection: &mut PgConnection,
@@ -95,8 +95,8 @@ impl Timeline {
         }
     }
 
-    /// Fails if a higher one was seen.
-    fn see(&self, timeline: i64) -> Result<(), Obstacle> {
+    /// Remembers the timeline of a server. Fails if a higher one was seen.
+    fn observe(&self, timeline: i64) -> Result<(), Obstacle> {
         let highest = self.highest.fetch_max(timeline, Ordering::SeqCst);
         if timeline < highest {
             return Err(Obstacle::Superseded { timeline, highest });
@@ -113,12 +113,14 @@ impl Timeline {
     }
 
     /// Waits until a higher one was seen.
-    pub(super) async fn superseded(&self, timeline: Option<i64>) -> Obstacle {
+    pub(super) async fn wait_until_superseded(&self, timeline: Option<i64>) -> Obstacle {
         loop {
             // Created before the load, or a notification between them would be lost.
             let raised = self.raised.notified();
             let highest = self.highest.load(Ordering::SeqCst);
-            if let Some(timeline) = timeline.filter(|timeline| *timeline < highest) {
+            if let Some(timeline) = timeline
+                && timeline < highest
+            {
                 return Obstacle::Superseded { timeline, highest };
             }
             raised.await;
@@ -145,24 +147,7 @@ async fn require_no_recovery(connection: &mut PgConnection) -> sqlx::Result<()> 
     }
 }
 
-/// Succeeds if writes of this connection wait for a synchronous standby.
-pub(super) async fn require_synchronous(connection: &mut PgConnection) -> Result<(), OpenFailure> {
-    let sql = "SELECT current_setting('synchronous_standby_names') <> '',
-        current_setting('synchronous_commit') NOT IN ('off', 'local')";
-    let (has_standbys, waits) = sqlx::query_as(sql).fetch_one(connection).await?;
-    let problem = match (has_standbys, waits) {
-        (true, true) => return Ok(()),
-        (false, _) => {
-            "quorum requires synchronous_standby_names on the server; use primary without"
-        }
-        (true, false) => {
-            "quorum requires synchronous_commit=on on the server, or writes may be lost"
-        }
-    };
-    Err(OpenFailure::Reads(problem))
-}
-
-/// The rows of a `SELECT`, if they count.
+/// The rows of a `SELECT`. Fails if they do not count.
 pub(crate) async fn fetch_from_primary(
     statement: Statement,
     connection: &mut PgConnection,
@@ -171,7 +156,7 @@ pub(crate) async fn fetch_from_primary(
     let (sql, values) = statement.into_postgres()?;
     describe(&sql);
     let sql = AssertSqlSafe(with_obstacle(&sql, reads));
-    rows_that_count(query_with(sql, values).fetch_all(connection).await?)
+    check_rows(query_with(sql, values).fetch_all(connection).await?)
 }
 
 /// The statement with two more columns: the obstacle if there is one, and the time. It returns at least
@@ -186,19 +171,21 @@ fn with_obstacle(select: &str, reads: ReadConsistency) -> String {
     )
 }
 
-/// The rows of a statement of [`with_obstacle`].
-fn rows_that_count(rows: Vec<PgRow>) -> sqlx::Result<Timed<Rows>> {
+/// Returns the rows of a statement of [`with_obstacle`], unless it names an obstacle.
+fn check_rows(rows: Vec<PgRow>) -> sqlx::Result<Timed<Rows>> {
     let first = rows.first().ok_or(Error::RowNotFound)?;
-    match first.try_get(first.len() - 2)? {
+    // By position, because the columns of the statement itself may have any name.
+    let is_row: Option<bool> = first.try_get(first.len() - 3)?;
+    let obstacle: Option<&str> = first.try_get(first.len() - 2)?;
+    let seconds: i64 = first.try_get(first.len() - 1)?;
+    match obstacle {
         None => {}
         Some("standby") => return Err(Obstacle::Standby.into()),
         Some(_) => return Err(Obstacle::Asynchronous.into()),
     }
-    let seconds: i64 = first.try_get(first.len() - 1)?;
     let at = seconds
         .try_into()
         .map_err(|error| Error::Decode(Box::new(error)))?;
-    let is_row: Option<bool> = first.try_get(first.len() - 3)?;
     let rows = if is_row.is_none() { Vec::new() } else { rows };
     Ok(Timed {
         at,
@@ -213,7 +200,7 @@ impl From<Obstacle> for Error {
 }
 
 /// Why the rows of the server did not count; `None` for other errors.
-pub(super) fn obstacle(error: &Error) -> Option<Obstacle> {
+pub(super) fn find_obstacle(error: &Error) -> Option<Obstacle> {
     let Error::Io(error) = error else { return None };
     error.get_ref()?.downcast_ref().copied()
 }
@@ -221,7 +208,7 @@ pub(super) fn obstacle(error: &Error) -> Option<Obstacle> {
 /// Whether the server is a standby, or may have become one.
 pub(super) fn is_standby(error: &Error) -> bool {
     matches!(
-        obstacle(error),
+        find_obstacle(error),
         Some(Obstacle::Standby | Obstacle::Superseded { .. })
     )
 }

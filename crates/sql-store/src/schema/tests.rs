@@ -1,4 +1,4 @@
-use super::{Applied, Found, Schema, compare};
+use super::{AppliedMigration, ExistingTables, Schema, compare};
 use crate::{Migration, Tables, error::OpenFailure};
 
 const TABLES: Tables = Tables {
@@ -20,31 +20,29 @@ const TABLES: Tables = Tables {
     ],
 };
 
-fn ours() -> Vec<Applied> {
-    let migrator = TABLES.sqlite();
-    let applied = migrator.iter().map(|it| {
-        (
-            it.version,
-            it.description.clone().into_owned(),
-            true,
-            it.checksum.to_vec(),
-        )
+fn ours() -> Vec<AppliedMigration> {
+    let migrator = TABLES.sqlite_migrator();
+    let applied = migrator.iter().map(|migration| AppliedMigration {
+        version: migration.version,
+        description: migration.description.clone().into_owned(),
+        success: true,
+        checksum: migration.checksum.to_vec(),
     });
     applied.collect()
 }
 
 fn compare_with(
-    applied: Vec<Applied>,
+    applied: Vec<AppliedMigration>,
     has_marker: bool,
     has_others: bool,
 ) -> Result<Schema, OpenFailure> {
-    let found = Found {
+    let found = ExistingTables {
         applied,
         has_marker,
-        others: has_others.then_some("it has tables of another program"),
+        conflict: has_others.then_some("it has tables of another program"),
         can_create: true,
     };
-    compare(&TABLES, &TABLES.sqlite(), &found)
+    compare(&TABLES, &TABLES.sqlite_migrator(), &found)
 }
 
 #[track_caller]
@@ -64,7 +62,12 @@ fn older_and_newer_schemas_are_recognized() {
     let older = compare_with(ours()[..1].to_vec(), true, true).expect("ours");
     assert_eq!(older, Schema::Older { missing: 1 });
     let mut newer = ours();
-    newer.push((1_000_000, "later".to_owned(), true, Vec::new()));
+    newer.push(AppliedMigration {
+        version: 1_000_000,
+        description: "later".to_owned(),
+        success: true,
+        checksum: Vec::new(),
+    });
     assert_eq!(
         compare_with(newer, true, true).expect("ours"),
         Schema::Newer
@@ -74,14 +77,14 @@ fn older_and_newer_schemas_are_recognized() {
 #[test]
 fn damaged_schema_is_unrecognized() {
     let mut failed = ours();
-    failed[1].2 = false;
+    failed[1].success = false;
     expect_unrecognized(
         &compare_with(failed, true, true),
         "started and not finished",
     );
     for migration in [0, 1] {
         let mut altered = ours();
-        altered[migration].3[0] ^= 1;
+        altered[migration].checksum[0] ^= 1;
         expect_unrecognized(&compare_with(altered, true, true), "its migrations differ");
     }
     expect_unrecognized(
@@ -100,7 +103,12 @@ fn schema_of_another_program_is_unrecognized() {
         "it has tables of another program",
     );
     for (version, name) in [(1, "post"), (20_240_101, "accounts")] {
-        let other = vec![(version, name.to_owned(), true, vec![7])];
+        let other = vec![AppliedMigration {
+            version,
+            description: name.to_owned(),
+            success: true,
+            checksum: vec![7],
+        }];
         let why = format!("the first migration of its owner is {name:?}");
         expect_unrecognized(&compare_with(other, false, true), &why);
     }
@@ -109,13 +117,13 @@ fn schema_of_another_program_is_unrecognized() {
 #[test]
 fn empty_database_is_missing_its_schema() {
     for can_create in [true, false] {
-        let found = Found {
+        let found = ExistingTables {
             applied: Vec::new(),
             has_marker: false,
-            others: None,
+            conflict: None,
             can_create,
         };
-        let schema = compare(&TABLES, &TABLES.sqlite(), &found).expect("empty");
+        let schema = compare(&TABLES, &TABLES.sqlite_migrator(), &found).expect("empty");
         assert_eq!(schema, Schema::Missing { can_create });
     }
 }

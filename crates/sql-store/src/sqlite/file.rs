@@ -1,28 +1,19 @@
-//! The files of a database: that at its path, its log and its index, and the lock file beside them.
+//! Creates, locks and opens the file of a database.
 
+use super::path::{folder, with_suffix};
 use crate::error::OpenFailure;
 use sqlx::{ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use std::{
     fs::{File, OpenOptions},
     io::{self, ErrorKind},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
-    path::{Path, PathBuf},
-    sync::{
-        OnceLock,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
     time::Duration,
 };
 use tokio::time::timeout;
 
 /// Between two log lines while another process holds the lock.
 const LOCK_NOTICE_INTERVAL: Duration = Duration::from_secs(5);
-
-/// The symbolic links that Linux follows in one path.
-const MAX_LINKS: usize = 40;
-
-const RESTORE: &str = "put it back, or stop this program, restore a backup and start again";
-const RESTART: &str = "stop this program, which moves the log into the database, and start again";
 
 /// Whether the file exists. The error says why there can be none, to follow the name of a setting.
 pub fn file_exists(file: &Path) -> Result<bool, String> {
@@ -43,18 +34,6 @@ pub fn file_exists(file: &Path) -> Result<bool, String> {
         }
         Err(error) => Err(format!("{path} cannot be opened: {error}")),
     }
-}
-
-pub(super) fn folder(file: &Path) -> &Path {
-    file.parent()
-        .filter(|path| !path.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
-}
-
-pub(super) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
-    let mut path = file.as_os_str().to_owned();
-    path.push(suffix);
-    path.into()
 }
 
 /// Waits for the exclusive right to prepare the file: neither the switch to WAL nor sqlx's migrator
@@ -116,112 +95,9 @@ fn explain(path: &Path, error: io::Error) -> OpenFailure {
     }
 }
 
-/// Whether two paths lead to the same file, also through links and through links to folders.
-pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
-    match (inode(one), inode(other)) {
-        (Ok(one), Ok(other)) => one == other,
-        (Err(_), Err(_)) => resolve(one, MAX_LINKS) == resolve(other, MAX_LINKS),
-        _ => false,
-    }
-}
-
-/// The device and the inode that a path leads to.
-fn inode(path: &Path) -> io::Result<(u64, u64)> {
-    path.metadata().map(|found| (found.dev(), found.ino()))
-}
-
-/// The canonical form of a path of which only the first part need exist. A dangling link resolves to
-/// the file that opening it would create.
-fn resolve(path: &Path, links: usize) -> PathBuf {
-    if let Ok(found) = path.canonicalize() {
-        return found;
-    }
-    // The working directory may have been removed.
-    if path.parent().is_none() || path == Path::new(".") {
-        return path.to_owned();
-    }
-    let mut folder = resolve(folder(path), links);
-    let Some(name) = path.file_name() else {
-        // The path ends in `..`.
-        folder.pop();
-        return folder;
-    };
-    let file = folder.join(name);
-    match file.read_link() {
-        Ok(target) if links > 0 => resolve(&folder.join(target), links - 1),
-        _ => file,
-    }
-}
-
-/// Path, device and inode, and what to do without the file.
-type OpenFile = (PathBuf, (u64, u64), &'static str);
-
-/// The database, its log and its index, and whether they are still where they were opened: SQLite goes on
-/// in files that were deleted or replaced, and what it writes there is lost. Open connections keep their
-/// inodes from being used again.
-#[derive(Debug, Default)]
-pub(crate) struct OpenFiles {
-    files: OnceLock<[OpenFile; 3]>,
-    is_lost: AtomicBool,
-}
-
-impl OpenFiles {
-    /// Remembers the files. Log and index exist while a connection is open.
-    pub(super) fn remember(&self, database: &Path) -> io::Result<()> {
-        let target = database.canonicalize()?;
-        let file = |path: &Path, suffix: &str, advice| {
-            let path = with_suffix(path, suffix);
-            inode(&path).map(|inode| (path, inode, advice))
-        };
-        let (log, index) = (
-            file(&target, "-wal", RESTART)?,
-            file(&target, "-shm", RESTART)?,
-        );
-        let _ = self.files.set([file(database, "", RESTORE)?, log, index]);
-        Ok(())
-    }
-
-    /// Fails while a file is not at its path.
-    pub(crate) fn check(&self) -> sqlx::Result<()> {
-        let lost = self
-            .files
-            .get()
-            .into_iter()
-            .flatten()
-            .find(|file| is_lost(file));
-        self.is_lost.store(lost.is_some(), Relaxed);
-        let Some((path, _, advice)) = lost else {
-            return Ok(());
-        };
-        let path = path.display();
-        let problem = format!("{path} was deleted or replaced while it was open; {advice}");
-        Err(io::Error::other(problem).into())
-    }
-
-    /// Fails if the last check did. Without a system call, for reads.
-    pub(super) fn last_check(&self) -> sqlx::Result<()> {
-        if self.is_lost.load(Relaxed) {
-            self.check()
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Whether the database itself is not at its path.
-    pub(super) fn is_database_lost(&self) -> bool {
-        self.files
-            .get()
-            .is_some_and(|[database, ..]| is_lost(database))
-    }
-}
-
-fn is_lost((path, opened, _): &OpenFile) -> bool {
-    inode(path).ok() != Some(*opened)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{explain, file_exists, same_file};
+    use super::{explain, file_exists};
     use crate::error::OpenFailure;
     use std::{io, os::unix::fs::symlink, path::Path};
 
@@ -267,42 +143,5 @@ mod tests {
             explained(io::ErrorKind::StorageFull),
             OpenFailure::Failed(_)
         ));
-    }
-
-    #[test]
-    fn every_path_to_a_file_is_the_same_file_before_and_after_its_creation() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let at = |name: &str| folder.path().join(name);
-        std::fs::create_dir(at("a")).expect("created");
-        symlink("a", at("link-to-a")).expect("linked");
-        symlink("a/users.db", at("link")).expect("linked");
-        symlink("link", at("link-to-link")).expect("linked");
-        let names = [
-            "a/users.db",
-            "./a/../a//users.db",
-            "link-to-a/users.db",
-            "link",
-            "link-to-link",
-        ];
-        for exists in [false, true] {
-            for name in names {
-                assert!(
-                    same_file(&at("a/users.db"), &at(name)),
-                    "{name}, exists: {exists}"
-                );
-                assert!(
-                    !same_file(&at("a/posts.db"), &at(name)),
-                    "{name}, exists: {exists}"
-                );
-            }
-            std::fs::write(at("a/users.db"), "").expect("written");
-        }
-        std::fs::hard_link(at("a/users.db"), at("hard")).expect("linked");
-        assert!(same_file(&at("a/users.db"), &at("hard")));
-        assert!(same_file(
-            &at("not/made/x.db"),
-            &at("a/../not/./made/../made/x.db")
-        ));
-        assert!(!same_file(&at("not/made/x.db"), &at("not/x.db")));
     }
 }

@@ -1,19 +1,19 @@
 //! The connections of an open file: transactions, reads, and a probe while writes fail.
 
-use super::file::OpenFiles;
+mod clock;
+
+use super::{clock::CachedClock, open_files::OpenFiles};
 use crate::{
     PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus,
-    span::traced,
-    statement::{Connection, Rows},
-    write::{self, Commit, WriteHealth},
+    row::Rows,
+    span::run_traced,
+    statement::Connection,
+    write::{Commit, WriteHealth, WriteTask},
 };
 use sqlx::{AssertSqlSafe, SqliteConnection, SqlitePool};
 use std::{
     future::pending,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, AtomicI64},
-    },
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -25,14 +25,6 @@ pub(crate) const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 /// Writes are accepted again at most this long after the cause has ended.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What this process knows of the row of the clock.
-#[derive(Debug, Default)]
-pub(super) struct Clock {
-    pub(super) zero: AtomicI64,
-    pub(super) latest: AtomicI64,
-    pub(super) is_writing: AtomicBool,
-}
-
 /// An open file. Processes of one machine may share it.
 #[derive(Clone, Debug)]
 pub struct Pools {
@@ -41,8 +33,8 @@ pub struct Pools {
     /// The connections that read.
     pub(crate) readers: SqlitePool,
     pub(crate) files: Arc<OpenFiles>,
-    /// Set once the clock is started; empty for files without one.
-    pub(super) clock: Arc<OnceLock<Clock>>,
+    /// Set once the clock is started.
+    pub(super) clock: Arc<OnceLock<CachedClock>>,
     pub(super) health: WriteHealth,
 }
 
@@ -65,29 +57,29 @@ impl Pools {
         &self,
         statements: impl for<'c> FnOnce(&'c mut SqliteConnection) -> QueryFuture<'c, T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (writer, files) = (self.writer.clone(), Arc::clone(&self.files));
+        let writer = self.writer.clone();
+        let files = Arc::clone(&self.files);
         let commit = Commit::default();
-        let sending = commit.clone();
-        let write = async move {
+        let commit_of_task = commit.clone();
+        let transaction = async move {
             files.check()?;
             let mut transaction = writer.begin_with(IMMEDIATE).await?;
             let value = statements(&mut transaction).await?;
-            sending.send()?;
+            commit_of_task.send()?;
             transaction.commit().await?;
             // Without its name the file that has this write is lost.
             files.check()?;
             Ok(value)
         };
-        let deadline = Instant::now() + STATEMENT_TIMEOUT;
-        write::run(
-            "sqlite",
-            &self.health,
+        let task = WriteTask {
+            system: "sqlite",
+            deadline: Instant::now() + STATEMENT_TIMEOUT,
             commit,
-            deadline,
-            pending(),
-            Box::pin(write),
-        )
-        .await
+            statements: Box::pin(transaction),
+            // There is no connection that could break: the file is on this machine.
+            connection_lost: pending(),
+        };
+        task.run(&self.health).await
     }
 
     /// The rows of a `SELECT`.
@@ -97,27 +89,16 @@ impl Pools {
             let mut reader = self.readers.acquire().await?;
             statement.fetch(&mut Connection::Sqlite(&mut reader)).await
         };
-        traced("sqlite", Instant::now() + STATEMENT_TIMEOUT, read).await
+        run_traced("sqlite", Instant::now() + STATEMENT_TIMEOUT, read).await
     }
 
     /// The state of both pools, and of the last write.
     pub(crate) fn status(&self) -> StoreStatus {
-        let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
-        let pools = [("readers", &self.readers), ("writer", &self.writer)].map(|(name, pool)| {
-            let (open, limit) = (
-                size(pool.size()),
-                size(pool.options().get_max_connections()),
-            );
-            // The two are not read atomically.
-            PoolStats {
-                name,
-                open,
-                idle: pool.num_idle().min(open),
-                limit,
-            }
-        });
         StoreStatus {
-            pools: pools.to_vec(),
+            pools: vec![
+                pool_stats("readers", &self.readers),
+                pool_stats("writer", &self.writer),
+            ],
             write_problem: self.health.problem(),
         }
     }
@@ -135,7 +116,20 @@ impl Pools {
     }
 }
 
-/// Probes a file that could not be written, until it can be. Ends with the first write that succeeds, of the probe or of others, or when the pool is closed.
+fn pool_stats(name: &'static str, pool: &SqlitePool) -> PoolStats {
+    let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+    let open = size(pool.size());
+    PoolStats {
+        name,
+        open,
+        // The two are not read atomically.
+        idle: pool.num_idle().min(open),
+        limit: size(pool.options().get_max_connections()),
+    }
+}
+
+/// Probes a file that could not be written, until it can be. Ends with the first write that succeeds, of the probe or of
+/// others, or when the pool is closed.
 async fn probe(pools: Pools) {
     while pools.health.problem().is_some() && !pools.writer.is_closed() {
         tokio::time::sleep(PROBE_INTERVAL).await;

@@ -12,13 +12,13 @@ use url::Url;
 /// Far more than a certificate chain.
 const MAX_FILE_KIB: u64 = 1024;
 
-/// The parameters that sqlx reads, as libpq names them, and [`TARGET`].
+/// The parameters that sqlx reads, as libpq names them, and [`TARGET_SESSION_ATTRS`].
 const PARAMETERS: &str = "sslmode, sslrootcert, sslcert, sslkey, application_name, options, host, hostaddr, \
     port, dbname, user, password, target_session_attrs";
 
 const SSL_MODE: &str = "sslmode must be one of disable, prefer, require, verify-ca and verify-full";
 
-const TARGET: &str = "target_session_attrs";
+const TARGET_SESSION_ATTRS: &str = "target_session_attrs";
 
 const INVALID: &str =
     "is not a valid PostgreSQL URL; expected postgres://user:password@host:5432/database";
@@ -37,8 +37,8 @@ pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
     let mut uri = Uri::parse(url).ok_or(INVALID)?;
     check_parameters(&mut uri)?;
     check_files(&uri.parameters)?;
-    let servers = uri.servers.iter();
-    servers
+    uri.servers
+        .iter()
         .map(|server| connect_options(&uri, server))
         .collect()
 }
@@ -50,14 +50,11 @@ fn has_unencoded_password(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
     let path = before_query.split_once('/').map_or("", |(_, path)| path);
-    let is_odd = |parameter: &str| {
-        parameter
-            .split('=')
-            .next()
-            .unwrap_or_default()
-            .contains(['@', '/'])
+    let has_delimiter_in_name = |parameter: &str| {
+        let name = parameter.split('=').next().unwrap_or_default();
+        name.contains(['@', '/'])
     };
-    rest.contains('#') || path.contains('@') || query.split('&').any(is_odd)
+    rest.contains('#') || path.contains('@') || query.split('&').any(has_delimiter_in_name)
 }
 
 /// Refuses defaults of the environment that sqlx would ignore, unlike libpq.
@@ -79,7 +76,7 @@ fn check_environment() -> Result<(), Problem> {
 
 /// Refuses parameters that would be ignored or read otherwise, and applies those that libpq reads and sqlx does not.
 fn check_parameters(uri: &mut Uri) -> Result<(), Problem> {
-    let has_several = uri.servers.len() > 1;
+    let has_several_servers = uri.servers.len() > 1;
     let has_unencoded_query = uri.parameters.iter().any(|(_, value)| value.contains('@'));
     for (name, value) in &mut uri.parameters {
         if name == "ssl" && value == "true" {
@@ -90,11 +87,11 @@ fn check_parameters(uri: &mut Uri) -> Result<(), Problem> {
         match &**name {
             "sslmode" if !is_known_mode(value) => return Err(SSL_MODE.into()),
             // A standby may be outdated.
-            TARGET if !matches!(&**value, "read-write" | "primary") => {
+            TARGET_SESSION_ATTRS if !matches!(&**value, "read-write" | "primary") => {
                 let problem = "must be read-write or primary, because only the primary is used";
-                return Err(format!("{TARGET} {problem}").into());
+                return Err(format!("{TARGET_SESSION_ATTRS} {problem}").into());
             }
-            "host" | "hostaddr" | "port" if has_several || value.contains(',') => {
+            "host" | "hostaddr" | "port" if has_several_servers || value.contains(',') => {
                 let several = "several are written as postgres://user:password@host1:5432,host2:5432/database";
                 let one = "host, hostaddr and port name one server";
                 return Err(format!("{one}; {several}").into());
@@ -112,7 +109,8 @@ fn check_parameters(uri: &mut Uri) -> Result<(), Problem> {
         return Err("hostaddr beside a host is not supported; name one of the two".into());
     }
     // sqlx does not know it, and would warn.
-    uri.parameters.retain(|(name, _)| name != TARGET);
+    uri.parameters
+        .retain(|(name, _)| name != TARGET_SESSION_ATTRS);
     check_tls(&mut uri.parameters)
 }
 
@@ -154,32 +152,29 @@ fn unknown_parameter(name: &str) -> Problem {
 
 /// Refuses parameters of TLS that protect less than they appear to.
 fn check_tls(parameters: &mut Vec<(String, String)>) -> Result<(), Problem> {
-    let last = |name: &str| {
-        let mut values = parameters.iter().rev();
-        values
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| &**value)
+    // The last value of a parameter counts.
+    let find = |name: &str| {
+        let parameter = parameters.iter().rfind(|(other, _)| other == name);
+        parameter.map(|(_, value)| &**value)
     };
     let default_mode = env::var("PGSSLMODE").ok();
-    let mode = last("sslmode")
-        .or(default_mode.as_deref())
-        .map(PgSslMode::from_str);
-    let uses_system_authorities = last("sslrootcert") == Some("system");
-    match (mode, last("sslrootcert").is_some()) {
-        (Some(Ok(PgSslMode::VerifyFull)), _) => {}
-        (Some(Ok(PgSslMode::VerifyCa)), true) if !uses_system_authorities => {}
+    let mode = find("sslmode").or(default_mode.as_deref());
+    let authorities = find("sslrootcert");
+    let uses_system_authorities = authorities == Some("system");
+    match mode.map(PgSslMode::from_str) {
         // Without host name verification, any certificate of a public CA would be accepted.
-        (Some(Ok(PgSslMode::VerifyCa)), _) => {
+        Some(Ok(PgSslMode::VerifyCa)) if authorities.is_none() || uses_system_authorities => {
             let advice = "for public CAs use sslmode=verify-full";
             return Err(format!("sslmode=verify-ca requires sslrootcert; {advice}").into());
         }
-        (_, true) => {
+        Some(Ok(PgSslMode::VerifyCa | PgSslMode::VerifyFull)) => {}
+        _ if authorities.is_some() => {
             let advice = "use sslmode=verify-full";
             return Err(format!("sslrootcert has no effect with this sslmode; {advice}").into());
         }
-        (_, false) => {}
+        _ => {}
     }
-    if last("sslcert").is_some() != last("sslkey").is_some() {
+    if find("sslcert").is_some() != find("sslkey").is_some() {
         return Err("sslcert and sslkey must be set together".into());
     }
     if uses_system_authorities {

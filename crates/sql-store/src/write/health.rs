@@ -4,7 +4,7 @@ use crate::StoreError;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Clones share the state.
+/// Whether a store can write. Clones share the state.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteHealth {
     store: Arc<str>,
@@ -18,12 +18,15 @@ struct State {
     problem: Option<Arc<str>>,
     /// Commits without an answer.
     overdue: usize,
+    /// Whether somebody tries in intervals whether the store can write again.
     has_probe: bool,
 }
 
 /// A commit without an answer.
 #[derive(Debug)]
-pub(crate) struct OverdueCommit(WriteHealth);
+pub(crate) struct OverdueCommit {
+    health: WriteHealth,
+}
 
 impl WriteHealth {
     pub(crate) fn new(store: impl Into<Arc<str>>, hint: &'static str) -> Self {
@@ -37,24 +40,25 @@ impl WriteHealth {
     /// The database, and why writes fail; `None` if they succeed, or none was tried.
     pub(crate) fn problem(&self) -> Option<Arc<str>> {
         let state = self.state.borrow();
-        state
-            .problem
-            .as_ref()
-            .map(|problem| format!("{}: {problem}", self.store).into())
+        let problem = state.problem.as_ref()?;
+        Some(format!("{}: {problem}", self.store).into())
     }
 
-    /// A write failed. Only the first cause is logged.
+    /// Records that a write failed. Only the first cause is logged.
     pub(crate) fn fail(&self, cause: &str) {
-        let is_news = self.state.send_if_modified(|state| {
-            let is_news = state.problem.is_none();
-            state.problem.get_or_insert_with(|| cause.into());
-            is_news
+        let is_first = self.state.send_if_modified(|state| {
+            if state.problem.is_some() {
+                return false;
+            }
+            state.problem = Some(cause.into());
+            true
         });
-        if is_news {
+        if is_first {
             tracing::error!(store = %self.store, cause, "the store cannot write; reads go on");
         }
     }
 
+    /// Records that a write succeeded. The store stays read-only while another commit has no answer.
     pub(crate) fn recover(&self) {
         let recovered = self.state.send_if_modified(|state| {
             let recovers = state.overdue == 0 && state.problem.take().is_some();
@@ -66,12 +70,14 @@ impl WriteHealth {
         }
     }
 
-    /// Until it is dropped, a commit has no answer, and further writes are refused: each would occupy
-    /// a connection as well.
+    /// Records that a commit has no answer. Until the result is dropped, further writes are refused: each would
+    /// occupy a connection as well.
     pub(crate) fn commit_overdue(&self) -> OverdueCommit {
         self.state.send_modify(|state| state.overdue += 1);
         self.fail(&format!("no answer to a commit; {}", self.hint));
-        OverdueCommit(self.clone())
+        OverdueCommit {
+            health: self.clone(),
+        }
     }
 
     /// Waits until writes are to be refused.
@@ -95,7 +101,7 @@ impl WriteHealth {
 
 impl Drop for OverdueCommit {
     fn drop(&mut self) {
-        self.0.state.send_modify(|state| state.overdue -= 1);
-        self.0.recover();
+        self.health.state.send_modify(|state| state.overdue -= 1);
+        self.health.recover();
     }
 }

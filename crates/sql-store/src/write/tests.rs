@@ -1,4 +1,4 @@
-use super::{Commit, run};
+use super::{Commit, WriteTask};
 use crate::{STATEMENT_TIMEOUT, StoreError, write::WriteHealth};
 use sqlx::{Connection as _, PgConnection};
 use std::{future::pending, time::Duration};
@@ -9,8 +9,20 @@ use tokio::{
 
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-fn deadline() -> Instant {
-    Instant::now() + STATEMENT_TIMEOUT
+async fn run<T: Send + 'static>(
+    health: &WriteHealth,
+    commit: Commit,
+    connection_lost: impl Future<Output = ()> + Send + 'static,
+    statements: impl Future<Output = sqlx::Result<T>> + Send + 'static,
+) -> Result<T, StoreError> {
+    let task = WriteTask {
+        system: "test",
+        deadline: Instant::now() + STATEMENT_TIMEOUT,
+        commit,
+        statements,
+        connection_lost,
+    };
+    task.run(health).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -22,7 +34,7 @@ async fn write_whose_commit_was_not_sent_in_time_is_never_committed() {
         let _ = sent.send(sending.send().is_ok());
         Ok(())
     };
-    let outcome = run("test", &health, commit, deadline(), pending(), write).await;
+    let outcome = run(&health, commit, pending(), write).await;
     assert!(matches!(outcome, Err(StoreError::TimedOut)), "{outcome:?}");
     assert_eq!(
         was_sent.await,
@@ -41,7 +53,7 @@ async fn commit_without_an_answer_is_unknown_and_refuses_writes_until_it_is_answ
         let _ = answered.await;
         Ok(())
     };
-    let outcome = run("test", &health, commit, deadline(), pending(), write).await;
+    let outcome = run(&health, commit, pending(), write).await;
     assert!(
         matches!(outcome, Err(StoreError::OutcomeUnknown { .. })),
         "{outcome:?}"
@@ -69,7 +81,7 @@ async fn commit_on_a_dead_connection_is_dropped() {
         pending::<sqlx::Result<()>>().await
     };
     let lost = sleep(A_MOMENT);
-    let outcome = run("test", &health, commit, deadline(), lost, write).await;
+    let outcome = run(&health, commit, lost, write).await;
     assert!(
         matches!(outcome, Err(StoreError::OutcomeUnknown { .. })),
         "{outcome:?}"
@@ -89,7 +101,7 @@ async fn write_continues_without_a_caller() {
         Ok(())
     };
     {
-        let running = run("test", &health, commit, deadline(), pending(), write);
+        let running = run(&health, commit, pending(), write);
         assert!(tokio::time::timeout(A_MOMENT / 2, running).await.is_err());
     }
     is_done.await.expect("committed");
@@ -107,7 +119,7 @@ async fn outcome_is_unknown_if_the_connection_or_the_disk_fails_after_the_commit
             }
             Err::<(), _>(sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into()))
         };
-        let outcome = run("test", &health, commit, deadline(), pending(), write).await;
+        let outcome = run(&health, commit, pending(), write).await;
         let error = outcome.expect_err("the connection broke");
         assert_eq!(error.is_outcome_unknown(), is_sent, "{error}");
     }
@@ -130,7 +142,7 @@ async fn statement_that_a_pooler_mixed_up_was_not_run() {
         sending.send()?;
         statement().execute(&mut connection).await.map(drop)
     };
-    let outcome = run("test", &health, commit, deadline(), pending(), write).await;
+    let outcome = run(&health, commit, pending(), write).await;
     assert!(
         matches!(outcome, Err(StoreError::Unavailable(_))),
         "{outcome:?}"

@@ -1,16 +1,16 @@
-use super::{Obstacle, Timeline, obstacle};
+use super::{Obstacle, Timeline, find_obstacle};
 use crate::{DatabaseUrl, FileClock, Migration, Store as _, Tables};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 #[test]
 fn a_lower_timeline_than_was_seen_is_superseded_and_its_error_says_what_to_do() {
     let timeline = Timeline::default();
-    assert_eq!(timeline.see(4), Ok(()));
+    assert_eq!(timeline.observe(4), Ok(()));
     assert!(!timeline.is_superseded(Some(4)));
-    assert_eq!([timeline.see(5), timeline.see(5)], [Ok(()), Ok(())]);
+    assert_eq!([timeline.observe(5), timeline.observe(5)], [Ok(()), Ok(())]);
     let superseded = [Some(4), Some(5), None].map(|of| timeline.is_superseded(of));
     assert_eq!(superseded, [true, false, false]);
-    let error = timeline.see(1).expect_err("superseded").to_string();
+    let error = timeline.observe(1).expect_err("superseded").to_string();
     assert_eq!(
         error,
         "the server is a primary that was superseded: its timeline 1 is lower than 5, which was \
@@ -25,16 +25,16 @@ fn a_lower_timeline_than_was_seen_is_superseded_and_its_error_says_what_to_do() 
 #[tokio::test]
 async fn a_higher_timeline_ends_the_wait_for_it() {
     let timeline = Timeline::default();
-    assert_eq!(timeline.see(4), Ok(()));
+    assert_eq!(timeline.observe(4), Ok(()));
     assert_eq!(
-        timeline.superseded(Some(3)).await,
+        timeline.wait_until_superseded(Some(3)).await,
         Obstacle::Superseded {
             timeline: 3,
             highest: 4
         }
     );
-    let (obstacle, seen) = tokio::join!(timeline.superseded(Some(4)), async {
-        [timeline.see(4), timeline.see(5)]
+    let (obstacle, seen) = tokio::join!(timeline.wait_until_superseded(Some(4)), async {
+        [timeline.observe(4), timeline.observe(5)]
     });
     assert_eq!(seen, [Ok(()), Ok(())]);
     assert_eq!(
@@ -99,7 +99,7 @@ async fn a_server_without_wal_functions_is_a_primary_unless_it_is_in_recovery() 
         timeline.require_still_primary(&mut connection, None).await,
     ] {
         let error = outcome.expect_err("a standby");
-        assert_eq!(obstacle(&error), Some(Obstacle::Standby), "{error}");
+        assert_eq!(find_obstacle(&error), Some(Obstacle::Standby), "{error}");
     }
     let other = sqlx::raw_sql(
         "DROP FUNCTION shadow.pg_is_in_recovery();

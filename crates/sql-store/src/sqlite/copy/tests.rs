@@ -1,4 +1,5 @@
-use super::{DatabaseCopy, LockedFolder, Replacement, connect_read_only, remove_abandoned};
+use super::{DatabaseCopy, LockedFolder, connect_read_only, remove_abandoned};
+use crate::sqlite::Replacement;
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode},

@@ -6,8 +6,9 @@
 //! those that are being opened: a primary that was frozen may return and not know its successor. Its
 //! timeline shows that: a server with a lower one than was seen counts as a standby.
 
-use super::{connector::Connector, primary::is_standby, session_settings};
+use super::{Connector, PrimaryConnection};
 use crate::{
+    postgres::{primary::is_standby, session_settings},
     retry::{Backoff, within},
     sql_error::is_tls_mismatch,
 };
@@ -19,44 +20,59 @@ use tokio::time::timeout;
 /// For a connection, with its TLS handshake and its login.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// After this time the next server is tried too.
-const HEAD_START: Duration = Duration::from_millis(200);
+/// After this time without an answer the next server is tried too.
+const NEXT_SERVER_DELAY: Duration = Duration::from_millis(200);
 
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
 const MAX_RETRY_DELAY: Duration = Duration::from_millis(500);
 
+/// How often each server is tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tries {
+    Once,
+    /// Again and again while it may become the primary.
+    Repeated,
+}
+
+/// A connection to the primary, and its place in the list of servers.
+struct FoundPrimary {
+    index: usize,
+    primary: PrimaryConnection,
+}
+
 impl Connector {
     /// Tries each server once. Of several errors, that of a standby is returned first, and that of a
     /// TLS mismatch only if all have one.
-    pub(super) async fn try_connect(&self) -> sqlx::Result<PgConnection> {
-        let (_, (connection, _)) = self.first_primary(0, false).await?;
-        Ok(connection)
+    pub(in crate::postgres) async fn try_connect(&self) -> sqlx::Result<PgConnection> {
+        let found = self.find_primary(0, Tries::Once).await?;
+        Ok(found.primary.connection)
     }
 
     /// Retries while a server starts, does not answer, or is a standby, which may be promoted; the
     /// timeout of the statement ends it. Discards idle connections if the primary is another server than
     /// before.
-    pub(super) async fn connect(&self) -> sqlx::Result<Connected> {
+    pub(super) async fn connect(&self) -> sqlx::Result<PrimaryConnection> {
         loop {
             let before = self.last_primary.load(SeqCst);
             // For one connection, so that a hiccup of a standby does not slow down all later ones.
             let is_suspect = self.is_suspect.swap(false, SeqCst);
             let first = before + usize::from(is_suspect);
-            let (index, connected) = self.first_primary(first, true).await?;
+            let FoundPrimary { index, primary } = self.find_primary(first, Tries::Repeated).await?;
             match self
                 .last_primary
                 .compare_exchange(before, index, SeqCst, SeqCst)
             {
                 Ok(_) if index != before => self.discard_idle(),
+                // Another caller has found another primary meanwhile.
                 Err(now) if index != now => continue,
                 _ => {}
             }
-            return Ok(connected);
+            return Ok(primary);
         }
     }
 
     /// A connection to the first server that accepts it, even if it is a standby.
-    pub(super) async fn connect_to_any(&self) -> sqlx::Result<PgConnection> {
+    pub(in crate::postgres) async fn connect_to_any(&self) -> sqlx::Result<PgConnection> {
         let mut outcome = Err(Error::RowNotFound);
         for options in &self.servers {
             outcome = options.connect().await;
@@ -67,23 +83,26 @@ impl Connector {
         outcome
     }
 
-    async fn first_primary(&self, first: usize, retries: bool) -> sqlx::Result<(usize, Connected)> {
+    /// Searches all servers, beginning with the one of this index.
+    async fn find_primary(&self, first: usize, tries: Tries) -> sqlx::Result<FoundPrimary> {
         let count = self.servers.len();
         let mut untried = (first..first + count).map(|index| async move {
             let index = index % count;
-            (index, self.connect_to(&self.servers[index], retries).await)
+            let primary = self.connect_to(&self.servers[index], tries).await?;
+            Ok(FoundPrimary { index, primary })
         });
-        let (mut attempts, mut failures) = (FuturesUnordered::new(), Vec::new());
+        let mut attempts = FuturesUnordered::new();
+        let mut failures = Vec::new();
         loop {
             attempts.extend(untried.next());
             let patience = if untried.len() == 0 {
                 Duration::MAX
             } else {
-                HEAD_START
+                NEXT_SERVER_DELAY
             };
             match timeout(patience, attempts.next()).await {
-                Ok(Some((index, Ok(connected)))) => return Ok((index, connected)),
-                Ok(Some((_, Err(error)))) => failures.push(error),
+                Ok(Some(Ok(found))) => return Ok(found),
+                Ok(Some(Err(error))) => failures.push(error),
                 Ok(None) => {
                     let failure = failures.into_iter().min_by_key(rank);
                     return Err(failure.unwrap_or(Error::RowNotFound));
@@ -96,18 +115,21 @@ impl Connector {
     async fn connect_to(
         &self,
         server: &PgConnectOptions,
-        retries: bool,
-    ) -> sqlx::Result<Connected> {
+        tries: Tries,
+    ) -> sqlx::Result<PrimaryConnection> {
         let mut backoff = Backoff::between(MIN_RETRY_DELAY, MAX_RETRY_DELAY);
         loop {
             let connecting = async {
                 let mut connection: PgConnection = server.connect().await?;
                 let timeline = self.timeline.require_primary(&mut connection).await?;
                 session_settings::require(&mut connection).await?;
-                Ok((connection, timeline))
+                Ok(PrimaryConnection {
+                    connection,
+                    timeline,
+                })
             };
             match within("cannot connect: ", CONNECT_TIMEOUT, connecting).await {
-                Err(error) if retries && (is_standby(&error) || is_starting(&error)) => {
+                Err(error) if tries == Tries::Repeated && can_become_primary(&error) => {
                     backoff.wait().await;
                 }
                 outcome => return outcome,
@@ -116,28 +138,29 @@ impl Connector {
     }
 }
 
-/// A connection to a primary, and its timeline.
-type Connected = (PgConnection, Option<i64>);
+fn can_become_primary(error: &Error) -> bool {
+    is_standby(error) || is_starting(error)
+}
 
 /// A server that does not listen yet, does not answer, or does not accept connections now.
 fn is_starting(error: &Error) -> bool {
     match error {
-        Error::Io(error) => {
-            matches!(
-                error.kind(),
-                ErrorKind::ConnectionRefused | ErrorKind::TimedOut
-            )
-        }
+        Error::Io(error) => matches!(
+            error.kind(),
+            ErrorKind::ConnectionRefused | ErrorKind::TimedOut
+        ),
         Error::Database(error) => error.is_transient_in_connect_phase(),
         _ => false,
     }
 }
 
-/// Of the errors of several servers, the least says most.
+/// Orders the errors of several servers. The one with the lowest rank is reported, because it says most.
 fn rank(error: &Error) -> u8 {
-    match error {
-        error if is_standby(error) => 0,
-        error if is_tls_mismatch(error) => 2,
-        _ => 1,
+    if is_standby(error) {
+        0
+    } else if is_tls_mismatch(error) {
+        2
+    } else {
+        1
     }
 }

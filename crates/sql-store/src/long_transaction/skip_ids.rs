@@ -1,6 +1,7 @@
 //! Skips ids, so that a restored database does not give out those again that it has lost.
 
-use crate::{LongTransaction, StoreError, unix_millis};
+use super::LongTransaction;
+use crate::{StoreError, unix_millis};
 
 impl LongTransaction {
     /// Skips at least `count` ids of a table: the next id is greater by more than that than the last one of this database,

@@ -1,0 +1,73 @@
+//! What `doctor` asks a database of users, without changing it.
+
+use super::tables::{ROLES_IN_USE, SECOND_FACTOR_KEY_IDS, TABLES};
+use rolegate_program::program::Failure;
+use rolegate_sql_store::{DatabaseUrl, Facts, InspectedTables, Inspection, TableRow};
+
+/// What the rows of a database show. An older schema, or a file whose clock does not tell the time, shows only a part.
+#[derive(Clone, Debug, Default)]
+pub struct UserFacts {
+    /// Whether the user `admin` exists.
+    pub admin_exists: bool,
+    /// The stored roles, each with the number of users and of API keys that have it; a role may come twice.
+    pub roles_in_use: Vec<(String, i64, i64)>,
+    /// The ids of the keys that the secrets of second factors are encrypted with.
+    pub second_factor_key_ids: Vec<String>,
+    /// How many users a time in the future locks out.
+    pub locked_out_users: i64,
+    /// The rows of the record that wait to be sealed; `None` if there are none.
+    pub unsealed_rows: Option<UnsealedRows>,
+}
+
+rolegate_sql_store::row! {
+    /// Rows of the record that wait to be sealed.
+    #[derive(Clone, Copy, Debug)]
+    pub struct UnsealedRows {
+        /// How long the oldest has waited, in seconds.
+        pub oldest_age: i64,
+        /// The time between the oldest and the newest, in seconds.
+        pub span: i64,
+    }
+}
+
+impl Facts for UserFacts {
+    async fn read(tables: &mut InspectedTables<'_, '_>) -> sqlx::Result<Self> {
+        let admin = r#"SELECT EXISTS (SELECT 1 FROM "user" WHERE username = 'admin')"#;
+        let mut facts = Self {
+            admin_exists: read_rows::<(bool,)>(tables, admin).await? == [(true,)],
+            ..Self::default()
+        };
+        if !tables.is_up_to_date {
+            return Ok(facts);
+        }
+        facts.roles_in_use = read_rows(tables, ROLES_IN_USE).await?;
+        let key_ids = read_rows::<(String,)>(tables, SECOND_FACTOR_KEY_IDS).await?;
+        facts.second_factor_key_ids = key_ids.into_iter().map(|(id,)| id).collect();
+        let Some(now) = tables.time else {
+            return Ok(facts);
+        };
+        let locked_out = r#"SELECT count(*) FROM "user" WHERE tokens_not_before > $1 + 60"#;
+        let locked_out = tables.statement(locked_out).bind(now);
+        for (count,) in tables.fetch::<(i64,)>(locked_out).await? {
+            facts.locked_out_users = count;
+        }
+        let unsealed = "SELECT $1 - min(at) AS oldest_age, max(at) - min(at) AS span
+            FROM audit_pending HAVING count(*) > 0";
+        let unsealed = tables.statement(unsealed).bind(now);
+        facts.unsealed_rows = tables.fetch(unsealed).await?.pop();
+        Ok(facts)
+    }
+}
+
+async fn read_rows<R: TableRow>(
+    tables: &mut InspectedTables<'_, '_>,
+    sql: &'static str,
+) -> sqlx::Result<Vec<R>> {
+    let select = tables.statement(sql);
+    tables.fetch(select).await
+}
+
+/// Inspects the database, which changes nothing.
+pub async fn inspect(url: &DatabaseUrl) -> Result<Inspection<UserFacts>, Failure> {
+    url.inspect(&TABLES).await
+}

@@ -1,0 +1,129 @@
+//! Opens a database on PostgreSQL: migrates its schema, and creates the pool.
+
+use super::{
+    connector::Connector, pool::Pool, primary::is_standby, server_checks::require_suitable_server,
+};
+use crate::{
+    DatabaseTarget, ReadConsistency, STATEMENT_TIMEOUT, Schema, Tables, error::OpenFailure,
+    retry::within, schema::SchemaSharing, sql_error::is_timeout, statement,
+};
+use sqlx::{Connection, Error, PgConnection, migrate::Migrate, postgres::PgConnectOptions};
+use std::time::Duration;
+
+/// For each lock that opening needs. The server keeps it, so that no abandoned session queues there.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+/// For the migrations at the first try.
+pub(crate) const MIGRATION_TIMEOUT: Duration = Duration::from_mins(1);
+const MAX_MIGRATION_TIMEOUT: Duration = Duration::from_hours(1);
+
+/// A database to open, and what it is opened for.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenOptions<'a> {
+    /// The servers of the database, of which one is the primary.
+    pub(crate) servers: &'a [PgConnectOptions],
+    pub(crate) tables: &'a Tables,
+    pub(crate) reads: ReadConsistency,
+    pub(crate) sharing: SchemaSharing,
+}
+
+/// A connection that inspects the database: to the primary, or else to a standby.
+pub(crate) async fn connect(
+    servers: &[PgConnectOptions],
+    reads: ReadConsistency,
+) -> Result<PgConnection, OpenFailure> {
+    let servers = with_timeouts(servers, [("statement_timeout", STATEMENT_TIMEOUT)]);
+    let connector = Connector::new(servers, reads);
+    let connect = async || match connector.try_connect().await {
+        Err(error) if is_standby(&error) => connector.connect_to_any().await,
+        outcome => outcome,
+    };
+    require_suitable_server(connect().await?, connect().await?, reads).await
+}
+
+/// Migrates the schema and creates the pool. Instances that start together take turns. Migrations
+/// that run out of time double `migration_timeout`, so that a large table is migrated at last.
+pub(crate) async fn open(
+    options: OpenOptions<'_>,
+    migration_timeout: &mut Duration,
+) -> Result<Pool, OpenFailure> {
+    let name = format!("rolegate {}", options.tables.owner);
+    let servers: Vec<_> = options
+        .servers
+        .iter()
+        .map(|server| server.clone().application_name(&name))
+        .collect();
+    let options = OpenOptions {
+        servers: &servers,
+        ..options
+    };
+    let mut connection = connect_to_migrate(options, *migration_timeout).await?;
+    migrate(&mut connection, options, migration_timeout).await?;
+    // The server ends it in any case.
+    let _ = tokio::time::timeout(STATEMENT_TIMEOUT, connection.close()).await;
+    // The server cancels a statement whose caller has timed out, and ends a transaction that waits
+    // for its next statement.
+    let timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"];
+    let pooled = with_timeouts(&servers, timeouts.map(|name| (name, STATEMENT_TIMEOUT)));
+    let connector = Connector::new(pooled, options.reads);
+    let store = DatabaseTarget::Postgres(servers).to_string();
+    Ok(Pool::new(store, connector)?)
+}
+
+async fn connect_to_migrate(
+    options: OpenOptions<'_>,
+    migration_timeout: Duration,
+) -> Result<PgConnection, OpenFailure> {
+    let timeouts = [
+        ("lock_timeout", LOCK_TIMEOUT),
+        ("statement_timeout", migration_timeout),
+    ];
+    let connector = Connector::new(with_timeouts(options.servers, timeouts), options.reads);
+    let connection = connector.try_connect().await?;
+    let other = connector.try_connect().await?;
+    require_suitable_server(connection, other, options.reads).await
+}
+
+async fn migrate(
+    connection: &mut PgConnection,
+    options: OpenOptions<'_>,
+    migration_timeout: &mut Duration,
+) -> Result<(), OpenFailure> {
+    lock_schema(connection).await?;
+    let mut opened = statement::Connection::Postgres(connection);
+    let read = Schema::read(&mut opened, options.tables, options.sharing);
+    let schema = within("cannot read the schema: ", STATEMENT_TIMEOUT, read).await?;
+    let limit = if schema.is_up_to_date() {
+        STATEMENT_TIMEOUT
+    } else {
+        *migration_timeout
+    };
+    let migrator = options.tables.postgres_migrator();
+    let run = async { migrator.run(connection).await.map_err(Error::from) };
+    if let Err(error) = within("cannot migrate the schema: ", limit, run).await {
+        if is_timeout(&error) {
+            *migration_timeout = (*migration_timeout * 2).min(MAX_MIGRATION_TIMEOUT);
+        }
+        return Err(error.into());
+    }
+    Ok(())
+}
+
+/// Takes the advisory lock of sqlx's migrator early: without it this instance could inspect a schema that
+/// another one has migrated halfway. The lock ends with the connection.
+async fn lock_schema(connection: &mut PgConnection) -> Result<(), Error> {
+    let lock = async { connection.lock().await.map_err(Error::from) };
+    let limit = LOCK_TIMEOUT + STATEMENT_TIMEOUT;
+    within("cannot lock the schema: ", limit, lock).await
+}
+
+/// The same servers, whose sessions begin with these settings.
+fn with_timeouts<const N: usize>(
+    servers: &[PgConnectOptions],
+    timeouts: [(&str, Duration); N],
+) -> Vec<PgConnectOptions> {
+    let settings = timeouts.map(|(name, limit)| (name, format!("{}ms", limit.as_millis())));
+    servers
+        .iter()
+        .map(|server| server.clone().options(settings.clone()))
+        .collect()
+}

@@ -1,0 +1,67 @@
+//! What a server must have before a database on it is opened.
+
+use crate::{
+    ReadConsistency, STATEMENT_TIMEOUT, error::OpenFailure, retry::within,
+    sql_error::SHARES_SESSIONS,
+};
+use sqlx::{Connection, PgConnection, Row as _};
+
+/// Returns one of two connections, unless they do not keep a server process each, or the server does not
+/// have what these reads need.
+pub(super) async fn require_suitable_server(
+    mut connection: PgConnection,
+    mut other: PgConnection,
+    reads: ReadConsistency,
+) -> Result<PgConnection, OpenFailure> {
+    let check = require_own_sessions(&mut connection, &mut other);
+    within("cannot tell the sessions apart: ", STATEMENT_TIMEOUT, check).await?;
+    let _ = other.close().await;
+    if reads == ReadConsistency::Quorum {
+        let check = require_synchronous(&mut connection);
+        within("cannot read the settings: ", STATEMENT_TIMEOUT, check).await?;
+    }
+    Ok(connection)
+}
+
+/// Fails if a pooler gives the sessions of the two connections to other clients.
+async fn require_own_sessions(
+    connection: &mut PgConnection,
+    other: &mut PgConnection,
+) -> Result<(), OpenFailure> {
+    let before = fetch_pid(connection, "SELECT pg_backend_pid()").await?;
+    // The transaction takes the process of the other connection, or that one gets another.
+    let taken = fetch_pid(other, "BEGIN; SELECT pg_backend_pid()").await?;
+    let after = fetch_pid(connection, "SELECT pg_backend_pid()").await?;
+    sqlx::raw_sql("ROLLBACK").execute(other).await?;
+    if taken == before || after != before {
+        return Err(OpenFailure::Unrecognized(SHARES_SESSIONS.to_owned()));
+    }
+    Ok(())
+}
+
+/// Reads the id of the server process. The statement is sent as text: a prepared one would fail.
+async fn fetch_pid(connection: &mut PgConnection, sql: &'static str) -> sqlx::Result<i32> {
+    sqlx::raw_sql(sql).fetch_one(connection).await?.try_get(0)
+}
+
+crate::row! {
+    struct SynchronousSettings {
+        has_standbys: bool,
+        waits_for_standby: bool,
+    }
+}
+
+/// Succeeds if writes of this connection wait for a synchronous standby.
+async fn require_synchronous(connection: &mut PgConnection) -> Result<(), OpenFailure> {
+    let sql = "SELECT current_setting('synchronous_standby_names') <> '' AS has_standbys,
+        current_setting('synchronous_commit') NOT IN ('off', 'local') AS waits_for_standby";
+    let settings: SynchronousSettings = sqlx::query_as(sql).fetch_one(connection).await?;
+    let problem = if !settings.has_standbys {
+        "quorum requires synchronous_standby_names on the server; use primary without"
+    } else if !settings.waits_for_standby {
+        "quorum requires synchronous_commit=on on the server, or writes may be lost"
+    } else {
+        return Ok(());
+    };
+    Err(OpenFailure::Reads(problem))
+}

@@ -1,0 +1,140 @@
+//! Reads what a database has of the tables of a service.
+
+use crate::{
+    error::OpenFailure,
+    statement::Connection,
+    tables::{HISTORY, Tables},
+};
+
+/// Selects a [`SchemaRow`]. Its values are the names of the history, of the marker table and of the schema. The tables of
+/// extensions are those of the server.
+const SELECT_IN_POSTGRES: &str = "SELECT current_setting('server_encoding') AS encoding,
+    to_regclass($1) IS NOT NULL AS has_history, to_regclass($2) IS NOT NULL AS has_marker,
+    EXISTS (
+        SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE n.nspname = coalesce($3::text, current_schema()) AND c.relkind IN ('r', 'p', 'f')
+            AND c.relname <> '_sqlx_migrations'
+            AND NOT EXISTS (SELECT FROM pg_depend AS d
+                WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+    ) AS has_others,
+    coalesce(CASE
+        WHEN $3::text IS NULL THEN has_schema_privilege(current_schema(), 'CREATE')
+        WHEN to_regnamespace($3) IS NULL
+            THEN has_database_privilege(current_database(), 'CREATE')
+        ELSE has_schema_privilege($3, 'CREATE')
+    END, false) AS can_create";
+const SELECT_IN_SQLITE: &str =
+    "SELECT 'UTF8' AS encoding, count(*) FILTER (WHERE name = $1) > 0 AS has_history,
+        count(*) FILTER (WHERE name = $2) > 0 AS has_marker,
+        count(*) FILTER (WHERE name <> $1) > 0 AS has_others, true AS can_create
+    FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+
+const SHARED_SCHEMA: &str = "the schema has tables of another program; use a database or a schema of its own, or set \
+    SHARE_DATABASE=on to have the tables beside those";
+
+/// Whether a service may create its tables in a schema of PostgreSQL that has tables of other programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SchemaSharing {
+    /// The URL may be that of somebody else's application.
+    #[default]
+    Refused,
+    /// The setting `SHARE_DATABASE` says so.
+    Allowed,
+}
+
+crate::row! {
+    /// What the catalog of a database says about the tables of a service.
+    struct SchemaRow {
+        encoding: String,
+        has_history: bool,
+        has_marker: bool,
+        has_others: bool,
+        can_create: bool,
+    }
+}
+
+crate::row! {
+    /// A row of the history.
+    #[derive(Clone)]
+    pub(super) struct AppliedMigration {
+        pub(super) version: i64,
+        pub(super) description: String,
+        pub(super) success: bool,
+        pub(super) checksum: Vec<u8>,
+    }
+}
+
+/// What a database has of the tables of a service.
+pub(super) struct ExistingTables {
+    /// By ascending version.
+    pub(super) applied: Vec<AppliedMigration>,
+    pub(super) has_marker: bool,
+    /// Why this service must not create its tables beside those of other programs; `None` if it may, or there are none.
+    pub(super) conflict: Option<&'static str>,
+    pub(super) can_create: bool,
+}
+
+impl ExistingTables {
+    pub(super) async fn read(
+        connection: &mut Connection<'_>,
+        tables: &Tables,
+        sharing: SchemaSharing,
+    ) -> Result<Self, OpenFailure> {
+        match connection {
+            Connection::Postgres(_) => {
+                let history = tables.in_postgres(HISTORY);
+                let select = connection
+                    .statement(SELECT_IN_POSTGRES)
+                    .bind(&history)
+                    .bind(tables.marker_in_postgres())
+                    .bind(tables.schema);
+                let row: SchemaRow = select.fetch_one(connection).await?;
+                let conflict = match sharing {
+                    SchemaSharing::Refused if row.has_others => Some(SHARED_SCHEMA),
+                    _ => None,
+                };
+                read_history(connection, row, conflict, &history).await
+            }
+            Connection::Sqlite(_) => {
+                let select = connection
+                    .statement(SELECT_IN_SQLITE)
+                    .bind(HISTORY)
+                    .bind(tables.marker_table);
+                let row: SchemaRow = select.fetch_one(connection).await?;
+                let conflict = row.has_others.then_some("it has tables of another program");
+                read_history(connection, row, conflict, HISTORY).await
+            }
+        }
+    }
+}
+
+/// Reads the applied migrations too.
+async fn read_history(
+    connection: &mut Connection<'_>,
+    row: SchemaRow,
+    conflict: Option<&'static str>,
+    history: &str,
+) -> Result<ExistingTables, OpenFailure> {
+    // A name that the encoding cannot hold would fail the statement that it shares with others.
+    if row.encoding != "UTF8" {
+        return Err(OpenFailure::Unrecognized(format!(
+            "has the encoding {}; create it with ENCODING 'UTF8'",
+            row.encoding
+        )));
+    }
+    let applied = if row.has_history {
+        let sql = format!(
+            "SELECT version, description, success, checksum FROM {history} ORDER BY version"
+        );
+        let select = connection.statement(&sql);
+        select.fetch(connection).await?.decode()?
+    } else {
+        Vec::new()
+    };
+    Ok(ExistingTables {
+        applied,
+        has_marker: row.has_marker,
+        conflict,
+        can_create: row.can_create,
+    })
+}

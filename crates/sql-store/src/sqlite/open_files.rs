@@ -1,0 +1,98 @@
+//! Notices that files of an open database were deleted or replaced.
+
+use super::path::{FileId, with_suffix};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+const RESTORE: &str = "put it back, or stop this program, restore a backup and start again";
+const RESTART: &str = "stop this program, which moves the log into the database, and start again";
+
+/// The database, its log and its index, and whether they are still where they were opened: SQLite goes on
+/// in files that were deleted or replaced, and what it writes there is lost. Open connections keep their
+/// inodes from being used again.
+#[derive(Debug, Default)]
+pub(crate) struct OpenFiles {
+    files: OnceLock<Files>,
+    /// Whether the last check failed.
+    is_lost: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Files {
+    database: OpenFile,
+    log: OpenFile,
+    index: OpenFile,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    path: PathBuf,
+    id: FileId,
+    /// What an operator can do without the file.
+    advice: &'static str,
+}
+
+impl OpenFiles {
+    /// Remembers the files. Log and index exist while a connection is open.
+    pub(super) fn remember(&self, database: &Path) -> io::Result<()> {
+        let target = database.canonicalize()?;
+        let _ = self.files.set(Files {
+            database: OpenFile::find(database.to_owned(), RESTORE)?,
+            log: OpenFile::find(with_suffix(&target, "-wal"), RESTART)?,
+            index: OpenFile::find(with_suffix(&target, "-shm"), RESTART)?,
+        });
+        Ok(())
+    }
+
+    /// Fails while a file is not at its path.
+    pub(crate) fn check(&self) -> sqlx::Result<()> {
+        let Some(files) = self.files.get() else {
+            return Ok(());
+        };
+        let mut open_files = [&files.database, &files.log, &files.index].into_iter();
+        let lost = open_files.find(|file| file.is_lost());
+        self.is_lost.store(lost.is_some(), Relaxed);
+        match lost {
+            None => Ok(()),
+            Some(file) => {
+                let path = file.path.display();
+                let advice = file.advice;
+                let problem = format!("{path} was deleted or replaced while it was open; {advice}");
+                Err(io::Error::other(problem).into())
+            }
+        }
+    }
+
+    /// Fails if the last check did. Without a system call, for reads.
+    pub(super) fn last_check(&self) -> sqlx::Result<()> {
+        if self.is_lost.load(Relaxed) {
+            self.check()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether the database itself is not at its path.
+    pub(super) fn is_database_lost(&self) -> bool {
+        self.files
+            .get()
+            .is_some_and(|files| files.database.is_lost())
+    }
+}
+
+impl OpenFile {
+    fn find(path: PathBuf, advice: &'static str) -> io::Result<Self> {
+        let id = FileId::find(&path)?;
+        Ok(Self { path, id, advice })
+    }
+
+    fn is_lost(&self) -> bool {
+        !matches!(FileId::find(&self.path), Ok(id) if id == self.id)
+    }
+}

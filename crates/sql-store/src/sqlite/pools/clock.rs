@@ -1,0 +1,112 @@
+//! Tells the time of an open file, and keeps the row of its clock ahead of it.
+
+use super::Pools;
+use crate::{
+    StoreError,
+    sqlite::clock::{BOOT, CachedClock, ClockRow, FileClock, StoredClock},
+    uptime::{unix_millis, uptime},
+};
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+
+/// How far ahead `latest` is written.
+const RESERVED_MILLIS: i64 = 20_000;
+/// The pause between writes of `latest`.
+const RESERVE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// A start does not write a clock that is behind the system's by less.
+const MIN_ADVANCE_MILLIS: i64 = 1000;
+
+/// A start warns of a clock that is further ahead of the system's. A crash leaves it ahead by less.
+const MAX_AHEAD_MILLIS: i64 = 60_000;
+
+impl Pools {
+    /// The time in Unix seconds. Fails if the clock was not started.
+    pub(crate) fn now(&self) -> Result<u64, StoreError> {
+        let clock = self.clock.get().ok_or_else(|| {
+            let error = sqlx::Error::Protocol("the file was opened without a clock".to_owned());
+            StoreError::Failed(error.into())
+        })?;
+        let now = clock.now();
+        let is_due = now > clock.latest() - RESERVED_MILLIS / 2;
+        if is_due && !clock.is_writing.swap(true, Relaxed) {
+            let pools = self.clone();
+            tokio::spawn(async move {
+                pools.reserve().await;
+                tokio::time::sleep(RESERVE_INTERVAL).await;
+                if let Some(clock) = pools.clock.get() {
+                    clock.is_writing.store(false, Relaxed);
+                }
+            });
+        }
+        Ok(u64::try_from(now / 1000).unwrap_or(0))
+    }
+
+    /// Starts the clock. Writes its row after another boot, and if it is advanced.
+    pub(crate) async fn start_clock(&self, clock: FileClock) -> sqlx::Result<()> {
+        let advances = match clock {
+            FileClock::Unused => return Ok(()),
+            FileClock::Keep => false,
+            FileClock::Advance => true,
+        };
+        let stored = sqlx::query_as("SELECT boot, zero, latest FROM clock")
+            .fetch_optional(&self.readers)
+            .await?
+            .unwrap_or(StoredClock {
+                boot: None,
+                zero: 0,
+                latest: 0,
+            });
+        let is_same_boot = BOOT.is_some() && stored.boot == *BOOT;
+        let time = if is_same_boot {
+            stored.zero + uptime()
+        } else {
+            stored.latest
+        };
+        let behind = unix_millis() - time;
+        if advances && behind < -MAX_AHEAD_MILLIS {
+            tracing::warn!(
+                "the clock of the SQLite file is {} seconds ahead of this machine's; if that of the machine \
+                 is right, see Clocks in docs/backup-and-recovery.md",
+                -behind / 1000
+            );
+        }
+        if is_same_boot && (!advances || behind < MIN_ADVANCE_MILLIS) {
+            self.set_clock(ClockRow {
+                zero: stored.zero,
+                latest: stored.latest,
+            });
+            return Ok(());
+        }
+        self.write_zero(time + behind.max(0) - uptime()).await
+    }
+
+    /// Writes when the clock was zero. Of processes that start at once, each writes; the latest time counts.
+    async fn write_zero(&self, zero: i64) -> sqlx::Result<()> {
+        let sql = "INSERT INTO clock (id, boot, zero) VALUES (1, $1, $2)
+            ON CONFLICT (id) DO UPDATE SET boot = excluded.boot, zero = CASE
+                WHEN boot = excluded.boot THEN max(zero, excluded.zero) ELSE excluded.zero END
+            RETURNING zero, latest";
+        let write = sqlx::query_as(sql).bind(BOOT.as_deref()).bind(zero);
+        for row in write.fetch_all(&self.writer).await? {
+            self.set_clock(row);
+        }
+        Ok(())
+    }
+
+    /// Writes how far the clock may come, and reads whether another process has advanced it. A failure
+    /// has been logged, and a later read tries again.
+    async fn reserve(&self) {
+        let sql = "UPDATE clock SET latest = max(latest, zero + $1 + $2) RETURNING zero, latest";
+        let update = sqlx::query_as(sql).bind(uptime()).bind(RESERVED_MILLIS);
+        let written = self.write(|writer| Box::pin(update.fetch_all(writer)));
+        if let Ok(rows) = written.await {
+            for row in rows {
+                self.set_clock(row);
+            }
+        }
+    }
+
+    fn set_clock(&self, row: ClockRow) {
+        self.clock.get_or_init(CachedClock::default).set(row);
+    }
+}

@@ -1,0 +1,110 @@
+//! Puts copies into the places of files that no program uses. After an error the file that was to be replaced
+//! has the content that it had.
+
+use super::{
+    clock,
+    copy::{DatabaseCopy, at},
+    file::{connect_read_only, lock_exclusive, private_file},
+    path::with_suffix,
+};
+use crate::sql_error::{BUSY, LOCKED, sqlite_code};
+use rolegate_program::program::Failure;
+use rustix::fs::{FlockOperation, fcntl_lock};
+use sqlx::{
+    ConnectOptions, Connection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode},
+};
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+fn in_use(file: &Path) -> Failure {
+    let file = file.display();
+    format!("{file} is in use; stop the program that uses it").into()
+}
+
+/// The right to replace a database, which need not exist: no program used it at first, and none of ours
+/// opens it until this is dropped.
+#[derive(Debug)]
+pub struct Replacement {
+    /// Not a link: that stays.
+    file: PathBuf,
+    _lock: File,
+}
+
+impl Replacement {
+    /// Fails if a program uses `file`. Waits while one opens it. Moves its log into it, so that it is
+    /// whole without.
+    pub async fn begin(file: &Path) -> Result<Self, Failure> {
+        let lock = lock_exclusive(file)
+            .await
+            .map_err(|failure| failure.to_string())?;
+        if file.try_exists().map_err(at(file))? {
+            let opened = private_file(file).map_err(|failure| failure.to_string())?;
+            // Every connection of SQLite has a lock that this one conflicts with, whatever the file
+            // contains.
+            fcntl_lock(&opened, FlockOperation::NonBlockingLockExclusive)
+                .map_err(|_held| in_use(file))?;
+            drop(opened);
+            fold_log(file).await?;
+        }
+        let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        Ok(Self { file, _lock: lock })
+    }
+
+    /// Copies `source` into the folder of the file.
+    pub async fn prepare(&self, source: &Path) -> Result<DatabaseCopy, Failure> {
+        DatabaseCopy::create(source, &self.file).await
+    }
+
+    /// A time in Unix milliseconds that the clock of the file has not passed; `None` if it has no clock, or cannot be read.
+    pub async fn read_clock(&self) -> Option<i64> {
+        let mut old = connect_read_only(&self.file).await.ok()?;
+        let latest = clock::read_latest(&mut old).await;
+        let _ = old.close().await;
+        latest.ok().flatten()
+    }
+
+    /// A number in the file, such as the last id that it has given out; 0 for none, or if the file cannot be read.
+    pub async fn read_number(&self, sql: &'static str) -> i64 {
+        let Ok(mut old) = connect_read_only(&self.file).await else {
+            return 0;
+        };
+        let number = sqlx::query_scalar::<_, i64>(sql).fetch_one(&mut old).await;
+        let _ = old.close().await;
+        number.unwrap_or_default()
+    }
+
+    /// Replaces the file, or creates it, in one step: after a crash it is the old one or the new one.
+    pub async fn finish(self, copy: DatabaseCopy) -> Result<(), Failure> {
+        let file = &self.file;
+        copy.fold_log().await.map_err(at(file))?;
+        // The log of another database would be applied to the new one.
+        for suffix in ["-wal", "-shm", "-journal"] {
+            let path = with_suffix(file, suffix);
+            if let Err(error) = fs::remove_file(&path)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                return Err(at(&path)(error));
+            }
+        }
+        copy.persist(file)
+    }
+}
+
+/// Moves the write-ahead log into the file. A damaged file stays as it is.
+async fn fold_log(file: &Path) -> Result<(), Failure> {
+    let options = SqliteConnectOptions::new()
+        .filename(file)
+        .journal_mode(SqliteJournalMode::Delete);
+    match options.connect().await {
+        Ok(connection) => connection.close().await.map_err(at(file)),
+        Err(error) if matches!(sqlite_code(&error), Some(BUSY | LOCKED)) => Err(in_use(file)),
+        Err(error) => {
+            tracing::warn!(%error, "replacing {}, which is damaged", file.display());
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The commit of a write, about which its caller and its task agree.
+
+use parking_lot::Mutex;
+use sqlx::Error;
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// Whether the commit of a write may be sent. Clones share the state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Commit {
+    stage: Arc<Mutex<Stage>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Stage {
+    #[default]
+    NotSent,
+    Sent(Instant),
+    /// The commit must not be sent any more.
+    Withdrawn,
+}
+
+impl Commit {
+    /// Must be called before the statement that commits is sent. Fails if the write was withdrawn.
+    pub(crate) fn send(&self) -> sqlx::Result<()> {
+        let mut stage = self.stage.lock();
+        if matches!(*stage, Stage::Withdrawn) {
+            return Err(Error::PoolTimedOut);
+        }
+        *stage = Stage::Sent(Instant::now());
+        Ok(())
+    }
+
+    /// Records that the server has rolled the write back. Returns whether it may run again: only while the caller
+    /// waits.
+    pub(crate) fn roll_back(&self) -> bool {
+        let mut stage = self.stage.lock();
+        if matches!(*stage, Stage::Withdrawn) {
+            return false;
+        }
+        *stage = Stage::NotSent;
+        true
+    }
+
+    /// Forbids the commit, unless it was sent: then this is when.
+    pub(super) fn withdraw(&self) -> Option<Instant> {
+        let mut stage = self.stage.lock();
+        if let Stage::Sent(at) = *stage {
+            return Some(at);
+        }
+        *stage = Stage::Withdrawn;
+        None
+    }
+
+    /// Whether the commit was sent, so that the write may have happened.
+    pub(crate) fn was_sent(&self) -> bool {
+        matches!(*self.stage.lock(), Stage::Sent(_))
+    }
+}
