@@ -17,7 +17,7 @@ use crate::{
 };
 use clap::{ArgAction, Args, Parser};
 use rolegate_grpc_server::{HostSettings, certificate_name};
-use rolegate_grpc_tls::{HTTP_2, ServerTls};
+use rolegate_grpc_tls::{HTTP_2, ServerFiles, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
     cidr_set::CidrSet,
@@ -295,9 +295,11 @@ impl ServiceSettings {
     pub fn tls(&self) -> Result<Option<ServerTls>, SettingError> {
         Ok(ServerTls::load(
             "AUTH_TLS",
-            self.auth_tls_cert_file.clone(),
-            self.auth_tls_key_file.clone(),
-            self.auth_tls_client_ca_file.clone(),
+            ServerFiles {
+                certificate: self.auth_tls_cert_file.clone(),
+                key: self.auth_tls_key_file.clone(),
+                client_ca: self.auth_tls_client_ca_file.clone(),
+            },
             HTTP_2,
         )?)
     }

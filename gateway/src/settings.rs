@@ -7,7 +7,7 @@ pub use allowed_origins::AllowedOrigins;
 use crate::sign_in::logo::Logo;
 use clap::ArgAction;
 use rolegate_auth_client::settings::AuthTlsSettings;
-use rolegate_grpc_tls::{HTTP_1, ServerTls};
+use rolegate_grpc_tls::{HTTP_1, ServerFiles, ServerTls};
 use rolegate_posts_client::settings::PostsTlsSettings;
 use rolegate_program::{
     bind_address::BindAddress,
@@ -167,9 +167,11 @@ impl PublicSettings {
     pub fn forward_auth_tls(&self) -> Result<Option<ServerTls>, SettingError> {
         let tls = ServerTls::load(
             "FORWARD_AUTH_TLS",
-            self.forward_auth_tls_cert_file.clone(),
-            self.forward_auth_tls_key_file.clone(),
-            self.forward_auth_tls_client_ca_file.clone(),
+            ServerFiles {
+                certificate: self.forward_auth_tls_cert_file.clone(),
+                key: self.forward_auth_tls_key_file.clone(),
+                client_ca: self.forward_auth_tls_client_ca_file.clone(),
+            },
             HTTP_1,
         );
         Ok(tls?)

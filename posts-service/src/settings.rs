@@ -10,7 +10,7 @@ pub use crate::post::PostsOfDeletedUsers;
 use clap::{Args, Parser};
 use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_server::HostSettings;
-use rolegate_grpc_tls::{HTTP_2, ServerTls};
+use rolegate_grpc_tls::{HTTP_2, ServerFiles, ServerTls};
 use rolegate_program::{
     bind_address::{BindAddress, bind_address},
     secret::{self, SecretSource},
@@ -121,9 +121,11 @@ impl ServerTlsSettings {
     pub fn load(&self) -> Result<Option<ServerTls>, SettingError> {
         let tls = ServerTls::load(
             "POSTS_TLS",
-            self.posts_tls_cert_file.clone(),
-            self.posts_tls_key_file.clone(),
-            self.posts_tls_client_ca_file.clone(),
+            ServerFiles {
+                certificate: self.posts_tls_cert_file.clone(),
+                key: self.posts_tls_key_file.clone(),
+                client_ca: self.posts_tls_client_ca_file.clone(),
+            },
             HTTP_2,
         );
         Ok(tls?)

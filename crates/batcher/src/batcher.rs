@@ -1,6 +1,6 @@
 //! The handle that requests are submitted to, and the tasks that send them.
 
-use crate::queue::{Batch, Limits, MAX_WAITING, Queue, Waiting};
+use crate::queue::{Batch, Limits, MAX_WAITING, PendingRequest, Queue};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use parking_lot::{Mutex, MutexGuard};
 use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
@@ -55,7 +55,7 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
             if queue.waiting.len() >= MAX_WAITING {
                 return Err(SubmitError::QueueFull);
             }
-            queue.waiting.push(Waiting {
+            queue.waiting.push(PendingRequest {
                 request,
                 span: Span::current(),
                 reply,
@@ -99,12 +99,12 @@ impl<R: Send + 'static, A: Send + 'static> Shared<R, A> {
 
     /// Sends batch after batch until no request waits.
     async fn work(self: Arc<Self>) {
-        let mut sent = None;
+        let mut last_sent = None;
         while let Some(Batch {
             requests,
             replies,
             span,
-        }) = { self.queue.lock().next_batch(&mut sent) }
+        }) = { self.queue.lock().next_batch(&mut last_sent) }
         {
             let answers = async { (self.send)(requests).await }.instrument(span);
             // The hook has logged a panic. Its callers see that their replies are dropped.

@@ -23,7 +23,8 @@ pub struct Limits {
     pub max_in_flight_stalled: usize,
 }
 
-pub(crate) struct Waiting<R, A> {
+/// A request whose batch has not been sent.
+pub(crate) struct PendingRequest<R, A> {
     pub(crate) request: R,
     pub(crate) span: Span,
     pub(crate) reply: oneshot::Sender<A>,
@@ -37,7 +38,7 @@ pub(crate) struct Batch<R, A> {
 
 pub(crate) struct Queue<R, A> {
     limits: Limits,
-    pub(crate) waiting: Vec<Waiting<R, A>>,
+    pub(crate) waiting: Vec<PendingRequest<R, A>>,
     /// Tasks that send batches.
     pub(crate) workers: usize,
     /// When each batch in flight was sent.
@@ -74,26 +75,31 @@ impl<R, A> Queue<R, A> {
     /// How long the watch sleeps; `None` ends it, once nothing waits. It outlives the workers that it
     /// starts, because they may stall too.
     pub(crate) fn continue_watch(&mut self) -> Option<Duration> {
-        self.waiting.retain(|waiting| !waiting.reply.is_closed());
+        self.drop_cancelled();
         self.is_watched = !self.waiting.is_empty();
-        if self.is_watched && self.has_capacity() {
+        if !self.is_watched {
+            return None;
+        }
+        if self.has_capacity() {
             return Some(Duration::ZERO);
         }
         let stall_timeout = self.limits.stall_timeout;
-        let newest = self.sent.iter().max();
-        let left = newest.map(|sent| stall_timeout.saturating_sub(sent.elapsed()));
-        let left = left.filter(|time| !time.is_zero()).unwrap_or(stall_timeout);
-        self.is_watched.then_some(left)
+        let left = match self.sent.iter().max() {
+            Some(newest) => stall_timeout.saturating_sub(newest.elapsed()),
+            None => Duration::ZERO,
+        };
+        Some(if left.is_zero() { stall_timeout } else { left })
     }
 
-    /// Takes the next batch, without cancelled requests. `sent` is when the worker sent its last one.
-    /// Where there is no next, the worker ends within the same lock, so that the next request starts
-    /// another; also if it started beside stalled batches and others progress again.
-    pub(crate) fn next_batch(&mut self, sent: &mut Option<Instant>) -> Option<Batch<R, A>> {
-        if let Some(index) = self.sent.iter().position(|other| Some(*other) == *sent) {
+    /// Takes the next batch, without cancelled requests. `last_sent` is when the worker sent its last one.
+    /// Without a next batch the worker ends within the same lock, so that the next request starts
+    /// another. It also ends if it started beside stalled batches and others progress again.
+    pub(crate) fn next_batch(&mut self, last_sent: &mut Option<Instant>) -> Option<Batch<R, A>> {
+        let previous = *last_sent;
+        if let Some(index) = self.sent.iter().position(|sent| Some(*sent) == previous) {
             self.sent.swap_remove(index);
         }
-        self.waiting.retain(|waiting| !waiting.reply.is_closed());
+        self.drop_cancelled();
         let is_surplus = self.workers > self.limits.max_in_flight.max(1) && self.any_progressing();
         if self.waiting.is_empty() || is_surplus {
             self.workers -= 1;
@@ -101,7 +107,7 @@ impl<R, A> Queue<R, A> {
         }
         let now = Instant::now();
         self.sent.push(now);
-        *sent = Some(now);
+        *last_sent = Some(now);
         let size = self.waiting.len().min(self.limits.max_batch_size.max(1));
         let span = batch_span(&self.waiting[..size]);
         let members = self.waiting.drain(..size);
@@ -113,6 +119,10 @@ impl<R, A> Queue<R, A> {
         })
     }
 
+    fn drop_cancelled(&mut self) {
+        self.waiting.retain(|request| !request.reply.is_closed());
+    }
+
     fn any_progressing(&self) -> bool {
         self.sent
             .iter()
@@ -122,7 +132,7 @@ impl<R, A> Queue<R, A> {
 
 /// The span of a batch. A span has one parent, so the batch belongs to the first traced request and is
 /// linked to the others.
-fn batch_span<R, A>(members: &[Waiting<R, A>]) -> Span {
+fn batch_span<R, A>(members: &[PendingRequest<R, A>]) -> Span {
     let mut traced = members
         .iter()
         .map(|member| &member.span)

@@ -35,14 +35,13 @@ pub struct FileError {
 pub fn read_file(path: &Path, max_kib: u64) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() || metadata.len() > max_kib * 1024 {
-        let (number, unit) = if max_kib < 1024 {
-            (max_kib, "KiB")
+        let limit = if max_kib < 1024 {
+            format!("{max_kib} KiB")
         } else {
-            (max_kib / 1024, "MiB")
+            format!("{} MiB", max_kib / 1024)
         };
-        return Err(io::Error::other(format!(
-            "it is not a file of at most {number} {unit}"
-        )));
+        let problem = format!("it is not a file of at most {limit}");
+        return Err(io::Error::other(problem));
     }
     fs::read(path)
 }
@@ -58,13 +57,14 @@ pub fn explain(error: &io::Error) -> String {
     }
 }
 
+/// A PEM file, and the setting that names it.
 pub(crate) struct PemFile {
     setting: String,
     path: PathBuf,
 }
 
 impl PemFile {
-    /// Of the setting `PREFIX_NAME`.
+    /// The file that the setting `PREFIX_NAME` names.
     pub(crate) fn new(prefix: &str, name: &str, path: PathBuf) -> Self {
         let separator = if prefix.is_empty() { "" } else { "_" };
         Self {
@@ -110,13 +110,20 @@ impl fmt::Display for PemFile {
     }
 }
 
+/// The files of an [`Identity`].
 pub(crate) struct IdentityFiles {
     pub(crate) certificate: PemFile,
     pub(crate) key: PemFile,
 }
 
+/// A certificate with its intermediate certificates, and its private key.
+pub(crate) struct LoadedIdentity {
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    pub(crate) key: PrivateKeyDer<'static>,
+}
+
 impl IdentityFiles {
-    /// Of the settings `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`.
+    /// The files that the settings `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE` name.
     pub(crate) fn new(prefix: &str, Identity { certificate, key }: Identity) -> Self {
         Self {
             certificate: PemFile::new(prefix, "CERT_FILE", certificate),
@@ -124,17 +131,15 @@ impl IdentityFiles {
         }
     }
 
-    pub(crate) fn read(
-        &self,
-    ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), FileError> {
+    pub(crate) fn read(&self) -> Result<LoadedIdentity, FileError> {
         let chain = self.certificate.certificates()?;
         let key = PrivateKeyDer::from_pem_slice(&self.key.read()?)
             .map_err(|_| self.key.error("contains no unencrypted PEM private key"))?;
-        Ok((chain, key))
+        Ok(LoadedIdentity { chain, key })
     }
 
     /// Names the file that made rustls refuse certificate and key.
-    pub(crate) fn unusable(&self, error: &rustls::Error) -> FileError {
+    pub(crate) fn explain_refusal(&self, error: &rustls::Error) -> FileError {
         match error {
             rustls::Error::InconsistentKeys(_) => {
                 let certificate = self.certificate.path.display();

@@ -14,5 +14,5 @@ mod tls;
 
 pub use files::{FileError, Identity, explain, read_file};
 pub use protocol::{HTTP_1, HTTP_2, tls_problem};
-pub use tls::{ClientTls, ServerTls};
+pub use tls::{ClientTls, ServerFiles, ServerTls};
 pub use tokio_rustls::server::TlsStream;

@@ -9,9 +9,12 @@ use std::{
 type Load<C> = dyn Fn() -> Result<C, FileError> + Send + Sync;
 
 /// The TLS of one side. Clones share the files, so that one reload is for all.
-pub struct Reloadable<C>(Arc<Shared<C>>);
+pub struct Reloadable<C> {
+    shared: Arc<Shared<C>>,
+}
 
 struct Shared<C> {
+    /// The settings and the files, for log lines.
     source: String,
     load: Box<Load<C>>,
     current: RwLock<Arc<C>>,
@@ -23,21 +26,17 @@ impl<C> Reloadable<C> {
         load: impl Fn() -> Result<C, FileError> + Send + Sync + 'static,
     ) -> Result<Self, FileError> {
         let current = RwLock::new(Arc::new(load()?));
-        Ok(Self(Arc::new(Shared {
+        let shared = Arc::new(Shared {
             source,
             load: Box::new(load),
             current,
-        })))
+        });
+        Ok(Self { shared })
     }
 
     pub(crate) fn current(&self) -> Arc<C> {
-        Arc::clone(
-            &self
-                .0
-                .current
-                .read()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        let current = self.shared.current.read();
+        Arc::clone(&current.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Reloads the files for new connections, and logs the outcome. Files that cannot be used
@@ -47,7 +46,7 @@ impl<C> Reloadable<C> {
             source,
             load,
             current,
-        } = &*self.0;
+        } = &*self.shared;
         match load() {
             Ok(config) => {
                 *current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
@@ -65,7 +64,9 @@ impl<C> Reloadable<C> {
 
 impl<C> Clone for Reloadable<C> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
     }
 }
 

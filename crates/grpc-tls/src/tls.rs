@@ -1,7 +1,7 @@
-//! The client side and the server side.
+//! TLS of clients and of servers.
 
 use crate::{
-    files::{FileError, Identity, IdentityFiles, PemFile},
+    files::{FileError, Identity, IdentityFiles, LoadedIdentity, PemFile},
     protocol::{HTTP_2, VERSIONS, provider},
     reloadable::Reloadable,
 };
@@ -25,7 +25,7 @@ impl ClientTls {
         Self::load_settings("", ca_bundle, identity)
     }
 
-    /// The same, of the settings `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`, which
+    /// Like [`Self::load`], from the settings `PREFIX_CA_FILE`, `PREFIX_CERT_FILE` and `PREFIX_KEY_FILE`, which
     /// log lines name.
     pub fn load_settings(
         prefix: &str,
@@ -71,16 +71,27 @@ fn client_config(
         .with_root_certificates(trusted);
     let mut config = match identity {
         Some(identity) => {
-            let (chain, key) = identity.read()?;
+            let LoadedIdentity { chain, key } = identity.read()?;
             builder
                 .with_client_auth_cert(chain, key)
-                .map_err(|error| identity.unusable(&error))?
+                .map_err(|error| identity.explain_refusal(&error))?
         }
         None => builder.with_no_client_auth(),
     };
     config.alpn_protocols = vec![HTTP_2.to_vec()];
     config.resumption = Resumption::disabled();
     Ok(config)
+}
+
+/// The files of a listener, as its settings name them.
+#[derive(Clone, Debug, Default)]
+pub struct ServerFiles {
+    /// The certificate of the listener.
+    pub certificate: Option<PathBuf>,
+    /// The private key of the certificate.
+    pub key: Option<PathBuf>,
+    /// The CAs of which one must have signed the certificate of a client; `None` for clients without certificates.
+    pub client_ca: Option<PathBuf>,
 }
 
 /// Accepts TLS connections.
@@ -93,9 +104,7 @@ impl ServerTls {
     /// without it the listener would serve plain text.
     pub fn load(
         prefix: &str,
-        certificate: Option<PathBuf>,
-        key: Option<PathBuf>,
-        client_ca: Option<PathBuf>,
+        files: ServerFiles,
         alpn: &'static [u8],
     ) -> Result<Option<Self>, FileError> {
         let missing = |name: &str, because: &str| {
@@ -105,15 +114,17 @@ impl ServerTls {
                 problem,
             })
         };
-        let identity = match (certificate, key) {
+        let identity = match (files.certificate, files.key) {
             (Some(certificate), Some(key)) => Identity { certificate, key },
             (Some(_), None) => return missing("KEY", "CERT"),
             (None, Some(_)) => return missing("CERT", "KEY"),
-            (None, None) if client_ca.is_some() => return missing("CERT", "CLIENT_CA"),
+            (None, None) if files.client_ca.is_some() => return missing("CERT", "CLIENT_CA"),
             (None, None) => return Ok(None),
         };
         let identity = IdentityFiles::new(prefix, identity);
-        let ca = client_ca.map(|path| PemFile::new(prefix, "CLIENT_CA_FILE", path));
+        let ca = files
+            .client_ca
+            .map(|path| PemFile::new(prefix, "CLIENT_CA_FILE", path));
         let mut source = format!("{} {}", identity.certificate, identity.key);
         if let Some(ca) = &ca {
             let _ = write!(source, " {ca}");
@@ -133,8 +144,8 @@ fn server_config(
     client_ca: Option<&PemFile>,
     alpn: &'static [u8],
 ) -> Result<ServerConfig, FileError> {
-    let (chain, key) = identity.read()?;
-    let unusable = |error: rustls::Error| identity.unusable(&error);
+    let LoadedIdentity { chain, key } = identity.read()?;
+    let unusable = |error: rustls::Error| identity.explain_refusal(&error);
     let builder = ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(VERSIONS)
         .map_err(unusable)?;
