@@ -5,6 +5,7 @@ pub mod audit;
 pub mod doctor;
 mod init_secrets;
 mod terminal_text;
+mod timestamp;
 pub mod user;
 
 use crate::{AuthService, settings::Settings, store};

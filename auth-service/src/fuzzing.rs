@@ -3,47 +3,74 @@
 use crate::{
     commands::user::user_line::{LineReader, UserLine},
     grpc::ext_authz::{cookie::browser_headers, request},
-    password::{BlocklistFile, HashRules, Peppers, foreign_hash::ForeignHash},
+    password::{BlocklistFile, HashExceptions, HashRules, Peppers, foreign_hash::ForeignHash},
     token::Tokens,
     user::{Credentials, User},
 };
 use rolegate_proto::{Authorization, envoy_auth_v3::AttributeContext};
 use std::net::IpAddr;
 
-/// The user id, the mark and `exp` of a token with a good signature, and whether it is valid at this time.
-pub fn verified(tokens: &Tokens, token: &str, now: u64) -> Option<(i64, u64, u64, bool)> {
-    let it = tokens.verify(token)?;
-    Some((it.user_id, it.mark, it.exp, it.is_valid_at(now)))
+/// What a token with a valid signature says.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TokenContent {
+    /// The user id in `sub`.
+    pub user_id: i64,
+    /// The mark in the header, otherwise 0.
+    pub mark: u64,
+    /// The claim `exp`.
+    pub exp: u64,
+    /// Whether the token is valid at the given time.
+    pub is_valid: bool,
 }
 
-/// The line that `user export` writes of a user after `user import` of this line. `rules`: the answers to
-/// `--accept-slow-hashes` and `--accept-weak-hashes`.
-pub fn exported(line: &[u8], now: i64, rules: (bool, bool)) -> Result<String, String> {
-    let (peppers, roles) = (Peppers::default(), "editor".parse()?);
-    let rules = HashRules::new(12, rules.0, rules.1);
-    let it = LineReader {
-        peppers,
-        rules,
-        roles,
+/// Verifies a token, and whether it is valid at this time.
+pub fn verify(tokens: &Tokens, token: &str, now: u64) -> Option<TokenContent> {
+    let verified = tokens.verify(token)?;
+    Some(TokenContent {
+        user_id: verified.user_id,
+        mark: verified.mark,
+        exp: verified.exp,
+        is_valid: verified.is_valid_at(now),
+    })
+}
+
+/// The flags of `user import`.
+#[derive(Clone, Copy)]
+pub struct ImportFlags {
+    /// `--accept-slow-hashes`.
+    pub accept_slow_hashes: bool,
+    /// `--accept-weak-hashes`.
+    pub accept_weak_hashes: bool,
+}
+
+/// Returns the line that `user export` writes of a user after `user import` of this line.
+pub fn export_imported(line: &[u8], now: i64, flags: ImportFlags) -> Result<String, String> {
+    let exceptions = HashExceptions {
+        slow: flags.accept_slow_hashes,
+        weak: flags.accept_weak_hashes,
+    };
+    let reader = LineReader {
+        peppers: Peppers::default(),
+        rules: HashRules::new(12, exceptions),
+        roles: "editor".parse()?,
         now,
         revocation_time: now,
-    }
-    .read(line)?;
-    let user = User {
-        id: it.id.unwrap_or(1),
-        username: it.username,
-        role: it.role,
-        disabled: it.disabled,
-        tokens_not_before: it.tokens_not_before.cast_unsigned(),
-        tokens_marked_until: it.tokens_marked_until.cast_unsigned(),
-        second_factor: false,
-        created_at: None,
     };
+    let imported = reader.read(line)?;
     let stored = Credentials {
-        user,
-        password_hash: it.password_hash,
+        user: User {
+            id: imported.id.unwrap_or(1),
+            username: imported.username,
+            role: imported.role,
+            disabled: imported.disabled,
+            tokens_not_before: imported.tokens_not_before.cast_unsigned(),
+            tokens_marked_until: imported.tokens_marked_until.cast_unsigned(),
+            second_factor: false,
+            created_at: None,
+        },
+        password_hash: imported.password_hash,
     };
-    serde_json::to_string(&UserLine::of(&stored)).map_err(|error| error.to_string())
+    serde_json::to_string(&UserLine::new(&stored)).map_err(|error| error.to_string())
 }
 
 /// Whether a login with this password matches a hash of another algorithm than bcrypt.
@@ -51,27 +78,49 @@ pub fn matches(hash: &str, password: &str) -> Option<bool> {
     Some(ForeignHash::parse(hash).ok()?.matches(password))
 }
 
-/// The number of passwords in a file, and what tells whether it has one.
-pub fn blocklist(file: &std::path::Path) -> Result<(usize, impl Fn(&str) -> bool), String> {
-    let list = BlocklistFile::load(file).map_err(|error| error.to_string())?;
-    Ok((list.count(), move |password: &str| list.contains(password)))
+/// The passwords in a file.
+pub struct Blocklist {
+    file: BlocklistFile,
 }
 
-/// What a request of Envoy says: credentials, client, method, host and path, and the headers of browsers.
-pub type Said<'a> = (
-    Option<Authorization>,
-    Option<IpAddr>,
-    [&'a str; 3],
-    http::HeaderMap,
-);
+impl Blocklist {
+    /// Reads the file.
+    pub fn load(path: &std::path::Path) -> Result<Self, String> {
+        let file = BlocklistFile::load(path).map_err(|error| error.to_string())?;
+        Ok(Self { file })
+    }
+
+    /// The number of passwords.
+    pub fn count(&self) -> usize {
+        self.file.count()
+    }
+
+    /// Whether the file has this password.
+    pub fn contains(&self, password: &str) -> bool {
+        self.file.contains(password)
+    }
+}
+
+/// What a request of Envoy says.
+pub struct EnvoyRequest<'a> {
+    /// The credentials.
+    pub authorization: Option<Authorization>,
+    /// The address of the client.
+    pub client: Option<IpAddr>,
+    /// Method, host and path.
+    pub route: [&'a str; 3],
+    /// The headers of browsers.
+    pub headers: http::HeaderMap,
+}
 
 /// Reads a request of Envoy.
-pub fn said(it: &AttributeContext) -> Said<'_> {
-    let headers = request::http(it).map(browser_headers).unwrap_or_default();
-    (
-        request::authorization(it),
-        request::source_address(it),
-        request::route(it).into(),
-        headers,
-    )
+pub fn read_envoy_request(attributes: &AttributeContext) -> EnvoyRequest<'_> {
+    EnvoyRequest {
+        authorization: request::authorization(attributes),
+        client: request::source_address(attributes),
+        route: request::route(attributes).into(),
+        headers: request::http(attributes)
+            .map(browser_headers)
+            .unwrap_or_default(),
+    }
 }

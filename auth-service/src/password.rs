@@ -1,4 +1,9 @@
-//! Passwords and their bcrypt hashes.
+//! Passwords and their hashes.
+//!
+//! - `validation`: the rules of a password; `blocklist`: common passwords, which are refused.
+//! - `hasher`: hashes and verifies; `pepper`: what goes into bcrypt; `credential_cache`: successful checks.
+//! - `foreign_hash`: hashes of other systems; `foreign_checks`: runs their checks.
+//! - `importable`: the hashes that an import accepts; `rejection`: why it refuses one.
 
 mod blocklist;
 mod credential_cache;
@@ -12,7 +17,7 @@ mod validation;
 
 pub(crate) use blocklist::BlocklistFile;
 pub(crate) use credential_cache::{CacheKey, CredentialCache, Recall};
-pub(crate) use hasher::{HashError, Hasher, Verification};
-pub(crate) use importable::{HashCounts, HashRules, NO_PASSWORD};
+pub(crate) use hasher::{HashError, Hasher, NO_PASSWORD, Verification};
+pub(crate) use importable::{HashCounts, HashExceptions, HashRules};
 pub(crate) use pepper::Peppers;
 pub(crate) use validation::{Password, PasswordError, PasswordRules, PresentedPassword};

@@ -1,31 +1,39 @@
-//! The roles that exist here: the three, and those of the setting `EXTRA_ROLES`.
+//! The roles that exist here: the three that always exist, and those of the setting `EXTRA_ROLES`.
 
 use rolegate_program::settings::SettingError;
 use rolegate_proto::Role;
 use std::str::FromStr;
 
-/// The roles that users of this service can have: holds those besides the three.
+const MAX_EXTRA_ROLES: usize = 32;
+
+/// The roles that users of this service can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Roles(Vec<Role>);
+pub struct Roles {
+    /// The roles besides the three, in the order of the setting.
+    extra: Vec<Role>,
+}
 
 impl Roles {
     /// The three that always exist.
-    pub(crate) const BUILT_IN: Self = Self(Vec::new());
+    pub(crate) const BUILT_IN: Self = Self { extra: Vec::new() };
 
     pub(crate) fn contains(&self, role: &Role) -> bool {
-        Role::BUILT_IN.contains(role) || self.0.contains(role)
+        Role::BUILT_IN.contains(role) || self.extra.contains(role)
     }
 
-    /// The three, then the others in the order of the setting.
+    /// Iterates over the three, then the others in the order of the setting.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Role> {
-        Role::BUILT_IN.into_iter().chain(self.0.iter().copied())
+        Role::BUILT_IN.into_iter().chain(self.extra.iter().copied())
     }
 
-    pub(crate) fn named(&self, name: &str) -> Option<Role> {
-        name.parse().ok().filter(|role| self.contains(role))
+    /// Finds the role of this name.
+    pub(crate) fn find(&self, name: &str) -> Option<Role> {
+        let role = name.parse().ok()?;
+        self.contains(&role).then_some(role)
     }
 
-    pub(crate) fn width(&self) -> usize {
+    /// The length of the longest name, for columns.
+    pub(crate) fn max_name_len(&self) -> usize {
         self.iter()
             .map(|role| role.as_str().len())
             .max()
@@ -34,12 +42,17 @@ impl Roles {
 
     /// Fails if one of these names, each with a number of users and of API keys, is of no role: all of them
     /// would act as `user`.
-    pub(crate) fn check(&self, mut used: Vec<(String, i64, i64)>) -> Result<(), SettingError> {
-        used.retain(|(name, ..)| self.named(name).is_none());
-        let (users, keys) = used
-            .iter()
-            .fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
-        let mut names: Vec<_> = used.into_iter().map(|(name, ..)| name).collect();
+    pub(crate) fn check(&self, in_use: Vec<(String, i64, i64)>) -> Result<(), SettingError> {
+        let mut names = Vec::new();
+        let mut users = 0;
+        let mut keys = 0;
+        for (name, users_with_it, keys_with_it) in in_use {
+            if self.find(&name).is_none() {
+                users += users_with_it;
+                keys += keys_with_it;
+                names.push(name);
+            }
+        }
         names.dedup();
         let Some(first) = names.first() else {
             return Ok(());
@@ -52,13 +65,13 @@ impl Roles {
         Err(SettingError::new("EXTRA_ROLES", problem))
     }
 
-    /// The error of a command about another role.
-    pub(crate) fn unknown(&self) -> SettingError {
-        SettingError::new("ROLE", format!("must be one of: {}", self.listed()))
+    /// The error of a command that names a role which does not exist.
+    pub(crate) fn unknown_role(&self) -> SettingError {
+        SettingError::new("ROLE", format!("must be one of: {}", self.join_names()))
     }
 
-    /// The names, as people read them.
-    pub(crate) fn listed(&self) -> String {
+    /// Lists the names for people.
+    pub(crate) fn join_names(&self) -> String {
         self.iter()
             .map(|role| role.to_string())
             .collect::<Vec<_>>()
@@ -69,21 +82,20 @@ impl Roles {
 impl FromStr for Roles {
     type Err = &'static str;
 
-    /// Parses the extra ones: names separated by commas. Empty text is none.
+    /// Parses the extra roles: names separated by commas. Empty text is none.
     fn from_str(text: &str) -> Result<Self, &'static str> {
         let invalid = "must be at most 32 names separated by commas, each once and [a-z][a-z0-9_-]{0,31}, \
                     without user, author, admin";
         let mut roles = Self::BUILT_IN;
-        for name in text
-            .split(',')
-            .map(str::trim)
-            .filter(|name| !name.is_empty())
-        {
+        for name in text.split(',').map(str::trim) {
+            if name.is_empty() {
+                continue;
+            }
             let role = name.parse().map_err(|_| invalid)?;
-            if roles.contains(&role) || roles.0.len() == 32 {
+            if roles.contains(&role) || roles.extra.len() == MAX_EXTRA_ROLES {
                 return Err(invalid);
             }
-            roles.0.push(role);
+            roles.extra.push(role);
         }
         Ok(roles)
     }
@@ -103,7 +115,7 @@ mod tests {
     fn extra_roles_follow_the_three_in_their_order() {
         let all = roles(" editor,auditor ,,night-shift_2,");
         assert_eq!(
-            all.listed(),
+            all.join_names(),
             "user, author, admin, editor, auditor, night-shift_2"
         );
         assert!(all.iter().all(|role| all.contains(&role)));
@@ -116,7 +128,7 @@ mod tests {
         for text in ["", " ", ",", " , "] {
             assert_eq!(roles(text), Roles::BUILT_IN, "{text:?}");
         }
-        assert_eq!(Roles::BUILT_IN.listed(), "user, author, admin");
+        assert_eq!(Roles::BUILT_IN.join_names(), "user, author, admin");
     }
 
     #[test]
@@ -178,10 +190,10 @@ mod tests {
     #[test]
     fn a_named_role_is_one_of_these() {
         let all = roles("editor");
-        assert_eq!(all.named("author"), Some(Role::AUTHOR));
-        assert!(all.named("editor").is_some());
+        assert_eq!(all.find("author"), Some(Role::AUTHOR));
+        assert!(all.find("editor").is_some());
         for unknown in ["auditor", "Editor", "", "editor ", "e\0"] {
-            assert_eq!(all.named(unknown), None, "{unknown:?}");
+            assert_eq!(all.find(unknown), None, "{unknown:?}");
         }
     }
 

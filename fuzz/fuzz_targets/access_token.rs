@@ -12,7 +12,7 @@ use ring::{
     hmac,
 };
 use rolegate_auth_service::{
-    fuzzing::verified,
+    fuzzing::{TokenContent, verify},
     token::{Keyring, Tokens},
     user::User,
 };
@@ -64,15 +64,15 @@ fn compare(token: &str) {
             .is_ok_and(|it| String::from_utf8(it).is_ok())
     };
     let expected = again(token);
-    let found = verified(&TOKENS, token, NOW);
+    let found = verify(&TOKENS, token, NOW);
     // Of signed claims that do not count, serde_json does not check the encoding.
     if found != expected && token.split('.').take(2).all(is_text) {
         panic!("{token} {found:?} {expected:?}");
     }
 }
 
-/// The user, the mark, `exp` and whether it is valid now.
-fn again(token: &str) -> Option<(i64, u64, u64, bool)> {
+/// What the token says by the second reading.
+fn again(token: &str) -> Option<TokenContent> {
     let parts: Vec<_> = token.split('.').collect();
     let [header, payload, signature] = <[&str; 3]>::try_from(parts).ok()?;
     let signature = BASE64.decode(signature).ok()?;
@@ -108,14 +108,13 @@ fn again(token: &str) -> Option<(i64, u64, u64, bool)> {
     if !kid.is_null() {
         payload.only("username").ok()?;
     }
-    let user = user_of(sub.ok()?.as_str()?)?;
     let exp = exp.ok()?.as_u64()?;
-    Some((
-        user,
+    Some(TokenContent {
+        user_id: user_of(sub.ok()?.as_str()?)?,
         mark,
         exp,
-        NOW < exp && exp <= NOW + 1860 && nbf.unwrap_or(0) <= NOW,
-    ))
+        is_valid: NOW < exp && exp <= NOW + 1860 && nbf.unwrap_or(0) <= NOW,
+    })
 }
 
 /// An integer as `Display` writes it; -1 for one beyond the range of ids.
@@ -157,14 +156,16 @@ fn issue(numbers: &[u8]) {
     };
     let token = TOKENS.issue(&user, NOW).expect("issued");
     let token = token.expose_secret();
-    let (id, mark, exp, is_valid) = verified(&TOKENS, token, NOW).expect("valid");
+    let content = verify(&TOKENS, token, NOW).expect("valid");
     let issued = user.tokens_not_before;
     let needed = user.tokens_marked_until.max(user.created_at.unwrap_or(0));
-    let expected = if issued < needed { needed } else { 0 };
-    assert_eq!(
-        (id, mark, exp, is_valid),
-        (user.id, expected, issued + 1800, true)
-    );
+    let expected = TokenContent {
+        user_id: user.id,
+        mark: if issued < needed { needed } else { 0 },
+        exp: issued + 1800,
+        is_valid: true,
+    };
+    assert_eq!(content, expected);
     compare(token);
     let mut changed = token.as_bytes().to_vec();
     let (at, by) = (next(), next());
@@ -173,6 +174,6 @@ fn issue(numbers: &[u8]) {
     if changed[at] != other {
         changed[at] = other;
         let changed = str::from_utf8(&changed).expect("ASCII");
-        assert_eq!(verified(&TOKENS, changed, NOW), None, "{token} {changed}");
+        assert_eq!(verify(&TOKENS, changed, NOW), None, "{token} {changed}");
     }
 }

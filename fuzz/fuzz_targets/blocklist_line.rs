@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY as SHA1, digest};
-use rolegate_auth_service::fuzzing::blocklist;
+use rolegate_auth_service::fuzzing::Blocklist;
 use std::{cell::RefCell, collections::HashSet, fs::File, os::unix::fs::FileExt as _};
 use tempfile::NamedTempFile;
 
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let listed = FILE.with_borrow(|file| {
         write(file.as_file(), data);
-        blocklist(file.path()).map(|(count, contains)| {
+        Blocklist::load(file.path()).map(|blocklist| {
             let lines = data
                 .split(|&byte| byte == b'\n')
                 .filter_map(|line| str::from_utf8(line).ok());
@@ -27,9 +27,9 @@ fuzz_target!(|data: &[u8]| {
                 .into_iter()
                 .chain(lines.flat_map(|it| [it, it.trim_end_matches('\r')]));
             let found = passwords
-                .map(|it| (digest_of(it.as_bytes()), contains(it)))
+                .map(|it| (digest_of(it.as_bytes()), blocklist.contains(it)))
                 .collect::<Vec<_>>();
-            (count, found)
+            (blocklist.count(), found)
         })
     });
     match (listed, again(data)) {

@@ -8,7 +8,7 @@
 use http::HeaderMap;
 use libfuzzer_sys::fuzz_target;
 use prost::Message as _;
-use rolegate_auth_service::fuzzing::said;
+use rolegate_auth_service::fuzzing::read_envoy_request;
 use rolegate_fuzz::envoy::{as_http, of_lines};
 use rolegate_gateway::fuzzing::authorization;
 use rolegate_proto::{
@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
     let Some(attributes) = request.attributes else {
         return;
     };
-    let (credentials, address, route, browser) = said(&attributes);
+    let read_by_envoy = read_envoy_request(&attributes);
     let source = attributes
         .source
         .as_ref()
@@ -57,25 +57,28 @@ fuzz_target!(|data: &[u8]| {
     let text = source
         .and_then(|it| it.socket_address.as_ref())
         .map(|it| it.address.as_str());
-    if let Some(address) = address {
+    if let Some(address) = read_by_envoy.client {
         let text = text.expect("an address");
         assert!(
             text.parse()
                 .is_ok_and(|it: std::net::IpAddr| it.to_canonical() == address)
         );
     }
-    for part in route {
+    for part in read_by_envoy.route {
         assert!(part.len() <= 200);
     }
-    assert!(!route[2].contains(['?', '#']));
+    assert!(!read_by_envoy.route[2].contains(['?', '#']));
     let http = attributes.request.as_ref().and_then(|it| it.http.as_ref());
     let Some(http) = http else {
-        assert!(credentials.is_none() && browser.is_empty());
+        assert!(read_by_envoy.authorization.is_none() && read_by_envoy.headers.is_empty());
         return;
     };
     if let Some(headers) = as_http(http) {
-        assert_eq!(read(credentials), read(authorization(&headers)));
-        compare(http, &browser, &headers);
+        assert_eq!(
+            read(read_by_envoy.authorization),
+            read(authorization(&headers))
+        );
+        compare(http, &read_by_envoy.headers, &headers);
     }
 });
 

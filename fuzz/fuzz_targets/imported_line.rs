@@ -6,7 +6,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rolegate_auth_service::fuzzing::{exported, matches};
+use rolegate_auth_service::fuzzing::{ImportFlags, export_imported, matches};
 use rolegate_fuzz::members::Members;
 use serde_json::Value;
 
@@ -16,12 +16,16 @@ fuzz_target!(|data: &[u8]| {
     let [slow, weak, line @ ..] = data else {
         return;
     };
-    let (rules, line) = ((*slow == b'1', *weak == b'1'), line.trim_ascii());
+    let flags = ImportFlags {
+        accept_slow_hashes: *slow == b'1',
+        accept_weak_hashes: *weak == b'1',
+    };
+    let line = line.trim_ascii();
     let members = Members::read(line);
-    match exported(line, NOW, rules) {
+    match export_imported(line, NOW, flags) {
         Ok(export) => {
             assert_eq!(
-                exported(export.as_bytes(), NOW, rules).as_ref(),
+                export_imported(export.as_bytes(), NOW, flags).as_ref(),
                 Ok(&export)
             );
             let stored = Members::read(export.as_bytes()).expect("an object");
@@ -29,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
                 compare(&members, &stored);
             }
             if let Value::String(hash) = stored.only("password_hash").expect("one") {
-                check(&hash, rules);
+                check(&hash, flags);
             }
         }
         Err(error) => {
@@ -42,7 +46,8 @@ fuzz_target!(|data: &[u8]| {
                 // A part of our own text is also in the error of another hash.
                 let other = format!("\"{}\"", "x".repeat(hash.len()));
                 let line = str::from_utf8(line).expect("JSON").replace(&texts, &other);
-                let other = exported(line.as_bytes(), NOW, rules).expect_err("no better hash");
+                let other =
+                    export_imported(line.as_bytes(), NOW, flags).expect_err("no better hash");
                 assert!(other.contains(hash), "{error}");
             }
         }
@@ -81,13 +86,13 @@ fn compare(line: &Members, stored: &Members) {
 }
 
 /// No hash costs more than ten seconds and 256 MiB; a cheap one is computed.
-fn check(hash: &str, (slow, weak): (bool, bool)) {
+fn check(hash: &str, flags: ImportFlags) {
     let text = hash.strip_prefix("nfkc:").unwrap_or(hash);
     if let Some(rest) = text.strip_prefix("$wp").unwrap_or(text).strip_prefix("$2") {
         let cost: u32 = rest[2..4].parse().expect("two digits");
-        let least = if weak { 4 } else { 7 };
+        let least = if flags.accept_weak_hashes { 4 } else { 7 };
         assert!(
-            (least..=if slow { 16 } else { 14 }).contains(&cost),
+            (least..=if flags.accept_slow_hashes { 16 } else { 14 }).contains(&cost),
             "{hash}"
         );
         return;

@@ -8,17 +8,13 @@ mod verify;
 use super::user::operator::Operator;
 use crate::{
     settings::ServiceSettings,
-    store::{END_OF_9999, FileClock, SealReference},
+    store::{FileClock, SealReference},
 };
 use clap::Subcommand;
-use humantime::format_rfc3339_seconds;
 use list::ListArguments;
 use rolegate_program::{program::Failure, settings::SettingError};
 use rolegate_sql_store::DatabaseUrl;
-use std::{
-    pin::Pin,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::pin::Pin;
 
 /// A command on the record.
 #[derive(Debug, Subcommand)]
@@ -46,7 +42,7 @@ pub fn run(
     Box::pin(async move {
         let roles = settings.extra_roles.clone();
         let operator = Operator::connect(database?, roles, FileClock::Keep).await?;
-        // A database that cannot be written has what is sealed.
+        // Pending rows are sealed first. Where the database cannot be written, the command reads what is sealed.
         let _ = operator.store.seal_all().await;
         let outcome = match command {
             AuditCommand::List(arguments) => list::run(&*operator.store, arguments).await,
@@ -58,14 +54,4 @@ pub fn run(
         operator.store.close().await;
         outcome
     })
-}
-
-/// At most the last that can be written, whatever somebody wrote into the table.
-fn time(at: i64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(at.clamp(0, END_OF_9999).cast_unsigned())
-}
-
-/// To the second, as operators read it.
-fn rfc3339(at: i64) -> String {
-    format_rfc3339_seconds(time(at)).to_string()
 }

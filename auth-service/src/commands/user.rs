@@ -3,21 +3,27 @@
 
 mod change;
 mod confirmation;
+mod create;
 mod end_all;
 mod erase_audit;
+mod export;
 mod import;
 mod keys;
 mod new_password;
 pub(super) mod operator;
+mod password_link;
 mod show;
 pub(crate) mod user_line;
 
+pub use end_all::end_all_restored;
+
 use crate::{
+    roles::Roles,
     settings::ServiceSettings,
     store::{ApiKeys, FileClock},
 };
 use clap::{Args, Subcommand};
-pub use end_all::end_all_restored;
+use create::CreateArguments;
 use import::ImportArguments;
 use keys::NewKey;
 use operator::Operator;
@@ -33,19 +39,7 @@ use std::{path::PathBuf, pin::Pin};
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
     /// Create a user, also while registration is closed
-    Create {
-        /// Name of the user, case-sensitive
-        username: String,
-        /// Role of the user
-        #[arg(long, default_value = "user")]
-        role: String,
-        /// File that contains the password; default: stdin
-        #[arg(long, env = "NEW_PASSWORD_FILE")]
-        new_password_file: Option<PathBuf>,
-        /// Print a link by which the user chooses a password; good once, for 24 hours
-        #[arg(long, conflicts_with = "new_password_file")]
-        link: bool,
-    },
+    Create(CreateArguments),
     /// List all users by ascending id
     List {
         /// Only users who have this role or an API key with it; also one that was taken out of `EXTRA_ROLES`
@@ -53,11 +47,11 @@ pub enum UserCommand {
         role: Option<Role>,
     },
     /// Show a user
-    Show(Name),
+    Show(Username),
     /// Refuse every credential of a user, from the next request on
-    Disable(Name),
+    Disable(Username),
     /// Accept the credentials of a disabled user again, except for older tokens
-    Enable(Name),
+    Enable(Username),
     /// Delete a user and revoke every credential of the user
     Delete {
         /// Name of the user, case-sensitive
@@ -89,11 +83,11 @@ pub enum UserCommand {
         new_password_file: Option<PathBuf>,
     },
     /// Create a link by which a user chooses a password, and print it; good once, for 24 hours
-    PasswordLink(Name),
+    PasswordLink(Username),
     /// Turn off the second factor of a user who lost the device
-    RemoveSecondFactor(Name),
+    RemoveSecondFactor(Username),
     /// End every access token and session of a user, from the next request on; the user can log in again
-    RevokeTokens(Name),
+    RevokeTokens(Username),
     /// End the sessions, access tokens, password links and unfinished second-factor enrollments of all users, after a restore or a theft; after a restore of posts, run posts-service skip-ids too
     EndAll {
         /// Delete every API key too
@@ -106,7 +100,7 @@ pub enum UserCommand {
     /// Create an API key of a user, and print it
     CreateKey(NewKey),
     /// List the API keys of a user by ascending id
-    Keys(Name),
+    Keys(Username),
     /// Delete an API key of a user
     DeleteKey {
         /// Name of the user, case-sensitive
@@ -116,16 +110,16 @@ pub enum UserCommand {
         id: i64,
     },
     /// Erase the name and the addresses of a deleted user from the record of what happened
-    EraseAudit(Name),
+    EraseAudit(Username),
     /// Import users with their password hashes, one JSON object a line; all of them, or none
     Import(ImportArguments),
     /// Write all users with their password hashes to stdout, in the form that import reads
     Export,
 }
 
-/// A user who exists.
+/// The argument of commands on a user who exists.
 #[derive(Args, Debug)]
-pub struct Name {
+pub struct Username {
     /// Name of the user, case-sensitive
     username: String,
 }
@@ -140,88 +134,93 @@ pub fn run(
     // Boxed, so that no other crate compiles the commands again.
     Box::pin(async move {
         let roles = &settings.extra_roles;
-        let role = match &command {
-            UserCommand::Create { role, .. } | UserCommand::SetRole { role, .. } => Some(role),
-            UserCommand::CreateKey(new) => new.role.as_ref(),
-            _ => None,
-        };
-        let role = role
-            .map(|name| roles.named(name).ok_or_else(|| roles.unknown()))
-            .transpose()?;
-        let role_of_user = role.unwrap_or(Role::USER);
-        // end-all revokes tokens by time: the clock of an SQLite file must not be behind that of this machine, or tokens
-        // issued meanwhile would stay valid. Other commands must not move the clock of a running service.
-        let clock = if matches!(command, UserCommand::EndAll { .. }) {
-            FileClock::Advance
-        } else {
-            FileClock::Keep
-        };
+        let role = named_role(&command, roles)?;
         if let UserCommand::EndAll { keys, yes: false } = &command
-            && !confirmation::is_given(end_all::question(*keys)).await?
+            && !confirmation::is_given(end_all::question(api_keys(*keys))).await?
         {
             return Err("nothing was ended".into());
         }
+        let clock = file_clock(&command);
         let operator = Operator::connect(database?, roles.clone(), clock).await?;
-        let outcome = match command {
-            UserCommand::Create {
-                username,
-                link: true,
-                ..
-            } => {
-                operator
-                    .create_with_link(&username, role_of_user, settings)
-                    .await
-            }
-            UserCommand::Create {
-                username,
-                new_password_file,
-                ..
-            } => {
-                operator
-                    .create(&username, role_of_user, new_password_file, settings)
-                    .await
-            }
-            UserCommand::List { role } => operator.list(role).await,
-            UserCommand::Show(Name { username }) => operator.show(&username).await,
-            UserCommand::Disable(Name { username }) => operator.set_disabled(&username, true).await,
-            UserCommand::Enable(Name { username }) => operator.set_disabled(&username, false).await,
-            UserCommand::Delete { username, yes } => operator.delete(&username, yes).await,
-            UserCommand::Rename {
-                username,
-                new_username,
-            } => operator.rename(&username, &new_username).await,
-            UserCommand::SetRole { username, .. } => {
-                operator.set_role(&username, role_of_user).await
-            }
-            UserCommand::ResetPassword {
-                username,
-                new_password_file,
-            } => {
-                operator
-                    .reset_password(&username, new_password_file, settings)
-                    .await
-            }
-            UserCommand::PasswordLink(Name { username }) => {
-                operator
-                    .password_link(&username, &settings.sign_in.sign_in_url)
-                    .await
-            }
-            UserCommand::RemoveSecondFactor(Name { username }) => {
-                operator.remove_second_factor(&username).await
-            }
-            UserCommand::RevokeTokens(Name { username }) => operator.revoke_tokens(&username).await,
-            UserCommand::EndAll { keys, .. } => {
-                let api_keys = if keys { ApiKeys::Delete } else { ApiKeys::Keep };
-                operator.end_all(api_keys).await
-            }
-            UserCommand::CreateKey(new) => operator.create_key(new, role).await,
-            UserCommand::Keys(Name { username }) => operator.keys(&username).await,
-            UserCommand::DeleteKey { username, id } => operator.delete_key(&username, id).await,
-            UserCommand::Import(arguments) => import::run(&operator, &arguments, settings).await,
-            UserCommand::EraseAudit(Name { username }) => operator.erase_audit(&username).await,
-            UserCommand::Export => operator.export().await,
-        };
+        let outcome = execute(command, &operator, role, settings).await;
         operator.store.close().await;
         outcome
     })
+}
+
+/// Finds the role that the command gives to a user or a key.
+fn named_role(command: &UserCommand, roles: &Roles) -> Result<Option<Role>, SettingError> {
+    let name = match command {
+        UserCommand::Create(arguments) => Some(&arguments.role),
+        UserCommand::SetRole { role, .. } => Some(role),
+        UserCommand::CreateKey(new) => new.role.as_ref(),
+        _ => None,
+    };
+    match name {
+        Some(name) => Ok(Some(roles.find(name).ok_or_else(|| roles.unknown_role())?)),
+        None => Ok(None),
+    }
+}
+
+/// end-all revokes tokens by time: the clock of an SQLite file must not be behind that of this machine, or tokens
+/// issued meanwhile would stay valid. Other commands must not move the clock of a running service.
+fn file_clock(command: &UserCommand) -> FileClock {
+    match command {
+        UserCommand::EndAll { .. } => FileClock::Advance,
+        _ => FileClock::Keep,
+    }
+}
+
+fn api_keys(delete: bool) -> ApiKeys {
+    if delete {
+        ApiKeys::Delete
+    } else {
+        ApiKeys::Keep
+    }
+}
+
+async fn execute(
+    command: UserCommand,
+    operator: &Operator,
+    role: Option<Role>,
+    settings: &ServiceSettings,
+) -> Result<(), Failure> {
+    let role_of_user = role.unwrap_or(Role::USER);
+    match command {
+        UserCommand::Create(new) => create::run(operator, new, role_of_user, settings).await,
+        UserCommand::List { role } => show::list(operator, role).await,
+        UserCommand::Show(user) => show::run(operator, &user.username).await,
+        UserCommand::Disable(user) => change::disable(operator, &user.username).await,
+        UserCommand::Enable(user) => change::enable(operator, &user.username).await,
+        UserCommand::Delete { username, yes } => change::delete(operator, &username, yes).await,
+        UserCommand::Rename {
+            username,
+            new_username,
+        } => change::rename(operator, &username, &new_username).await,
+        UserCommand::SetRole { username, .. } => {
+            change::set_role(operator, &username, role_of_user).await
+        }
+        UserCommand::ResetPassword {
+            username,
+            new_password_file,
+        } => {
+            let file = new_password_file.as_deref();
+            change::reset_password(operator, &username, file, settings).await
+        }
+        UserCommand::PasswordLink(user) => {
+            let sign_in_url = &settings.sign_in.sign_in_url;
+            password_link::run(operator, &user.username, sign_in_url).await
+        }
+        UserCommand::RemoveSecondFactor(user) => {
+            change::remove_second_factor(operator, &user.username).await
+        }
+        UserCommand::RevokeTokens(user) => change::revoke_tokens(operator, &user.username).await,
+        UserCommand::EndAll { keys, .. } => end_all::run(operator, api_keys(keys)).await,
+        UserCommand::CreateKey(new) => keys::create(operator, new, role).await,
+        UserCommand::Keys(user) => keys::list(operator, &user.username).await,
+        UserCommand::DeleteKey { username, id } => keys::delete(operator, &username, id).await,
+        UserCommand::EraseAudit(user) => erase_audit::run(operator, &user.username).await,
+        UserCommand::Import(arguments) => import::run(operator, &arguments, settings).await,
+        UserCommand::Export => export::run(operator).await,
+    }
 }

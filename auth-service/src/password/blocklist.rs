@@ -12,18 +12,23 @@ use std::{
 };
 
 const SETTING: &str = "PASSWORD_BLOCKLIST_FILE";
-const MAX_FILE_SIZE: u64 = 1 << 30;
-/// Bytes of a line with its end, far more than a password may have.
-const MAX_LINE: u64 = 4 * 1024;
-const BUFFER_SIZE: usize = 64 * 1024;
+const MAX_FILE_BYTES: u64 = 1 << 30;
+/// The size of a line with its end, far more than a password may have.
+const MAX_LINE_BYTES: u64 = 4 * 1024;
+const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Hex digits of SHA-1, and of the NTLM digests that the same lists offer.
 const SHA1_DIGITS: usize = 40;
 const NTLM_DIGITS: usize = 32;
+/// Hex digits of the part of a digest that is kept.
+const KEPT_DIGITS: usize = 16;
 
-/// 64 bits of the SHA-1 digest of each password, sorted: 8 bytes an entry. A password that is not listed is
-/// taken for one that is with a probability of 2⁻⁶⁴ for each entry.
-struct Blocklist(Vec<u64>);
+/// The digests of the passwords in a file.
+struct Blocklist {
+    /// 64 bits of the SHA-1 digest of each password, sorted: 8 bytes an entry. A password that is not listed is
+    /// taken for one that is with a probability of 2⁻⁶⁴ for each entry.
+    digests: Vec<u64>,
+}
 
 impl Blocklist {
     /// Reads the file twice, to count and to keep, so that nothing else takes memory. An error continues
@@ -31,14 +36,15 @@ impl Blocklist {
     fn read(path: &Path) -> Result<Self, String> {
         let mut file = open(path)?;
         let mut count = 0;
-        for_each(&file, |_| count += 1)?;
+        for_each_digest(&file, |_| count += 1)?;
         if count == 0 {
             let problem = "has no passwords; remove the setting, or put one password on each line";
             return Err(problem.to_owned());
         }
         file.rewind().map_err(|error| explain(&error))?;
-        let (mut digests, mut seen) = (Vec::with_capacity(count), 0);
-        for_each(&file, |digest| {
+        let mut digests = Vec::with_capacity(count);
+        let mut seen = 0;
+        for_each_digest(&file, |digest| {
             seen += 1;
             if seen <= count {
                 digests.push(digest);
@@ -48,21 +54,22 @@ impl Blocklist {
             return Err("has changed while it was read".to_owned());
         }
         digests.sort_unstable();
-        Ok(Self(digests))
+        Ok(Self { digests })
     }
 
     fn contains(&self, password: &str) -> bool {
-        self.0
-            .binary_search(&of_password(password.as_bytes()))
-            .is_ok()
+        let digest = digest_password(password.as_bytes());
+        self.digests.binary_search(&digest).is_ok()
     }
 }
 
 /// The passwords in a file. Clones share them.
 #[derive(Clone)]
-pub(crate) struct BlocklistFile(Arc<Shared>);
+pub(crate) struct BlocklistFile {
+    shared: Arc<SharedBlocklist>,
+}
 
-struct Shared {
+struct SharedBlocklist {
     path: PathBuf,
     current: RwLock<Blocklist>,
     /// Held during a reload: two at once would take the memory of three lists.
@@ -72,22 +79,23 @@ struct Shared {
 impl BlocklistFile {
     /// Reads the file. Blocks: 10 million lines take seconds.
     pub(crate) fn load(path: &Path) -> Result<Self, SettingError> {
-        let current = RwLock::new(read(path)?);
-        let shared = Shared {
+        let shared = SharedBlocklist {
             path: path.to_owned(),
-            current,
+            current: RwLock::new(read(path)?),
             reload: Mutex::default(),
         };
-        Ok(Self(Arc::new(shared)))
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
     /// Reads the file again. On an error the old passwords stay. Blocks.
     pub(crate) fn reload(&self) {
-        let _turn = self.0.reload.lock();
-        match read(&self.0.path) {
+        let _turn = self.shared.reload.lock();
+        match read(&self.shared.path) {
             Ok(new) => {
                 // The old list is dropped after the lock.
-                let _old = std::mem::replace(&mut *self.0.current.write(), new);
+                let _old = std::mem::replace(&mut *self.shared.current.write(), new);
                 self.log();
             }
             Err(error) => {
@@ -100,13 +108,13 @@ impl BlocklistFile {
         tracing::info!(passwords = self.count(), "loaded the refused passwords");
     }
 
-    /// Lines with a password or a digest.
+    /// The number of lines with a password or a digest.
     pub(crate) fn count(&self) -> usize {
-        self.0.current.read().0.len()
+        self.shared.current.read().digests.len()
     }
 
     pub(crate) fn contains(&self, password: &str) -> bool {
-        self.0.current.read().contains(password)
+        self.shared.current.read().contains(password)
     }
 }
 
@@ -116,19 +124,71 @@ fn read(path: &Path) -> Result<Blocklist, SettingError> {
 }
 
 fn open(path: &Path) -> Result<File, String> {
-    // Asked first: opening a pipe waits for its writer.
+    // The kind is checked before the file is opened, because opening a pipe waits for its writer.
     let metadata = fs::metadata(path).map_err(|error| explain(&error))?;
     if !metadata.is_file() {
         return Err("is not a file".to_owned());
     }
-    if metadata.len() > MAX_FILE_SIZE {
+    if metadata.len() > MAX_FILE_BYTES {
         return Err("is larger than 1 GiB".to_owned());
     }
     File::open(path).map_err(|error| explain(&error))
 }
 
-/// The first 64 bits of the SHA-1 digest, which public lists of leaked passwords use.
-fn of_password(password: &[u8]) -> u64 {
+/// Calls `visit` with the digest of each line that is not empty.
+fn for_each_digest(file: &File, mut visit: impl FnMut(u64)) -> Result<(), String> {
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, file.take(MAX_FILE_BYTES));
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let bytes = reader
+            .by_ref()
+            .take(MAX_LINE_BYTES)
+            .read_until(b'\n', &mut line)
+            .map_err(|error| explain(&error))?;
+        if bytes == 0 {
+            break;
+        }
+        let is_first = number == 1;
+        let digest =
+            digest_line(&line, is_first).map_err(|problem| format!("line {number} {problem}"))?;
+        if let Some(digest) = digest {
+            visit(digest);
+        }
+    }
+    Ok(())
+}
+
+/// Reads the digest of a line, or computes that of the password on it; `None` for an empty line. Lines end in
+/// LF or CR LF. What is not UTF-8 is no password here and does no harm. An error continues the number of the line.
+fn digest_line(line: &[u8], is_first: bool) -> Result<Option<u64>, &'static str> {
+    if line.len() as u64 == MAX_LINE_BYTES && !line.ends_with(b"\n") {
+        return Err("is longer than 4 KiB; there must be one password on each line");
+    }
+    let without_lf = line.strip_suffix(b"\n").unwrap_or(line);
+    let mut text = without_lf.strip_suffix(b"\r").unwrap_or(without_lf);
+    if is_first {
+        // Editors on Windows begin a file with a byte order mark.
+        text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    }
+    if text.contains(&0) {
+        return Err("has a NUL byte; it must be a text file in UTF-8, not compressed");
+    }
+    let digits = hex_digits(text).unwrap_or_default();
+    if digits.len() == NTLM_DIGITS && text.len() > NTLM_DIGITS {
+        return Err("is an NTLM digest; digests must be of SHA-1, in 40 hex digits");
+    }
+    if digits.len() == SHA1_DIGITS {
+        return Ok(u64::from_str_radix(&digits[..KEPT_DIGITS], 16).ok());
+    }
+    if text.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(digest_password(text)))
+}
+
+/// Computes the first 64 bits of the SHA-1 digest, which public lists of leaked passwords use.
+fn digest_password(password: &[u8]) -> u64 {
     let digest: [u8; 20] = Sha1::digest(password).into();
     digest
         .into_iter()
@@ -136,53 +196,13 @@ fn of_password(password: &[u8]) -> u64 {
         .fold(0, |number, byte| number << 8 | u64::from(byte))
 }
 
-/// Calls `act` with the digest of each line that is not empty. Lines end in LF or CR LF; what is not
-/// UTF-8 is no password here and does no harm.
-fn for_each(file: &File, mut act: impl FnMut(u64)) -> Result<(), String> {
-    let mut reader = BufReader::with_capacity(BUFFER_SIZE, file.take(MAX_FILE_SIZE));
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        let read = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
-        if read.map_err(|error| explain(&error))? == 0 {
-            break;
-        }
-        if line.len() as u64 == MAX_LINE && !line.ends_with(b"\n") {
-            let problem = "is longer than 4 KiB; there must be one password on each line";
-            return Err(format!("line {number} {problem}"));
-        }
-        let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        let mut text = text.strip_suffix(b"\r").unwrap_or(text);
-        if number == 1 {
-            text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        }
-        if text.contains(&0) {
-            let problem = "has a NUL byte; it must be a text file in UTF-8, not compressed";
-            return Err(format!("line {number} {problem}"));
-        }
-        let digits = str::from_utf8(text)
-            .ok()
-            .and_then(digits)
-            .unwrap_or_default();
-        if digits.len() == NTLM_DIGITS && text.len() > NTLM_DIGITS {
-            let problem = "is an NTLM digest; digests must be of SHA-1, in 40 hex digits";
-            return Err(format!("line {number} {problem}"));
-        }
-        let listed = digits.get(..16).filter(|_| digits.len() == SHA1_DIGITS);
-        if let Some(digest) = listed.and_then(|it| u64::from_str_radix(it, 16).ok()) {
-            act(digest);
-        } else if !text.is_empty() {
-            act(of_password(text));
-        }
-    }
-    Ok(())
-}
-
-/// The hex digits of a line that has nothing else, except for a count behind a colon.
-fn digits(text: &str) -> Option<&str> {
+/// Returns the hex digits of a line that has nothing else, except for a count behind a colon.
+fn hex_digits(line: &[u8]) -> Option<&str> {
+    let text = str::from_utf8(line).ok()?;
     let (digits, count) = text.split_once(':').unwrap_or((text, "0"));
     let is_counted = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
-    (is_counted && digits.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(digits)
+    let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_counted && is_hex).then_some(digits)
 }
 
 #[cfg(test)]

@@ -32,18 +32,34 @@ const IN_FLIGHT_TTL: Duration = Duration::from_mins(1);
 pub(crate) struct CredentialCache {
     /// One block of the hash, which HMAC uses unchanged.
     secret: Arc<Zeroizing<[u8; 64]>>,
-    /// With the minute of the last audit line; `None` when caching is off.
+    /// The minute of the last audit line of each successful check; `None` when caching is off.
     entries: Option<Cache<EntryKey, Arc<AtomicU64>>>,
-    /// The guesses of what is cached.
+    /// Counts the guesses of cached passwords.
     misses: Arc<Misses>,
     started: Instant,
     in_flight: Cache<CacheKey, Arc<OnceCell<bool>>>,
 }
 
+/// A check that succeeded within the TTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
-    /// Whether it is the first of this entry in this minute, as its insertion may be.
+    /// Whether this is the first hit of the entry in this minute. The insertion of the entry counts as one.
     pub(crate) is_first_in_minute: bool,
+}
+
+/// Identifies a username, a stored hash, a password and a client; reveals nothing without the secret.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct CacheKey {
+    digest: [u8; 32],
+    /// Where guesses of the username are counted.
+    slot: SlotIndex,
+}
+
+/// Identifies a success that is cached until guesses end its generation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct EntryKey {
+    check: CacheKey,
+    generation: u64,
 }
 
 /// What [`CredentialCache::recall`] found.
@@ -64,28 +80,29 @@ impl Recall {
 impl CredentialCache {
     /// Keeps entries for `ttl`; zero turns caching off. Fails only without system randomness.
     pub(crate) fn new(ttl: Duration) -> Result<Self, getrandom::Error> {
-        let cache = || {
+        let mut secret = Zeroizing::new([0; 64]);
+        getrandom::fill(&mut *secret)?;
+        let started = Instant::now();
+        let entries = (!ttl.is_zero()).then(|| {
             Cache::builder()
                 .max_capacity(MAX_ENTRIES)
                 .time_to_live(ttl)
                 .build()
-        };
+        });
         let in_flight = Cache::builder()
             .max_capacity(MAX_IN_FLIGHT)
-            .time_to_live(IN_FLIGHT_TTL);
-        let mut secret = Zeroizing::new([0; 64]);
-        getrandom::fill(&mut *secret)?;
-        let started = Instant::now();
+            .time_to_live(IN_FLIGHT_TTL)
+            .build();
         Ok(Self {
             secret: Arc::new(secret),
-            entries: (!ttl.is_zero()).then(cache),
+            entries,
             misses: Arc::new(Misses::new(started)),
             started,
-            in_flight: in_flight.build(),
+            in_flight,
         })
     }
 
-    /// The key of a check: HMAC-SHA-256 (RFC 2104) over the parts, each after its length, so that different
+    /// Computes the key of a check: HMAC-SHA-256 (RFC 2104) over the parts, each after its length, so that different
     /// parts never give the same input. `stored` is `None` for an unknown username.
     pub(crate) fn key(
         &self,
@@ -107,11 +124,11 @@ impl CredentialCache {
         }
         CacheKey {
             digest: mac.finalize().into_bytes().into(),
-            slot: self.misses.slot_of(username),
+            slot: self.misses.slot(username),
         }
     }
 
-    /// Adds to the key of a check under which generation its success is cached now.
+    /// Computes the key under which a success of the check is cached now.
     fn entry_key(&self, key: &CacheKey) -> EntryKey {
         EntryKey {
             check: *key,
@@ -119,14 +136,17 @@ impl CredentialCache {
         }
     }
 
-    /// Whether this check succeeded within the TTL. The deadline of the request stands for the time.
+    /// Finds a check that succeeded within the TTL. The deadline of the request stands for the time.
     pub(crate) fn get(&self, key: &CacheKey, deadline: Instant) -> Option<Hit> {
         let audited = self.entries.as_ref()?.get(&self.entry_key(key))?;
-        let (now, last) = (self.minute(deadline), audited.load(Ordering::Relaxed));
-        let swap = || audited.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
-        Some(Hit {
-            is_first_in_minute: now > last && swap().is_ok(),
-        })
+        let now = self.minute(deadline);
+        let last = audited.load(Ordering::Relaxed);
+        // Of concurrent hits, one replaces the minute.
+        let is_first_in_minute = now > last
+            && audited
+                .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        Some(Hit { is_first_in_minute })
     }
 
     /// Finds a hit that [`Self::get`] would not call the first of its minute. Nothing else counts such a question, so a
@@ -137,7 +157,7 @@ impl CredentialCache {
             return Recall::Miss;
         };
         let Some(audited) = entries.get(&self.entry_key(key)) else {
-            // Not by the deadline, which callers choose.
+            // The time is read from the clock: callers choose the deadline.
             if self.misses.count(key.slot, Instant::now()) {
                 return Recall::TooManyMisses;
             }
@@ -159,7 +179,7 @@ impl CredentialCache {
         }
     }
 
-    /// Minutes from the creation of the cache to a deadline. Reading a clock for each hit would cost
+    /// Counts the minutes from the creation of the cache to a deadline. Reading a clock for each hit would cost
     /// more. Callers set deadlines, so that a later request may have an earlier one.
     fn minute(&self, deadline: Instant) -> u64 {
         deadline.saturating_duration_since(self.started).as_secs() / 60
@@ -181,7 +201,7 @@ impl CredentialCache {
         // Others wait for the cell of a failed check. A cell of a later check stays.
         let is_over = outcome.is_ok() || Arc::strong_count(&cell) <= 2;
         if is_over {
-            // In one step: after a look, another caller could put a later cell there.
+            // Found and removed in one step: between two, another caller could put a later cell there.
             self.in_flight.entry(key).and_compute_with(|now| match now {
                 Some(now) if Arc::ptr_eq(now.value(), &cell) => Op::Remove,
                 _ => Op::Nop,
@@ -189,21 +209,6 @@ impl CredentialCache {
         }
         outcome
     }
-}
-
-/// Identifies a username, a stored hash, a password and a client; reveals nothing without the secret.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct CacheKey {
-    digest: [u8; 32],
-    /// Where guesses of the username are counted.
-    slot: SlotIndex,
-}
-
-/// Identifies a success that is cached until guesses end its generation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct EntryKey {
-    check: CacheKey,
-    generation: u64,
 }
 
 #[cfg(test)]

@@ -19,33 +19,45 @@ use tokio::{
 };
 
 /// When to try again after the system had no thread to give.
-const NO_THREAD: Duration = Duration::from_secs(1);
+const NO_THREAD_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// The checks that run or wait. Work is the CPU time of a check, as the iterations of bcrypt that all lanes
 /// of one thread together do in that time.
 pub(super) struct ForeignChecks {
     threads: u32,
     running: Arc<Semaphore>,
-    pending: Arc<Mutex<HashMap<IpAddr, u64>>>,
-    /// Only the counters are used.
+    work_by_client: WorkByClient,
+    /// Of these, only the counters are used.
     counters: Mutex<Stats>,
 }
 
-/// The work of a check that runs or waits, until dropped.
-struct Pending {
-    all: Arc<Mutex<HashMap<IpAddr, u64>>>,
-    client: IpAddr,
-    work: u64,
+/// The work of the checks that run or wait.
+type WorkByClient = Arc<Mutex<HashMap<IpAddr, u64>>>;
+
+/// How much work a check is, for whom, and until when.
+#[derive(Clone, Copy)]
+pub(super) struct CheckTerms {
+    pub(super) work: u64,
+    pub(super) client: IpAddr,
+    pub(super) deadline: Instant,
+    /// How many iterations of bcrypt the engine does in a second.
+    pub(super) iterations_per_second: u64,
+}
+
+impl CheckTerms {
+    /// Estimates how long so much work takes on all threads together.
+    fn estimate(&self, work: u64) -> Duration {
+        Duration::from_millis(work.saturating_mul(1000) / self.iterations_per_second.max(1))
+    }
 }
 
 impl ForeignChecks {
     /// Runs as many checks at a time as the engine has threads.
     pub(super) fn new(threads: u32) -> Self {
-        let running = Arc::new(Semaphore::new(threads as usize));
         Self {
             threads,
-            running,
-            pending: Arc::default(),
+            running: Arc::new(Semaphore::new(threads as usize)),
+            work_by_client: Arc::default(),
             counters: Mutex::default(),
         }
     }
@@ -59,22 +71,16 @@ impl ForeignChecks {
         stats.panics += counters.panics;
     }
 
-    /// Runs a check where the engine does so many iterations `per_second`, or refuses it at once if it
-    /// would not end in time. It runs to its end even if its caller leaves.
+    /// Runs a check, or refuses it at once if it would not end in time. It runs to its end even if its caller
+    /// leaves.
     pub(super) async fn run(
         &self,
         check: impl FnOnce() -> bool + Send + 'static,
-        work: u64,
-        client: IpAddr,
-        deadline: Instant,
-        per_second: u64,
+        terms: CheckTerms,
     ) -> Result<Timed<bool>, EngineError> {
         let submitted = Instant::now();
-        let pending = self.admit(work, client, deadline, per_second)?;
-        let permit = self
-            .wait_for_place(work, submitted, deadline, per_second)
-            .await;
-        let Some(permit) = permit else {
+        let pending = self.admit(&terms)?;
+        let Some(permit) = self.wait_for_permit(&terms, submitted).await else {
             self.counters.lock().expired += 1;
             return Err(EngineError::DeadlinePassed);
         };
@@ -92,88 +98,78 @@ impl ForeignChecks {
                 ran: started.elapsed(),
             });
         };
-        if let Err(error) = thread::Builder::new()
-            .name("password".to_owned())
-            .spawn(run)
-        {
+        let thread = thread::Builder::new().name("password".to_owned());
+        if let Err(error) = thread.spawn(run) {
             tracing::error!(%error, "no thread for a check of an imported hash");
             self.counters.lock().refused += 1;
             return Err(EngineError::Refused {
-                retry_after: NO_THREAD,
+                retry_after: NO_THREAD_RETRY_AFTER,
                 is_full: true,
             });
         }
         let outcome = answered.await;
         let mut counters = self.counters.lock();
-        *(if outcome.is_ok() {
-            &mut counters.completed
+        if outcome.is_ok() {
+            counters.completed += 1;
         } else {
-            &mut counters.panics
-        }) += 1;
+            // The thread panicked before it answered.
+            counters.panics += 1;
+        }
         outcome.map_err(|_| EngineError::Lost)
     }
 
-    /// A place to run, while the check can still end before its deadline. Where one is free, the check
-    /// always runs: the machine may be faster than it was.
-    async fn wait_for_place(
+    /// Waits for a permit to run, while the check can still end before its deadline. Where one is free, the
+    /// check always runs: the machine may be faster than it was.
+    async fn wait_for_permit(
         &self,
-        work: u64,
+        terms: &CheckTerms,
         now: Instant,
-        deadline: Instant,
-        per_second: u64,
     ) -> Option<OwnedSemaphorePermit> {
         if let Ok(permit) = Arc::clone(&self.running).try_acquire_owned() {
             return Some(permit);
         }
-        let runs = time(work, per_second) * self.threads;
-        let latest = deadline.checked_sub(runs).unwrap_or(now);
-        timeout_at(latest.into(), Arc::clone(&self.running).acquire_owned())
-            .await
-            .ok()?
-            .ok()
+        let duration = terms.estimate(terms.work) * self.threads;
+        let latest_start = terms.deadline.checked_sub(duration).unwrap_or(now);
+        let permit = Arc::clone(&self.running).acquire_owned();
+        timeout_at(latest_start.into(), permit).await.ok()?.ok()
     }
 
-    /// As the engine admits a job to its lanes: by the time in which it would be done, where the work that
-    /// its client has here counts twice.
-    fn admit(
-        &self,
-        work: u64,
-        client: IpAddr,
-        deadline: Instant,
-        per_second: u64,
-    ) -> Result<Pending, EngineError> {
-        let mut pending = self.pending.lock();
-        let own = pending.get(&client).copied().unwrap_or(0);
-        let before = time(pending.values().sum::<u64>() + own, per_second);
+    /// Admits a check as the engine admits a job to its lanes: by the time in which it would be done, where the
+    /// work that its client has here counts twice.
+    fn admit(&self, terms: &CheckTerms) -> Result<PendingWork, EngineError> {
+        let mut work_by_client = self.work_by_client.lock();
+        let own = work_by_client.get(&terms.client).copied().unwrap_or(0);
+        let before = terms.estimate(work_by_client.values().sum::<u64>() + own);
         // The lanes have half of each core.
-        let done = (before + time(work, per_second) * self.threads) * 2;
-        let due = deadline.saturating_duration_since(Instant::now()) / 5 * 4;
+        let done = (before + terms.estimate(terms.work) * self.threads) * 2;
+        let due = terms.deadline.saturating_duration_since(Instant::now()) / 5 * 4;
         let overrun = done.saturating_sub(due);
         if self.running.available_permits() == 0 && !overrun.is_zero() {
             self.counters.lock().refused += 1;
-            let retry_after = overrun.max(Duration::from_millis(1));
             return Err(EngineError::Refused {
-                retry_after,
+                retry_after: overrun.max(Duration::from_millis(1)),
                 is_full: own == 0,
             });
         }
-        *pending.entry(client).or_default() += work;
-        Ok(Pending {
-            all: Arc::clone(&self.pending),
-            client,
-            work,
+        *work_by_client.entry(terms.client).or_default() += terms.work;
+        Ok(PendingWork {
+            work_by_client: Arc::clone(&self.work_by_client),
+            client: terms.client,
+            work: terms.work,
         })
     }
 }
 
-/// How long this work takes on all threads together.
-fn time(work: u64, per_second: u64) -> Duration {
-    Duration::from_millis(work.saturating_mul(1000) / per_second.max(1))
+/// The work of a check that runs or waits, until dropped.
+struct PendingWork {
+    work_by_client: WorkByClient,
+    client: IpAddr,
+    work: u64,
 }
 
-impl Drop for Pending {
+impl Drop for PendingWork {
     fn drop(&mut self) {
-        if let Entry::Occupied(mut work) = self.all.lock().entry(self.client) {
+        if let Entry::Occupied(mut work) = self.work_by_client.lock().entry(self.client) {
             *work.get_mut() -= self.work;
             if *work.get() == 0 {
                 work.remove();

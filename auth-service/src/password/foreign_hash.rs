@@ -1,8 +1,14 @@
 //! Hashes that other systems have made: argon2, scrypt and PBKDF2. They come into the database by an
 //! import, and a successful login replaces each by bcrypt.
+//!
+//! - `translation`: the forms of other systems, translated into those that are stored.
+//! - `pbkdf2`: the stored forms of PBKDF2; those of argon2 and scrypt are PHC strings.
+//! - `cost`: what a check costs, and the most that it may cost.
 
 mod cost;
 mod pbkdf2;
+#[cfg(test)]
+mod tests;
 mod translation;
 
 pub(super) use translation::translate;
@@ -16,7 +22,7 @@ use scrypt::Scrypt;
 use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
 
-/// Before a hash of a password that was normalized, as better-auth does.
+/// Stands before a hash of a password that was normalized, as better-auth does.
 const NORMALIZED: &str = "nfkc:";
 
 /// A hash within the limits. Reveals nothing when printed.
@@ -36,40 +42,48 @@ enum Algorithm {
     Scrypt(Box<PasswordHash>),
 }
 
+impl Algorithm {
+    fn parse(text: &str) -> Result<Self, HashRejection> {
+        if let Some(hash) = Pbkdf2::parse(text) {
+            hash.map(Self::Pbkdf2)
+        } else if text.starts_with("$argon2") {
+            parse_phc(text, "argon2").map(Self::Argon2)
+        } else if text.starts_with("$scrypt$") {
+            parse_phc(text, "scrypt").map(Self::Scrypt)
+        } else {
+            Err(HashRejection::UnknownFormat)
+        }
+    }
+
+    /// Computes the cost of a check, or refuses it if it is too high.
+    fn cost(&self) -> Result<Cost, HashRejection> {
+        match self {
+            Self::Argon2(hash) => cost::argon2_cost(hash),
+            Self::Pbkdf2(hash) => cost::pbkdf2_cost(hash),
+            Self::Scrypt(hash) => cost::scrypt_cost(hash),
+        }
+    }
+}
+
 impl ForeignHash {
     /// Parses a hash and checks that it needs no more than the engine gives one check.
     pub(crate) fn parse(text: &str) -> Result<Self, HashRejection> {
         let normalized = text.strip_prefix(NORMALIZED);
-        let text = normalized.unwrap_or(text);
-        let (algorithm, cost) = if let Some(hash) = Pbkdf2::parse(text) {
-            let hash = hash?;
-            let cost = cost::pbkdf2(&hash)?;
-            (Algorithm::Pbkdf2(hash), cost)
-        } else if text.starts_with("$argon2") {
-            let hash = phc(text).ok_or(HashRejection::Malformed("argon2"))?;
-            let cost = cost::argon2(&hash)?;
-            (Algorithm::Argon2(hash), cost)
-        } else if text.starts_with("$scrypt$") {
-            let hash = phc(text).ok_or(HashRejection::Malformed("scrypt"))?;
-            let cost = cost::scrypt(&hash)?;
-            (Algorithm::Scrypt(hash), cost)
-        } else {
-            return Err(HashRejection::UnknownFormat);
-        };
+        let algorithm = Algorithm::parse(normalized.unwrap_or(text))?;
         Ok(Self {
+            cost: algorithm.cost()?,
             algorithm,
-            cost,
             is_normalized: normalized.is_some(),
         })
     }
 
     /// Whether this hash is of the very bytes of `password`. Otherwise a hash of them would refuse other
     /// spellings that this one accepts.
-    pub(super) fn is_of_bytes(&self, password: &str) -> bool {
+    pub(super) fn is_exact_for(&self, password: &str) -> bool {
         !self.is_normalized || unicode_normalization::is_nfkc(password)
     }
 
-    /// Whether it is the hash of this password. Takes up to ten seconds.
+    /// Whether this is the hash of this password. Takes up to ten seconds.
     pub(crate) fn matches(&self, password: &str) -> bool {
         let normalized: Zeroizing<String>;
         let mut password = password;
@@ -86,11 +100,10 @@ impl ForeignHash {
     }
 }
 
-/// A PHC string with salt and hash.
-fn phc(text: &str) -> Option<Box<PasswordHash>> {
-    let hash = PasswordHash::new(text).ok()?;
-    (hash.salt.is_some() && hash.hash.is_some()).then(|| Box::new(hash))
+/// Parses a PHC string, which must have salt and hash.
+fn parse_phc(text: &str, algorithm: &'static str) -> Result<Box<PasswordHash>, HashRejection> {
+    match PasswordHash::new(text) {
+        Ok(hash) if hash.salt.is_some() && hash.hash.is_some() => Ok(Box::new(hash)),
+        _ => Err(HashRejection::Malformed(algorithm)),
+    }
 }
-
-#[cfg(test)]
-mod tests;

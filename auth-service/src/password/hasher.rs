@@ -1,8 +1,10 @@
 //! Hashes and verifies passwords with `rolegate_bcrypt_lanes`.
 
 use super::{
-    NO_PASSWORD, Password, Peppers, PresentedPassword, foreign_checks::ForeignChecks,
+    foreign_checks::{CheckTerms, ForeignChecks},
     foreign_hash::ForeignHash,
+    pepper::{Peppers, UnknownPepper},
+    validation::{Password, PresentedPassword},
 };
 use crate::{call_origin::CallOrigin, metrics};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
@@ -12,21 +14,30 @@ use secrecy::{ExposeSecret, SecretString};
 use std::{io, pin::pin, sync::Arc, time::Duration};
 use tokio::time::timeout_at;
 
+/// Is stored for a user without a password: no password matches it.
+pub(crate) const NO_PASSWORD: &str = "!";
+
+/// How long a client waits that has its share of checks in progress; one of them ends soon.
+const NO_SLOT_RETRY_AFTER: Duration = Duration::from_millis(100);
+/// How long a client waits whose deadline has passed; it has usually stopped waiting.
+const LATE_RETRY_AFTER: Duration = Duration::from_secs(1);
+
 /// Hashes and verifies passwords. Clones share the engine.
 #[derive(Clone)]
 pub(crate) struct Hasher {
     engine: Arc<Engine>,
     foreign: Arc<ForeignChecks>,
     cost: Cost,
-    /// Of what every client can ask for: checks and registrations.
+    /// Limit what each client can ask for at a time: checks and registrations.
     slots: ClientSlots,
     peppers: Arc<Peppers>,
 }
 
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verification {
     pub(crate) is_match: bool,
-    /// Whether it matches a hash of another algorithm, cost or pepper than new hashes have, and bcrypt
+    /// Whether the password matches a hash of another algorithm, cost or pepper than new hashes have, and bcrypt
     /// reads all of the password.
     pub(crate) needs_rehash: bool,
 }
@@ -43,9 +54,8 @@ pub(crate) enum HashError {
     Failed(#[source] EngineError),
 }
 
-/// A client has its share of checks in progress; one of them ends soon.
 const NO_SLOT: HashError = HashError::Overloaded {
-    retry_after: Duration::from_millis(100),
+    retry_after: NO_SLOT_RETRY_AFTER,
 };
 
 impl Hasher {
@@ -71,25 +81,23 @@ impl Hasher {
         if let Err(error) = engine.priority() {
             tracing::warn!(%error, "password hashing runs at normal priority");
         }
-        let slots = ClientSlots::new(MAX_LOGINS_PER_CLIENT);
-        let (engine, foreign) = (Arc::new(engine), Arc::new(foreign));
         Ok(Self {
-            engine,
-            foreign,
+            engine: Arc::new(engine),
+            foreign: Arc::new(foreign),
             cost,
-            slots,
+            slots: ClientSlots::new(MAX_LOGINS_PER_CLIENT),
             peppers: Arc::new(peppers),
         })
     }
 
-    /// The counters of the engine and of checks by other algorithms.
+    /// Reads the counters of the engine and of checks by other algorithms.
     pub(crate) fn stats(&self) -> rolegate_bcrypt_lanes::Stats {
         let mut stats = self.engine.stats();
         self.foreign.add_to(&mut stats);
         stats
     }
 
-    /// A client's place for one check, or a refusal if a password would be refused now. Called before
+    /// Takes a client's slot for one check, or refuses it if a password would be refused now. Called before
     /// other work of a request, so that refusals under load are cheap and do not depend on the user.
     pub(crate) async fn admit(&self, origin: CallOrigin) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
@@ -100,18 +108,17 @@ impl Hasher {
         Ok(slot)
     }
 
-    /// A client's place for a registration. One beyond the client's share waits for its turn: a form that
+    /// Takes a client's slot for a registration. One beyond the client's share waits for its turn: a form that
     /// many people use at a time may have one address.
     pub(crate) async fn admit_registration(
         &self,
         origin: CallOrigin,
     ) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
-        let turn = timeout_at(
-            origin.deadline.into(),
-            self.slots.of(client).acquire_owned(),
-        );
-        let slot = turn.await.ok().and_then(Result::ok).ok_or(NO_SLOT)?;
+        let slot = self.slots.of(client).acquire_owned();
+        let Ok(Ok(slot)) = timeout_at(origin.deadline.into(), slot).await else {
+            return Err(NO_SLOT);
+        };
         self.engine
             .check_admission(self.cost, client.into(), origin.deadline)
             .await?;
@@ -132,11 +139,13 @@ impl Hasher {
         origin: CallOrigin,
     ) -> Result<SecretString, HashError> {
         let client = ClientKey::from(origin.client_key());
-        let (mut stored, input) = self.peppers.for_new(password);
+        let input = self.peppers.prepare_new(password);
         let hash = self
             .engine
-            .hash(input.as_bytes(), self.cost, client, origin.deadline);
-        stored += &observe(hash.await?);
+            .hash(input.text.as_bytes(), self.cost, client, origin.deadline)
+            .await?;
+        let mut stored = input.scheme;
+        stored += &observe(hash);
         Ok(SecretString::from(stored))
     }
 
@@ -150,38 +159,32 @@ impl Hasher {
         let hash = stored
             .map(ExposeSecret::expose_secret)
             .filter(|hash| *hash != NO_PASSWORD);
-        if let (Some(password), Some(foreign)) = (password, hash.and_then(foreign)) {
+        if let (Some(password), Some(foreign)) = (password, hash.and_then(parse_foreign)) {
             return self.verify_foreign(password, foreign, origin).await;
         }
         let password = password.and_then(PresentedPassword::valid);
-        let peppered = hash.zip(password);
-        let peppered = peppered.map(|(hash, password)| self.peppers.for_stored(hash, password));
-        // The same work as for an unknown name, which must not be told apart.
-        let (peppered, unknown) = match peppered.transpose() {
-            Ok(peppered) => (peppered, None),
-            Err(unknown) => (None, Some(unknown)),
+        let input = match (hash, password) {
+            (Some(hash), Some(password)) => self.peppers.prepare_stored(hash, password).map(Some),
+            _ => Ok(None),
         };
-        let text = peppered
-            .as_ref()
-            .map_or("", |peppered| &peppered.input)
-            .as_bytes();
-        let hash = peppered.as_ref().map(|peppered| peppered.hash);
+        // Without an input the work is that of an unknown name, which must not be told apart.
+        let checked = input.as_ref().ok().and_then(Option::as_ref);
+        let text = checked.map_or("", |input| &input.text).as_bytes();
+        let hash = checked.map(|input| input.hash);
         let client = ClientKey::from(origin.client_key());
         let verdict = self
             .engine
             .verify(text, hash, self.cost, client, origin.deadline)
             .await?;
         let verdict = observe(verdict);
-        if let Some(unknown) = unknown {
-            return Err(unknown);
-        }
+        let input = input?;
         if verdict == Verdict::Malformed {
             tracing::error!("a stored password hash is malformed, so its user cannot log in");
         }
         let is_match = verdict.is_match() && password.is_some();
-        let needs_rehash = peppered.is_some_and(|peppered| {
-            let is_outdated = peppered.is_outdated || verdict == Verdict::Match { rehash: true };
-            is_match && is_outdated && peppered.is_of_bytes
+        let needs_rehash = input.is_some_and(|input| {
+            let is_outdated = input.is_outdated || verdict == Verdict::Match { rehash: true };
+            is_match && is_outdated && input.is_exact
         });
         Ok(Verification {
             is_match,
@@ -198,21 +201,26 @@ impl Hasher {
         stored: ForeignHash,
         origin: CallOrigin,
     ) -> Result<Verification, HashError> {
-        let (client, deadline) = (origin.client_key(), origin.deadline);
         let can_rehash = password
             .valid()
-            .is_some_and(|valid| stored.is_of_bytes(valid.expose()));
-        let (password, work) = (password.secret().clone(), stored.cost.work);
+            .is_some_and(|valid| stored.is_exact_for(valid.expose()));
+        let terms = CheckTerms {
+            work: stored.cost.work,
+            client: origin.client_key(),
+            deadline: origin.deadline,
+            iterations_per_second: self.engine.stats().iterations_per_second,
+        };
+        let password = password.secret().clone();
         let check = move || stored.matches(password.expose_secret());
-        let per_second = self.engine.stats().iterations_per_second;
-        let padding = self
-            .engine
-            .verify(b"", None, self.cost, client.into(), deadline);
-        let checked = self.foreign.run(check, work, client, deadline, per_second);
-        let (mut padding, mut checked) = (pin!(padding), pin!(checked));
+        let client = ClientKey::from(terms.client);
+        let mut padding = pin!(
+            self.engine
+                .verify(b"", None, self.cost, client, terms.deadline)
+        );
+        let mut checked = pin!(self.foreign.run(check, terms));
         let (checked, is_padded) = tokio::select! {
             biased;
-            // Refused or late, as the check of a hash of bcrypt would be.
+            // A refusal or a passed deadline ends the check, as it would end that of a hash of bcrypt.
             padded = &mut padding => {
                 padded?;
                 (checked.await?, true)
@@ -231,8 +239,8 @@ impl Hasher {
     }
 }
 
-/// A stored hash of another algorithm; a malformed one is treated like one of bcrypt.
-fn foreign(stored: &str) -> Option<ForeignHash> {
+/// Parses a stored hash of another algorithm; a malformed one is treated like one of bcrypt.
+fn parse_foreign(stored: &str) -> Option<ForeignHash> {
     if stored.starts_with("$2") {
         None
     } else {
@@ -240,6 +248,7 @@ fn foreign(stored: &str) -> Option<ForeignHash> {
     }
 }
 
+/// Reports how long a job waited and ran.
 fn observe<T>(done: Timed<T>) -> T {
     traces::record_phases([("password wait", done.waited), ("password hash", done.ran)]);
     metrics::HASHING_WAIT.observe(done.waited.as_secs_f64());
@@ -247,13 +256,18 @@ fn observe<T>(done: Timed<T>) -> T {
     done.value
 }
 
+impl From<UnknownPepper> for HashError {
+    fn from(UnknownPepper: UnknownPepper) -> Self {
+        Self::UnknownPepper
+    }
+}
+
 impl From<EngineError> for HashError {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Refused { retry_after, .. } => Self::Overloaded { retry_after },
-            // The caller has usually stopped waiting.
             EngineError::DeadlinePassed => Self::Overloaded {
-                retry_after: Duration::from_secs(1),
+                retry_after: LATE_RETRY_AFTER,
             },
             EngineError::Lost | EngineError::Random(_) => Self::Failed(error),
         }

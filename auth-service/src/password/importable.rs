@@ -2,14 +2,15 @@
 
 use super::{
     foreign_hash::{ForeignHash, translate},
+    hasher::NO_PASSWORD,
     pepper::Peppers,
     rejection::HashRejection,
 };
 use rolegate_bcrypt_lanes::stored_cost;
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::RangeInclusive};
 
-/// Costs of bcrypt. A failed check of a higher one would not take as long as a right one.
-const COSTS: std::ops::RangeInclusive<u32> = 4..=16;
+/// The costs of bcrypt. A failed check of a higher one would not take as long as a right one.
+const COSTS: RangeInclusive<u32> = 4..=16;
 /// The highest cost that may slow down every refusal without being asked for.
 const MAX_COST: u32 = 14;
 /// The least cost by OWASP's Password Storage Cheat Sheet.
@@ -17,10 +18,16 @@ const MIN_COST: u32 = 10;
 /// Hashes below a tenth of OWASP's minimum have to be asked for.
 const MIN_PERCENT: u64 = 10;
 
-/// What is stored for a user without a password: no password matches it.
-pub(crate) const NO_PASSWORD: &str = "!";
+/// The hashes that an import accepts only if the operator asks for them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HashExceptions {
+    /// Accept bcrypt above the cost 14 and that of new hashes.
+    pub(crate) slow: bool,
+    /// Accept hashes below a tenth of OWASP's minimum.
+    pub(crate) weak: bool,
+}
 
-/// What an import accepts beyond what is good for everybody.
+/// The limits of an import, besides those of [`ForeignHash`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HashRules {
     max_cost: u32,
@@ -28,68 +35,72 @@ pub(crate) struct HashRules {
 }
 
 impl HashRules {
-    /// With new hashes of `bcrypt_cost`. `slow`: bcrypt above 14 and that cost; `weak`: hashes below a
-    /// tenth of OWASP's minimum.
-    pub(crate) fn new(bcrypt_cost: u32, slow: bool, weak: bool) -> Self {
+    /// `bcrypt_cost` is the cost of new hashes.
+    pub(crate) fn new(bcrypt_cost: u32, accepted: HashExceptions) -> Self {
         Self {
-            max_cost: if slow {
+            max_cost: if accepted.slow {
                 *COSTS.end()
             } else {
                 bcrypt_cost.max(MAX_COST)
             },
-            min_percent: if weak { 0 } else { MIN_PERCENT },
+            min_percent: if accepted.weak { 0 } else { MIN_PERCENT },
         }
     }
-}
 
-impl Peppers {
-    /// The form to store of a hash, if a login could check it.
-    pub(crate) fn importable<'h>(
+    /// Translates a hash into the form that is stored, if a login could check it and the rules allow it.
+    pub(crate) fn translate<'h>(
         &self,
         hash: &'h str,
-        rules: HashRules,
+        peppers: &Peppers,
     ) -> Result<Cow<'h, str>, HashRejection> {
         let stored = translate(hash)?;
-        let bcrypt = self
+        let bcrypt = peppers
             .bcrypt_part(&stored)
             .ok_or(HashRejection::UnknownPepper)?;
-        if bcrypt.len() < stored.len() || bcrypt.starts_with("$2") {
-            let is_known = ["$2a$", "$2b$", "$2y$"]
-                .iter()
-                .any(|prefix| bcrypt.starts_with(prefix));
-            let cost = stored_cost(bcrypt).filter(|_| is_known);
-            let cost = cost.ok_or(HashRejection::Malformed("bcrypt"))?.get();
-            if !COSTS.contains(&cost) {
-                return Err(HashRejection::Cost(cost));
-            }
-            if cost > rules.max_cost {
-                return Err(HashRejection::TooSlow(cost));
-            }
+        let has_scheme = bcrypt.len() < stored.len();
+        if has_scheme || bcrypt.starts_with("$2") {
+            self.check_bcrypt(bcrypt)?;
         } else {
             ForeignHash::parse(bcrypt)?;
         }
-        if percent_of_minimum(&stored).is_some_and(|percent| percent < rules.min_percent) {
+        if percent_of_minimum(&stored).is_some_and(|percent| percent < self.min_percent) {
             return Err(HashRejection::TooWeak);
         }
         Ok(stored)
     }
-}
 
-/// How a stored hash compares with OWASP's minimum; `None` if it cannot be checked.
-fn percent_of_minimum(stored: &str) -> Option<u64> {
-    // A hash of bcrypt ends the text; `$wp` or the name of a pepper may precede it.
-    let bcrypt = stored
-        .find("$2")
-        .and_then(|at| stored_cost(stored.get(at..)?));
-    match bcrypt {
-        Some(cost) => Some((100 << cost.get()) >> MIN_COST),
-        None => ForeignHash::parse(stored)
-            .ok()
-            .map(|hash| hash.cost.percent),
+    fn check_bcrypt(&self, hash: &str) -> Result<(), HashRejection> {
+        const MALFORMED: HashRejection = HashRejection::Malformed("bcrypt");
+        let is_known_version = ["$2a$", "$2b$", "$2y$"]
+            .iter()
+            .any(|prefix| hash.starts_with(prefix));
+        if !is_known_version {
+            return Err(MALFORMED);
+        }
+        let cost = stored_cost(hash).ok_or(MALFORMED)?.get();
+        if !COSTS.contains(&cost) {
+            return Err(HashRejection::CostOutOfRange(cost));
+        }
+        if cost > self.max_cost {
+            return Err(HashRejection::TooSlow(cost));
+        }
+        Ok(())
     }
 }
 
-/// Stored hashes that an operator should know of.
+/// Compares a stored hash with OWASP's minimum; `None` if it cannot be checked.
+fn percent_of_minimum(stored: &str) -> Option<u64> {
+    // A hash of bcrypt ends the text; `$wp` or the name of a pepper may precede it.
+    let bcrypt_cost = stored
+        .find("$2")
+        .and_then(|start| stored_cost(&stored[start..]));
+    match bcrypt_cost {
+        Some(cost) => Some((100 << cost.get()) >> MIN_COST),
+        None => Some(ForeignHash::parse(stored).ok()?.cost.percent),
+    }
+}
+
+/// Counts stored hashes that an operator should know of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HashCounts {
     weak: u64,
@@ -105,15 +116,21 @@ impl HashCounts {
         }
     }
 
-    /// The counts that are not zero, as sentences.
+    /// Describes the counts that are not zero in sentences.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        let weak = "password hashes are below OWASP's minimum; each is replaced at the next login.";
-        let missing = "users have no password; user reset-password gives them one.";
-        let all = [(self.weak, weak), (self.missing, missing)];
-        let counted = all.into_iter().filter(|(count, _)| *count > 0);
-        counted
-            .map(|(count, text)| format!("{count} {text}"))
-            .collect()
+        let Self { weak, missing } = self;
+        let mut sentences = Vec::new();
+        if *weak > 0 {
+            sentences.push(format!(
+                "{weak} password hashes are below OWASP's minimum; each is replaced at the next login."
+            ));
+        }
+        if *missing > 0 {
+            sentences.push(format!(
+                "{missing} users have no password; user reset-password gives them one."
+            ));
+        }
+        sentences
     }
 }
 

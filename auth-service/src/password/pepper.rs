@@ -8,7 +8,7 @@
 //! Hashes of WordPress since 6.8: `$wp$2y$…` is bcrypt of base64(HMAC-SHA-384), with a public key, of the
 //! trimmed password.
 
-use super::{HashError, validation::Password};
+use super::validation::Password;
 use crate::secret_list;
 use base64::{
     Engine as _,
@@ -20,12 +20,14 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256, Sha384};
 use zeroize::Zeroizing;
 
-/// Before the id in a stored hash; no bcrypt hash starts so.
+/// Stands before the id of a pepper in a stored hash; no bcrypt hash starts so.
 const SCHEME: &str = "hmac-sha256:";
-/// First in the setting, for new hashes without a pepper.
+/// The first entry of the setting if new hashes have no pepper.
 const NO_PEPPER: &str = "none";
+/// The id of a pepper is so much of its digest, in base64url.
+const ID_BYTES: usize = 9;
 
-/// Before a hash of bcrypt by WordPress.
+/// Stands before a hash of bcrypt by WordPress.
 const WORDPRESS: &str = "$wp";
 /// What PHP trims.
 const SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\0', '\x0b'];
@@ -44,19 +46,31 @@ struct Pepper {
     mac: Hmac<Sha256>,
 }
 
-/// A stored hash, and what goes into bcrypt to verify it.
-pub(super) struct Peppered<'h> {
+/// What goes into bcrypt to hash a new password.
+pub(super) struct NewHashInput {
+    /// What the stored hash begins with, before the hash of bcrypt.
+    pub(super) scheme: String,
+    pub(super) text: Zeroizing<String>,
+}
+
+/// What goes into bcrypt to verify a password against a stored hash.
+pub(super) struct StoredHashInput<'h> {
+    /// The hash of bcrypt.
     pub(super) hash: &'h str,
-    pub(super) input: Zeroizing<String>,
+    pub(super) text: Zeroizing<String>,
     /// Whether a new hash would use another pepper, or none.
     pub(super) is_outdated: bool,
     /// Whether the hash is of the very bytes of the password. Otherwise a hash of them would refuse other
     /// spellings that this one accepts.
-    pub(super) is_of_bytes: bool,
+    pub(super) is_exact: bool,
 }
 
+/// A stored hash has a pepper that is not configured.
+#[derive(Debug)]
+pub(super) struct UnknownPepper;
+
 impl Peppers {
-    /// These secrets, newest first. New hashes have the first.
+    /// Accepts these secrets, newest first. New hashes have the first.
     pub(crate) fn new(secrets: &[SecretString]) -> Self {
         let pepper = |secret: &SecretString| Pepper::new(secret.expose_secret().as_bytes());
         Self {
@@ -65,7 +79,7 @@ impl Peppers {
         }
     }
 
-    /// The same for stored hashes; new ones are plain bcrypt.
+    /// Accepts these secrets in stored hashes; new ones are plain bcrypt.
     pub(crate) fn only_accepting(secrets: &[SecretString]) -> Self {
         Self {
             only_accepts: true,
@@ -74,8 +88,8 @@ impl Peppers {
     }
 
     pub(crate) fn read(source: &SecretSource) -> Result<Self, SettingError> {
-        let text = source.read()?;
-        let text = text.expose_secret();
+        let secret = source.read()?;
+        let text = secret.expose_secret();
         if text == NO_PEPPER {
             let problem = "has no secret that is accepted; set none,SECRET, or remove it";
             return Err(source.invalid(problem));
@@ -97,74 +111,79 @@ impl Peppers {
         self.all.len()
     }
 
-    /// That of new hashes.
+    /// The pepper of new hashes.
     fn current(&self) -> Option<&Pepper> {
-        self.all.first().filter(|_| !self.only_accepts)
+        if self.only_accepts {
+            return None;
+        }
+        self.all.first()
     }
 
-    /// What a new hash starts with, and what goes into bcrypt.
-    pub(super) fn for_new(&self, password: &Password) -> (String, Zeroizing<String>) {
+    fn find(&self, id: &str) -> Option<&Pepper> {
+        self.all.iter().find(|pepper| pepper.id == id)
+    }
+
+    pub(super) fn prepare_new(&self, password: &Password) -> NewHashInput {
         match self.current() {
-            Some(pepper) => (format!("{SCHEME}{}:", pepper.id), pepper.apply(password)),
-            None => (String::new(), Zeroizing::new(password.expose().to_owned())),
+            Some(pepper) => NewHashInput {
+                scheme: format!("{SCHEME}{}:", pepper.id),
+                text: pepper.apply(password),
+            },
+            None => NewHashInput {
+                scheme: String::new(),
+                text: Zeroizing::new(password.expose().to_owned()),
+            },
         }
     }
 
-    /// The hash of bcrypt in a stored one, whatever the password. `None` if its pepper is not configured.
+    /// Finds the hash of bcrypt in a stored one, whatever the password. `None` if its pepper is not configured.
     pub(super) fn bcrypt_part<'h>(&self, stored: &'h str) -> Option<&'h str> {
         let Some(rest) = stored.strip_prefix(SCHEME) else {
             return Some(stored.strip_prefix(WORDPRESS).unwrap_or(stored));
         };
         let (id, hash) = rest.split_once(':')?;
-        self.all
-            .iter()
-            .any(|pepper| pepper.id == id)
-            .then_some(hash)
+        self.find(id)?;
+        Some(hash)
     }
 
-    pub(super) fn for_stored<'h>(
+    pub(super) fn prepare_stored<'h>(
         &self,
         stored: &'h str,
         password: &Password,
-    ) -> Result<Peppered<'h>, HashError> {
+    ) -> Result<StoredHashInput<'h>, UnknownPepper> {
         if let Some(hash) = stored.strip_prefix(WORDPRESS) {
-            let trimmed = password.expose().trim_matches(SPACE);
-            let is_of_bytes = trimmed.len() == password.expose().len();
-            let mac = Hmac::<Sha384>::new_from_slice(b"wp-sha384").expect("takes any key");
-            let input = base64_of(mac.chain_update(trimmed));
-            return Ok(Peppered {
-                hash,
-                input,
-                is_outdated: true,
-                is_of_bytes,
-            });
+            return Ok(prepare_wordpress(hash, password));
         }
         let current = self.current().map(|pepper| pepper.id.as_str());
-        let named = stored
+        let peppered = stored
             .strip_prefix(SCHEME)
             .and_then(|rest| rest.split_once(':'));
-        let Some((id, hash)) = named else {
-            let input = Zeroizing::new(password.expose().to_owned());
-            let is_outdated = current.is_some();
-            return Ok(Peppered {
+        let Some((id, hash)) = peppered else {
+            return Ok(StoredHashInput {
                 hash: stored,
-                input,
-                is_outdated,
-                is_of_bytes: true,
+                text: Zeroizing::new(password.expose().to_owned()),
+                is_outdated: current.is_some(),
+                is_exact: true,
             });
         };
-        let pepper = self
-            .all
-            .iter()
-            .find(|pepper| pepper.id == id)
-            .ok_or(HashError::UnknownPepper)?;
-        let is_outdated = current != Some(id);
-        Ok(Peppered {
+        let pepper = self.find(id).ok_or(UnknownPepper)?;
+        Ok(StoredHashInput {
             hash,
-            input: pepper.apply(password),
-            is_outdated,
-            is_of_bytes: true,
+            text: pepper.apply(password),
+            is_outdated: current != Some(id),
+            is_exact: true,
         })
+    }
+}
+
+fn prepare_wordpress<'h>(hash: &'h str, password: &Password) -> StoredHashInput<'h> {
+    let trimmed = password.expose().trim_matches(SPACE);
+    let mac = Hmac::<Sha384>::new_from_slice(b"wp-sha384").expect("takes any key");
+    StoredHashInput {
+        hash,
+        text: encode_mac(mac.chain_update(trimmed)),
+        is_outdated: true,
+        is_exact: trimmed.len() == password.expose().len(),
     }
 }
 
@@ -176,16 +195,16 @@ impl Pepper {
             .finalize();
         let mac = Hmac::new_from_slice(secret).expect("HMAC takes a key of any length");
         Self {
-            id: URL_SAFE_NO_PAD.encode(&digest[..9]),
+            id: URL_SAFE_NO_PAD.encode(&digest[..ID_BYTES]),
             mac,
         }
     }
 
     fn apply(&self, password: &Password) -> Zeroizing<String> {
-        base64_of(self.mac.clone().chain_update(password.expose()))
+        encode_mac(self.mac.clone().chain_update(password.expose()))
     }
 }
 
-fn base64_of(mac: impl Mac) -> Zeroizing<String> {
+fn encode_mac(mac: impl Mac) -> Zeroizing<String> {
     Zeroizing::new(STANDARD.encode(mac.finalize().into_bytes()))
 }

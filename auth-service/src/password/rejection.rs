@@ -9,7 +9,7 @@ pub(crate) enum HashRejection {
     )]
     UnknownFormat,
     #[error("is {0}, which is not read; import null, and reset the password")]
-    Unread(&'static str),
+    Unsupported(&'static str),
     #[error("is a malformed hash of {0}")]
     Malformed(&'static str),
     #[error("needs more than 256 MiB of memory to be checked")]
@@ -17,14 +17,14 @@ pub(crate) enum HashRejection {
     #[error("takes more than 10 seconds to be checked")]
     TooMuchWork,
     #[error("has the bcrypt cost {0}; 4 to 16 are allowed")]
-    Cost(u32),
+    CostOutOfRange(u32),
     /// Wrong passwords of all users would take as long.
     #[error(
         "has the bcrypt cost {0}, which makes every refused login as slow; --accept-slow-hashes \
          imports it"
     )]
     TooSlow(u32),
-    /// Guessed at more than ten times as fast as OWASP allows.
+    /// Such a hash can be guessed at more than ten times as fast as OWASP allows.
     #[error("is below a tenth of OWASP's minimum; --accept-weak-hashes imports it")]
     TooWeak,
     #[error("needs a pepper that is not in PASSWORD_PEPPER")]

@@ -4,10 +4,10 @@ use super::blocklist::BlocklistFile;
 use secrecy::{ExposeSecret, SecretString};
 use std::ops::RangeInclusive;
 
-/// bcrypt ignores further bytes.
+/// The size that bcrypt reads; it ignores further bytes.
 const MAX_PASSWORD_BYTES: usize = 72;
 
-/// Of a password that is checked: hashes of other algorithms read more than bcrypt.
+/// The size of a password that is checked: hashes of other algorithms read more than bcrypt.
 const MAX_PRESENTED_BYTES: usize = 1024;
 
 /// A valid password: 1 to 72 bytes without NUL, unchanged.
@@ -18,10 +18,10 @@ pub(crate) struct Password(SecretString);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PasswordError {
     /// Fewer bytes than the setting `PASSWORD_MIN_LENGTH`.
-    #[error("Password must have at least {least} byte{}.", if *.least == 1 { "" } else { "s" })]
+    #[error("Password must have at least {min_length} byte{}.", if *.min_length == 1 { "" } else { "s" })]
     TooShort {
         /// The setting, in bytes.
-        least: usize,
+        min_length: usize,
     },
     /// More bytes than bcrypt reads.
     #[error("Password must have at most {MAX_PASSWORD_BYTES} bytes.")]
@@ -37,13 +37,13 @@ pub(crate) enum PasswordError {
 /// The rules of the operator for new passwords.
 #[derive(Clone)]
 pub(crate) struct PasswordRules {
-    /// In bytes.
+    /// The minimum length in bytes.
     pub(crate) min_length: usize,
     pub(crate) blocklist: Option<BlocklistFile>,
 }
 
 impl PasswordRules {
-    /// How many bytes a new password may have.
+    /// Returns how many bytes a new password may have.
     pub(crate) fn lengths(&self) -> RangeInclusive<usize> {
         self.min_length.max(1)..=MAX_PASSWORD_BYTES
     }
@@ -58,13 +58,12 @@ impl PasswordRules {
 }
 
 impl Password {
-    /// Checks the rules, with a minimum length of `least` bytes.
-    pub(crate) fn new(text: SecretString, least: usize) -> Result<Self, PasswordError> {
+    /// Checks the rules, with a minimum length in bytes.
+    pub(crate) fn new(text: SecretString, min_length: usize) -> Result<Self, PasswordError> {
+        let min_length = min_length.max(1);
         let bytes = text.expose_secret().as_bytes();
-        if bytes.len() < least.max(1) {
-            Err(PasswordError::TooShort {
-                least: least.max(1),
-            })
+        if bytes.len() < min_length {
+            Err(PasswordError::TooShort { min_length })
         } else if bytes.len() > MAX_PASSWORD_BYTES {
             Err(PasswordError::TooLong)
         } else if bytes.contains(&0) {
@@ -101,10 +100,9 @@ impl PresentedPassword {
 
     /// The password, if bcrypt reads all of it.
     pub(crate) fn valid(&self) -> Option<&Password> {
-        if let Self::Valid(password) = self {
-            Some(password)
-        } else {
-            None
+        match self {
+            Self::Valid(password) => Some(password),
+            Self::Long(_) => None,
         }
     }
 
@@ -120,8 +118,8 @@ mod tests {
     use super::{Password, PasswordError, PresentedPassword};
     use secrecy::SecretString;
 
-    fn rule(text: &str, least: usize) -> Option<PasswordError> {
-        Password::new(SecretString::from(text), least).err()
+    fn rule(text: &str, min_length: usize) -> Option<PasswordError> {
+        Password::new(SecretString::from(text), min_length).err()
     }
 
     #[test]
@@ -133,10 +131,10 @@ mod tests {
 
     #[test]
     fn invalid_password_names_the_broken_rule() {
-        assert_eq!(rule("", 0), Some(PasswordError::TooShort { least: 1 }));
+        assert_eq!(rule("", 0), Some(PasswordError::TooShort { min_length: 1 }));
         assert_eq!(
             rule("1234567", 8),
-            Some(PasswordError::TooShort { least: 8 })
+            Some(PasswordError::TooShort { min_length: 8 })
         );
         assert_eq!(rule(&"x".repeat(73), 1), Some(PasswordError::TooLong));
         assert_eq!(rule(&"é".repeat(37), 1), Some(PasswordError::TooLong));
@@ -152,7 +150,7 @@ mod tests {
         ] {
             assert!(PresentedPassword::new(SecretString::from(text)).is_err());
         }
-        let text = PasswordError::TooShort { least: 1 }.to_string();
+        let text = PasswordError::TooShort { min_length: 1 }.to_string();
         assert_eq!(text, "Password must have at least 1 byte.");
     }
 }

@@ -1,14 +1,17 @@
 //! `audit export`.
 
-use super::{
-    time,
-    unreadable::{UnreadableRows, warn},
+use super::unreadable::{UnreadableRows, warn};
+use crate::{
+    commands::timestamp::system_time,
+    store::{AuditRow, Transfer},
 };
-use crate::store::{AuditRow, Transfer};
 use humantime::format_rfc3339_millis;
 use rolegate_program::program::Failure;
 use serde_json::{Value, json};
-use std::io::{self, Write as _};
+use std::{
+    fmt::Display,
+    io::{self, Write as _},
+};
 
 /// Writes a line for each row, the oldest first. A row that cannot be read, and revisions that retention removes before
 /// they are read, are named on stderr; then the command fails, after all that can be read.
@@ -24,20 +27,14 @@ pub(super) async fn run(transfer: &Transfer) -> Result<(), Failure> {
                 removed.first, removed.last
             ));
         }
-        let mut lines = io::stdout().lock();
-        for checked in page.rows {
-            match checked.content {
-                Ok(row) => match line(&row) {
-                    Ok(line) => writeln!(lines, "{line}")?,
-                    Err(error) => {
-                        let problem = format!("the details are no JSON: {error}");
-                        unreadable.name(checked.revision, &problem);
-                    }
-                },
-                Err(problem) => unreadable.name(checked.revision, &problem),
+        let mut stdout = io::stdout().lock();
+        for row in page.rows {
+            match format_row(row.content) {
+                Ok(line) => writeln!(stdout, "{line}")?,
+                Err(problem) => unreadable.name(row.revision, &problem),
             }
         }
-        lines.flush()?;
+        stdout.flush()?;
     }
     unreadable.finish()?;
     if !is_complete {
@@ -46,14 +43,24 @@ pub(super) async fn run(transfer: &Transfer) -> Result<(), Failure> {
     Ok(())
 }
 
-/// As `GET /audit` shows it.
-fn line(row: &AuditRow) -> Result<Value, serde_json::Error> {
-    let time = format_rfc3339_millis(time(row.at)).to_string();
-    let details: Value = serde_json::from_str(&row.readable_details())?;
+/// Formats a row as `GET /audit` shows it, or says what is wrong with it.
+fn format_row(content: Result<AuditRow, impl Display>) -> Result<Value, String> {
+    let row = content.map_err(|problem| problem.to_string())?;
+    let time = format_rfc3339_millis(system_time(row.at)).to_string();
+    let details: Value = serde_json::from_str(&row.readable_details())
+        .map_err(|error| format!("the details are no JSON: {error}"))?;
     Ok(json!({
-        "revision": row.revision, "time": time, "event": row.event, "user_id": row.user_id,
-        "username": row.username, "actor_id": row.actor_id, "actor": row.actor,
-        "actor_key": row.actor_key, "actor_session": row.actor_session,
-        "client_address": row.client_address, "request_id": row.request_id, "details": details,
+        "revision": row.revision,
+        "time": time,
+        "event": row.event,
+        "user_id": row.user_id,
+        "username": row.username,
+        "actor_id": row.actor_id,
+        "actor": row.actor,
+        "actor_key": row.actor_key,
+        "actor_session": row.actor_session,
+        "client_address": row.client_address,
+        "request_id": row.request_id,
+        "details": details,
     }))
 }

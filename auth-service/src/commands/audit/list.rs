@@ -1,9 +1,12 @@
 //! `audit list`.
 
-use super::{rfc3339, unreadable::UnreadableRows};
+use super::unreadable::UnreadableRows;
 use crate::{
     audit::EVENTS,
-    commands::terminal_text::{escaped, quoted, word},
+    commands::{
+        terminal_text::{escaped, quoted, word},
+        timestamp::rfc3339,
+    },
     store::{AuditFilter, AuditRow, MAX_PAGE_ROWS, UserStore},
 };
 use clap::Args;
@@ -44,50 +47,49 @@ pub(super) async fn run(store: &dyn UserStore, arguments: ListArguments) -> Resu
         limit: 0,
     };
     let mut unreadable = UnreadableRows::default();
-    let mut left = arguments.limit;
-    while left > 0 {
-        filter.limit = left.min(MAX_PAGE_ROWS);
+    let mut remaining = arguments.limit;
+    while remaining > 0 {
+        filter.limit = remaining.min(MAX_PAGE_ROWS);
         let page = store.audit(&filter).await?;
-        for checked in &page {
-            match &checked.content {
-                Ok(row) => print(&line(row)),
-                Err(problem) => unreadable.name(checked.revision, problem),
+        for row in &page {
+            match &row.content {
+                Ok(content) => print(&format_row(content)),
+                Err(problem) => unreadable.name(row.revision, problem),
             }
         }
         let Some(last) = page.last() else { break };
         filter.before = Some(last.revision);
-        left -= filter.limit;
+        remaining -= filter.limit;
     }
     unreadable.finish()
 }
 
-/// Names are quoted. Whatever is in the row, it is one line, and shows what it has.
-fn line(row: &AuditRow) -> String {
-    let user = person(row.user_id, row.username.as_deref());
-    let actor = person(row.actor_id, row.actor.as_deref());
-    let address = row.client_address.as_deref().map_or("-".to_owned(), word);
+/// Formats a row, with names in quotes. Whatever is in the row, it is one line, and shows what it has.
+fn format_row(row: &AuditRow) -> String {
+    let user = format_person(row.user_id, row.username.as_deref());
+    let actor = format_person(row.actor_id, row.actor.as_deref());
+    let address = row.client_address.as_deref().unwrap_or("-");
     format!(
-        "{:>8}  {}  {:<16}  user {user}  by {actor}  from {address}  {}",
+        "{:>8}  {}  {:<16}  user {user}  by {actor}  from {}  {}",
         row.revision,
         rfc3339(row.at),
         word(&row.event),
+        word(address),
         escaped(&row.readable_details()),
     )
 }
 
-fn person(id: Option<i64>, name: Option<&str>) -> String {
-    let Some(id) = id else {
-        return "-".to_owned();
-    };
-    match name {
-        Some(name) => format!("{id} {}", quoted(name)),
-        None => id.to_string(),
+fn format_person(id: Option<i64>, name: Option<&str>) -> String {
+    match (id, name) {
+        (None, _) => "-".to_owned(),
+        (Some(id), Some(name)) => format!("{id} {}", quoted(name)),
+        (Some(id), None) => id.to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::line;
+    use super::format_row;
     use crate::{audit::EVENTS, store::AuditRow};
     use std::collections::BTreeSet;
 
@@ -122,7 +124,7 @@ mod tests {
     fn a_row_as_the_service_writes_it_is_shown_as_it_is() {
         let shown = "       7  2027-01-15T08:00:00Z  role_changed      user 2 \"o\\\"neil é\"  \
                      by 1 \"admin\"  from 127.0.0.1  {\"from\":\"user\",\"to\":\"author\"}";
-        assert_eq!(line(&row()), shown);
+        assert_eq!(format_row(&row()), shown);
         let of_nobody = AuditRow {
             user_id: None,
             username: None,
@@ -133,7 +135,7 @@ mod tests {
         };
         let shown = "       7  2027-01-15T08:00:00Z  role_changed      user -  by -  from -  \
                      {\"from\":\"user\",\"to\":\"author\"}";
-        assert_eq!(line(&of_nobody), shown);
+        assert_eq!(format_row(&of_nobody), shown);
     }
 
     #[test]
@@ -149,7 +151,7 @@ mod tests {
         for text in texts {
             let mut row = row();
             *text(&mut row) = forged.to_owned();
-            let shown = line(&row);
+            let shown = format_row(&row);
             assert!(shown.contains("[2J"), "{shown}");
             let hidden = ['\n', '\u{1b}', '\u{202e}', '\u{3164}'];
             assert!(!shown.contains(hidden), "{shown:?}");

@@ -7,20 +7,22 @@ use std::{
     io::{self, Write as _},
 };
 
-/// How many rows could not be read.
+/// Counts the rows that could not be read.
 #[derive(Debug, Default)]
-pub(super) struct UnreadableRows(usize);
+pub(super) struct UnreadableRows {
+    count: usize,
+}
 
 impl UnreadableRows {
     /// Names a row and what is wrong with it.
     pub(super) fn name(&mut self, revision: i64, problem: &impl Display) {
-        self.0 += 1;
+        self.count += 1;
         warn(&format!("revision {revision}: {problem}"));
     }
 
-    /// An error that says how many there were.
+    /// Fails if there were any, with their number.
     pub(super) fn finish(&self) -> Result<(), Failure> {
-        match self.0 {
+        match self.count {
             0 => Ok(()),
             1 => Err("1 row could not be read".into()),
             count => Err(format!("{count} rows could not be read").into()),

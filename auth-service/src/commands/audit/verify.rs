@@ -1,55 +1,19 @@
 //! `audit verify`.
 
-use super::rfc3339;
-use crate::store::{
-    AuditRow, DAY_SECONDS, RecordContents, RecordedRemoval, Seal, SealReference, SealedRecord,
-    StoreError,
+mod beginning;
+
+use crate::{
+    commands::timestamp::rfc3339,
+    store::{AuditRow, RecordContents, Seal, SealReference, SealedRecord, StoreError},
 };
+use beginning::Beginning;
 use rolegate_program::program::{Failure, print};
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::{self, Write as _},
-    mem,
 };
 
-/// What was found so far.
-#[derive(Default)]
-struct Findings {
-    problems: Vec<String>,
-    rows: usize,
-    /// Users whose names are erased, with the last such row, and those whose erasure is recorded.
-    erased: BTreeMap<i64, i64>,
-    recorded: BTreeSet<i64>,
-}
-
-impl Findings {
-    fn problem(&mut self, text: &str) {
-        self.problems.push(text.to_owned());
-    }
-
-    fn note(&mut self, row: &AuditRow) {
-        self.rows += 1;
-        if let Err(broken) = row.check_former_username() {
-            self.problem(&broken.to_string());
-        }
-        for id in row.erased().into_iter().flatten() {
-            self.erased.insert(id, row.revision);
-        }
-        if row.event == "audit_erased" {
-            self.recorded.extend(row.user_id);
-        }
-    }
-}
-
-/// How far back a record reaches, and why not further.
-enum Beginning {
-    /// Nothing was removed.
-    Complete,
-    Removed(RecordedRemoval),
-    /// Rows are missing, and the record does not say why.
-    Unexplained,
-}
-
+/// Verifies the record. `held` is the seal that the operator has from the log.
 pub(super) async fn run(
     mut record: SealedRecord,
     held: Option<SealReference>,
@@ -60,95 +24,48 @@ pub(super) async fn run(
         return Err(report_missing_seals(contents));
     };
     let uncovered = record.uncovered_rows().await?;
-    let beginning = beginning(&mut record, &oldest).await?;
+    let beginning = Beginning::read(&mut record, &oldest).await?;
     let begins_at = record.begins_at().await?;
-    let mut seal = oldest.clone();
-    let mut findings = Findings::default();
-    if let Beginning::Unexplained = beginning {
-        findings.problem(&format!(
-            "the rows up to revision {}, of {} and before, are missing, and the record does not say that retention \
-             has removed them",
-            oldest.revision,
-            rfc3339(oldest.at)
-        ));
-    }
+    let mut verification = Verification::new(held);
+    verification.check_beginning(&beginning, &oldest);
     if uncovered > 0 {
-        findings.problem(&format!("{uncovered} rows are outside of all seals"));
+        verification.add_problem(format!("{uncovered} rows are outside of all seals"));
     }
-    if let Some(held) = held.as_ref().filter(|held| held.revision < seal.revision) {
-        findings.problem(&format!(
-            "the seal {} cannot be compared: the record begins behind revision {}",
-            held.revision, seal.revision
-        ));
-    }
-    let mut found = held
-        .as_ref()
-        .is_none_or(|held| held.revision < seal.revision);
-    found |= compare(&seal, held.as_ref(), &mut findings);
-    loop {
-        let (seals, rows) = record.next(seal.revision).await?;
-        if seals.is_empty() {
-            break;
-        }
-        let mut rows = rows.as_slice();
-        for next in seals {
-            let (batch, rest) =
-                rows.split_at(rows.partition_point(|it| it.revision <= next.revision));
-            rows = rest;
-            for row in batch {
-                findings.note(row);
-            }
-            match seal.next(batch) {
-                Ok(computed) if computed == next => {}
-                Ok(_) => findings.problem(&format!(
-                    "revisions {} to {}: a row or the seal was changed",
-                    seal.revision + 1,
-                    next.revision
-                )),
-                Err(broken) => findings.problem(&broken.to_string()),
-            }
-            seal = next;
-            found |= compare(&seal, held.as_ref(), &mut findings);
-        }
-    }
-    if let Some(held) = held.filter(|_| !found) {
-        findings.problem(&format!(
-            "there is no seal at revision {} any more",
-            held.revision
-        ));
-    }
-    for (id, revision) in findings.erased.clone() {
-        if !findings.recorded.contains(&id) {
-            findings.problem(&format!(
-                "revision {revision}: the erasure of user {id} is not recorded"
-            ));
-        }
-    }
-    // Whoever reads the output may be slow, and must not keep the state of the database.
+    verification.check_reach(&oldest);
+    let last = verification.check_seals(&mut record, &oldest).await?;
+    verification.check_held_seal_exists();
+    verification.check_erasures();
+    // A slow reader of the output must not keep the snapshot of the database open.
     drop(record);
-    let mut problems = mem::take(&mut findings.problems);
     if contents.rows == 0 {
-        // Behind what is wrong with the parts, which says how it can be seen.
-        problems.extend(describe_emptied(contents, &oldest, &seal, &problems));
+        // This comes after the problems of the parts, which say how it can be seen.
+        verification.check_emptied(contents, &oldest, &last);
     }
+    let Verification { problems, rows, .. } = verification;
     for problem in &problems {
         print(problem);
     }
-    let description = describe(&beginning, &oldest, begins_at, problems.is_empty());
-    if problems.is_empty() {
-        // Scripts read the one line of a good record on stdout.
-        let _ = writeln!(io::stderr(), "{description}");
+    let is_new = oldest.is_first() && begins_at.is_none();
+    if !problems.is_empty() {
+        print(&beginning.describe(&oldest, begins_at));
+    } else if is_new {
+        print_note("the record is new: nothing was recorded yet");
     } else {
-        print(&description);
+        print_note(&beginning.describe(&oldest, begins_at));
     }
     print(&format!(
-        "{} rows, sealed by {}:{}",
-        findings.rows, seal.revision, seal.digest
+        "{rows} rows, sealed by {}:{}",
+        last.revision, last.digest
     ));
     match problems.len() {
         0 => Ok(()),
         count => Err(tampered(count)),
     }
+}
+
+/// Writes to stderr: scripts read the one line of an intact record on stdout.
+fn print_note(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 fn tampered(problems: usize) -> Failure {
@@ -172,103 +89,161 @@ fn report_missing_seals(contents: RecordContents) -> Failure {
     tampered(1)
 }
 
-/// Says that a record without rows is not a new one: its seals cover rows, or users exist whose creation it would have.
-fn describe_emptied(
-    contents: RecordContents,
-    oldest: &Seal,
-    last: &Seal,
-    problems: &[String],
-) -> Option<String> {
-    let RecordContents { pending, users, .. } = contents;
-    if !last.is_first() {
-        // What retention has removed is no problem.
-        return (!problems.is_empty()).then(|| {
-            format!(
-                "the record was emptied: it has no rows, although its seals reach to revision {}",
-                last.revision
-            )
-        });
-    }
-    // The record of a database that had users before begins behind revision 1.
-    let is_from_the_beginning = oldest.revision == 0;
-    (is_from_the_beginning && pending == 0 && users > 0).then(|| {
-        format!(
-            "the record was emptied: it has no rows, although there are {users} users, whose creation it would have"
-        )
-    })
+/// What was found so far.
+struct Verification {
+    problems: Vec<String>,
+    rows: usize,
+    /// The users whose names are erased, with the last such row.
+    erasures: BTreeMap<i64, i64>,
+    /// The users whose erasure is recorded.
+    recorded_erasures: BTreeSet<i64>,
+    /// The seal that the operator holds, until it was compared.
+    held: Option<SealReference>,
 }
 
-/// Compares what is missing before the oldest seal with what the record says of it.
-async fn beginning(record: &mut SealedRecord, oldest: &Seal) -> Result<Beginning, StoreError> {
-    if oldest.is_first() {
-        return Ok(Beginning::Complete);
+impl Verification {
+    fn new(held: Option<SealReference>) -> Self {
+        Self {
+            problems: Vec::new(),
+            rows: 0,
+            erasures: BTreeMap::new(),
+            recorded_erasures: BTreeSet::new(),
+            held,
+        }
     }
-    let removals = record.removals(oldest.revision).await?;
-    Ok(removals
-        .into_iter()
-        .find(is_plausible)
-        .map_or(Beginning::Unexplained, Beginning::Removed))
-}
 
-/// Whether the seals agree that the rows were as old as it is said: the last of them is from before that time, or a
-/// later row is older than its seal, which a clock that was ahead has dated.
-fn is_plausible(removal: &RecordedRemoval) -> bool {
-    let Some(sealed_at) = removal.sealed_at else {
-        return false;
-    };
-    let Some(retention) = removal.retention else {
-        return true;
-    };
-    let age = retention.days.saturating_mul(DAY_SECONDS);
-    if retention.days < 1 || retention.removed_before.saturating_add(age) > removal.at {
-        return false;
+    fn add_problem(&mut self, text: String) {
+        self.problems.push(text);
     }
-    sealed_at < retention.removed_before
-        || removal.next_at.is_some_and(|next_at| next_at < sealed_at)
-}
 
-/// From when the record reaches, and why not from earlier.
-fn describe(beginning: &Beginning, oldest: &Seal, begins_at: Option<i64>, is_good: bool) -> String {
-    if is_good && oldest.is_first() && begins_at.is_none() {
-        return "the record is new: nothing was recorded yet".to_owned();
+    fn check_beginning(&mut self, beginning: &Beginning, oldest: &Seal) {
+        if let Beginning::Unexplained = beginning {
+            self.add_problem(format!(
+                "the rows up to revision {}, of {} and before, are missing, and the record does not say that retention \
+                 has removed them",
+                oldest.revision,
+                rfc3339(oldest.at)
+            ));
+        }
     }
-    let from = begins_at.map_or_else(
-        || "the record has no rows".to_owned(),
-        |at| format!("the record reaches back to {}", rfc3339(at)),
-    );
-    let revision = oldest.revision;
-    match beginning {
-        Beginning::Complete if begins_at.is_none() => format!("{from}; they are missing"),
-        Beginning::Complete => format!("{from}; nothing was removed from it"),
-        Beginning::Unexplained => format!("{from}; what was before is missing"),
-        Beginning::Removed(removal) => {
-            let removed_at = rfc3339(removal.at);
-            match removal.retention {
-                Some(retention) => format!(
-                    "{from}; on {removed_at} a retention of {} days removed the rows up to revision {revision}, \
-                     which were from before {}",
-                    retention.days,
-                    rfc3339(retention.removed_before)
-                ),
-                None => format!(
-                    "{from}; the rows up to revision {revision} were removed before the upgrade on {removed_at}, when \
-                     removals began to be recorded"
-                ),
+
+    /// Checks that the record reaches back to the seal that the operator holds.
+    fn check_reach(&mut self, oldest: &Seal) {
+        if let Some(held) = self.held.take_if(|held| held.revision < oldest.revision) {
+            self.add_problem(format!(
+                "the seal {} cannot be compared: the record begins behind revision {}",
+                held.revision, oldest.revision
+            ));
+        }
+    }
+
+    /// Computes each seal anew from the one before and from its rows. Returns the last one.
+    async fn check_seals(
+        &mut self,
+        record: &mut SealedRecord,
+        oldest: &Seal,
+    ) -> Result<Seal, StoreError> {
+        let mut seal = oldest.clone();
+        self.compare_held(&seal);
+        loop {
+            let (seals, rows) = record.next(seal.revision).await?;
+            if seals.is_empty() {
+                return Ok(seal);
+            }
+            let mut rows = rows.as_slice();
+            for next in seals {
+                let count = rows.partition_point(|row| row.revision <= next.revision);
+                let (batch, rest) = rows.split_at(count);
+                rows = rest;
+                self.check_batch(&seal, batch, &next);
+                self.compare_held(&next);
+                seal = next;
             }
         }
     }
-}
 
-/// Whether the seal is the held one, or was.
-fn compare(seal: &Seal, held: Option<&SealReference>, findings: &mut Findings) -> bool {
-    let Some(held) = held.filter(|held| held.revision == seal.revision) else {
-        return false;
-    };
-    if held.digest != seal.digest {
-        findings.problem(&format!(
-            "the seal of revision {} is not the held one",
-            seal.revision
-        ));
+    /// Checks the rows between two seals, and the second one.
+    fn check_batch(&mut self, seal: &Seal, rows: &[AuditRow], next: &Seal) {
+        for row in rows {
+            self.check_row(row);
+        }
+        match seal.next(rows) {
+            Ok(computed) if computed == *next => {}
+            Ok(_) => self.add_problem(format!(
+                "revisions {} to {}: a row or the seal was changed",
+                seal.revision + 1,
+                next.revision
+            )),
+            Err(broken) => self.add_problem(broken.to_string()),
+        }
     }
-    true
+
+    fn check_row(&mut self, row: &AuditRow) {
+        self.rows += 1;
+        if let Err(broken) = row.check_former_username() {
+            self.add_problem(broken.to_string());
+        }
+        for id in row.erased().into_iter().flatten() {
+            self.erasures.insert(id, row.revision);
+        }
+        if row.event == "audit_erased" {
+            self.recorded_erasures.extend(row.user_id);
+        }
+    }
+
+    /// Compares a seal with the one that the operator holds, if it has the same revision.
+    fn compare_held(&mut self, seal: &Seal) {
+        if let Some(held) = self.held.take_if(|held| held.revision == seal.revision)
+            && held.digest != seal.digest
+        {
+            self.add_problem(format!(
+                "the seal of revision {} is not the held one",
+                seal.revision
+            ));
+        }
+    }
+
+    /// Checks that a seal was found to compare with the one that the operator holds.
+    fn check_held_seal_exists(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.add_problem(format!(
+                "there is no seal at revision {} any more",
+                held.revision
+            ));
+        }
+    }
+
+    /// Checks that each erased name has a row which records the erasure.
+    fn check_erasures(&mut self) {
+        for (&id, &revision) in &self.erasures {
+            if !self.recorded_erasures.contains(&id) {
+                self.problems.push(format!(
+                    "revision {revision}: the erasure of user {id} is not recorded"
+                ));
+            }
+        }
+    }
+
+    /// Checks that a record without rows is a new one. It is not if its seals cover rows, or if users exist, whose
+    /// creation it would have.
+    fn check_emptied(&mut self, contents: RecordContents, oldest: &Seal, last: &Seal) {
+        let RecordContents { pending, users, .. } = contents;
+        if !last.is_first() {
+            // Retention may have removed all rows, which is no problem by itself.
+            if !self.problems.is_empty() {
+                self.add_problem(format!(
+                    "the record was emptied: it has no rows, although its seals reach to revision {}",
+                    last.revision
+                ));
+            }
+            return;
+        }
+        // The record of a database that had users before begins behind revision 1.
+        let is_from_the_beginning = oldest.revision == 0;
+        if is_from_the_beginning && pending == 0 && users > 0 {
+            self.add_problem(format!(
+                "the record was emptied: it has no rows, although there are {users} users, whose creation it would have"
+            ));
+        }
+    }
 }

@@ -14,5 +14,6 @@ pub(super) async fn is_given(question: &str) -> io::Result<bool> {
     BufReader::new(tokio::io::stdin())
         .read_line(&mut answer)
         .await?;
-    Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
+    let answer = answer.trim().to_ascii_lowercase();
+    Ok(answer == "y" || answer == "yes")
 }

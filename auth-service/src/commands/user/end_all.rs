@@ -10,22 +10,19 @@ use rolegate_sql_store::DatabaseUrl;
 use std::pin::Pin;
 
 /// What the operator is asked before the database is opened, which moves the clock of an SQLite file.
-pub(super) fn question(deletes_api_keys: bool) -> &'static str {
-    if deletes_api_keys {
-        "Log everybody out, and delete every API key?"
-    } else {
-        "Log everybody out?"
+pub(super) fn question(api_keys: ApiKeys) -> &'static str {
+    match api_keys {
+        ApiKeys::Delete => "Log everybody out, and delete every API key?",
+        ApiKeys::Keep => "Log everybody out?",
     }
 }
 
-impl Operator {
-    pub(super) async fn end_all(&self, api_keys: ApiKeys) -> Result<(), Failure> {
-        let write = Write::by_operator(Change::AllEnded, None);
-        let nothing_replaced = HighestNumbers::default();
-        let end = end(&self.transfer, api_keys, nothing_replaced, &write).await?;
-        print(&report(&end));
-        Ok(())
-    }
+pub(super) async fn run(operator: &Operator, api_keys: ApiKeys) -> Result<(), Failure> {
+    let write = Write::by_operator(Change::AllEnded, None);
+    let nothing_replaced = HighestNumbers::default();
+    let ended = end(&operator.transfer, api_keys, nothing_replaced, &write).await?;
+    print(&report(&ended));
+    Ok(())
 }
 
 /// Ends the credentials of all users and logs it; an unknown outcome is logged as such.
@@ -35,12 +32,14 @@ async fn end(
     replaced: HighestNumbers,
     write: &Write,
 ) -> Result<EndOfAll, Failure> {
-    let ending = transfer.end_all(api_keys, replaced, write);
-    let end = ending.await.inspect_err(|error| {
-        if error.is_outcome_unknown() {
-            write.log_unknown_outcome();
-        }
-    })?;
+    let end = transfer
+        .end_all(api_keys, replaced, write)
+        .await
+        .inspect_err(|error| {
+            if error.is_outcome_unknown() {
+                write.log_unknown_outcome();
+            }
+        })?;
     write.entry_for_end(end.ended).log();
     Ok(end)
 }
@@ -62,26 +61,26 @@ pub fn end_all_restored(
     })
 }
 
-/// What the operator learns.
+/// Describes the outcome for the operator.
 fn report(end: &EndOfAll) -> String {
     let ended = end.ended;
-    let sessions = counted(ended.sessions, "session", "sessions");
-    let links = counted(ended.links, "password link", "password links");
-    let enrollments = counted(
+    let sessions = count_noun(ended.sessions, "session", "sessions");
+    let links = count_noun(ended.links, "password link", "password links");
+    let enrollments = count_noun(
         ended.second_factors,
         "unfinished second-factor enrollment",
         "unfinished second-factor enrollments",
     );
-    let of_keys = match (ended.api_keys, end.live_api_keys) {
+    let api_keys = match (ended.api_keys, end.live_api_keys) {
         (0, 0) => "No API key is usable now.".to_owned(),
         (0, 1) => "1 API key stays valid; user end-all --keys deletes it.".to_owned(),
         (0, live) => format!("{live} API keys stay valid; user end-all --keys deletes them."),
-        (deleted, _) => format!("Deleted {}.", counted(deleted, "API key", "API keys")),
+        (deleted, _) => format!("Deleted {}.", count_noun(deleted, "API key", "API keys")),
     };
-    format!("Revoked all access tokens. Ended {sessions}, {links} and {enrollments}. {of_keys}")
+    format!("Revoked all access tokens. Ended {sessions}, {links} and {enrollments}. {api_keys}")
 }
 
-fn counted(count: i64, one: &str, many: &str) -> String {
+fn count_noun(count: i64, one: &str, many: &str) -> String {
     let noun = if count == 1 { one } else { many };
     format!("{count} {noun}")
 }

@@ -4,6 +4,7 @@ use super::operator::Operator;
 use crate::{
     audit::{Change, Write},
     commands::terminal_text::escaped,
+    store::Transfer,
 };
 use rolegate_program::program::{Failure, print};
 use std::io::{self, Write as _};
@@ -16,54 +17,53 @@ const LEFT_IN_SQLITE: &str = "The file keeps what was erased in free pages and i
 const LEFT_IN_POSTGRES: &str = "The server keeps what was erased in dead rows until you run VACUUM FULL audit, \
     audit_pending, api_key, \"user\"; its WAL archives and backups keep it until you delete them.";
 
-impl Operator {
-    /// Erases the names of all deleted users who had this name, from the record and from the API keys that they made for
-    /// others. Nobody has the name now, so wherever it is, it is that of one of them.
-    pub(super) async fn erase_audit(&self, username: &str) -> Result<(), Failure> {
-        if self.find(username).await.is_ok() {
-            return Err(format!("the user {username:?} exists; delete the user first").into());
-        }
-        // Rows that are not sealed yet have the name, too.
-        self.store.seal_all().await?;
-        let ids = self.transfer.deleted_users(username).await?;
-        let has_rows = !ids.is_empty();
-        let mut kept = 0;
-        for id in ids {
-            kept += self.erase_user(id).await?;
-        }
-        let keys = self.transfer.erase_key_creator(username).await?;
-        if !has_rows && keys == 0 {
-            return Err(format!("the record has no deleted user {username:?}").into());
-        }
-        if keys > 0 {
-            print(&format!(
-                "The name is erased from {keys} API keys that the user made for others."
-            ));
-        }
-        print(if self.transfer.is_on_postgres() {
-            LEFT_IN_POSTGRES
-        } else {
-            LEFT_IN_SQLITE
-        });
-        match kept {
-            0 => Ok(()),
-            kept => Err(format!("{kept} rows were tampered with and keep what they have").into()),
-        }
+/// Erases the names of all deleted users who had this name, from the record and from the API keys that they made for
+/// others. Nobody has the name now, so wherever it is, it is that of one of them.
+pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
+    if operator.find(username).await.is_ok() {
+        return Err(format!("the user {username:?} exists; delete the user first").into());
     }
-
-    /// Returns the number of rows that keep the name, because they were tampered with.
-    async fn erase_user(&self, id: i64) -> Result<usize, Failure> {
-        let write = Write::by_operator(Change::AuditErased, Some(id));
-        let mut erasure = self.transfer.begin_erasure(id, &write).await?;
-        write.entry_for_erasure(id, erasure.counted).log();
-        erasure.run().await?;
-        let rows = erasure.erased;
+    let transfer = &operator.transfer;
+    // Rows that are not sealed yet have the name, too.
+    operator.store.seal_all().await?;
+    let ids = transfer.deleted_users(username).await?;
+    let has_rows = !ids.is_empty();
+    let mut kept = 0;
+    for id in ids {
+        kept += erase_user(transfer, id).await?;
+    }
+    let keys = transfer.erase_key_creator(username).await?;
+    if !has_rows && keys == 0 {
+        return Err(format!("the record has no deleted user {username:?}").into());
+    }
+    if keys > 0 {
         print(&format!(
-            "The name of user {id} is erased from {rows} rows."
+            "The name is erased from {keys} API keys that the user made for others."
         ));
-        for problem in &erasure.kept {
-            let _ = writeln!(io::stderr(), "{}", escaped(problem));
-        }
-        Ok(erasure.kept.len())
     }
+    print(if transfer.is_on_postgres() {
+        LEFT_IN_POSTGRES
+    } else {
+        LEFT_IN_SQLITE
+    });
+    if kept > 0 {
+        return Err(format!("{kept} rows were tampered with and keep what they have").into());
+    }
+    Ok(())
+}
+
+/// Returns the number of rows that keep the name, because they were tampered with.
+async fn erase_user(transfer: &Transfer, id: i64) -> Result<usize, Failure> {
+    let write = Write::by_operator(Change::AuditErased, Some(id));
+    let mut erasure = transfer.begin_erasure(id, &write).await?;
+    write.entry_for_erasure(id, erasure.counted).log();
+    erasure.run().await?;
+    print(&format!(
+        "The name of user {id} is erased from {} rows.",
+        erasure.erased
+    ));
+    for problem in &erasure.kept {
+        let _ = writeln!(io::stderr(), "{}", escaped(problem));
+    }
+    Ok(erasure.kept.len())
 }

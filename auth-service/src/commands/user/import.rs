@@ -5,7 +5,7 @@ mod report;
 
 use super::{operator::Operator, user_line::LineReader};
 use crate::{
-    password::HashRules,
+    password::{HashExceptions, HashRules},
     settings::ServiceSettings,
     store::{Import, StoreError, UserRecord},
     user::REVOCATION_AHEAD_SECONDS,
@@ -50,8 +50,8 @@ pub struct ImportArguments {
 struct Importer<'o> {
     operator: &'o Operator,
     arguments: &'o ImportArguments,
-    format: LineReader,
-    /// As it was before the import: up to this id, users may have had it who are deleted.
+    line_reader: LineReader,
+    /// The highest id before the import: up to it, ids may have belonged to deleted users.
     highest_id: i64,
 }
 
@@ -60,58 +60,47 @@ pub(super) async fn run(
     arguments: &ImportArguments,
     settings: &ServiceSettings,
 ) -> Result<(), Failure> {
-    let twice = !arguments.dry_run && !arguments.continue_;
-    let reader = Reader::open(&arguments.file, twice).await?;
+    let reads_twice = !arguments.dry_run && !arguments.continue_;
+    let reader = Reader::open(&arguments.file, reads_twice).await?;
     let peppers = settings.peppers()?;
-    let ImportArguments {
-        accept_slow_hashes: slow,
-        accept_weak_hashes: weak,
-        ..
-    } = *arguments;
-    let rules = HashRules::new(settings.bcrypt_cost, slow, weak);
+    let exceptions = HashExceptions {
+        slow: arguments.accept_slow_hashes,
+        weak: arguments.accept_weak_hashes,
+    };
     let now = operator.now().await?;
     let revocation_time = now.saturating_add(REVOCATION_AHEAD_SECONDS);
-    let now = now.try_into().unwrap_or(i64::MAX);
-    let revocation_time = revocation_time.try_into().unwrap_or(i64::MAX);
+    let line_reader = LineReader {
+        peppers,
+        rules: HashRules::new(settings.bcrypt_cost, exceptions),
+        roles: operator.roles.clone(),
+        now: now.try_into().unwrap_or(i64::MAX),
+        revocation_time: revocation_time.try_into().unwrap_or(i64::MAX),
+    };
     let highest_id = if arguments.reuse_ids {
         0
     } else {
         operator.transfer.highest_id().await?
     };
-    let format = LineReader {
-        peppers,
-        rules,
-        roles: operator.roles.clone(),
-        now,
-        revocation_time,
-    };
     let importer = Importer {
         operator,
         arguments,
-        format,
+        line_reader,
         highest_id,
     };
     if arguments.continue_ {
-        importer.good_lines(reader).await
+        importer.import_good_lines(reader).await
     } else {
-        importer.all_or_nothing(reader).await
+        importer.import_all_or_nothing(reader).await
     }
 }
 
 impl Importer<'_> {
     /// Checks every line before the first is inserted, so that the transaction is short and never waits
     /// for the input.
-    async fn all_or_nothing(&self, mut reader: Reader) -> Result<(), Failure> {
+    async fn import_all_or_nothing(&self, mut reader: Reader) -> Result<(), Failure> {
         let mut report = Report::default();
-        let mut free = 0;
-        while let Some(mut batch) = reader.next(&self.format, &mut report).await? {
-            self.keep_free(&mut batch, &mut report).await?;
-            free += batch.len();
-            for (_, user) in &batch {
-                report.hashes.add(user.password_hash.expose_secret());
-            }
-        }
-        report.print_rest();
+        let free = self.check_lines(&mut reader, &mut report).await?;
+        report.print_totals();
         if report.bad > 0 {
             let problem = format!("nothing was imported: {} bad lines", report.bad);
             return Err(problem.into());
@@ -122,110 +111,162 @@ impl Importer<'_> {
         }
         reader.rewind().await?;
         let mut report = Report::default();
-        let mut import = self.operator.transfer.import().await?;
-        while let Some(mut batch) = reader.next(&self.format, &mut report).await? {
-            if self.arguments.skip_existing {
-                self.keep_free(&mut batch, &mut report).await?;
+        self.insert_lines(&mut reader, &mut report).await?;
+        report.finish();
+        Ok(())
+    }
+
+    /// Returns the number of users that can be imported.
+    async fn check_lines(
+        &self,
+        reader: &mut Reader,
+        report: &mut Report,
+    ) -> Result<usize, Failure> {
+        let mut free = 0;
+        while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
+            self.keep_free(&mut batch, report).await?;
+            free += batch.len();
+            for line in &batch {
+                report.hashes.add(line.user.password_hash.expose_secret());
             }
-            insert(&mut import, batch, &mut report).await?;
+        }
+        Ok(free)
+    }
+
+    /// Inserts all users in one transaction.
+    async fn insert_lines(&self, reader: &mut Reader, report: &mut Report) -> Result<(), Failure> {
+        let mut import = self.operator.transfer.import().await?;
+        while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
+            if self.arguments.skip_existing {
+                self.keep_free(&mut batch, report).await?;
+            }
+            insert(&mut import, batch, report).await?;
             if report.bad > 0 {
                 let problem = "nothing was imported: the store or the file has changed meanwhile";
                 return Err(problem.into());
             }
         }
-        import.commit().await?;
-        report.finish();
-        Ok(())
+        Ok(import.commit().await?)
     }
 
     /// Imports what it can, batch by batch.
-    async fn good_lines(&self, mut reader: Reader) -> Result<(), Failure> {
+    async fn import_good_lines(&self, mut reader: Reader) -> Result<(), Failure> {
         let mut report = Report::default();
-        let imported = async {
-            while let Some(mut batch) = reader.next(&self.format, &mut report).await? {
-                self.keep_free(&mut batch, &mut report).await?;
-                let began = Instant::now();
-                let mut import = self.operator.transfer.import().await?;
-                let before = (report.imported, report.hashes);
-                let written = async {
-                    insert(&mut import, batch, &mut report).await?;
-                    import.commit().await
-                };
-                if let Err(error) = written.await {
-                    (report.imported, report.hashes) = before;
-                    return Err(error.into());
-                }
-                if matches!(self.operator.database.target, DatabaseTarget::Sqlite(_)) {
-                    // One writer at a time: the service gets as much time as the import.
-                    tokio::time::sleep(began.elapsed()).await;
-                }
-            }
-            Ok(())
-        };
-        let outcome = imported.await;
-        report.print_rest();
+        let outcome = self.import_batches(&mut reader, &mut report).await;
+        report.print_totals();
         report.finish();
+        outcome?;
         match report.bad {
-            _ if outcome.is_err() => outcome,
             0 => Ok(()),
             bad => Err(Incomplete(format!("{bad} bad lines were not imported")).into()),
         }
     }
 
-    /// Keeps the users whose names and ids are free.
-    async fn keep_free(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
-        let store = &self.operator.store;
-        let names: Vec<_> = batch
-            .iter()
-            .map(|(_, user)| user.username.clone())
-            .collect();
-        let existing = store.credentials_by_username(&names).await?.value;
-        let names: HashSet<_> = existing
-            .into_iter()
-            .map(|found| found.user.username)
-            .collect();
-        let ids: Vec<_> = batch.iter().filter_map(|(_, user)| user.id).collect();
-        let with_ids = if ids.is_empty() {
-            Vec::new()
-        } else {
-            store.users_by_id(&ids).await?.value
+    async fn import_batches(
+        &self,
+        reader: &mut Reader,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        while let Some(mut batch) = reader.next(&self.line_reader, report).await? {
+            self.keep_free(&mut batch, report).await?;
+            let began = Instant::now();
+            self.import_batch(batch, report).await?;
+            if matches!(self.operator.database.target, DatabaseTarget::Sqlite(_)) {
+                // One writer at a time: the service gets as much time as the import.
+                tokio::time::sleep(began.elapsed()).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Imports a batch in a transaction of its own. What fails is not counted.
+    async fn import_batch(&self, batch: Batch, report: &mut Report) -> Result<(), Failure> {
+        let mut import = self.operator.transfer.import().await?;
+        let imported_before = report.imported;
+        let hashes_before = report.hashes;
+        let written = async {
+            insert(&mut import, batch, report).await?;
+            import.commit().await
         };
-        let ids: HashMap<_, _> = with_ids
-            .into_iter()
-            .map(|it| (it.id, it.username))
-            .collect();
-        batch.retain(|(number, user)| {
-            if names.contains(&user.username) {
+        if let Err(error) = written.await {
+            report.imported = imported_before;
+            report.hashes = hashes_before;
+            return Err(error.into());
+        }
+        Ok(())
+    }
+
+    /// Keeps the users whose names and ids are free, and reports the others.
+    async fn keep_free(&self, batch: &mut Batch, report: &mut Report) -> Result<(), Failure> {
+        let existing_names = self.existing_names(batch).await?;
+        let owners = self.owners_of_ids(batch).await?;
+        batch.retain(|line| {
+            let username = &line.user.username;
+            if existing_names.contains(username) {
                 if self.arguments.skip_existing {
                     report.skipped += 1;
                 } else {
-                    report.existing_user(*number, &user.username);
+                    report.add_existing_user(line.number, username);
                 }
-            } else if let Some(owner) = user.id.and_then(|id| ids.get(&id)) {
-                report.bad_line(*number, &format!("the id is that of the user {owner:?}"));
-            } else if user.id.is_some_and(|id| id <= self.highest_id) {
-                let reason = "the id may have been that of a deleted user, whose posts this user \
-                              would inherit; --reuse-ids imports it";
-                report.bad_line(*number, reason);
-            } else {
-                return true;
+                return false;
             }
-            false
+            let problem = line.user.id.and_then(|id| self.check_id(id, &owners).err());
+            if let Some(problem) = &problem {
+                report.add_bad_line(line.number, problem);
+            }
+            problem.is_none()
         });
+        Ok(())
+    }
+
+    async fn existing_names(&self, batch: &Batch) -> Result<HashSet<String>, StoreError> {
+        let names: Vec<_> = batch
+            .iter()
+            .map(|line| line.user.username.clone())
+            .collect();
+        let existing = self.operator.store.credentials_by_username(&names).await?;
+        let existing = existing.value.into_iter();
+        Ok(existing.map(|found| found.user.username).collect())
+    }
+
+    /// Finds the names of the users who have ids of the batch.
+    async fn owners_of_ids(&self, batch: &Batch) -> Result<HashMap<i64, String>, StoreError> {
+        let ids: Vec<_> = batch.iter().filter_map(|line| line.user.id).collect();
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let owners = self.operator.store.users_by_id(&ids).await?;
+        let owners = owners.value.into_iter();
+        Ok(owners.map(|user| (user.id, user.username)).collect())
+    }
+
+    /// Checks that nobody has an id, and that it was never given out.
+    fn check_id(&self, id: i64, owners: &HashMap<i64, String>) -> Result<(), String> {
+        if let Some(owner) = owners.get(&id) {
+            return Err(format!("the id is that of the user {owner:?}"));
+        }
+        if id <= self.highest_id {
+            let problem = "the id may have been that of a deleted user, whose posts this user would \
+                           inherit; --reuse-ids imports it";
+            return Err(problem.to_owned());
+        }
         Ok(())
     }
 }
 
 /// Inserts users whose names and ids were free a moment ago.
 async fn insert(import: &mut Import, batch: Batch, report: &mut Report) -> Result<(), StoreError> {
-    let (numbers, users): (Vec<u64>, Vec<UserRecord>) = batch.into_iter().unzip();
+    let (numbers, users): (Vec<u64>, Vec<UserRecord>) = batch
+        .into_iter()
+        .map(|line| (line.number, line.user))
+        .unzip();
     let inserted = import.insert(&users).await?;
     for (number, user) in numbers.into_iter().zip(&users) {
         if inserted.contains(&user.username) {
             report.imported += 1;
             report.hashes.add(user.password_hash.expose_secret());
         } else {
-            report.bad_line(number, "the username or the id is taken");
+            report.add_bad_line(number, "the username or the id is taken");
         }
     }
     Ok(())

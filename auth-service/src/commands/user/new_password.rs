@@ -9,12 +9,12 @@ use std::{io, path::Path, time::Duration};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use zeroize::Zeroizing;
 
-/// Far more than a password may have.
+/// The size of the input, far more than a password may have.
 const MAX_INPUT_BYTES: u64 = 4 * 1024;
 /// Time for one hash at the highest cost on a slow machine.
 const HASH_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// The hash of the password that is typed, piped or in this file.
+/// Hashes the password that is typed, piped or in this file.
 pub(super) async fn hash(
     file: Option<&Path>,
     settings: &ServiceSettings,
@@ -24,10 +24,9 @@ pub(super) async fn hash(
         .password_rules()?
         .check(text)
         .map_err(|error| SettingError::new("new password", error))?;
-    let hasher = Hasher::start(settings.bcrypt_cost, settings.engine(), settings.peppers()?);
-    Ok(hasher?
-        .hash(&password, CallOrigin::own(HASH_TIMEOUT))
-        .await?)
+    let hasher = Hasher::start(settings.bcrypt_cost, settings.engine(), settings.peppers()?)?;
+    let origin = CallOrigin::own(HASH_TIMEOUT);
+    Ok(hasher.hash(&password, origin).await?)
 }
 
 /// Reads the new password without its line end.
@@ -38,17 +37,21 @@ async fn read(file: Option<&Path>) -> Result<SecretString, Failure> {
     }
     let stdin = tokio::io::stdin();
     if let Some(_echo_off) = EchoOff::enable() {
-        return Ok(twice(BufReader::new(stdin)).await?);
+        return Ok(read_twice(BufReader::new(stdin)).await?);
     }
-    Ok(all(stdin).await.map_err(|error| unreadable(&error))?)
+    Ok(read_all(stdin).await.map_err(|error| unreadable(&error))?)
 }
 
-/// A password is not echoed, so it is typed twice.
-async fn twice(mut input: impl AsyncBufRead + Unpin) -> Result<SecretString, SettingError> {
+/// Reads a password twice, because what is typed is not echoed.
+async fn read_twice(mut input: impl AsyncBufRead + Unpin) -> Result<SecretString, SettingError> {
     prompt("New password (not echoed): ");
-    let first = line(&mut input).await.map_err(|error| unreadable(&error))?;
+    let first = read_line(&mut input)
+        .await
+        .map_err(|error| unreadable(&error))?;
     prompt("The same again: ");
-    let second = line(&mut input).await.map_err(|error| unreadable(&error))?;
+    let second = read_line(&mut input)
+        .await
+        .map_err(|error| unreadable(&error))?;
     if first.expose_secret() != second.expose_secret() {
         return Err(SettingError::new(
             "new password",
@@ -62,7 +65,8 @@ fn unreadable(error: &io::Error) -> SettingError {
     SettingError::new("new password", format!("cannot be read: {error}"))
 }
 
-async fn all(mut input: impl AsyncRead + Unpin) -> io::Result<SecretString> {
+/// Reads a file or a pipe to its end.
+async fn read_all(mut input: impl AsyncRead + Unpin) -> io::Result<SecretString> {
     let mut text = Zeroizing::new(String::new());
     (&mut input)
         .take(MAX_INPUT_BYTES + 1)
@@ -75,20 +79,22 @@ async fn all(mut input: impl AsyncRead + Unpin) -> io::Result<SecretString> {
 }
 
 /// Reads up to the Enter key of a terminal.
-async fn line(input: impl AsyncBufRead + Unpin) -> io::Result<SecretString> {
+async fn read_line(input: impl AsyncBufRead + Unpin) -> io::Result<SecretString> {
     let mut text = Zeroizing::new(String::new());
     input.take(MAX_INPUT_BYTES).read_line(&mut text).await?;
     Ok(SecretString::from(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
-/// On stderr: stdout is for the outcome.
+/// Writes to stderr: stdout is for the outcome.
 pub(super) fn prompt(text: &str) {
     use std::io::Write as _;
     let _ = write!(io::stderr(), "{text}");
 }
 
 /// Turns the echo of the terminal off until it is dropped.
-struct EchoOff(Termios);
+struct EchoOff {
+    before: Termios,
+}
 
 impl EchoOff {
     /// `None` if stdin is not a terminal.
@@ -98,46 +104,55 @@ impl EchoOff {
         quiet.local_modes.remove(LocalModes::ECHO);
         quiet.local_modes.insert(LocalModes::ECHONL);
         tcsetattr(io::stdin(), OptionalActions::Flush, &quiet).ok()?;
-        Some(Self(before))
+        Some(Self { before })
     }
 }
 
 impl Drop for EchoOff {
     fn drop(&mut self) {
-        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0);
+        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.before);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_INPUT_BYTES, all, line, twice};
+    use super::{MAX_INPUT_BYTES, read_all, read_line, read_twice};
     use secrecy::ExposeSecret;
 
     #[tokio::test]
     async fn one_line_end_is_removed_and_ends_that_show_nothing_are_refused() {
         for piped in ["a b\n\n", " a b", "a b \n", "a b\t\r\n", "\u{feff}a b\n"] {
-            let error = all(piped.as_bytes()).await.expect_err(piped).to_string();
+            let error = read_all(piped.as_bytes())
+                .await
+                .expect_err(piped)
+                .to_string();
             assert!(
                 error.starts_with("it must not begin or end with"),
                 "{error}"
             );
         }
         for (piped, password) in [("a b", "a b"), ("a b\n", "a b"), ("a\nb\r\n", "a\nb")] {
-            let read = all(piped.as_bytes()).await.expect("read");
+            let read = read_all(piped.as_bytes()).await.expect("read");
             assert_eq!(read.expose_secret(), password);
         }
         assert_eq!(
-            line(&b"a b\nc"[..]).await.expect("read").expose_secret(),
+            read_line(&b"a b\nc"[..])
+                .await
+                .expect("read")
+                .expose_secret(),
             "a b"
         );
     }
 
     #[tokio::test]
     async fn a_typed_password_is_the_same_twice() {
-        let typed = twice(&b"a b\na b\nc"[..]).await.expect("the same");
+        let typed = read_twice(&b"a b\na b\nc"[..]).await.expect("the same");
         assert_eq!(typed.expose_secret(), "a b");
         for typed in ["a\nb\n", "a\n", "a\nA\n", "a\na \n", "a\n\na\n"] {
-            let error = twice(typed.as_bytes()).await.expect_err(typed).to_string();
+            let error = read_twice(typed.as_bytes())
+                .await
+                .expect_err(typed)
+                .to_string();
             assert_eq!(error, "new password: was not typed the same twice");
         }
     }
@@ -145,7 +160,7 @@ mod tests {
     #[tokio::test]
     async fn long_and_non_utf8_input_is_rejected() {
         let long = vec![b'x'; usize::try_from(MAX_INPUT_BYTES).expect("small") + 1];
-        assert!(all(&long[..]).await.is_err());
-        assert!(all(&b"\xff\xfe"[..]).await.is_err());
+        assert!(read_all(&long[..]).await.is_err());
+        assert!(read_all(&b"\xff\xfe"[..]).await.is_err());
     }
 }

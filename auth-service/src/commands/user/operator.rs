@@ -10,11 +10,12 @@ use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseTarget, DatabaseUrl, Schema};
 use std::sync::Arc;
 
-pub(in crate::commands) type Store = Arc<dyn UserStore>;
+pub(crate) type Store = Arc<dyn UserStore>;
 
-pub(in crate::commands) struct Operator {
-    pub(in crate::commands) store: Store,
-    pub(in crate::commands) transfer: Transfer,
+/// Somebody who has access to the database.
+pub(crate) struct Operator {
+    pub(crate) store: Store,
+    pub(crate) transfer: Transfer,
     pub(super) database: DatabaseUrl,
     pub(super) roles: Roles,
 }
@@ -22,12 +23,12 @@ pub(in crate::commands) struct Operator {
 impl Operator {
     /// Opens the existing store. Neither waits for a database nor creates or migrates one: a
     /// mistyped URL must not create an empty database, and a server may be using an old schema.
-    pub(in crate::commands) async fn connect(
+    pub(crate) async fn connect(
         url: DatabaseUrl,
         roles: Roles,
         clock: FileClock,
     ) -> Result<Self, Failure> {
-        // An error otherwise, if its folder is missing too.
+        // Inspecting a file would be an error, if its folder is missing too.
         if let DatabaseTarget::Sqlite(file) = &url.target
             && file.try_exists().is_ok_and(|exists| !exists)
         {
@@ -44,25 +45,23 @@ impl Operator {
     }
 
     pub(super) async fn find(&self, username: &str) -> Result<User, Failure> {
-        self.credentials(username)
-            .await
-            .map(|credentials| credentials.user)
+        Ok(self.credentials(username).await?.user)
     }
 
     pub(super) async fn credentials(&self, username: &str) -> Result<Credentials, Failure> {
-        let found = self
+        let mut found = self
             .store
             .credentials_by_username(&[username.to_owned()])
-            .await;
-        found?.value.pop().ok_or_else(|| not_found(username))
+            .await?;
+        found.value.pop().ok_or_else(|| not_found(username))
     }
 
-    /// The time of the database in Unix seconds.
+    /// Reads the time of the database in Unix seconds.
     pub(super) async fn now(&self) -> Result<u64, Failure> {
         Ok(self.store.users_by_id(&[]).await?.at)
     }
 
-    /// Makes a change of this user, of which `write` is the statement.
+    /// Changes a user by the statement `write`, and records the change.
     pub(super) async fn change<W>(
         &self,
         user: &User,
@@ -72,16 +71,23 @@ impl Operator {
     where
         W: Future<Output = Result<User, WriteError>> + Send + 'static,
     {
-        let (store, id) = (Arc::clone(&self.store), user.id);
-        let write = move |recorded| write(store, id, recorded);
-        let changed = Write::by_operator(change, Some(id)).run(write, Write::log_user);
-        changed.await.map(drop).map_err(|error| match error {
-            WriteError::UserNotFound => not_found(&user.username),
-            error => error.into(),
-        })
+        let id = user.id;
+        let store = Arc::clone(&self.store);
+        let changed = Write::by_operator(change, Some(id))
+            .run(move |recorded| write(store, id, recorded), Write::log_user)
+            .await;
+        match changed {
+            Ok(_) => Ok(()),
+            Err(WriteError::UserNotFound) => Err(not_found(&user.username)),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
 pub(super) fn not_found(username: &str) -> Failure {
     format!("there is no user {username:?}").into()
+}
+
+pub(super) fn username_taken(username: &str) -> Failure {
+    format!("the user {username:?} exists already").into()
 }

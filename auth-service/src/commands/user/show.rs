@@ -1,138 +1,141 @@
-//! `user list`, `user show` and `user export`.
+//! `user list` and `user show`.
 
-use super::{keys::time, operator::Operator, user_line::UserLine};
+use super::{keys::keys_of_user, operator::Operator};
 use crate::{
-    commands::terminal_text::quoted,
+    commands::{terminal_text::quoted, timestamp::rfc3339_or_dash},
     password::NO_PASSWORD,
-    store::{StoreError, Transfer},
+    store::StoreError,
     user::Credentials,
 };
 use rolegate_program::program::{Failure, print};
 use rolegate_proto::Role;
-use rolegate_telemetry::audit_line;
 use secrecy::ExposeSecret;
-use std::{
-    collections::HashMap,
-    io::{self, BufWriter, Seek as _, Write},
-    slice,
-};
-use tempfile::{SpooledTempFile, spooled_tempfile};
+use std::{collections::HashMap, slice};
 
-/// More than this goes through a file without a name, in `TMPDIR`.
-const MAX_MEMORY: usize = 64 << 20;
-
-const HEADING: [&str; 6] = ["ID", "ROLE", "STATE", "CREATED", "LAST SIGN-IN", "USERNAME"];
-
-impl Operator {
-    /// Prints all users by ascending id, a line for each, or those who have this role or a key with it.
-    pub(super) async fn list(&self, role: Option<Role>) -> Result<(), Failure> {
-        if let Some(role) = role {
-            self.expect_known(role).await?;
+/// Prints all users by ascending id, a line for each, or those who have this role or a key with it.
+pub(super) async fn list(operator: &Operator, role: Option<Role>) -> Result<(), Failure> {
+    if let Some(role) = role {
+        require_known_role(operator, role).await?;
+    }
+    print_heading(operator);
+    let mut last_id = Some(0);
+    while let Some(id) = last_id {
+        let users = operator.transfer.users_after(id, role).await?;
+        let last_logins = last_logins(operator, &users).await?;
+        for found in &users {
+            let user = &found.user;
+            let keys = match role {
+                Some(role) if role != user.role => count_keys(operator, user.id, role).await?,
+                _ => 0,
+            };
+            let last_login_at = last_logins.get(&user.id).copied();
+            print_user(operator, found, last_login_at, keys);
         }
-        self.print_line(HEADING);
-        let mut last = Some(0);
-        while let Some(id) = last {
-            let users = self.transfer.users_after(id, role).await?;
-            let logins = self.last_logins(&users).await?;
-            for found in &users {
-                let mut keys = 0;
-                if role.is_some_and(|role| role != found.user.role) {
-                    let of_user = self.keys_of_user(found.user.id).await?;
-                    keys = of_user.iter().filter(|key| key.role == role).count();
-                }
-                self.print_user(found, &logins, keys);
-            }
-            last = users.last().map(|found| found.user.id);
-        }
-        Ok(())
+        last_id = users.last().map(|found| found.user.id);
     }
-
-    pub(super) async fn show(&self, username: &str) -> Result<(), Failure> {
-        let found = self.credentials(username).await?;
-        let logins = self.last_logins(slice::from_ref(&found)).await?;
-        self.print_line(HEADING);
-        self.print_user(&found, &logins, 0);
-        Ok(())
-    }
-
-    async fn last_logins(&self, users: &[Credentials]) -> Result<HashMap<i64, u64>, StoreError> {
-        let ids: Vec<i64> = users.iter().map(|found| found.user.id).collect();
-        self.transfer.last_logins(&ids).await
-    }
-
-    /// Refuses a role that neither the settings nor a user or a key has.
-    async fn expect_known(&self, role: Role) -> Result<(), Failure> {
-        let in_use = self.store.roles_in_use().await?;
-        let is_used = in_use.iter().any(|(name, ..)| name == role.as_str());
-        if self.roles.contains(&role) || is_used {
-            return Ok(());
-        }
-        Err(self.roles.unknown().into())
-    }
-
-    /// Writes all users by ascending id, as they are at one moment. Reads them before it writes the first:
-    /// a pipe that is not read would keep the transaction open, and with it old rows and the log of SQLite.
-    pub(super) async fn export(&self) -> Result<(), Failure> {
-        let (count, mut users) = read(&self.transfer).await?;
-        self.store.close().await;
-        audit_line!("users_exported", count, by = "operator");
-        users.rewind()?;
-        let mut stdout = io::stdout().lock();
-        io::copy(&mut users, &mut stdout)?;
-        Ok(stdout.flush()?)
-    }
-
-    /// The name is quoted, and what is invisible in it is escaped. `keys` have a role that the user has not.
-    fn print_user(
-        &self,
-        Credentials {
-            user,
-            password_hash,
-        }: &Credentials,
-        last_logins: &HashMap<i64, u64>,
-        keys: usize,
-    ) {
-        let state = if user.disabled { "disabled" } else { "enabled" };
-        let has_none = password_hash.expose_secret() == NO_PASSWORD;
-        let note = if has_none { "  (no password)" } else { "" };
-        let factor = if user.second_factor {
-            "  (second factor)"
-        } else {
-            ""
-        };
-        let keys = if keys > 0 {
-            format!("  (API keys with it: {keys})")
-        } else {
-            String::new()
-        };
-        let name = format!("{}{note}{factor}{keys}", quoted(&user.username));
-        let id = user.id.to_string();
-        let last_login_at = last_logins.get(&user.id).copied();
-        let times = [user.created_at, last_login_at].map(time);
-        self.print_line([&id, user.role.as_str(), state, &times[0], &times[1], &name]);
-    }
-
-    fn print_line(&self, [id, role, state, created, last, username]: [&str; 6]) {
-        let width = self.roles.width();
-        print(&format!(
-            "{id:>8}  {role:<width$}  {state:<8}  {created:<20}  {last:<20}  {username}"
-        ));
-    }
+    Ok(())
 }
 
-async fn read(transfer: &Transfer) -> Result<(u64, SpooledTempFile), Failure> {
-    let mut lines = BufWriter::new(spooled_tempfile(MAX_MEMORY));
-    let mut users = transfer.export().await?;
-    let mut count = 0;
-    loop {
-        let page = users.next_page().await?;
-        if page.is_empty() {
-            return Ok((count, lines.into_inner()?));
-        }
-        for user in &page {
-            serde_json::to_writer(&mut lines, &UserLine::of(user))?;
-            lines.write_all(b"\n")?;
-            count += 1;
-        }
+async fn count_keys(operator: &Operator, user_id: i64, role: Role) -> Result<usize, StoreError> {
+    let keys = keys_of_user(operator, user_id).await?;
+    Ok(keys.iter().filter(|key| key.role == Some(role)).count())
+}
+
+pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
+    let found = operator.credentials(username).await?;
+    let last_logins = last_logins(operator, slice::from_ref(&found)).await?;
+    let last_login_at = last_logins.get(&found.user.id).copied();
+    print_heading(operator);
+    print_user(operator, &found, last_login_at, 0);
+    Ok(())
+}
+
+async fn last_logins(
+    operator: &Operator,
+    users: &[Credentials],
+) -> Result<HashMap<i64, u64>, StoreError> {
+    let ids: Vec<i64> = users.iter().map(|found| found.user.id).collect();
+    operator.transfer.last_logins(&ids).await
+}
+
+/// Refuses a role that neither the settings nor a user or a key has.
+async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failure> {
+    let in_use = operator.store.roles_in_use().await?;
+    let is_used = in_use.iter().any(|(name, ..)| name == role.as_str());
+    if is_used || operator.roles.contains(&role) {
+        return Ok(());
     }
+    Err(operator.roles.unknown_role().into())
+}
+
+fn print_heading(operator: &Operator) {
+    print_columns(
+        operator,
+        &UserColumns {
+            id: "ID",
+            role: "ROLE",
+            state: "STATE",
+            created: "CREATED",
+            last_sign_in: "LAST SIGN-IN",
+            username: "USERNAME",
+        },
+    );
+}
+
+/// Prints a user. The name is quoted, and what is invisible in it is escaped. `keys` is the number of API keys that have
+/// the role of the list, if the user has another one.
+fn print_user(
+    operator: &Operator,
+    credentials: &Credentials,
+    last_login_at: Option<u64>,
+    keys: usize,
+) {
+    let user = &credentials.user;
+    let mut username = quoted(&user.username);
+    if credentials.password_hash.expose_secret() == NO_PASSWORD {
+        username += "  (no password)";
+    }
+    if user.second_factor {
+        username += "  (second factor)";
+    }
+    if keys > 0 {
+        let note = format!("  (API keys with it: {keys})");
+        username += &note;
+    }
+    print_columns(
+        operator,
+        &UserColumns {
+            id: &user.id.to_string(),
+            role: user.role.as_str(),
+            state: if user.disabled { "disabled" } else { "enabled" },
+            created: &rfc3339_or_dash(user.created_at),
+            last_sign_in: &rfc3339_or_dash(last_login_at),
+            username: &username,
+        },
+    );
+}
+
+/// A line of the list of users.
+struct UserColumns<'a> {
+    id: &'a str,
+    role: &'a str,
+    state: &'a str,
+    created: &'a str,
+    last_sign_in: &'a str,
+    username: &'a str,
+}
+
+fn print_columns(operator: &Operator, columns: &UserColumns<'_>) {
+    let UserColumns {
+        id,
+        role,
+        state,
+        created,
+        last_sign_in,
+        username,
+    } = columns;
+    let role_width = operator.roles.max_name_len();
+    print(&format!(
+        "{id:>8}  {role:<role_width$}  {state:<8}  {created:<20}  {last_sign_in:<20}  {username}"
+    ));
 }

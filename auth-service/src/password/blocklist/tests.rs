@@ -1,4 +1,4 @@
-use super::{Blocklist, of_password};
+use super::{Blocklist, digest_password};
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
@@ -48,7 +48,7 @@ fn lines_are_passwords_or_digests_in_any_order_and_end() {
         }
     }
     assert!(lists(mixed.as_bytes(), "letmein") && lists(mixed.as_bytes(), "zzz"));
-    assert_eq!(read(mixed.as_bytes()).expect("a list").0.len(), 4);
+    assert_eq!(read(mixed.as_bytes()).expect("a list").digests.len(), 4);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn every_line_of_a_long_list_is_found_and_nothing_else() {
     assert!((0..200_000).all(|number| list.contains(&number.to_string())));
     assert!(!(200_000..400_000).any(|number| list.contains(&number.to_string())));
     // 76.3 MiB for 10 million.
-    assert_eq!(list.0.capacity(), 200_000);
+    assert_eq!(list.digests.capacity(), 200_000);
 }
 
 #[test]
@@ -126,5 +126,5 @@ fn what_is_no_list_names_the_line_and_what_is_wrong() {
 
 #[test]
 fn digests_are_those_of_public_lists() {
-    assert_eq!(of_password(b"password"), 0x5baa_61e4_c9b9_3f3f);
+    assert_eq!(digest_password(b"password"), 0x5baa_61e4_c9b9_3f3f);
 }

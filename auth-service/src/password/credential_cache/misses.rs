@@ -10,16 +10,17 @@ use std::{
     time::Instant,
 };
 
-/// 16 bytes each.
+/// The size of the table; a slot has 16 bytes.
 const SLOTS: usize = 16 * 1024;
 /// Misses of a name in a window, of which the last one and each further one end what is remembered.
 pub(super) const MAX_MISSES: u32 = 100;
-/// The seconds of a window, from its first miss.
-const WINDOW: u32 = 60;
+/// The length of a window, from its first miss.
+const WINDOW_SECONDS: u32 = 60;
 
+/// The table of the slots.
 pub(super) struct Misses {
     slots: Mutex<Vec<Slot>>,
-    /// Nobody can choose names that share a slot.
+    /// The hash is keyed, so that nobody can choose names that share a slot.
     hasher: RandomState,
     started: Instant,
 }
@@ -46,7 +47,8 @@ impl Misses {
         }
     }
 
-    pub(super) fn slot_of(&self, username: &str) -> SlotIndex {
+    /// Finds the slot of a name.
+    pub(super) fn slot(&self, username: &str) -> SlotIndex {
         let index = self.hasher.hash_one(username) % SLOTS as u64;
         SlotIndex(usize::try_from(index).unwrap_or_default())
     }
@@ -58,11 +60,11 @@ impl Misses {
 
     /// Counts a password that was not remembered. Returns true for each one that ends what is remembered.
     pub(super) fn count(&self, slot: SlotIndex, now: Instant) -> bool {
-        let second = now.saturating_duration_since(self.started).as_secs();
-        let second = u32::try_from(second).unwrap_or(u32::MAX);
+        let age = now.saturating_duration_since(self.started);
+        let second = u32::try_from(age.as_secs()).unwrap_or(u32::MAX);
         let mut slots = self.slots.lock();
         let slot = &mut slots[slot.0];
-        if slot.misses == 0 || second.saturating_sub(slot.opened) >= WINDOW {
+        if slot.misses == 0 || second.saturating_sub(slot.opened) >= WINDOW_SECONDS {
             slot.opened = second;
             slot.misses = 0;
         }
@@ -87,7 +89,7 @@ impl Misses {
 impl Misses {
     /// From now on it is a minute later.
     pub(super) fn pass_a_minute(&mut self) {
-        let minute = std::time::Duration::from_secs(WINDOW.into());
+        let minute = std::time::Duration::from_secs(WINDOW_SECONDS.into());
         let earlier = self.started.checked_sub(minute);
         self.started = earlier.expect("the machine runs for minutes");
     }

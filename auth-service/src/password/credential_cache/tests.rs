@@ -115,7 +115,7 @@ fn a_hundred_misses_end_what_is_cached_for_the_name_at_every_client() {
     let ada = [here, there].map(|client| remembered(&cache, "ada", client));
     let other = (0..9)
         .map(|number| format!("bob {number}"))
-        .find(|name| cache.misses.slot_of(name) != cache.misses.slot_of("ada"))
+        .find(|name| cache.misses.slot(name) != cache.misses.slot("ada"))
         .expect("a name with a slot of its own");
     let bob = remembered(&cache, &other, HERE);
     guess(&cache, "ada", MAX_MISSES - 1);

@@ -1,4 +1,4 @@
-use super::ForeignChecks;
+use super::{CheckTerms, ForeignChecks};
 use rolegate_bcrypt_lanes::{EngineError, Stats, Timed};
 use std::{
     net::IpAddr,
@@ -14,6 +14,15 @@ const ANN: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 const BOB: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 /// Iterations that two threads do in a second.
 const SPEED: u64 = 1000;
+
+fn terms(work: u64, client: IpAddr, deadline: Instant) -> CheckTerms {
+    CheckTerms {
+        work,
+        client,
+        deadline,
+        iterations_per_second: SPEED,
+    }
+}
 
 type Outcome = Result<Timed<bool>, EngineError>;
 
@@ -31,7 +40,7 @@ impl Checks {
         let check = move || may_end.recv().is_ok();
         let run = async move {
             let deadline = Instant::now() + Duration::from_secs(10);
-            checks.run(check, work, client, deadline, SPEED).await
+            checks.run(check, terms(work, client, deadline)).await
         };
         (tokio::spawn(run), end)
     }
@@ -68,7 +77,7 @@ async fn as_many_checks_run_as_there_are_threads_and_the_next_waits() {
     assert!(matches(second.0).await);
     checks.running(0).await;
     assert!(
-        checks.0.pending.lock().is_empty(),
+        checks.0.work_by_client.lock().is_empty(),
         "clients without checks are forgotten"
     );
     assert_eq!(checks.stats().completed, 3);
@@ -117,7 +126,7 @@ async fn a_check_that_waits_until_its_deadline_does_not_run() {
     let deadline = Instant::now() + Duration::from_millis(50);
     let late = checks
         .0
-        .run(|| panic!("runs"), 1, BOB, deadline, SPEED)
+        .run(|| panic!("runs"), terms(1, BOB, deadline))
         .await;
     assert_eq!(late, Err(EngineError::DeadlinePassed));
     assert_eq!(checks.stats().expired, 1);
@@ -133,10 +142,11 @@ async fn a_check_that_waits_until_it_cannot_end_in_time_does_not_run() {
     let deadline = began + Duration::from_secs(30);
     // 29.9 of 30 seconds on its thread; a lane that is free would take the check at once.
     let work = 14_950;
-    let pending = checks.0.admit(1, BOB, deadline, SPEED).expect("admitted");
+    let pending = checks.0.admit(&terms(1, BOB, deadline)).expect("admitted");
+    let terms = terms(work, BOB, deadline);
     let late = tokio::time::timeout(
         Duration::from_secs(5),
-        checks.0.wait_for_place(work, began, deadline, SPEED),
+        checks.0.wait_for_permit(&terms, began),
     );
     assert!(late.await.expect("before its deadline").is_none());
     drop((pending, held));
@@ -161,7 +171,7 @@ async fn a_check_that_panics_is_lost_and_frees_its_place() {
         let deadline = Instant::now() + Duration::from_secs(10);
         let lost = checks
             .0
-            .run(|| panic!("sabotaged"), 1, ANN, deadline, SPEED)
+            .run(|| panic!("sabotaged"), terms(1, ANN, deadline))
             .await;
         assert_eq!(lost, Err(EngineError::Lost));
         assert_eq!(checks.stats().panics, panics);

@@ -5,7 +5,8 @@
 //! do [`ITERATIONS_PER_SECOND`]; where one is wrong, admission of these checks is early or late. The engine
 //! knows how fast this machine is.
 
-use super::{super::rejection::HashRejection, pbkdf2::Pbkdf2};
+use super::pbkdf2::Pbkdf2;
+use crate::password::rejection::HashRejection;
 use argon2::{Algorithm, Params};
 use password_hash::phc::PasswordHash;
 
@@ -13,115 +14,133 @@ use password_hash::phc::PasswordHash;
 const ITERATIONS_PER_SECOND: u64 = 65_536;
 /// The most work of a check: ten seconds.
 const MAX_WORK: u64 = 10 * ITERATIONS_PER_SECOND;
-/// The most memory of a check, in KiB: 256 MiB.
-const MAX_MEMORY: u64 = 256 * 1024;
+/// The most memory of a check: 256 MiB.
+const MAX_MEMORY_KIB: u64 = 256 * 1024;
 
 /// KiB that argon2 fills in the time of one iteration.
-const ARGON2_KIB: u64 = 16;
+const ARGON2_KIB_PER_ITERATION: u64 = 16;
 /// KiB that scrypt fills and reads again in the time of one iteration.
-const SCRYPT_KIB: u64 = 6;
-/// OWASP's KiB and passes of argon2id; all rows are equivalent.
-const ARGON2: [(u64, u64); 5] = [
-    (47_104, 1),
-    (19_456, 2),
-    (12_288, 3),
-    (9_216, 4),
-    (7_168, 5),
+const SCRYPT_KIB_PER_ITERATION: u64 = 6;
+
+/// A row of OWASP's minimum parameters; all rows of an algorithm are equivalent.
+struct Minimum {
+    memory_kib: u64,
+    /// The passes of argon2, or the parallelism of scrypt.
+    passes: u64,
+}
+
+const fn minimum(memory_kib: u64, passes: u64) -> Minimum {
+    Minimum { memory_kib, passes }
+}
+
+/// The minimum parameters of argon2id.
+const ARGON2_MINIMUMS: [Minimum; 5] = [
+    minimum(47_104, 1),
+    minimum(19_456, 2),
+    minimum(12_288, 3),
+    minimum(9_216, 4),
+    minimum(7_168, 5),
 ];
-/// OWASP's KiB (128 bytes × N × r) and parallelism of scrypt.
-const SCRYPT: [(u64, u64); 5] = [
-    (131_072, 1),
-    (65_536, 2),
-    (32_768, 3),
-    (16_384, 5),
-    (8_192, 10),
+/// The minimum parameters of scrypt, whose memory is 128 bytes × N × r.
+const SCRYPT_MINIMUMS: [Minimum; 5] = [
+    minimum(131_072, 1),
+    minimum(65_536, 2),
+    minimum(32_768, 3),
+    minimum(16_384, 5),
+    minimum(8_192, 10),
 ];
 
 pub(in crate::password) struct Cost {
-    /// As iterations of bcrypt, at least 1.
+    memory_kib: u64,
+    /// The work as iterations of bcrypt, at least 1.
     pub(in crate::password) work: u64,
-    /// Of OWASP's minimum.
+    /// The strength as a percentage of OWASP's minimum.
     pub(in crate::password) percent: u64,
 }
 
-pub(super) fn argon2(hash: &PasswordHash) -> Result<Cost, HashRejection> {
+impl Cost {
+    /// Refuses too much work or memory.
+    fn check_limits(self) -> Result<Self, HashRejection> {
+        if self.memory_kib > MAX_MEMORY_KIB {
+            return Err(HashRejection::TooMuchMemory);
+        }
+        if self.work > MAX_WORK {
+            return Err(HashRejection::TooMuchWork);
+        }
+        Ok(Self {
+            work: self.work.max(1),
+            ..self
+        })
+    }
+}
+
+pub(super) fn argon2_cost(hash: &PasswordHash) -> Result<Cost, HashRejection> {
     const MALFORMED: HashRejection = HashRejection::Malformed("argon2");
     match Algorithm::try_from(hash.algorithm.as_str()) {
         Ok(Algorithm::Argon2id | Algorithm::Argon2i) => {}
         _ => return Err(HashRejection::UnknownFormat),
     }
-    let is_known_version = hash
-        .version
-        .is_none_or(|version| matches!(version, 16 | 19));
+    let is_known_version = matches!(hash.version, None | Some(16 | 19));
     // A hash with `keyid` needs a secret that is not here.
     let is_known = |name: &str| matches!(name, "m" | "t" | "p");
     if !is_known_version || hash.params.iter().any(|(name, _)| !is_known(name.as_str())) {
         return Err(MALFORMED);
     }
     let params = Params::try_from(hash).map_err(|_| MALFORMED)?;
-    let (memory, passes) = (u64::from(params.m_cost()), u64::from(params.t_cost()));
-    within(
-        memory,
-        memory.saturating_mul(passes) / ARGON2_KIB,
-        percent(&ARGON2, memory, passes),
-    )
+    let memory_kib = u64::from(params.m_cost());
+    let passes = u64::from(params.t_cost());
+    let cost = Cost {
+        memory_kib,
+        work: memory_kib.saturating_mul(passes) / ARGON2_KIB_PER_ITERATION,
+        percent: percent_of(&ARGON2_MINIMUMS, memory_kib, passes),
+    };
+    cost.check_limits()
 }
 
-pub(super) fn scrypt(hash: &PasswordHash) -> Result<Cost, HashRejection> {
+pub(super) fn scrypt_cost(hash: &PasswordHash) -> Result<Cost, HashRejection> {
     const MALFORMED: HashRejection = HashRejection::Malformed("scrypt");
     let parameter = |name| {
-        hash.params
-            .get_decimal(name)
-            .map(u64::from)
-            .ok_or(MALFORMED)
+        let value = hash.params.get_decimal(name).ok_or(MALFORMED)?;
+        Ok(u64::from(value))
     };
-    let (log_n, r, p) = (parameter("ln")?, parameter("r")?, parameter("p")?);
+    let log_n = parameter("ln")?;
+    let r = parameter("r")?;
+    let p = parameter("p")?;
     if hash.version.is_some() || hash.params.iter().count() != 3 {
         return Err(MALFORMED);
     }
-    // A block of 128 bytes times r for each of 2^ln and of p. Checked before the crate multiplies.
+    // The limits are checked before the crate multiplies.
     if log_n > 31 {
         return Err(HashRejection::TooMuchMemory);
     }
+    // A block has 128 bytes times r. There are 2^ln blocks, and p more.
     let kib = |blocks: u64| blocks.saturating_mul(r).div_ceil(8);
-    let (memory, work) = (
-        kib(1 << log_n).max(kib(p)),
-        kib(1 << log_n).saturating_mul(p),
-    );
-    let percent = percent(&SCRYPT, (1_u64 << log_n).saturating_mul(r) / 8, p);
-    let cost = within(memory, work / SCRYPT_KIB, percent)?;
+    let cost = Cost {
+        memory_kib: kib(1 << log_n).max(kib(p)),
+        work: kib(1 << log_n).saturating_mul(p) / SCRYPT_KIB_PER_ITERATION,
+        percent: percent_of(&SCRYPT_MINIMUMS, (1_u64 << log_n).saturating_mul(r) / 8, p),
+    };
+    let cost = cost.check_limits()?;
     scrypt::Params::try_from(hash).map_err(|_| MALFORMED)?;
     Ok(cost)
 }
 
-pub(super) fn pbkdf2(hash: &Pbkdf2) -> Result<Cost, HashRejection> {
+pub(super) fn pbkdf2_cost(hash: &Pbkdf2) -> Result<Cost, HashRejection> {
     let iterations = u64::from(hash.iterations);
-    within(
-        0,
-        iterations * hash.blocks() / hash.prf.at_once,
-        iterations * 100 / hash.prf.least,
-    )
+    let cost = Cost {
+        memory_kib: 0,
+        work: iterations * hash.blocks() / hash.prf.iterations_per_bcrypt_iteration,
+        percent: iterations * 100 / hash.prf.min_iterations,
+    };
+    cost.check_limits()
 }
 
-/// The cost, unless its work or the memory in KiB is too much.
-fn within(memory: u64, work: u64, percent: u64) -> Result<Cost, HashRejection> {
-    if memory > MAX_MEMORY {
-        Err(HashRejection::TooMuchMemory)
-    } else if work > MAX_WORK {
-        Err(HashRejection::TooMuchWork)
-    } else {
-        Ok(Cost {
-            work: work.max(1),
-            percent,
-        })
-    }
-}
-
-/// By the best of the rows whose passes it has.
-fn percent(rows: &[(u64, u64)], memory: u64, passes: u64) -> u64 {
-    let reached = rows.iter().filter(|row| row.1 <= passes);
-    reached
-        .map(|(least, _)| memory.saturating_mul(100) / least)
+/// Compares with the best of the rows whose passes the hash has.
+fn percent_of(minimums: &[Minimum], memory_kib: u64, passes: u64) -> u64 {
+    minimums
+        .iter()
+        .filter(|minimum| minimum.passes <= passes)
+        .map(|minimum| memory_kib.saturating_mul(100) / minimum.memory_kib)
         .max()
         .unwrap_or(0)
 }

@@ -1,6 +1,6 @@
 //! PBKDF2 with HMAC-SHA-256 or HMAC-SHA-512, in the forms of Django and passlib.
 
-use super::super::rejection::HashRejection;
+use crate::password::rejection::HashRejection;
 use base64::{
     Engine as _,
     alphabet::Alphabet,
@@ -17,107 +17,105 @@ const PASSLIB_BASE64: Option<GeneralPurpose> =
         Err(_) => None,
     };
 
-/// Bytes of a digest: what a PHC string may have, and no less than half of SHA-256.
+/// The size of a digest: what a PHC string may have, and no less than half of SHA-256.
 const DIGEST_BYTES: std::ops::RangeInclusive<usize> = 16..=64;
 
 const MALFORMED: HashRejection = HashRejection::Malformed("PBKDF2");
 
+/// A pseudorandom function.
 pub(super) struct Prf {
-    /// Before a hash in the form of passlib.
+    /// What a hash in the form of passlib begins with.
     prefix: &'static str,
-    /// Of its output.
+    /// The size of its output.
     block_bytes: usize,
     /// Iterations in the time of one of bcrypt (fewer where the processor has no instructions for SHA-256;
     /// for SHA-512 most have none).
-    pub(super) at_once: u64,
-    /// OWASP's iterations.
-    pub(super) least: u64,
+    pub(super) iterations_per_bcrypt_iteration: u64,
+    /// OWASP's minimum.
+    pub(super) min_iterations: u64,
     compute: fn(&[u8], &[u8], u32, &mut [u8]),
 }
 
 pub(super) static SHA256: Prf = Prf {
     prefix: "$pbkdf2-sha256$",
     block_bytes: 32,
-    at_once: 12,
-    least: 600_000,
+    iterations_per_bcrypt_iteration: 12,
+    min_iterations: 600_000,
     compute: pbkdf2_hmac::<Sha256>,
 };
 pub(super) static SHA512: Prf = Prf {
     prefix: "$pbkdf2-sha512$",
     block_bytes: 64,
-    at_once: 4,
-    least: 220_000,
+    iterations_per_bcrypt_iteration: 4,
+    min_iterations: 220_000,
     compute: pbkdf2_hmac::<Sha512>,
 };
 
 pub(super) struct Pbkdf2 {
     pub(super) prf: &'static Prf,
-    /// At least 1.
+    /// The number of iterations, at least 1.
     pub(super) iterations: u32,
     salt: Vec<u8>,
     digest: Vec<u8>,
 }
 
 impl Pbkdf2 {
-    /// `None` for other formats. Django: `pbkdf2_sha256$ITERATIONS$SALT$DIGEST` with the salt as text.
-    /// Passlib: `$pbkdf2-sha256$ITERATIONS$SALT$DIGEST`, also with `sha512`.
+    /// Parses a hash; `None` for other formats. Django: `pbkdf2_sha256$ITERATIONS$SALT$DIGEST` with the salt as
+    /// text. Passlib: `$pbkdf2-sha256$ITERATIONS$SALT$DIGEST`, also with `sha512`.
     pub(super) fn parse(text: &str) -> Option<Result<Self, HashRejection>> {
-        let passlib = |text: &str| PASSLIB_BASE64?.decode(text).ok();
-        let parsed = if let Some(rest) = text.strip_prefix("pbkdf2_sha256$") {
-            Self::parts(
-                &SHA256,
-                rest,
-                |salt| Some(salt.into()),
-                |text| STANDARD.decode(text).ok(),
-            )
+        let parsed = if let Some(parts) = text.strip_prefix("pbkdf2_sha256$") {
+            let decode_salt = |text: &str| Some(text.into());
+            let decode_digest = |text: &str| STANDARD.decode(text).ok();
+            Self::parse_parts(&SHA256, parts, decode_salt, decode_digest)
         } else {
             let prf = [&SHA256, &SHA512]
                 .into_iter()
                 .find(|prf| text.starts_with(prf.prefix))?;
-            Self::parts(prf, &text[prf.prefix.len()..], passlib, passlib)
+            let parts = &text[prf.prefix.len()..];
+            let decode = |text: &str| PASSLIB_BASE64?.decode(text).ok();
+            Self::parse_parts(prf, parts, decode, decode)
         };
         Some(parsed.ok_or(MALFORMED))
     }
 
-    /// The form of passlib.
+    /// Parses `ITERATIONS$SALT$DIGEST`.
+    fn parse_parts(
+        prf: &'static Prf,
+        text: &str,
+        decode_salt: impl Fn(&str) -> Option<Vec<u8>>,
+        decode_digest: impl Fn(&str) -> Option<Vec<u8>>,
+    ) -> Option<Self> {
+        let [iterations, salt, digest] = text.split('$').collect::<Vec<_>>().try_into().ok()?;
+        // `parse` would also accept a sign.
+        let is_decimal = iterations.bytes().all(|byte| byte.is_ascii_digit());
+        let iterations = iterations.parse().ok()?;
+        let digest = decode_digest(digest)?;
+        if !is_decimal || iterations == 0 || !DIGEST_BYTES.contains(&digest.len()) {
+            return None;
+        }
+        Some(Self {
+            prf,
+            iterations,
+            salt: decode_salt(salt)?,
+            digest,
+        })
+    }
+
+    /// Formats a hash as passlib does.
     pub(super) fn format(
         prf: &Prf,
         iterations: &str,
         salt: &[u8],
         digest: &[u8],
     ) -> Option<String> {
-        let encode = |bytes| PASSLIB_BASE64.map(|base64| base64.encode(bytes));
-        Some(format!(
-            "{}{iterations}${}${}",
-            prf.prefix,
-            encode(salt)?,
-            encode(digest)?
-        ))
+        let base64 = PASSLIB_BASE64?;
+        let prefix = prf.prefix;
+        let salt = base64.encode(salt);
+        let digest = base64.encode(digest);
+        Some(format!("{prefix}{iterations}${salt}${digest}"))
     }
 
-    fn parts(
-        prf: &'static Prf,
-        text: &str,
-        salt: impl Fn(&str) -> Option<Vec<u8>>,
-        digest: impl Fn(&str) -> Option<Vec<u8>>,
-    ) -> Option<Self> {
-        let [iterations, salt_part, digest_part] =
-            text.split('$').collect::<Vec<_>>().try_into().ok()?;
-        let is_decimal = iterations.bytes().all(|byte| byte.is_ascii_digit());
-        let iterations = iterations
-            .parse()
-            .ok()
-            .filter(|&number| is_decimal && number > 0)?;
-        let digest = digest(digest_part).filter(|it| DIGEST_BYTES.contains(&it.len()))?;
-        Some(Self {
-            prf,
-            iterations,
-            salt: salt(salt_part)?,
-            digest,
-        })
-    }
-
-    /// Outputs of the pseudorandom function that make up the digest; each takes all iterations.
+    /// Counts the outputs of the pseudorandom function that make up the digest; each takes all iterations.
     pub(super) fn blocks(&self) -> u64 {
         self.digest.len().div_ceil(self.prf.block_bytes) as u64
     }

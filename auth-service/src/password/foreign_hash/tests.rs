@@ -84,7 +84,10 @@ fn only_hashes_of_better_auth_match_other_spellings_of_the_password() {
     }
     let parsed = ForeignHash::parse(&hash("better-auth")).unwrap_or_else(|_| panic!("parsed"));
     assert_eq!(
-        [parsed.is_of_bytes(composed), parsed.is_of_bytes(decomposed)],
+        [
+            parsed.is_exact_for(composed),
+            parsed.is_exact_for(decomposed)
+        ],
         [true, false]
     );
 }

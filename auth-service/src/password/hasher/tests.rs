@@ -1,5 +1,7 @@
-use super::super::{NO_PASSWORD, foreign_hash::translate};
-use super::{CallOrigin, HashError, Hasher, Password, Peppers, PresentedPassword, Verification};
+use super::super::foreign_hash::translate;
+use super::{
+    CallOrigin, HashError, Hasher, NO_PASSWORD, Password, Peppers, PresentedPassword, Verification,
+};
 use secrecy::{ExposeSecret, SecretString};
 use std::time::{Duration, Instant};
 

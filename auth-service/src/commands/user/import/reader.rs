@@ -1,7 +1,7 @@
 //! The users of a file or a pipe, which can be read twice, and what is wrong with the other lines.
 
-use super::{super::user_line::LineReader, report::Report};
-use crate::store::UserRecord;
+use super::report::Report;
+use crate::{commands::user::user_line::LineReader, store::UserRecord};
 use rolegate_program::{program::Failure, settings::SettingError};
 use std::{
     collections::HashSet,
@@ -15,7 +15,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, BufReader},
 };
 
-/// Far more than a user needs.
+/// The size of a line, far more than a user needs.
 const MAX_LINE_BYTES: usize = 16 * 1024;
 const BUFFER_BYTES: usize = 256 * 1024;
 /// Lines in one statement and, with `--continue`, in one transaction.
@@ -24,20 +24,26 @@ const MAX_LINES: usize = 1000;
 /// Reads users and refuses those that an earlier line names. Remembers 16 bytes of each.
 pub(super) struct Reader {
     input: BufReader<File>,
-    /// Of the first line, where the input can be read again.
+    /// The position of the first line; `None` if the input cannot be read again.
     start: Option<u64>,
     line: Vec<u8>,
-    /// That of the first line is 1.
+    /// The number of the line, from 1.
     number: u64,
+    /// Digests of the names of earlier lines.
     names: HashSet<u64>,
-    /// `None` in the second reading, which repeats no warning.
+    /// The same in lower case; `None` in the second reading, which repeats no warning.
     names_in_lower_case: Option<HashSet<u64>>,
     ids: HashSet<i64>,
-    digest: RandomState,
+    hasher: RandomState,
 }
 
-/// Users with the numbers of their lines.
-pub(super) type Batch = Vec<(u64, UserRecord)>;
+/// A user, and the number of the line.
+pub(super) struct UserWithLine {
+    pub(super) number: u64,
+    pub(super) user: UserRecord,
+}
+
+pub(super) type Batch = Vec<UserWithLine>;
 
 impl Reader {
     /// Opens a file, or `-` for standard input. With `twice`, standard input and a pipe are copied to an
@@ -50,12 +56,13 @@ impl Reader {
             .map_err(|error| invalid("cannot be read", error))?;
         let mut start = file.stream_position().await.ok();
         if twice && (start.is_none() || path == Path::new("-")) {
-            let copy = tempfile::tempfile().map_err(|error| {
+            let unnamed = tempfile::tempfile().map_err(|error| {
                 let problem = "needs a temporary file to be read twice; save it and name it, or use \
                                --continue";
                 invalid(problem, error)
             })?;
-            (file, start) = (copied(file, copy).await?, Some(0));
+            file = copy(file, unnamed).await?;
+            start = Some(0);
         }
         Ok(Self {
             input: BufReader::with_capacity(BUFFER_BYTES, file),
@@ -65,7 +72,7 @@ impl Reader {
             names: HashSet::new(),
             names_in_lower_case: Some(HashSet::new()),
             ids: HashSet::new(),
-            digest: RandomState::new(),
+            hasher: RandomState::new(),
         })
     }
 
@@ -73,16 +80,17 @@ impl Reader {
     pub(super) async fn rewind(&mut self) -> io::Result<()> {
         let start = self.start.ok_or(io::ErrorKind::NotSeekable)?;
         self.input.seek(io::SeekFrom::Start(start)).await?;
-        (self.number, self.names_in_lower_case) = (0, None);
+        self.number = 0;
+        self.names_in_lower_case = None;
         self.names.clear();
         self.ids.clear();
         Ok(())
     }
 
-    /// The next users; `None` at the end.
+    /// Reads the next users; `None` at the end.
     pub(super) async fn next(
         &mut self,
-        format: &LineReader,
+        line_reader: &LineReader,
         report: &mut Report,
     ) -> Result<Option<Batch>, Failure> {
         let mut batch = Vec::new();
@@ -90,27 +98,30 @@ impl Reader {
             if !self.next_line().await? {
                 return Ok((count > 0).then_some(batch));
             }
-            match self.user(format) {
+            match self.read_user(line_reader) {
                 Ok(user) => {
                     if let Some(names) = &mut self.names_in_lower_case
-                        && !names.insert(self.digest.hash_one(user.username.to_lowercase()))
+                        && !names.insert(self.hasher.hash_one(user.username.to_lowercase()))
                     {
-                        report.similar_username(self.number, &user.username);
+                        report.add_similar_username(self.number, &user.username);
                     }
-                    batch.push((self.number, user));
+                    batch.push(UserWithLine {
+                        number: self.number,
+                        user,
+                    });
                 }
-                Err(reason) => report.bad_line(self.number, &reason),
+                Err(reason) => report.add_bad_line(self.number, &reason),
             }
         }
         Ok(Some(batch))
     }
 
-    fn user(&mut self, format: &LineReader) -> Result<UserRecord, String> {
+    fn read_user(&mut self, line_reader: &LineReader) -> Result<UserRecord, String> {
         if self.line.len() > MAX_LINE_BYTES {
             return Err("has more than 16 KiB".to_owned());
         }
-        let user = format.read(self.line.trim_ascii())?;
-        if !self.names.insert(self.digest.hash_one(&user.username)) {
+        let user = line_reader.read(self.line.trim_ascii())?;
+        if !self.names.insert(self.hasher.hash_one(&user.username)) {
             return Err("has the username of an earlier line".to_owned());
         }
         if user.id.is_some_and(|id| !self.ids.insert(id)) {
@@ -123,22 +134,29 @@ impl Reader {
     /// the end.
     async fn next_line(&mut self) -> io::Result<bool> {
         loop {
-            self.line.clear();
-            loop {
-                let mut piece = (&mut self.input).take(MAX_LINE_BYTES as u64);
-                let read = piece.read_until(b'\n', &mut self.line).await?;
-                let is_complete = read == 0 || self.line.ends_with(b"\n");
-                self.line.truncate(MAX_LINE_BYTES + 1);
-                if is_complete {
-                    break;
-                }
-            }
+            self.read_line().await?;
             self.number += 1;
+            if self.line.is_empty() {
+                return Ok(false);
+            }
             // The rest of a line that is too long may be a user.
             let is_whole = self.line.len() <= MAX_LINE_BYTES || self.line.ends_with(b"\n");
-            let is_blank = is_whole && self.line.trim_ascii().is_empty();
-            if self.line.is_empty() || !is_blank {
-                return Ok(!self.line.is_empty());
+            if !is_whole || !self.line.trim_ascii().is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Reads a line to its end, but keeps no more of it than shows that it is too long.
+    async fn read_line(&mut self) -> io::Result<()> {
+        self.line.clear();
+        loop {
+            let mut piece = (&mut self.input).take(MAX_LINE_BYTES as u64);
+            let read = piece.read_until(b'\n', &mut self.line).await?;
+            let is_complete = read == 0 || self.line.ends_with(b"\n");
+            self.line.truncate(MAX_LINE_BYTES + 1);
+            if is_complete {
+                return Ok(());
             }
         }
     }
@@ -157,13 +175,10 @@ async fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-async fn copied(input: File, copy: std::fs::File) -> io::Result<File> {
-    let mut copy = File::from_std(copy);
-    tokio::io::copy_buf(
-        &mut BufReader::with_capacity(BUFFER_BYTES, input),
-        &mut copy,
-    )
-    .await?;
+async fn copy(input: File, unnamed: std::fs::File) -> io::Result<File> {
+    let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
+    let mut copy = File::from_std(unnamed);
+    tokio::io::copy_buf(&mut input, &mut copy).await?;
     copy.rewind().await?;
     Ok(copy)
 }

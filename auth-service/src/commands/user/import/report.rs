@@ -5,17 +5,17 @@ use rolegate_program::program::print;
 use rolegate_telemetry::audit_line;
 use std::io::{self, Write};
 
-/// Lines with the same reason or warning that are printed, where only their number is of use.
+/// How many lines with the same reason or warning are printed, where only their number is of use.
 const MAX_ALIKE: u64 = 20;
 
-/// Counts, and bad lines on stderr.
+/// Counts lines and users, and prints bad lines on stderr.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) imported: u64,
-    /// Users that exist.
+    /// Users that exist already.
     pub(super) skipped: u64,
     pub(super) bad: u64,
-    /// Of the users that are imported, or would be.
+    /// The hashes of the users that are imported, or would be.
     pub(super) hashes: HashCounts,
     /// Bad lines whose users exist.
     existing: u64,
@@ -24,24 +24,25 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// The reason must not quote the hash.
-    pub(super) fn bad_line(&mut self, number: u64, reason: &str) {
+    /// Counts and prints a bad line. The reason must not quote the hash.
+    pub(super) fn add_bad_line(&mut self, number: u64, reason: &str) {
         self.bad += 1;
         print_error(&format!("line {number}: {reason}"));
     }
 
-    /// A bad line, because the user exists. An import that is repeated has nothing but those.
-    pub(super) fn existing_user(&mut self, number: u64, username: &str) {
+    /// Counts a line that is bad because the user exists. An import that is repeated has nothing but those.
+    pub(super) fn add_existing_user(&mut self, number: u64, username: &str) {
         self.existing += 1;
         if self.existing <= MAX_ALIKE {
-            self.bad_line(number, &format!("the user {username:?} exists already"));
+            self.add_bad_line(number, &format!("the user {username:?} exists already"));
         } else {
             self.bad += 1;
         }
     }
 
-    /// Not a bad line: names are case-sensitive here. They may not be where the user comes from.
-    pub(super) fn similar_username(&mut self, number: u64, username: &str) {
+    /// Counts a name that differs in case only. The line is not bad: names are case-sensitive here. They may not be
+    /// where the user comes from.
+    pub(super) fn add_similar_username(&mut self, number: u64, username: &str) {
         self.similar += 1;
         if self.similar <= MAX_ALIKE {
             print_error(&format!(
@@ -50,8 +51,8 @@ impl Report {
         }
     }
 
-    /// What was not printed for each line.
-    pub(super) fn print_rest(&self) {
+    /// Prints the numbers of the lines that were not all printed.
+    pub(super) fn print_totals(&self) {
         let Self {
             existing, similar, ..
         } = self;
@@ -97,7 +98,8 @@ impl Report {
 
     /// Prints `first`, and what the operator should know of the hashes.
     fn print_counts(&self, first: String) {
-        let lines: Vec<_> = [first].into_iter().chain(self.hashes.sentences()).collect();
+        let mut lines = vec![first];
+        lines.extend(self.hashes.sentences());
         print(&lines.join("\n"));
     }
 }

@@ -91,7 +91,7 @@ impl Target {
                 return users;
             }
             for stored in &page {
-                let line = super::super::user_line::UserLine::of(stored);
+                let line = super::super::user_line::UserLine::new(stored);
                 users.push(serde_json::to_value(line).expect("JSON"));
             }
         }

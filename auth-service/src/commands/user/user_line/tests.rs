@@ -1,6 +1,6 @@
 use super::{LineReader, MAX_ID};
 use crate::{
-    password::{HashRules, NO_PASSWORD, Peppers},
+    password::{HashExceptions, HashRules, NO_PASSWORD, Peppers},
     roles::Roles,
     store::UserRecord,
 };
@@ -11,10 +11,13 @@ use serde_json::json;
 const HASH: &str = "$2b$05$YaQ3M.2V9WMtoWprPyr4J.Wm9MSwt6/mER48c5Lbgp269iVDbuery";
 
 fn read(line: &str) -> Result<UserRecord, String> {
-    let (peppers, rules) = (Peppers::default(), HashRules::new(12, false, true));
+    let weak = HashExceptions {
+        slow: false,
+        weak: true,
+    };
     let reader = LineReader {
-        peppers,
-        rules,
+        peppers: Peppers::default(),
+        rules: HashRules::new(12, weak),
         roles: Roles::BUILT_IN,
         now: 997,
         revocation_time: 1000,

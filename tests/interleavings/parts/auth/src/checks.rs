@@ -1,6 +1,6 @@
 //! password/foreign_checks.rs: checks on threads of their own.
 
-use super::foreign_checks::ForeignChecks;
+use super::foreign_checks::{CheckTerms, ForeignChecks};
 use crate::{CLIENT, Running, join_all};
 use rolegate_bcrypt_lanes::{EngineError, Stats};
 use shuttle::{
@@ -33,7 +33,13 @@ fn run(checks: &Arc<ForeignChecks>, running: &Running, may_expire: bool) -> Join
             true
         };
         let deadline = Instant::now() + Duration::from_hours(1);
-        match checks.run(check, 1, CLIENT, deadline, PER_SECOND).await {
+        let terms = CheckTerms {
+            work: 1,
+            client: CLIENT,
+            deadline,
+            iterations_per_second: PER_SECOND,
+        };
+        match checks.run(check, terms).await {
             Ok(answer) => assert!(answer.value),
             Err(error) => assert!(
                 may_expire && error == EngineError::DeadlinePassed,

@@ -1,0 +1,104 @@
+//! `user create`.
+
+use super::{
+    new_password::{self, prompt},
+    operator::{Operator, username_taken},
+    password_link::print_link,
+};
+use crate::{
+    accounts::check_new_username,
+    audit::{Change, Write},
+    opaque_token::{self, GeneratedToken},
+    password::NO_PASSWORD,
+    settings::ServiceSettings,
+    store::{NewUser, PASSWORD_LINK_SECONDS, WriteError},
+};
+use clap::Args;
+use rolegate_program::{
+    program::{Failure, print},
+    settings::SettingError,
+};
+use rolegate_proto::Role;
+use std::{path::PathBuf, sync::Arc};
+
+#[derive(Args, Debug)]
+pub struct CreateArguments {
+    /// Name of the user, case-sensitive
+    username: String,
+    /// Role of the user
+    #[arg(long, default_value = "user")]
+    pub(super) role: String,
+    /// File that contains the password; default: stdin
+    #[arg(long, env = "NEW_PASSWORD_FILE")]
+    new_password_file: Option<PathBuf>,
+    /// Print a link by which the user chooses a password; good once, for 24 hours
+    #[arg(long, conflicts_with = "new_password_file")]
+    link: bool,
+}
+
+pub(super) async fn run(
+    operator: &Operator,
+    arguments: CreateArguments,
+    role: Role,
+    settings: &ServiceSettings,
+) -> Result<(), Failure> {
+    let username = &arguments.username;
+    // Checked before the password is asked for; the insert decides.
+    check_new_username(username).map_err(|error| SettingError::new("USERNAME", error))?;
+    if operator.find(username).await.is_ok() {
+        return Err(username_taken(username));
+    }
+    if arguments.link {
+        return create_with_link(operator, username, role, &settings.sign_in.sign_in_url).await;
+    }
+    let file = arguments.new_password_file.as_deref();
+    let new = NewUser {
+        username: username.clone(),
+        password_hash: new_password::hash(file, settings).await?,
+        role,
+        link: None,
+    };
+    print(&insert(operator, new).await?);
+    Ok(())
+}
+
+/// Prints the link and nothing else on stdout, so that a script can send it.
+async fn create_with_link(
+    operator: &Operator,
+    username: &str,
+    role: Role,
+    sign_in_url: &str,
+) -> Result<(), Failure> {
+    let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
+    let expires_at = operator.now().await?.saturating_add(PASSWORD_LINK_SECONDS);
+    let new = NewUser {
+        username: username.to_owned(),
+        password_hash: NO_PASSWORD.into(),
+        role,
+        link: Some((digest, expires_at)),
+    };
+    let created = insert(operator, new).await?;
+    prompt(&format!("{created}\n"));
+    print_link(username, sign_in_url, &token, expires_at)
+}
+
+/// Inserts a user. Returns what to tell the operator.
+async fn insert(operator: &Operator, new: NewUser) -> Result<String, Failure> {
+    let username = new.username.clone();
+    let role = new.role;
+    let store = Arc::clone(&operator.store);
+    let inserted = Write::by_operator(Change::UserCreated, None)
+        .run(
+            move |write| async move { store.insert(None, new, write).await },
+            Write::log_user,
+        )
+        .await;
+    match inserted {
+        Ok(user) => Ok(format!(
+            "User {} ({username:?}) is created, with the role {role}.",
+            user.id
+        )),
+        Err(WriteError::UsernameTaken) => Err(username_taken(&username)),
+        Err(error) => Err(error.into()),
+    }
+}

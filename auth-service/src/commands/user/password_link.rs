@@ -1,0 +1,67 @@
+//! `user password-link`.
+
+use super::{
+    new_password::prompt,
+    operator::{Operator, not_found},
+};
+use crate::{
+    audit::{Change, Write},
+    commands::timestamp::rfc3339_or_dash,
+    opaque_token::{self, GeneratedToken},
+    store::WriteError,
+};
+use rolegate_program::program::{Failure, print_secret};
+use rolegate_sign_in::password_link::password_link_url;
+use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::Arc;
+
+/// Prints the link and nothing else on stdout, so that a script can send it, and when it ends on stderr.
+pub(super) async fn run(
+    operator: &Operator,
+    username: &str,
+    sign_in_url: &str,
+) -> Result<(), Failure> {
+    let user = operator.find(username).await?;
+    let user_id = user.id;
+    let GeneratedToken { token, digest } = opaque_token::generate_password_link()?;
+    let store = Arc::clone(&operator.store);
+    let inserted = Write::by_operator(Change::PasswordLinkCreated, Some(user_id))
+        .run(
+            move |write| async move {
+                store
+                    .insert_password_link(None, user_id, digest, write)
+                    .await
+            },
+            move |write, _| write.log_user(&user),
+        )
+        .await;
+    let expires_at = inserted.map_err(|error| match error {
+        WriteError::UserNotFound => not_found(username),
+        error => error.into(),
+    })?;
+    print_link(username, sign_in_url, &token, expires_at)
+}
+
+/// Prints a link on stdout, and what to know about it on stderr.
+pub(super) fn print_link(
+    username: &str,
+    sign_in_url: &str,
+    token: &SecretString,
+    expires_at: u64,
+) -> Result<(), Failure> {
+    let link = password_link_url(sign_in_url, token);
+    print_secret(
+        &link,
+        &format!("the link of the user {username:?} is created"),
+        "nobody knows it: create another with user password-link, which ends it",
+    )?;
+    if link.expose_secret().starts_with('/') {
+        prompt(
+            "Send it with the address of your server before it, such as https://auth.example.org; with that address in \
+             SIGN_IN_URL the command prints all of it.\n",
+        );
+    }
+    let end = rfc3339_or_dash(Some(expires_at));
+    prompt(&format!("It is good once, until {end}.\n"));
+    Ok(())
+}
