@@ -106,7 +106,7 @@ impl CredentialChecks {
         let can_share_call = self.has_others_in_progress()
             && credentials.roles.len() <= MAX_ROLES
             && self.cached_digests.lock().contains(&digest);
-        if can_share_call && let Some(batcher) = self.batchers.of_key(credentials.username) {
+        if can_share_call && let Some(batcher) = self.batchers.batcher_for(credentials.username) {
             let client_address = context.client_address.map(|address| address.to_string());
             let request = credentials.to_message(client_address);
             match batcher.submit(request, context.request_id).await {

@@ -12,16 +12,16 @@ use std::{
 };
 
 /// The hash of a key, such as a username, or of a replica's address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Affinity(pub(crate) u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Affinity(u64);
 
 impl Affinity {
-    pub(crate) fn of_key(key: &str) -> Self {
+    pub(crate) fn from_key(key: &str) -> Self {
         Self::hash(&[key.as_bytes()])
     }
 
     /// The same for every client that reaches the replica at this address.
-    pub(crate) fn of_replica(address: SocketAddr) -> Self {
+    pub(crate) fn from_address(address: SocketAddr) -> Self {
         let port = address.port().to_be_bytes();
         match address.ip().to_canonical() {
             IpAddr::V4(ip) => Self::hash(&[&ip.octets(), &port]),
@@ -62,8 +62,9 @@ mod tests {
     }
 
     fn home(key: &str, replicas: &[SocketAddr]) -> SocketAddr {
-        let weight =
-            |replica: &&SocketAddr| Affinity::of_key(key).weight(Affinity::of_replica(**replica));
+        let weight = |replica: &&SocketAddr| {
+            Affinity::from_key(key).weight(Affinity::from_address(**replica))
+        };
         *replicas.iter().max_by_key(weight).expect("a replica")
     }
 
@@ -105,10 +106,10 @@ mod tests {
 
     #[test]
     fn hashes_are_those_of_every_release() {
-        assert_eq!(Affinity::of_key("ada"), Affinity(0x7d3c_4ad3_72fc_321d));
+        assert_eq!(Affinity::from_key("ada"), Affinity(0x7d3c_4ad3_72fc_321d));
         let v4: SocketAddr = "10.0.0.1:50051".parse().expect("an address");
         let mapped: SocketAddr = "[::ffff:10.0.0.1]:50051".parse().expect("an address");
-        assert_eq!(Affinity::of_replica(v4), Affinity(0x1218_adf8_a300_7117));
-        assert_eq!(Affinity::of_replica(mapped), Affinity::of_replica(v4));
+        assert_eq!(Affinity::from_address(v4), Affinity(0x1218_adf8_a300_7117));
+        assert_eq!(Affinity::from_address(mapped), Affinity::from_address(v4));
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::{
     CallError,
-    call_context::id_list,
+    call_context::join_request_ids,
     deadline::{READ_TIMEOUT, retry_until},
 };
 use rolegate_batcher::{Batcher, Limits};
 use rolegate_proto::{RequestId, metadata::REQUEST_ID};
-use std::{iter, time::Duration};
+use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use tonic::{
     Request, Response, Status,
@@ -26,6 +26,7 @@ pub struct CallBatcher<R, A> {
     batcher: Batcher<Member<R>, Result<A, CallError>>,
 }
 
+/// A request of a batch.
 struct Member<R> {
     request: R,
     deadline: Instant,
@@ -50,11 +51,9 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
             max_in_flight_stalled: MAX_IN_FLIGHT_STALLED,
         };
         let batcher = Batcher::new(limits, move |members: Vec<Member<R>>| {
-            let call = BatchCall::new(members.iter().map(|it| (it.deadline, it.request_id)));
-            send(
-                members.into_iter().map(|member| member.request).collect(),
-                call,
-            )
+            let call = BatchCall::new(&members);
+            let requests = members.into_iter().map(|member| member.request).collect();
+            send(requests, call)
         });
         Self { batcher }
     }
@@ -83,19 +82,21 @@ pub struct BatchCall {
 }
 
 impl BatchCall {
-    fn new(members: impl Iterator<Item = (Instant, Option<RequestId>)> + Clone) -> Self {
-        let deadline = members.clone().map(|(deadline, _)| deadline).max();
-        let request_ids = id_list(members.filter_map(|(_, id)| id));
+    fn new<R>(members: &[Member<R>]) -> Self {
+        let deadline = members.iter().map(|member| member.deadline).max();
         Self {
             deadline: deadline.unwrap_or_else(Instant::now),
-            request_ids,
+            request_ids: join_request_ids(members.iter().filter_map(|member| member.request_id)),
         }
     }
 
     /// A call for one request, which is a batch by itself.
     #[must_use]
     pub fn single(request_id: Option<RequestId>) -> Self {
-        Self::new(iter::once((Instant::now() + READ_TIMEOUT, request_id)))
+        Self {
+            deadline: Instant::now() + READ_TIMEOUT,
+            request_ids: join_request_ids(request_id.into_iter()),
+        }
     }
 
     /// Calls a method of a generated client, with retries while the service is unavailable.

@@ -16,9 +16,9 @@ const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
 /// Bytes of a list of request ids: enough for the largest batch with ids of
 /// [`RequestId::new_random`].
-const MAX_ID_LIST: usize = 9 * 1024;
+const MAX_REQUEST_IDS_LEN: usize = 9 * 1024;
 
-/// For values that differ in each call. Indexed, they would evict reusable headers from the HPACK tables
+/// Marks values that differ in each call. Indexed, they would evict reusable headers from the HPACK tables
 /// of both ends (RFC 7541, section 6.2.3).
 pub(crate) const NEVER_INDEXED: bool = true;
 
@@ -74,10 +74,12 @@ pub fn authenticated_request<M>(
 
 /// The ids of requests that share a call, separated by commas; `None` for none. Ids that do not fit
 /// are left out, because a peer rejects calls with too large a header.
-pub(crate) fn id_list(ids: impl Iterator<Item = RequestId>) -> Option<MetadataValue<Ascii>> {
+pub(crate) fn join_request_ids(
+    ids: impl Iterator<Item = RequestId>,
+) -> Option<MetadataValue<Ascii>> {
     let mut list = String::new();
     for id in ids {
-        if list.len() + 1 + id.as_str().len() > MAX_ID_LIST {
+        if list.len() + 1 + id.as_str().len() > MAX_REQUEST_IDS_LEN {
             break;
         }
         if !list.is_empty() {
@@ -85,16 +87,17 @@ pub(crate) fn id_list(ids: impl Iterator<Item = RequestId>) -> Option<MetadataVa
         }
         list.push_str(id.as_str());
     }
-    let mut value = MetadataValue::try_from(list)
-        .ok()
-        .filter(|value| !value.is_empty())?;
+    if list.is_empty() {
+        return None;
+    }
+    let mut value = MetadataValue::try_from(list).ok()?;
     value.set_sensitive(NEVER_INDEXED);
     Some(value)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CallContext, MAX_ID_LIST, id_list};
+    use super::{CallContext, MAX_REQUEST_IDS_LEN, join_request_ids};
     use rolegate_proto::{RequestId, metadata};
     use std::iter;
 
@@ -107,22 +110,27 @@ mod tests {
         };
         let request = context.request(());
         let alone = request.metadata().get(metadata::REQUEST_ID).expect("an id");
-        assert!(alone.is_sensitive() && id_list([id].into_iter()).expect("ids").is_sensitive());
+        assert!(
+            alone.is_sensitive()
+                && join_request_ids([id].into_iter())
+                    .expect("ids")
+                    .is_sensitive()
+        );
     }
 
     #[test]
     fn id_list_is_bounded_and_fits_the_largest_batch() {
-        assert_eq!(id_list(iter::empty()), None);
+        assert_eq!(join_request_ids(iter::empty()), None);
         let ids: Vec<RequestId> = (0..256).map(|_| RequestId::new_random()).collect();
-        let list = id_list(ids.iter().copied()).expect("ids");
+        let list = join_request_ids(ids.iter().copied()).expect("ids");
         let listed: Vec<&str> = list.to_str().expect("text").split(',').collect();
         assert_eq!(
             listed,
             ids.iter().map(RequestId::as_str).collect::<Vec<_>>()
         );
         let longest: RequestId = "x".repeat(RequestId::MAX_LEN).parse().expect("an id");
-        let list = id_list(iter::repeat_n(longest, 256)).expect("ids");
-        assert!(list.as_bytes().len() <= MAX_ID_LIST);
+        let list = join_request_ids(iter::repeat_n(longest, 256)).expect("ids");
+        assert!(list.as_bytes().len() <= MAX_REQUEST_IDS_LEN);
         assert!(
             list.to_str()
                 .expect("text")

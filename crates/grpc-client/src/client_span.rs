@@ -2,7 +2,7 @@
 //! in the request's headers (W3C Trace Context).
 
 use crate::call_context::NEVER_INDEXED;
-use http::{HeaderName, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use opentelemetry::{Context, global};
 use std::collections::HashMap;
 use tonic::{Code, Status};
@@ -27,20 +27,28 @@ pub(crate) fn start<B>(request: &mut Request<B>) -> Span {
         rpc.grpc.status_code = Empty,
     );
     if !span.is_disabled() {
-        let context = span.in_scope(Context::current);
-        let mut fields = HashMap::new();
-        global::get_text_map_propagator(|trace| trace.inject_context(&context, &mut fields));
-        // The propagator also sets an empty `tracestate`.
-        for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_empty()) {
-            if let (Ok(name), Ok(mut value)) =
-                (name.parse::<HeaderName>(), HeaderValue::try_from(value))
-            {
-                value.set_sensitive(NEVER_INDEXED);
-                request.headers_mut().insert(name, value);
-            }
-        }
+        inject_context(&span, request.headers_mut());
     }
     span
+}
+
+/// Adds the trace context of the span to the headers of a request.
+fn inject_context(span: &Span, headers: &mut HeaderMap) {
+    let context = span.in_scope(Context::current);
+    let mut fields = HashMap::new();
+    global::get_text_map_propagator(|trace| trace.inject_context(&context, &mut fields));
+    for (name, value) in fields {
+        // The propagator also sets an empty `tracestate`.
+        if value.is_empty() {
+            continue;
+        }
+        if let Ok(name) = name.parse::<HeaderName>()
+            && let Ok(mut value) = HeaderValue::try_from(value)
+        {
+            value.set_sensitive(NEVER_INDEXED);
+            headers.insert(name, value);
+        }
+    }
 }
 
 /// Records the status of a call. Services send errors as `grpc-status` in the response's head; calls

@@ -35,11 +35,11 @@ const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 /// The flow-control window of each stream, in bytes.
 const STREAM_WINDOW: u32 = 1024 * 1024;
-/// That of a connection: responses that are read slowly hold up no other call.
+/// The flow-control window of a connection, in bytes: responses that are read slowly hold up no other call.
 const CONNECTION_WINDOW: u32 = 4 * STREAM_WINDOW;
 /// Until the replica announces its limit: what RFC 9113, section 6.5.2, expects of every peer.
 const INITIAL_MAX_STREAMS: usize = 100;
-/// Of the headers of a response, in bytes.
+/// The size of the headers of a response, in bytes.
 const MAX_HEADER_LIST: u32 = 16 * 1024;
 
 /// A byte stream to a replica.
@@ -51,20 +51,26 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     sender: SendRequest<Bytes>,
-    ended: Ended,
+    ended_streams: EndedStreams,
 }
 
 /// Streams that have ended. Dropping one wakes the task of the connection, and with it a second thread,
 /// just when the caller is to run: the next call drops them, which wakes that task anyway.
-type Ended = Arc<Mutex<Vec<RecvStream>>>;
+type EndedStreams = Arc<Mutex<Vec<RecvStream>>>;
 
 /// A stream that ends beside so many is dropped at once.
-const MAX_ENDED: usize = 64;
+const MAX_ENDED_STREAMS: usize = 64;
 
-/// Performs the HTTP/2 handshake. The other value is the error that ends the connection, if one does.
-pub(crate) async fn open(
-    stream: Box<dyn Stream>,
-) -> io::Result<(Connection, oneshot::Receiver<io::Error>)> {
+/// A connection that was just opened.
+#[derive(Debug)]
+pub(crate) struct NewConnection {
+    pub(crate) connection: Connection,
+    /// Receives the error that ends the connection, if one does.
+    pub(crate) failure: oneshot::Receiver<io::Error>,
+}
+
+/// Performs the HTTP/2 handshake.
+pub(crate) async fn open(stream: Box<dyn Stream>) -> io::Result<NewConnection> {
     let (sender, mut connection) = Builder::new()
         .enable_push(false)
         .initial_max_send_streams(INITIAL_MAX_STREAMS)
@@ -75,29 +81,30 @@ pub(crate) async fn open(
         .await
         .map_err(io::Error::other)?;
     let pings = connection.ping_pong();
-    let (failed, failure) = oneshot::channel();
+    let (failure_sender, failure) = oneshot::channel();
     tokio::spawn(async move {
-        let ended = select! {
+        let outcome = select! {
             biased;
-            ended = connection => ended.map_err(io::Error::other),
-            () = missed_ping(pings) => Err(io::ErrorKind::TimedOut.into()),
+            outcome = connection => outcome.map_err(io::Error::other),
+            () = wait_for_missed_ping(pings) => Err(io::ErrorKind::TimedOut.into()),
         };
-        if let Err(error) = ended {
+        if let Err(error) = outcome {
             tracing::debug!(%error, "connection to a replica failed");
-            let _ = failed.send(error);
+            let _ = failure_sender.send(error);
         }
     });
-    Ok((
-        Connection {
-            sender,
-            ended: Ended::default(),
-        },
+    let connection = Connection {
+        sender,
+        ended_streams: EndedStreams::default(),
+    };
+    Ok(NewConnection {
+        connection,
         failure,
-    ))
+    })
 }
 
 /// Ends when the replica does not answer a ping in time.
-async fn missed_ping(pings: Option<PingPong>) {
+async fn wait_for_missed_ping(pings: Option<PingPong>) {
     let Some(mut pings) = pings else {
         return std::future::pending().await;
     };
@@ -126,45 +133,46 @@ impl Connection {
     pub(crate) async fn send(mut self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let (head, body) = request.into_parts();
         let message = body.collect().await?.to_bytes();
-        let failed = |error: h2::Error| Status::from_error(error.into());
+        let to_status = |error: h2::Error| Status::from_error(error.into());
         let (response, mut stream) = self
             .sender
             .send_request(Request::from_parts(head, ()), false)
-            .map_err(failed)?;
-        stream.send_data(message, true).map_err(failed)?;
-        let Self { ended, .. } = self;
-        drop(mem::take(&mut *ended.lock()));
-        let response = response.await.map_err(failed)?;
-        let body = |stream| {
-            Body::new(Received {
+            .map_err(to_status)?;
+        stream.send_data(message, true).map_err(to_status)?;
+        // Only these are kept while the response is read: a sender would keep the connection open.
+        let ended_streams = self.ended_streams;
+        drop(mem::take(&mut *ended_streams.lock()));
+        let response = response.await.map_err(to_status)?;
+        Ok(response.map(|stream| {
+            Body::new(ResponseBody {
                 stream: Some(stream),
                 has_data: true,
-                ended,
+                ended_streams,
             })
-        };
-        Ok(response.map(body))
+        }))
     }
 }
 
 /// The body of a response.
-struct Received {
+struct ResponseBody {
     stream: Option<RecvStream>,
+    /// Whether more data may come, before the trailers.
     has_data: bool,
-    ended: Ended,
+    ended_streams: EndedStreams,
 }
 
-impl Drop for Received {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
         if let Some(stream) = self.stream.take_if(|stream| stream.is_end_stream()) {
-            let mut ended = self.ended.lock();
-            if ended.len() < MAX_ENDED {
-                ended.push(stream);
+            let mut ended_streams = self.ended_streams.lock();
+            if ended_streams.len() < MAX_ENDED_STREAMS {
+                ended_streams.push(stream);
             }
         }
     }
 }
 
-impl http_body::Body for Received {
+impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = h2::Error;
 

@@ -13,22 +13,22 @@ pub const PASSWORD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How far the timers of both sides may differ.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(100);
 
-/// Of the timeouts that services learn.
-const TIMEOUT_STEP: Duration = Duration::from_millis(100);
+/// The timeouts that services learn are multiples of this.
+const TIMEOUT_GRANULARITY: Duration = Duration::from_millis(100);
 
 /// A lost replica is not picked again, so few attempts are enough.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(40)];
 
-/// Calls a method of a generated client and fails after `time`, whatever the service does. The service
+/// Calls a method of a generated client and fails after `limit`, whatever the service does. The service
 /// learns the timeout from `grpc-timeout` and can stop its work.
 pub async fn call<C: Clone, M, A>(
-    time: Duration,
+    limit: Duration,
     client: &C,
     mut request: Request<M>,
     method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
-    request.set_timeout(announced(time));
-    call_within(time, client, request, method).await
+    request.set_timeout(announced_timeout(limit));
+    call_within(limit, client, request, method).await
 }
 
 /// Opens a stream of responses, which has no deadline. The service does not learn that of the answer that begins it: a
@@ -42,12 +42,12 @@ pub async fn open_stream<C: Clone, M, A>(
 }
 
 async fn call_within<C: Clone, M, A>(
-    time: Duration,
+    limit: Duration,
     client: &C,
     request: Request<M>,
     method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
-    let deadline = Instant::now() + time;
+    let deadline = Instant::now() + limit;
     match timeout_at(deadline, method(&mut client.clone(), request)).await {
         Ok(Ok(response)) => Ok(response.into_inner()),
         Ok(Err(status)) => {
@@ -60,24 +60,24 @@ async fn call_within<C: Clone, M, A>(
 
 /// The timeout that the service learns: rounded up, so that calls with what is left of a deadline send few
 /// distinct values, which HPACK can index. A timeout of less than a second stays exact.
-fn announced(time: Duration) -> Duration {
+fn announced_timeout(time: Duration) -> Duration {
     if time < Duration::from_secs(1) {
         return time;
     }
-    let steps = time.as_micros().div_ceil(TIMEOUT_STEP.as_micros());
-    TIMEOUT_STEP.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX))
+    let multiple = time.as_micros().div_ceil(TIMEOUT_GRANULARITY.as_micros());
+    TIMEOUT_GRANULARITY.saturating_mul(u32::try_from(multiple).unwrap_or(u32::MAX))
 }
 
 /// Calls a method that changes nothing. A call that is not answered in time may be sent once more, to
 /// another replica.
 pub async fn read<C: Clone, M, A>(
-    time: Duration,
+    limit: Duration,
     client: &C,
     mut request: Request<M>,
     method: impl AsyncFnOnce(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
     request.extensions_mut().insert(ReadOnly);
-    call(time, client, request, method).await
+    call(limit, client, request, method).await
 }
 
 /// Like [`read`], again and again until `deadline` while the service is unavailable.
@@ -88,8 +88,8 @@ pub async fn retry_until<C: Clone, M, A>(
     method: impl AsyncFn(&mut C, Request<M>) -> Result<Response<A>, Status>,
 ) -> Result<A, CallError> {
     let attempt = || {
-        let time = deadline.saturating_duration_since(Instant::now());
-        read(time, client, request(), &method)
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        read(remaining, client, request(), &method)
     };
     for delay in RETRY_DELAYS {
         match attempt().await {
@@ -102,7 +102,7 @@ pub async fn retry_until<C: Clone, M, A>(
 
 #[cfg(test)]
 mod tests {
-    use super::announced;
+    use super::announced_timeout;
     use std::time::Duration;
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
             (0, 0),
         ] {
             assert_eq!(
-                announced(Duration::from_micros(exact)),
+                announced_timeout(Duration::from_micros(exact)),
                 Duration::from_micros(expected)
             );
         }

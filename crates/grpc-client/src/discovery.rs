@@ -36,35 +36,36 @@ pub struct ServiceInfo {
     pub health_name: &'static str,
 }
 
-pub(crate) type Connected = io::Result<Box<dyn Stream>>;
-
+/// Finds the replicas of a service and connects to them.
 #[async_trait]
 pub(crate) trait Discover: Send + Sync + 'static {
     /// The current addresses, one for each replica.
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>>;
 
-    async fn connect(&self, address: SocketAddr) -> Connected;
+    async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>>;
 
     /// The scheme and authority of requests.
     fn origin(&self) -> Uri;
 }
 
-/// A single replica, whose streams this function opens.
-pub(crate) struct Single<C>(pub(crate) C);
+/// A single replica, whose streams `connector` opens.
+pub(crate) struct SingleReplica<C> {
+    pub(crate) connector: C,
+}
 
 #[async_trait]
-impl<C, F> Discover for Single<C>
+impl<C, F> Discover for SingleReplica<C>
 where
     C: Fn() -> F + Send + Sync + 'static,
-    F: Future<Output = Connected> + Send + 'static,
+    F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
 {
     /// Stands for an address.
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         Ok(vec![SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))])
     }
 
-    async fn connect(&self, _: SocketAddr) -> Connected {
-        (self.0)().await
+    async fn connect(&self, _: SocketAddr) -> io::Result<Box<dyn Stream>> {
+        (self.connector)().await
     }
 
     fn origin(&self) -> Uri {
@@ -81,14 +82,42 @@ pub struct InvalidAddress {
     port: u16,
 }
 
-/// A host name or IP address, resolved anew for each list of addresses.
+/// The URL of a service, which is a host and a port.
 #[derive(Debug)]
-pub(crate) struct DnsTarget {
-    /// Without the brackets of IPv6 addresses in URLs.
+struct ServiceUrl {
+    /// A host name or an IP address, without the brackets that URLs have around IPv6 addresses.
     host: String,
     port: u16,
     origin: Uri,
-    /// Every replica must prove to be `host`; `None` for plain text.
+}
+
+impl ServiceUrl {
+    fn parse(text: &str, scheme: &str) -> Option<Self> {
+        let origin: Uri = text.parse().ok()?;
+        let has_user = origin.authority()?.as_str().contains('@');
+        let has_path = origin.path_and_query().is_some_and(|path| path != "/");
+        if origin.scheme_str() != Some(scheme) || has_user || has_path {
+            return None;
+        }
+        let host = origin
+            .host()?
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .to_owned();
+        let port = origin.port_u16()?;
+        // Port 0 is valid for listeners only.
+        if host.is_empty() || port == 0 {
+            return None;
+        }
+        Some(Self { host, port, origin })
+    }
+}
+
+/// A host name or IP address, resolved anew for each list of addresses.
+#[derive(Debug)]
+pub(crate) struct DnsTarget {
+    url: ServiceUrl,
+    /// Every replica must prove to be the host of the URL; `None` for plain text.
     tls: Option<ClientTls>,
 }
 
@@ -100,78 +129,59 @@ impl DnsTarget {
         tls: Option<ClientTls>,
     ) -> Result<Self, InvalidAddress> {
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let (program, port) = (service.program, service.default_port);
-        let parsed = parse(address, scheme).ok_or(InvalidAddress {
-            scheme,
-            program,
-            port,
-        });
-        parsed.map(|(host, port, origin)| Self {
-            host,
-            port,
-            origin,
-            tls,
-        })
+        match ServiceUrl::parse(address, scheme) {
+            Some(url) => Ok(Self { url, tls }),
+            None => Err(InvalidAddress {
+                scheme,
+                program: service.program,
+                port: service.default_port,
+            }),
+        }
     }
-}
-
-fn parse(address: &str, scheme: &str) -> Option<(String, u16, Uri)> {
-    let origin: Uri = address.parse().ok()?;
-    let host = origin.host().filter(|host| !host.is_empty())?;
-    let has_user = origin.authority()?.as_str().contains('@');
-    let has_path = origin.path_and_query().is_some_and(|path| path != "/");
-    if origin.scheme_str() != Some(scheme) || has_user || has_path {
-        return None;
-    }
-    let host = host
-        .trim_start_matches('[')
-        .trim_end_matches(']')
-        .to_owned();
-    // Port 0 is valid for listeners only.
-    let port = origin.port_u16().filter(|port| *port != 0)?;
-    Some((host, port, origin))
 }
 
 #[async_trait]
 impl Discover for DnsTarget {
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
-        Ok(lookup_host((&*self.host, self.port)).await?.collect())
+        Ok(lookup_host((&*self.url.host, self.url.port))
+            .await?
+            .collect())
     }
 
-    async fn connect(&self, address: SocketAddr) -> Connected {
+    async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
         let stream = TcpStream::connect(address).await?;
         // Small messages must not wait for the acknowledgement of earlier ones.
         stream.set_nodelay(true)?;
         Ok(match &self.tls {
-            Some(tls) => Box::new(tls.connect(&self.host, stream).await?),
+            Some(tls) => Box::new(tls.connect(&self.url.host, stream).await?),
             None => Box::new(stream),
         })
     }
 
     fn origin(&self) -> Uri {
-        self.origin.clone()
+        self.url.origin.clone()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{InvalidAddress, parse};
+    use super::{InvalidAddress, ServiceUrl};
 
     #[test]
     fn address_is_a_plain_url_with_host_and_port() {
         for (scheme, other) in [("http", "https"), ("https", "http")] {
             for (good, host) in [("auth-service:50051", "auth-service"), ("[::1]:1", "::1")] {
-                let target = parse(&format!("{scheme}://{good}"), scheme).expect(good);
-                assert_eq!(target.0, host);
+                let url = ServiceUrl::parse(&format!("{scheme}://{good}"), scheme).expect(good);
+                assert_eq!(url.host, host);
             }
             for wrong in ["auth", "", "auth:0", "auth:1/path", "me:secret@auth:1"] {
                 assert!(
-                    parse(&format!("{scheme}://{wrong}"), scheme).is_none(),
+                    ServiceUrl::parse(&format!("{scheme}://{wrong}"), scheme).is_none(),
                     "{wrong}"
                 );
             }
             for wrong in ["", "auth:1", "ftp://auth:1", &format!("{other}://auth:1")] {
-                assert!(parse(wrong, scheme).is_none(), "{wrong}");
+                assert!(ServiceUrl::parse(wrong, scheme).is_none(), "{wrong}");
             }
         }
     }

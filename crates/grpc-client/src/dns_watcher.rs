@@ -1,12 +1,12 @@
 //! Follows a DNS name: one monitor for each replica that it resolves to.
 
 use crate::{
-    cause,
     discovery::{Discover, ServiceInfo},
-    replica::Monitor,
-    replica_set::ReplicaSet,
+    failure_log::{self, ReplicaName},
+    replica_monitor::ReplicaMonitor,
+    replica_set::{ReplicaEntry, ReplicaSet},
 };
-use std::{collections::HashMap, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
@@ -17,35 +17,49 @@ pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(2);
 /// domain; a shorter timeout might never see an answer.
 pub(crate) const RESOLVE_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(crate) async fn run(service: ServiceInfo, discovery: Arc<dyn Discover>, set: Arc<ReplicaSet>) {
+/// Keeps `set` current: it has the replicas that the name resolves to, and a monitor for each reports its state.
+pub(crate) async fn watch(
+    service: ServiceInfo,
+    discovery: Arc<dyn Discover>,
+    set: Arc<ReplicaSet>,
+) {
     // The monitors, which end when they are dropped.
-    let mut running: HashMap<SocketAddr, JoinSet<()>> = HashMap::new();
+    let mut monitors: HashMap<SocketAddr, JoinSet<()>> = HashMap::new();
     loop {
-        let resolved = timeout(RESOLVE_TIMEOUT, discovery.addresses()).await;
-        let addresses = resolved.unwrap_or_else(|elapsed| Err(io::Error::from(elapsed)));
-        set.change(|states| match addresses {
-            Ok(addresses) => {
-                // A monitor that ended has panicked; another one starts.
-                running.retain(|address, monitor| {
-                    let is_current =
-                        addresses.contains(address) && monitor.try_join_next().is_none();
-                    if !is_current {
-                        states.remove(address);
-                        cause::forget((service.program, *address));
-                    }
-                    is_current
-                });
-                for address in addresses {
-                    running.entry(address).or_insert_with(|| {
-                        let monitor = Monitor::new(service, address, &discovery, &set);
-                        states.insert(address, (None, Arc::clone(&monitor.calls)));
-                        JoinSet::from_iter([monitor.run()])
-                    });
-                }
-            }
+        let resolution = timeout(RESOLVE_TIMEOUT, discovery.addresses()).await;
+        let addresses = match resolution.unwrap_or_else(|elapsed| Err(elapsed.into())) {
+            Ok(addresses) => addresses,
             // Known replicas stay: name servers have outages.
             Err(error) => {
                 tracing::debug!(%error, "resolving the name of {} failed", service.program);
+                sleep(RESOLVE_INTERVAL).await;
+                continue;
+            }
+        };
+        set.change(|entries| {
+            monitors.retain(|&address, monitor| {
+                // A monitor that ended has panicked; another one starts.
+                let is_running = monitor.try_join_next().is_none();
+                let is_current = is_running && addresses.contains(&address);
+                if !is_current {
+                    entries.remove(&address);
+                    failure_log::forget(ReplicaName {
+                        program: service.program,
+                        address,
+                    });
+                }
+                is_current
+            });
+            for address in addresses {
+                monitors.entry(address).or_insert_with(|| {
+                    let monitor = ReplicaMonitor::new(service, address, &discovery, &set);
+                    let entry = ReplicaEntry {
+                        state: None,
+                        calls: Arc::clone(&monitor.calls),
+                    };
+                    entries.insert(address, entry);
+                    JoinSet::from_iter([monitor.run()])
+                });
             }
         });
         sleep(RESOLVE_INTERVAL).await;

@@ -60,9 +60,9 @@ impl CallError {
     /// broken connection; `is_overdue` tells them apart.
     #[must_use]
     pub fn from_status(status: &Status, is_overdue: bool) -> Self {
-        let is_timeout = matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled);
-        match status.get_details_error_info() {
-            Some(info) if info.domain == ERROR_DOMAIN => match Reason::from_name(&info.reason) {
+        let error_info = status.get_details_error_info();
+        if let Some(info) = error_info.filter(|info| info.domain == ERROR_DOMAIN) {
+            return match Reason::from_name(&info.reason) {
                 Some(reason) => Self::Refused(ServiceError {
                     reason,
                     message: status.message().to_owned(),
@@ -71,9 +71,13 @@ impl CallError {
                         .and_then(|info| info.retry_delay),
                 }),
                 None => Self::Malformed,
-            },
-            _ if is_overdue && is_timeout => Self::DeadlineExceeded,
-            _ => Self::Unavailable,
+            };
+        }
+        let is_timeout = matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled);
+        if is_timeout && is_overdue {
+            Self::DeadlineExceeded
+        } else {
+            Self::Unavailable
         }
     }
 }

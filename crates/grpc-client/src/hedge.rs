@@ -13,19 +13,19 @@ use tonic::Status;
 const DELAY_FACTOR: u64 = 5;
 /// Below it, timers are too coarse. In nanoseconds, like the running p99.
 const MIN_P99: u64 = 1_000_000;
-/// So long without an answer is a miss, however slow the service is.
+/// A call without an answer for this long has missed, however slow the service is.
 pub(crate) const MAX_DELAY: Duration = Duration::from_millis(500);
-/// Also where the estimate begins.
+/// The highest estimate, in nanoseconds, and the one that a channel begins with.
 const MAX_P99: u64 = 500_000_000 / DELAY_FACTOR;
 
 /// One hedge for each 20 calls: at most 5 % more.
 const CALLS_PER_HEDGE: u32 = 20;
-/// What a channel begins with: a replica can freeze before it was called 20 times.
+/// The budget that a channel begins with: a replica can freeze before it was called 20 times.
 const INITIAL_BUDGET: u32 = 10 * CALLS_PER_HEDGE;
-/// What it can save for the moment at which many calls miss at once.
+/// The budget that a channel can save for the moment at which many calls miss at once.
 const MAX_BUDGET: u32 = 100 * CALLS_PER_HEDGE;
 
-/// In the extensions of requests that change nothing, and may be sent twice.
+/// Marks, in their extensions, requests that change nothing and may be sent twice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadOnly;
 
@@ -35,7 +35,7 @@ pub(crate) struct ReadOnly;
 pub(crate) struct HedgePolicy {
     /// The running 99th percentile of the time to an answer, in nanoseconds.
     p99: AtomicU64,
-    /// In calls: each adds one, a hedge takes [`CALLS_PER_HEDGE`].
+    /// The unit is a call: each adds one, and a hedge takes [`CALLS_PER_HEDGE`].
     budget: AtomicU32,
 }
 
@@ -59,12 +59,12 @@ impl HedgePolicy {
     pub(crate) fn record(&self, time_to_answer: Duration) {
         let p99 = self.p99.load(Relaxed);
         let is_slower = time_to_answer.as_nanos() > u128::from(p99);
-        let moved = if is_slower {
+        let estimate = if is_slower {
             p99 + p99 / 1024 * 99
         } else {
             p99 - p99 / 1024
         };
-        self.p99.store(moved.clamp(MIN_P99, MAX_P99), Relaxed);
+        self.p99.store(estimate.clamp(MIN_P99, MAX_P99), Relaxed);
         if self.budget.load(Relaxed) < MAX_BUDGET {
             self.budget.fetch_add(1, Relaxed);
         }

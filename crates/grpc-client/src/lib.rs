@@ -16,18 +16,20 @@ mod affinity;
 mod balancer;
 mod batch_call;
 mod call_context;
-mod cause;
 mod client_span;
+mod connect_error;
 mod connection;
 mod deadline;
 mod discovery;
 mod dns_watcher;
 mod error;
+mod failure_log;
 mod hedge;
+mod picker;
 #[cfg(feature = "settings")]
 mod probe;
-mod replica;
 mod replica_batchers;
+mod replica_monitor;
 mod replica_set;
 #[cfg(feature = "settings")]
 pub mod settings;

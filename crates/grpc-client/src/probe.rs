@@ -1,9 +1,9 @@
 //! Connects to each replica once, for `doctor`.
 
 use crate::{
-    cause::ConnectError,
+    connect_error::ConnectError,
     discovery::{Discover, ServiceInfo},
-    replica::{HEALTH_TIMEOUT, Monitor},
+    replica_monitor::{HEALTH_TIMEOUT, ReplicaMonitor},
 };
 use rolegate_grpc_tls::tls_problem;
 use rolegate_program::doctor::Doctor;
@@ -13,8 +13,8 @@ use tonic_health::pb::health_check_response::ServingStatus;
 
 /// A name server that does not answer is a finding.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Connections that break, such as those to a replica that restarts.
-const ATTEMPTS: u32 = 3;
+/// Bounds the attempts after connections that break, such as those to a replica that restarts.
+const MAX_ATTEMPTS: u32 = 3;
 
 /// Resolves `url`, connects to each replica and asks for its health. One line for each.
 pub(crate) async fn probe(
@@ -25,28 +25,26 @@ pub(crate) async fn probe(
     target: Arc<dyn Discover>,
 ) {
     let name = format!("{} at {url}", service.program);
-    let resolved = timeout(RESOLVE_TIMEOUT, target.addresses()).await;
+    let resolution = timeout(RESOLVE_TIMEOUT, target.addresses()).await;
     let silent = |_elapsed| Err(io::Error::other("the name server does not answer"));
-    let addresses = match resolved.unwrap_or_else(silent) {
+    let addresses = match resolution.unwrap_or_else(silent) {
         Ok(addresses) => addresses,
         Err(error) => return doctor.fail(step, format!("{name} is not found: {error}")),
     };
-    for replica in addresses {
-        let is_named = url.contains(&replica.to_string());
-        let name = if is_named {
+    for address in addresses {
+        let is_in_url = url.contains(&address.to_string());
+        let name = if is_in_url {
             name.clone()
         } else {
-            format!("{name} ({replica})")
+            format!("{name} ({address})")
         };
-        match ask_health(service, replica, &target).await {
-            Ok(true) if url.starts_with("https") => {
-                doctor.ok(
-                    step,
-                    format!("{name} answers; its certificate is trusted and has this name"),
-                );
-            }
-            Ok(true) => doctor.ok(step, format!("{name} answers")),
-            Ok(false) => {
+        match ask_health(service, address, &target).await {
+            Ok(ServingStatus::Serving) if url.starts_with("https") => doctor.ok(
+                step,
+                format!("{name} answers; its certificate is trusted and has this name"),
+            ),
+            Ok(ServingStatus::Serving) => doctor.ok(step, format!("{name} answers")),
+            Ok(_) => {
                 let why = "it starts or stops, or its database fails";
                 doctor.fail(
                     step,
@@ -60,33 +58,34 @@ pub(crate) async fn probe(
 
 async fn ask_health(
     service: ServiceInfo,
-    replica: SocketAddr,
+    address: SocketAddr,
     target: &Arc<dyn Discover>,
-) -> Result<bool, String> {
-    let monitor = Monitor::new(service, replica, target, &Arc::default());
+) -> Result<ServingStatus, String> {
+    let monitor = ReplicaMonitor::new(service, address, target, &Arc::default());
     let is_encrypted = monitor.is_encrypted();
-    let mut attempts = ATTEMPTS;
+    let mut attempts = 0;
     let error = loop {
-        attempts -= 1;
+        attempts += 1;
         match timeout(HEALTH_TIMEOUT, monitor.connect()).await {
-            Ok(Ok((_connection, (status, _)))) => {
-                return Ok(status.status == ServingStatus::Serving as i32);
-            }
+            Ok(Ok(connected)) => return Ok(connected.health.status.status()),
             Ok(Err(error @ ConnectError::Stream(_))) => return Err(error.describe(is_encrypted)),
-            Ok(Err(error)) if attempts == 0 => break error,
+            Ok(Err(error)) if attempts == MAX_ATTEMPTS => break error,
             Ok(Err(_)) => {}
             Err(_elapsed) => return Err(io::ErrorKind::TimedOut.to_string()),
         }
     };
-    if !is_encrypted {
-        return Err(error.describe(is_encrypted));
+    if is_encrypted && let Some(alert) = receive_tls_alert(address, target).await {
+        return Err(ConnectError::Stream(alert).describe(is_encrypted));
     }
-    // A server refuses a certificate after the handshake of its client. Where a write fails before the
-    // alert is read, HTTP/2 knows only that; a stream that never writes receives the alert.
-    let read = async { target.connect(replica).await?.read_u8().await };
-    let explained = match timeout(HEALTH_TIMEOUT, read).await {
-        Ok(Err(alert)) if tls_problem(&alert).is_some() => ConnectError::Stream(alert),
-        _ => error,
-    };
-    Err(explained.describe(is_encrypted))
+    Err(error.describe(is_encrypted))
+}
+
+/// Receives the alert by which a server refuses a certificate after the handshake of its client. Where a write
+/// fails before the alert is read, HTTP/2 knows only that; a stream that never writes receives the alert.
+async fn receive_tls_alert(address: SocketAddr, target: &Arc<dyn Discover>) -> Option<io::Error> {
+    let read = async { target.connect(address).await?.read_u8().await };
+    match timeout(HEALTH_TIMEOUT, read).await {
+        Ok(Err(alert)) if tls_problem(&alert).is_some() => Some(alert),
+        _ => None,
+    }
 }

@@ -1,10 +1,10 @@
 //! Requests about keys share calls to the replica of their key.
 
-use crate::{balancer::BalancedChannel, batch_call::CallBatcher};
+use crate::{affinity::Affinity, balancer::BalancedChannel, batch_call::CallBatcher};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
-/// Replicas come and go; a batcher that is forgotten still answers those who wait.
+/// Bounds the batchers, because replicas come and go. A batcher that is forgotten still answers those who wait.
 const MAX_BATCHERS: usize = 64;
 
 /// One batcher for each replica, because one that hangs must not delay the requests of others.
@@ -12,7 +12,7 @@ const MAX_BATCHERS: usize = 64;
 pub struct ReplicaBatchers<R, A> {
     channel: BalancedChannel,
     start: fn(BalancedChannel) -> CallBatcher<R, A>,
-    by_replica: Mutex<HashMap<u64, CallBatcher<R, A>>>,
+    by_replica: Mutex<HashMap<Affinity, CallBatcher<R, A>>>,
 }
 
 impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
@@ -27,8 +27,8 @@ impl<R: Clone, A: Clone> ReplicaBatchers<R, A> {
     }
 
     /// The batcher of the replica of this key; `None` while none is up.
-    pub fn of_key(&self, key: &str) -> Option<CallBatcher<R, A>> {
-        let replica = self.channel.replica_of(key)?;
+    pub fn batcher_for(&self, key: &str) -> Option<CallBatcher<R, A>> {
+        let replica = self.channel.replica_for(key)?;
         let mut by_replica = self.by_replica.lock();
         if by_replica.len() >= MAX_BATCHERS && !by_replica.contains_key(&replica) {
             by_replica.clear();

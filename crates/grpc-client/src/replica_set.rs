@@ -8,9 +8,9 @@ use tokio::sync::{Notify, watch};
 /// The calls to a replica; each holds a clone.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// Notified when one was not answered in time.
+    /// Notified when a call was not answered in time.
     pub(crate) missed: Notify,
-    /// Notified when one takes long that may have to: a password waits its turn for seconds.
+    /// Notified when a call takes long that may have to: a password waits its turn for seconds.
     pub(crate) slow: Notify,
 }
 
@@ -29,49 +29,52 @@ pub(crate) enum ReplicaState {
     },
 }
 
+/// A replica that can be called.
 #[derive(Clone, Debug)]
 pub(crate) struct Replica {
     pub(crate) connection: Connection,
     /// Each call in flight holds a clone.
     pub(crate) calls: Arc<Calls>,
-    /// Of its address.
+    /// The hash of its address.
     pub(crate) affinity: Affinity,
 }
 
 /// The replicas to choose from; `None` while none is up and the first health status of one is pending.
-pub(crate) type Available = Option<Arc<Choice>>;
+pub(crate) type Available = Option<Arc<Candidates>>;
 
 #[derive(Debug)]
-pub(crate) struct Choice {
-    /// For a call: the serving replicas. Where none serves, those that are up, whose errors say more
+pub(crate) struct Candidates {
+    /// The replicas for a call: those that serve. Where none serves, those that are up, whose errors say more
     /// than none, and at last those that missed.
-    pub(crate) first: Vec<Replica>,
-    /// For a call that was not answered in time: the serving replicas and those that missed, which
+    pub(crate) first_attempt: Vec<Replica>,
+    /// The replicas for a call that was not answered in time: those that serve and those that missed, which
     /// may be slow only. Two that miss at the same moment still try each other.
-    pub(crate) again: Vec<Replica>,
+    pub(crate) hedge: Vec<Replica>,
 }
 
-impl Choice {
+impl Candidates {
     /// The replica for calls about a key. One whose connection just broke is the last choice, also
     /// before its monitor notices.
-    pub(crate) fn of_key(&self, key: Affinity) -> Option<&Replica> {
-        let rank = |replica: &&Replica| {
-            (
-                !replica.connection.is_closed(),
-                key.weight(replica.affinity),
-            )
-        };
-        self.first.iter().max_by_key(rank)
+    pub(crate) fn replica_for(&self, key: Affinity) -> Option<&Replica> {
+        self.first_attempt.iter().max_by_key(|replica| {
+            let is_open = !replica.connection.is_closed();
+            (is_open, key.weight(replica.affinity))
+        })
     }
 }
 
-/// The state of a replica, `None` before its first health status, with the counter of its calls. Calls
-/// in flight stay counted across reconnects.
-pub(crate) type Known = (Option<ReplicaState>, Arc<Calls>);
+/// What is known about the replica at an address.
+#[derive(Debug, Default)]
+pub(crate) struct ReplicaEntry {
+    /// `None` before its first health status.
+    pub(crate) state: Option<ReplicaState>,
+    /// Calls in flight stay counted across reconnects.
+    pub(crate) calls: Arc<Calls>,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct ReplicaSet {
-    pub(crate) states: Mutex<HashMap<SocketAddr, Known>>,
+    pub(crate) entries: Mutex<HashMap<SocketAddr, ReplicaEntry>>,
     pub(crate) available: watch::Sender<Available>,
     /// Notified when a call finds no replica.
     pub(crate) reconnect: Notify,
@@ -79,49 +82,62 @@ pub(crate) struct ReplicaSet {
 
 impl ReplicaSet {
     /// Changes the set with `change` and publishes what there is to choose from.
-    pub(crate) fn change(&self, change: impl FnOnce(&mut HashMap<SocketAddr, Known>)) {
-        let mut states = self.states.lock();
-        change(&mut states);
-        let mut choices: [Vec<Replica>; 3] = Default::default();
-        for (address, (state, calls)) in states.iter() {
-            let (connection, choice) = match state {
-                Some(ReplicaState::Up {
-                    connection,
-                    serving: true,
-                }) => (connection, 0),
-                Some(ReplicaState::Up {
-                    connection,
-                    serving: false,
-                }) => (connection, 1),
-                Some(ReplicaState::Unresponsive { connection }) => (connection, 2),
-                Some(ReplicaState::Down) | None => continue,
-            };
-            let (connection, calls) = (connection.clone(), Arc::clone(calls));
-            let affinity = Affinity::of_replica(*address);
-            choices[choice].push(Replica {
-                connection,
-                calls,
-                affinity,
-            });
-        }
-        let is_pending = states.values().any(|(state, _)| state.is_none());
-        let again = [&*choices[0], &choices[2]].concat();
-        let first = choices
-            .into_iter()
-            .find(|choice| !choice.is_empty())
-            .unwrap_or_default();
-        let is_known = !first.is_empty() || !is_pending;
-        self.available
-            .send_replace(is_known.then(|| Arc::new(Choice { first, again })));
+    pub(crate) fn change(&self, change: impl FnOnce(&mut HashMap<SocketAddr, ReplicaEntry>)) {
+        let mut entries = self.entries.lock();
+        change(&mut entries);
+        let available = find_available(&entries);
+        self.available.send_replace(available);
     }
 
     /// Records the state of a replica. Addresses dropped from DNS are ignored; their hosts are often
     /// dead.
     pub(crate) fn update(&self, address: SocketAddr, state: ReplicaState) {
-        self.change(|states| {
-            if let Some((known, _)) = states.get_mut(&address) {
-                *known = Some(state);
+        self.change(|entries| {
+            if let Some(entry) = entries.get_mut(&address) {
+                entry.state = Some(state);
             }
         });
     }
+}
+
+fn find_available(entries: &HashMap<SocketAddr, ReplicaEntry>) -> Available {
+    let mut serving = Vec::new();
+    let mut not_serving = Vec::new();
+    let mut unresponsive = Vec::new();
+    let mut has_pending = false;
+    for (address, entry) in entries {
+        let (connection, replicas) = match &entry.state {
+            Some(ReplicaState::Up {
+                connection,
+                serving: true,
+            }) => (connection, &mut serving),
+            Some(ReplicaState::Up {
+                connection,
+                serving: false,
+            }) => (connection, &mut not_serving),
+            Some(ReplicaState::Unresponsive { connection }) => (connection, &mut unresponsive),
+            Some(ReplicaState::Down) => continue,
+            None => {
+                has_pending = true;
+                continue;
+            }
+        };
+        replicas.push(Replica {
+            connection: connection.clone(),
+            calls: Arc::clone(&entry.calls),
+            affinity: Affinity::from_address(*address),
+        });
+    }
+    let hedge = [&*serving, &*unresponsive].concat();
+    let first_attempt = [serving, not_serving, unresponsive]
+        .into_iter()
+        .find(|replicas| !replicas.is_empty())
+        .unwrap_or_default();
+    if first_attempt.is_empty() && has_pending {
+        return None;
+    }
+    Some(Arc::new(Candidates {
+        first_attempt,
+        hedge,
+    }))
 }

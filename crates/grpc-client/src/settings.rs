@@ -62,42 +62,44 @@ impl ClientTlsFiles {
     }
 
     fn load(&self, url: &str) -> Result<Option<ClientTls>, SettingError> {
-        let [ca, cert, key] = ["CA", "CERT", "KEY"].map(|name| self.setting(name));
-        let url_setting = self.url_setting;
-        let required = |setting, because: &str| {
-            Err(SettingError::new(
-                setting,
-                format!("is required, because {because}"),
-            ))
-        };
-        match (
-            &self.ca_bundle,
-            &self.certificate,
-            &self.key,
-            url.starts_with("https://"),
-        ) {
-            (_, Some(_), None, _) => required(key, &format!("{cert} is set")),
-            (_, None, Some(_), _) => required(cert, &format!("{key} is set")),
-            (None, .., true) => {
+        let identity = self.identity()?;
+        let is_https = url.starts_with("https://");
+        let Some(ca_bundle) = &self.ca_bundle else {
+            return if is_https {
                 let because = "uses https, and no CA is trusted by default";
-                required(ca, &format!("{url_setting} {because}"))
-            }
-            (None, Some(_), _, false) => required(ca, &format!("{cert} is set")),
-            (None, None, None, false) => Ok(None),
-            (Some(_), .., false) => {
-                let problem = format!("must begin with https://, because {ca} is set");
-                Err(SettingError::new(url_setting, problem))
-            }
-            (Some(ca_bundle), certificate, key, true) => {
-                let identity = certificate.clone().zip(key.clone());
-                let identity = identity.map(|(certificate, key)| Identity { certificate, key });
-                Ok(Some(ClientTls::load_settings(
-                    self.prefix,
-                    ca_bundle.clone(),
-                    identity,
-                )?))
-            }
+                Err(self.required("CA", &format!("{} {because}", self.url_setting)))
+            } else if identity.is_some() {
+                Err(self.required("CA", &format!("{} is set", self.setting("CERT"))))
+            } else {
+                Ok(None)
+            };
+        };
+        if !is_https {
+            let ca = self.setting("CA");
+            let problem = format!("must begin with https://, because {ca} is set");
+            return Err(SettingError::new(self.url_setting, problem));
         }
+        let tls = ClientTls::load_settings(self.prefix, ca_bundle.clone(), identity)?;
+        Ok(Some(tls))
+    }
+
+    /// The client certificate with its key, of which neither can be used alone.
+    fn identity(&self) -> Result<Option<Identity>, SettingError> {
+        match (self.certificate.clone(), self.key.clone()) {
+            (Some(certificate), Some(key)) => Ok(Some(Identity { certificate, key })),
+            (Some(_), None) => {
+                Err(self.required("KEY", &format!("{} is set", self.setting("CERT"))))
+            }
+            (None, Some(_)) => {
+                Err(self.required("CERT", &format!("{} is set", self.setting("KEY"))))
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn required(&self, name: &str, because: &str) -> SettingError {
+        let problem = format!("is required, because {because}");
+        SettingError::new(self.setting(name), problem)
     }
 
     fn setting(&self, name: &str) -> String {

@@ -3,13 +3,14 @@ mod fake_replica;
 mod frozen_replica;
 mod silent_resolver;
 
-use super::{BalancedChannel, RECHECK_TIMEOUT};
+use super::BalancedChannel;
 use crate::{
     connection::Stream,
     discovery::{Discover, ServiceInfo},
     dns_watcher::{RESOLVE_INTERVAL, RESOLVE_TIMEOUT},
-    replica::HEALTH_TIMEOUT,
-    replica_set::{Known, Replica, ReplicaSet},
+    picker::RECHECK_TIMEOUT,
+    replica_monitor::HEALTH_TIMEOUT,
+    replica_set::{Replica, ReplicaEntry, ReplicaSet},
 };
 use async_trait::async_trait;
 use fake_replica::{replica, serving, severable_replica};
@@ -69,16 +70,16 @@ async fn manual_channel() -> (BalancedChannel, Arc<ReplicaSet>) {
 /// Adds a replica that is serving, or reports the state of a known one.
 async fn add_serving(set: &ReplicaSet, address: SocketAddr) {
     let state = serving().await;
-    set.change(|states| states.entry(address).or_default().0 = Some(state));
+    set.change(|entries| entries.entry(address).or_default().state = Some(state));
 }
 
 fn address_of(replica: &Replica, set: &ReplicaSet) -> SocketAddr {
-    let states = set.states.lock();
-    let mut known = states.iter();
-    *known
-        .find(|(_, (_, calls))| Arc::ptr_eq(calls, &replica.calls))
-        .expect("a known one")
-        .0
+    let entries = set.entries.lock();
+    let mut entries = entries.iter();
+    let (address, _) = entries
+        .find(|(_, entry)| Arc::ptr_eq(&entry.calls, &replica.calls))
+        .expect("a known one");
+    *address
 }
 
 /// Lets every task run until it waits; with paused time nothing else happens.
@@ -152,9 +153,9 @@ async fn call_is_counted_until_its_response_is_read() {
 async fn call_waits_for_a_new_replica_instead_of_one_dropped_from_dns() {
     let (channel, set) = manual_channel().await;
     add_serving(&set, address(1)).await;
-    set.change(|states| {
-        states.remove(&address(1));
-        states.insert(address(2), Known::default());
+    set.change(|entries| {
+        entries.remove(&address(1));
+        entries.insert(address(2), ReplicaEntry::default());
     });
     let caller = tokio::spawn({
         let channel = channel.clone();
@@ -173,7 +174,7 @@ async fn call_waits_for_a_new_replica_instead_of_one_dropped_from_dns() {
 #[tokio::test(start_paused = true)]
 async fn call_waits_no_longer_than_the_health_timeout() {
     let (channel, set) = manual_channel().await;
-    set.change(|states| drop(states.insert(address(1), Known::default())));
+    set.change(|entries| drop(entries.insert(address(1), ReplicaEntry::default())));
     let result = timeout(HEALTH_TIMEOUT + 2 * RECHECK_TIMEOUT, channel.pick()).await;
     let error = result
         .expect("in time")

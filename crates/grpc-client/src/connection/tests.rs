@@ -1,6 +1,6 @@
 //! A connection to an HTTP/2 server of the test, over a stream that counts writes.
 
-use super::{Connection, PING_INTERVAL, PING_TIMEOUT, open};
+use super::{Connection, NewConnection, PING_INTERVAL, PING_TIMEOUT, open};
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use http::{HeaderMap, Request, Response};
@@ -73,7 +73,10 @@ async fn connect(answer: fn(Request<h2::RecvStream>, SendResponse<Bytes>)) -> Op
     });
     let writes = Arc::default();
     let stream = Counted(ours, Arc::clone(&writes));
-    let (connection, failure) = open(Box::new(stream)).await.expect("a connection");
+    let NewConnection {
+        connection,
+        failure,
+    } = open(Box::new(stream)).await.expect("a connection");
     Opened {
         connection,
         failure,
@@ -202,7 +205,10 @@ async fn a_response_that_nobody_reads_holds_up_no_other_call() {
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_answers_no_ping_fails_the_calls_in_flight() {
     let (ours, theirs) = duplex(1024 * 1024);
-    let (connection, failure) = open(Box::new(ours)).await.expect("a connection");
+    let NewConnection {
+        connection,
+        failure,
+    } = open(Box::new(ours)).await.expect("a connection");
     let start = Instant::now();
     let failed = connection
         .clone()
@@ -257,7 +263,10 @@ async fn a_peer_that_shuts_down_gets_no_new_call_and_answers_the_one_in_flight()
         });
         assert!(connection.accept().await.is_none(), "a second call");
     });
-    let (connection, _failure) = open(Box::new(ours)).await.expect("a connection");
+    let NewConnection {
+        connection,
+        failure: _failure,
+    } = open(Box::new(ours)).await.expect("a connection");
     let in_flight = tokio::spawn(connection.clone().send(request(b"hello")));
     while !connection.is_closed() {
         yield_now().await;

@@ -12,7 +12,7 @@ use crate::{
     balancer::BalancedChannel,
     connection::open,
     hedge::MAX_DELAY,
-    replica::PROBE_TIMEOUT,
+    replica_monitor::PROBE_TIMEOUT,
     replica_set::{ReplicaSet, ReplicaState},
 };
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -74,12 +74,12 @@ async fn keys_leave_a_broken_connection_before_its_monitor_notices() {
     let (channel, set) = manual_channel().await;
     add_serving(&set, address(1)).await;
     let (near, link) = severable_replica();
-    let (connection, _) = open(Box::new(near)).await.expect("it answers");
+    let connection = open(Box::new(near)).await.expect("it answers").connection;
     let state = ReplicaState::Up {
         connection,
         serving: true,
     };
-    set.change(|states| states.entry(address(2)).or_default().0 = Some(state));
+    set.change(|entries| entries.entry(address(2)).or_default().state = Some(state));
     assert!(homes(&channel, &set).await.contains(&address(2)));
     link.abort();
     settle().await;
@@ -89,10 +89,10 @@ async fn keys_leave_a_broken_connection_before_its_monitor_notices() {
 /// Answers batches with their sizes, except those at the first replica.
 fn hanging_at_the_first(channel: BalancedChannel) -> CallBatcher<&'static str, usize> {
     CallBatcher::new(100, move |keys: Vec<&'static str>, _| {
-        let replicas: Vec<_> = keys.iter().map(|key| channel.replica_of(key)).collect();
+        let replicas: Vec<_> = keys.iter().map(|key| channel.replica_for(key)).collect();
         async move {
             assert!(replicas.iter().all(|replica| *replica == replicas[0]));
-            if replicas[0] == Some(Affinity::of_replica(address(1)).0) {
+            if replicas[0] == Some(Affinity::from_address(address(1))) {
                 std::future::pending::<()>().await;
             }
             vec![Ok(keys.len()); keys.len()]
@@ -104,12 +104,12 @@ fn hanging_at_the_first(channel: BalancedChannel) -> CallBatcher<&'static str, u
 async fn requests_share_calls_with_those_of_their_replica_and_wait_for_no_other() {
     let (channel, set) = manual_channel().await;
     let batchers = ReplicaBatchers::new(channel.clone(), hanging_at_the_first);
-    assert!(batchers.of_key("ada").is_none(), "no replica is up");
+    assert!(batchers.batcher_for("ada").is_none(), "no replica is up");
     for last in [1, 2] {
         add_serving(&set, address(last)).await;
     }
     let answers = KEYS.map(|key| {
-        let batcher = batchers.of_key(key).expect("one is up");
+        let batcher = batchers.batcher_for(key).expect("one is up");
         tokio::spawn(async move { batcher.submit(key, None).await })
     });
     let homes = homes(&channel, &set).await;

@@ -38,7 +38,10 @@ pub(super) fn severable_replica() -> (DuplexStream, AbortHandle) {
 }
 
 pub(super) async fn serving() -> ReplicaState {
-    let (connection, _) = open(Box::new(replica())).await.expect("it answers");
+    let connection = open(Box::new(replica()))
+        .await
+        .expect("it answers")
+        .connection;
     ReplicaState::Up {
         connection,
         serving: true,

@@ -7,10 +7,10 @@ use crate::{
     READ_TIMEOUT,
     balancer::BalancedChannel,
     connection::Stream,
-    discovery::{Discover, Single},
+    discovery::{Discover, SingleReplica},
     hedge::{MAX_DELAY, ReadOnly},
-    replica::{Monitor, PROBE_TIMEOUT},
-    replica_set::{ReplicaSet, ReplicaState},
+    replica_monitor::{PROBE_TIMEOUT, ReplicaMonitor},
+    replica_set::{ReplicaEntry, ReplicaSet, ReplicaState},
 };
 use rolegate_proto::auth_v1::{
     AuthorizeRequest, LoginRequest, auth_service_client::AuthServiceClient,
@@ -27,17 +27,23 @@ use tonic::{Code, Request, Status};
 pub(super) async fn add_freezable(set: &Arc<ReplicaSet>, last: u8) -> watch::Sender<bool> {
     let (near, freeze) = freezable_replica();
     let near = std::sync::Mutex::new(Some(near));
-    let replica: Arc<dyn Discover> = Arc::new(Single(move || {
-        let near = near
-            .lock()
-            .expect("no panic")
-            .take()
-            .expect("one connection");
-        async { Ok(Box::new(near) as Box<dyn Stream>) }
-    }));
+    let replica: Arc<dyn Discover> = Arc::new(SingleReplica {
+        connector: move || {
+            let near = near
+                .lock()
+                .expect("no panic")
+                .take()
+                .expect("one connection");
+            async { Ok(Box::new(near) as Box<dyn Stream>) }
+        },
+    });
     let address = address(last);
-    let monitor = Monitor::new(SERVICE, address, &replica, set);
-    set.change(|states| drop(states.insert(address, (None, Arc::clone(&monitor.calls)))));
+    let monitor = ReplicaMonitor::new(SERVICE, address, &replica, set);
+    let entry = ReplicaEntry {
+        state: None,
+        calls: Arc::clone(&monitor.calls),
+    };
+    set.change(|entries| drop(entries.insert(address, entry)));
     tokio::spawn(monitor.run());
     settle().await;
     freeze
@@ -141,10 +147,10 @@ async fn call_moves_to_a_replica_that_missed_at_the_same_moment() {
     });
     sleep(MAX_DELAY / 2).await;
     // Sent while one replica is left out.
-    set.change(|states| {
-        let (state, _) = states.get_mut(&address(2)).expect("known");
-        if let Some(ReplicaState::Up { connection, .. }) = state.clone() {
-            *state = Some(ReplicaState::Unresponsive { connection });
+    set.change(|entries| {
+        let entry = entries.get_mut(&address(2)).expect("known");
+        if let Some(ReplicaState::Up { connection, .. }) = entry.state.clone() {
+            entry.state = Some(ReplicaState::Unresponsive { connection });
         }
     });
     let late = tokio::spawn({

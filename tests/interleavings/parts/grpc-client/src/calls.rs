@@ -1,4 +1,4 @@
-//! balancer.rs, replica.rs, dns_watcher.rs and replica_batchers.rs: calls while replicas come and go.
+//! balancer.rs, picker.rs, replica_monitor.rs, dns_watcher.rs and replica_batchers.rs: calls while replicas come and go.
 
 use crate::{
     BalancedChannel, BatchCall, CallBatcher, CallError, ReplicaBatchers, ServiceInfo,
@@ -32,7 +32,7 @@ fn connect(hosts: &[Arc<Host>]) -> BalancedChannel {
 /// A key whose calls go to the first of these replicas.
 fn key_of_first(hosts: &[Arc<Host>]) -> String {
     let weight = |key: &str, host: &Host| {
-        Affinity::of_key(key).weight(Affinity::of_replica(host.address))
+        Affinity::from_key(key).weight(Affinity::from_address(host.address))
     };
     let is_first = |key: &String| {
         hosts[1..].iter().all(|other| weight(key, &hosts[0]) > weight(key, other))
@@ -46,8 +46,8 @@ async fn wait_for(channel: &BalancedChannel, hosts: &[Arc<Host>]) {
         let mut others = hosts.to_vec();
         others.swap(0, first);
         let key = key_of_first(&others);
-        let affinity = Affinity::of_replica(hosts[first].address).0;
-        while channel.replica_of(&key) != Some(affinity) {
+        let affinity = Affinity::from_address(hosts[first].address);
+        while channel.replica_for(&key) != Some(affinity) {
             yield_now().await;
         }
     }
@@ -149,7 +149,7 @@ pub fn one_batcher_for_each_replica() {
     let requests = [1, 2, 3].map(|number| {
         let batchers = Arc::clone(&batchers);
         spawn(async move {
-            let batcher = batchers.of_key("ada").expect("a replica");
+            let batcher = batchers.batcher_for("ada").expect("a replica");
             assert_eq!(batcher.submit(number, None).await, Ok(number));
         })
     });

@@ -108,14 +108,19 @@ impl Connection {
     }
 }
 
-pub(crate) async fn open(
-    stream: Box<dyn Stream>,
-) -> io::Result<(Connection, oneshot::Receiver<io::Error>)> {
+#[derive(Debug)]
+pub(crate) struct NewConnection {
+    pub(crate) connection: Connection,
+    pub(crate) failure: oneshot::Receiver<io::Error>,
+}
+
+pub(crate) async fn open(stream: Box<dyn Stream>) -> io::Result<NewConnection> {
     yield_now().await;
     let host = stream.host();
     if host.is_gone() {
         return Err(io::ErrorKind::ConnectionReset.into());
     }
     let (_, failure) = oneshot::channel();
-    Ok((Connection { host }, failure))
+    let connection = Connection { host };
+    Ok(NewConnection { connection, failure })
 }

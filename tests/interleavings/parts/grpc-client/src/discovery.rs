@@ -17,12 +17,10 @@ pub struct ServiceInfo {
     pub health_name: &'static str,
 }
 
-pub(crate) type Connected = io::Result<Box<dyn Stream>>;
-
 #[async_trait]
 pub(crate) trait Discover: Send + Sync + 'static {
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>>;
-    async fn connect(&self, address: SocketAddr) -> Connected;
+    async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>>;
     fn origin(&self) -> Uri;
 }
 
@@ -64,7 +62,7 @@ impl Discover for DnsTarget {
         Ok(hosts().iter().map(|host| host.address).collect())
     }
 
-    async fn connect(&self, address: SocketAddr) -> Connected {
+    async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
         match hosts().into_iter().find(|host| host.address == address) {
             Some(host) if !host.is_gone() => Ok(Box::new(host)),
             _ => Err(io::ErrorKind::ConnectionRefused.into()),
@@ -76,20 +74,22 @@ impl Discover for DnsTarget {
     }
 }
 
-pub(crate) struct Single<C>(pub(crate) C);
+pub(crate) struct SingleReplica<C> {
+    pub(crate) connector: C,
+}
 
 #[async_trait]
-impl<C, F> Discover for Single<C>
+impl<C, F> Discover for SingleReplica<C>
 where
     C: Fn() -> F + Send + Sync + 'static,
-    F: Future<Output = Connected> + Send + 'static,
+    F: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
 {
     async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         Ok(vec![SocketAddr::from(([0, 0, 0, 0], 0))])
     }
 
-    async fn connect(&self, _: SocketAddr) -> Connected {
-        (self.0)().await
+    async fn connect(&self, _: SocketAddr) -> io::Result<Box<dyn Stream>> {
+        (self.connector)().await
     }
 
     fn origin(&self) -> Uri {

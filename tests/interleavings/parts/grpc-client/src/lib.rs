@@ -1,5 +1,5 @@
 //! The balancer and its batches: all files of the product but those of the network. `discovery` and `connection`
-//! stand in for DNS, TCP and HTTP/2, and `cause` for the log of failures.
+//! stand in for DNS, TCP and HTTP/2, and `failure_log` for the log of failures.
 
 #![allow(dead_code, reason = "other files of the product use the rest")]
 
@@ -11,9 +11,10 @@ mod balancer;
 mod batch_call;
 #[path = "../../../../../crates/grpc-client/src/call_context.rs"]
 mod call_context;
-mod cause;
 #[path = "../../../../../crates/grpc-client/src/client_span.rs"]
 mod client_span;
+#[path = "../../../../../crates/grpc-client/src/connect_error.rs"]
+mod connect_error;
 mod connection;
 #[path = "../../../../../crates/grpc-client/src/deadline.rs"]
 mod deadline;
@@ -22,12 +23,15 @@ mod discovery;
 mod dns_watcher;
 #[path = "../../../../../crates/grpc-client/src/error.rs"]
 mod error;
+mod failure_log;
 #[path = "../../../../../crates/grpc-client/src/hedge.rs"]
 mod hedge;
-#[path = "../../../../../crates/grpc-client/src/replica.rs"]
-mod replica;
+#[path = "../../../../../crates/grpc-client/src/picker.rs"]
+mod picker;
 #[path = "../../../../../crates/grpc-client/src/replica_batchers.rs"]
 mod replica_batchers;
+#[path = "../../../../../crates/grpc-client/src/replica_monitor.rs"]
+mod replica_monitor;
 #[path = "../../../../../crates/grpc-client/src/replica_set.rs"]
 mod replica_set;
 

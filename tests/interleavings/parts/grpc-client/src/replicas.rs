@@ -4,13 +4,13 @@ use crate::{
     affinity::Affinity,
     connection::{Connection, Host},
     hedge::HedgePolicy,
-    replica_set::{Replica, ReplicaSet, ReplicaState},
+    replica_set::{Replica, ReplicaEntry, ReplicaSet, ReplicaState},
 };
 use shuttle::{
     rand::{Rng as _, thread_rng},
     thread,
 };
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::HashSet, net::SocketAddr, sync::Arc, time::Duration};
 
 fn random_state(host: &Arc<Host>) -> ReplicaState {
     let connection = Connection::to(host);
@@ -26,8 +26,8 @@ fn random_state(host: &Arc<Host>) -> ReplicaState {
 pub fn published_choice_is_that_of_the_states() {
     let set = Arc::<ReplicaSet>::default();
     let hosts = [1, 2, 3].map(|number| Host::new(number, false));
-    set.change(|states| {
-        states.extend(hosts.iter().map(|host| (host.address, (None, Arc::default()))));
+    set.change(|entries| {
+        entries.extend(hosts.iter().map(|host| (host.address, ReplicaEntry::default())));
     });
     let monitors = [0, 1, 2].map(|number| {
         let (set, host) = (Arc::clone(&set), Arc::clone(&hosts[number]));
@@ -38,48 +38,45 @@ pub fn published_choice_is_that_of_the_states() {
         })
     });
     // The name no longer has the first one.
-    set.change(|states| {
-        states.remove(&hosts[0].address);
+    set.change(|entries| {
+        entries.remove(&hosts[0].address);
     });
     for monitor in monitors {
         monitor.join().expect("a monitor");
     }
     assert_is_published(&set);
-    assert!(!set.states.lock().contains_key(&hosts[0].address), "a replica without a name is back");
+    assert!(!set.entries.lock().contains_key(&hosts[0].address), "a replica without a name is back");
 }
 
 fn assert_is_published(set: &ReplicaSet) {
-    let states = set.states.lock();
+    let entries = set.entries.lock();
     let of_kind = |kind: fn(&Option<ReplicaState>) -> bool| -> Vec<SocketAddr> {
-        states.iter().filter(|(_, (state, _))| kind(state)).map(|(address, _)| *address).collect()
+        let of_kind = entries.iter().filter(|(_, entry)| kind(&entry.state));
+        of_kind.map(|(address, _)| *address).collect()
     };
     let serving = of_kind(|it| matches!(it, Some(ReplicaState::Up { serving: true, .. })));
     let up = of_kind(|it| matches!(it, Some(ReplicaState::Up { serving: false, .. })));
     let missed = of_kind(|it| matches!(it, Some(ReplicaState::Unresponsive { .. })));
-    let again = [&*serving, &*missed].concat();
+    let hedge = [&*serving, &*missed].concat();
     let first = [serving, up, missed].into_iter().find(|kind| !kind.is_empty());
-    let is_pending = states.values().any(|(state, _)| state.is_none());
+    let is_pending = entries.values().any(|entry| entry.state.is_none());
     let published = set.available.borrow().clone();
     match (&published, first) {
-        (Some(choice), first) if first.is_some() || !is_pending => {
-            assert_eq!(affinities(&choice.first), of_addresses(&first.unwrap_or_default()));
-            assert_eq!(affinities(&choice.again), of_addresses(&again));
+        (Some(candidates), first) if first.is_some() || !is_pending => {
+            assert_eq!(affinities(&candidates.first_attempt), of_addresses(&first.unwrap_or_default()));
+            assert_eq!(affinities(&candidates.hedge), of_addresses(&hedge));
         }
         (None, None) if is_pending => {}
         (_, first) => panic!("{published:?} for {first:?}"),
     }
 }
 
-fn affinities(replicas: &[Replica]) -> Vec<u64> {
-    let mut all: Vec<_> = replicas.iter().map(|replica| replica.affinity.0).collect();
-    all.sort_unstable();
-    all
+fn affinities(replicas: &[Replica]) -> HashSet<Affinity> {
+    replicas.iter().map(|replica| replica.affinity).collect()
 }
 
-fn of_addresses(addresses: &[SocketAddr]) -> Vec<u64> {
-    let mut all: Vec<_> = addresses.iter().map(|it| Affinity::of_replica(*it).0).collect();
-    all.sort_unstable();
-    all
+fn of_addresses(addresses: &[SocketAddr]) -> HashSet<Affinity> {
+    addresses.iter().map(|it| Affinity::from_address(*it)).collect()
 }
 
 /// A channel hedges no more calls than its budget has.

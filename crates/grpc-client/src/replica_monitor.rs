@@ -1,9 +1,10 @@
-//! One replica of a service: kept connected, with its health watched.
+//! Keeps one replica of a service connected, and watches its health.
 
 use crate::{
-    cause::{self, ConnectError},
-    connection::{Connection, open},
+    connect_error::ConnectError,
+    connection::{Connection, NewConnection, open},
     discovery::{Discover, ServiceInfo},
+    failure_log::{self, ReplicaName},
     replica_set::{Calls, ReplicaSet, ReplicaState},
 };
 use http::{Request, uri::Scheme};
@@ -23,61 +24,73 @@ use tower::service_fn;
 pub(crate) const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 /// For the health of a replica with a slow call that may have work to do.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
-/// The pause between two attempts to connect, even while calls wait.
+/// The delay between two attempts to connect, even while calls wait.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(10);
-/// The pause while no call waits; doubled up to the maximum.
+/// The delay while no call waits; doubled up to the maximum.
 const MIN_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 /// For the error of a connection whose first call failed.
 const FAILURE_TIMEOUT: Duration = Duration::from_millis(100);
 /// A replica that refuses connections is logged only after this time: programs start together, and some
 /// end at once with a line about a setting.
-const START_PATIENCE: Duration = Duration::from_secs(5);
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(crate) struct Monitor {
+pub(crate) struct ReplicaMonitor {
     service: ServiceInfo,
     address: SocketAddr,
     discovery: Arc<dyn Discover>,
     pub(crate) calls: Arc<Calls>,
-    /// Learns each state. While the replica is down, it ends the pause before the next attempt.
+    /// Learns each state. While the replica is down, it ends the delay before the next attempt.
     set: Arc<ReplicaSet>,
 }
 
-/// The last status, and the stream of the next ones.
-type Health = (HealthCheckResponse, Streaming<HealthCheckResponse>);
+/// A connection whose replica has reported its health.
+pub(crate) struct HealthyConnection {
+    connection: Connection,
+    pub(crate) health: HealthWatch,
+}
 
-impl Monitor {
+/// The last health status, and the stream of the next ones.
+pub(crate) struct HealthWatch {
+    pub(crate) status: HealthCheckResponse,
+    updates: Streaming<HealthCheckResponse>,
+}
+
+impl ReplicaMonitor {
     pub(crate) fn new(
         service: ServiceInfo,
         address: SocketAddr,
         discovery: &Arc<dyn Discover>,
         set: &Arc<ReplicaSet>,
     ) -> Self {
-        let (discovery, set) = (Arc::clone(discovery), Arc::clone(set));
         Self {
             service,
             address,
-            discovery,
+            discovery: Arc::clone(discovery),
             calls: Arc::default(),
-            set,
+            set: Arc::clone(set),
         }
     }
 
     /// Reports each change of state, until dropped. Health comes from `grpc.health.v1`, whose `Watch`
     /// stream sends every change and ends with the connection.
     pub(crate) async fn run(self) {
-        let site = (self.service.program, self.address);
         let mut backoff = MIN_BACKOFF;
         let mut down_since = Instant::now();
         loop {
             // Created before the attempt: a notification during an attempt that fails starts the
             // next one.
-            let notified = self.set.reconnect.notified();
+            let reconnect = self.set.reconnect.notified();
             let started = Instant::now();
-            let error = match timeout(HEALTH_TIMEOUT, self.connect()).await {
-                Ok(Ok((connection, health))) => {
-                    if cause::forget(site) {
-                        tracing::info!(address = %self.address, "connected to {}", site.0);
+            let attempt = match timeout(HEALTH_TIMEOUT, self.connect()).await {
+                Ok(attempt) => attempt,
+                Err(_elapsed) => Err(ConnectError::Stream(io::ErrorKind::TimedOut.into())),
+            };
+            match attempt {
+                Ok(HealthyConnection { connection, health }) => {
+                    if failure_log::forget(self.name()) {
+                        let program = self.service.program;
+                        tracing::info!(address = %self.address, "connected to {program}");
                     }
                     self.follow_health(&connection, health).await;
                     // The replica stops, or the connection broke. Only a new connection tells which;
@@ -89,23 +102,32 @@ impl Monitor {
                         backoff = MIN_BACKOFF;
                         continue;
                     }
-                    None
                 }
-                Ok(Err(error)) => Some(error),
-                Err(_elapsed) => Some(ConnectError::Stream(io::ErrorKind::TimedOut.into())),
-            };
-            self.report(ReplicaState::Down);
-            let is_due = |error: &ConnectError| {
-                !error.is_refused() || down_since.elapsed() >= START_PATIENCE
-            };
-            // Callers see only an outage; what an operator can mend is in the log. Streams within the
-            // process have nothing to mend.
-            if let Some(error) = error.filter(|error| self.address.port() != 0 && is_due(error)) {
-                cause::log(site, self.is_encrypted(), &error);
+                Err(error) => {
+                    self.report(ReplicaState::Down);
+                    self.log_failure(&error, down_since);
+                }
             }
             sleep(MIN_RETRY_DELAY).await;
-            let _ = timeout(backoff, notified).await;
+            let _ = timeout(backoff, reconnect).await;
             backoff = (backoff * 2).min(MAX_BACKOFF);
+        }
+    }
+
+    fn name(&self) -> ReplicaName {
+        ReplicaName {
+            program: self.service.program,
+            address: self.address,
+        }
+    }
+
+    /// Logs what an operator can mend, since callers see only an outage.
+    fn log_failure(&self, error: &ConnectError, down_since: Instant) {
+        let may_be_starting = error.is_refused() && down_since.elapsed() < STARTUP_TIMEOUT;
+        // Streams within the process have port 0, and nothing to mend.
+        let is_in_process = self.address.port() == 0;
+        if !may_be_starting && !is_in_process {
+            failure_log::log(self.name(), self.is_encrypted(), error);
         }
     }
 
@@ -117,15 +139,18 @@ impl Monitor {
         self.discovery.origin().scheme() == Some(&Scheme::HTTPS)
     }
 
-    pub(crate) async fn connect(&self) -> Result<(Connection, Health), ConnectError> {
+    pub(crate) async fn connect(&self) -> Result<HealthyConnection, ConnectError> {
         let stream = self
             .discovery
             .connect(self.address)
             .await
             .map_err(ConnectError::Stream)?;
-        let (connection, failure) = open(stream).await.map_err(ConnectError::Http2)?;
+        let NewConnection {
+            connection,
+            failure,
+        } = open(stream).await.map_err(ConnectError::Http2)?;
         match self.watch_health(&connection).await {
-            Ok(health) => Ok((connection, health)),
+            Ok(health) => Ok(HealthyConnection { connection, health }),
             Err(status) => {
                 drop(connection);
                 // What ended the connection says more than the status of its call.
@@ -138,34 +163,32 @@ impl Monitor {
     }
 
     /// Opens a health stream, which begins with the present status.
-    async fn watch_health(&self, connection: &Connection) -> Result<Health, Status> {
-        let transport = connection.clone();
-        let transport = service_fn(move |request: Request<Body>| transport.clone().send(request));
+    async fn watch_health(&self, connection: &Connection) -> Result<HealthWatch, Status> {
+        let connection = connection.clone();
+        let transport = service_fn(move |request: Request<Body>| connection.clone().send(request));
         let service = self.service.health_name.to_owned();
         let mut updates = HealthClient::with_origin(transport, self.discovery.origin())
             .watch(HealthCheckRequest { service })
             .await?
             .into_inner();
-        let first = updates.message().await?;
-        Ok((
-            first.ok_or_else(|| Status::unavailable("no health status"))?,
-            updates,
-        ))
+        match updates.message().await? {
+            Some(status) => Ok(HealthWatch { status, updates }),
+            None => Err(Status::unavailable("no health status")),
+        }
     }
 
     /// Forwards health updates until the stream ends. When a call misses or is slow, asks for the health
     /// anew: a process that is stopped or starved reports nothing.
-    async fn follow_health(&self, connection: &Connection, (mut status, mut updates): Health) {
+    async fn follow_health(&self, connection: &Connection, mut health: HealthWatch) {
         loop {
-            let serving = status.status() == ServingStatus::Serving;
             self.report(ReplicaState::Up {
                 connection: connection.clone(),
-                serving,
+                serving: health.status.status() == ServingStatus::Serving,
             });
-            let patience = select! {
-                update = updates.message() => match update {
-                    Ok(Some(next)) => {
-                        status = next;
+            let grace = select! {
+                update = health.updates.message() => match update {
+                    Ok(Some(status)) => {
+                        health.status = status;
                         continue;
                     }
                     Ok(None) | Err(_) => return,
@@ -173,24 +196,25 @@ impl Monitor {
                 () = self.calls.missed.notified() => None,
                 () = self.calls.slow.notified() => Some(PROBE_TIMEOUT),
             };
-            match self.wait_for_health(connection, patience).await {
-                Ok(anew) => (status, updates) = anew,
+            match self.ask_health_anew(connection, grace).await {
+                Ok(answer) => health = answer,
                 Err(_broken) => return,
             }
         }
     }
 
-    /// The health of a replica, as soon as it reports it. After `patience` it is unresponsive until then.
-    async fn wait_for_health(
+    /// Waits for the replica to report its health. After `grace`, or at once without it, the replica is
+    /// unresponsive until then.
+    async fn ask_health_anew(
         &self,
         connection: &Connection,
-        patience: Option<Duration>,
-    ) -> Result<Health, Status> {
+        grace: Option<Duration>,
+    ) -> Result<HealthWatch, Status> {
         let mut health = pin!(self.watch_health(connection));
-        if let Some(patience) = patience {
+        if let Some(grace) = grace {
             select! {
                 health = &mut health => return health,
-                () = sleep(patience) => {}
+                () = sleep(grace) => {}
                 () = self.calls.missed.notified() => {}
             }
         }
@@ -200,7 +224,7 @@ impl Monitor {
         if let Ok(health) = timeout(HEALTH_TIMEOUT, &mut health).await {
             return health;
         }
-        let (program, address) = (self.service.program, self.address);
+        let ReplicaName { program, address } = self.name();
         tracing::warn!("{program} at {address} does not answer and gets no calls until it does");
         let health = health.await?;
         tracing::info!("{program} at {address} answers again");

@@ -1,0 +1,41 @@
+//! Why a replica cannot be reached.
+
+use rolegate_grpc_tls::tls_problem;
+use std::{error::Error as _, io, iter};
+use tonic::Status;
+
+#[derive(Debug)]
+pub(crate) enum ConnectError {
+    /// No stream: TCP or the TLS handshake failed.
+    Stream(io::Error),
+    /// No HTTP/2 on the stream.
+    Http2(io::Error),
+    /// No answer of the health service.
+    Health(Status),
+}
+
+impl ConnectError {
+    /// Whether nothing listens at the address.
+    pub(crate) fn is_refused(&self) -> bool {
+        matches!(self, Self::Stream(error) if error.kind() == io::ErrorKind::ConnectionRefused)
+    }
+
+    pub(crate) fn describe(&self, is_encrypted: bool) -> String {
+        match self {
+            Self::Stream(error) => tls_problem(error).unwrap_or_else(|| match error.kind() {
+                io::ErrorKind::Other | io::ErrorKind::InvalidData => error.to_string(),
+                kind => kind.to_string(),
+            }),
+            // A port with TLS answers plain text by bytes that are no HTTP/2 and closes, which fails the
+            // connection in one way or another.
+            Self::Http2(_) if !is_encrypted => {
+                "it speaks no HTTP/2; if this is a port with TLS, use https://".to_owned()
+            }
+            Self::Http2(error) => iter::successors(error.source(), |error| (*error).source())
+                .fold(error.to_string(), |text, source| {
+                    format!("{text}: {source}")
+                }),
+            Self::Health(status) => format!("it reports no health: {}", status.message()),
+        }
+    }
+}
