@@ -75,7 +75,8 @@ impl Program for Settings {
                 env!("CARGO_PKG_VERSION")
             ),
             service: SERVICE_NAME,
-            grpc: ("AUTH_LISTEN_ADDR", self.auth_listen_addr),
+            grpc_setting: "AUTH_LISTEN_ADDR",
+            grpc_address: self.auth_listen_addr,
             tls,
             ops: self.ops_listen_addr,
             log_format: self.host.common.telemetry.log_format,

@@ -68,7 +68,8 @@ impl Program for Settings {
                 self.auth_service_url
             ),
             service: SERVICE_NAME,
-            grpc: ("POSTS_LISTEN_ADDR", self.posts_listen_addr),
+            grpc_setting: "POSTS_LISTEN_ADDR",
+            grpc_address: self.posts_listen_addr,
             tls,
             ops: self.ops_listen_addr,
             log_format: self.host.common.telemetry.log_format,

@@ -3,7 +3,7 @@
 use crate::{databases::Databases, listeners::Listeners, settings::Settings};
 use rolegate_auth_client::AuthClient;
 use rolegate_auth_service::{AuthService, host::Config};
-use rolegate_grpc_server::{GrpcServer, InMemoryStreams};
+use rolegate_grpc_server::{GrpcServer, InMemoryCallers, InMemoryStreams};
 use rolegate_http_server::readiness::Readiness;
 use rolegate_posts_client::PostsClient;
 use rolegate_posts_service::host;
@@ -78,10 +78,13 @@ impl Services {
         // The readiness of posts is not that of the process: without posts, users can still be served.
         let posts_readiness = readiness.of_another_store();
         let serve_posts = async {
-            let streams = Some((connections.posts_streams, posts_shutdown.clone()));
+            let callers = Some(InMemoryCallers {
+                streams: connections.posts_streams,
+                shutdown: posts_shutdown.clone(),
+            });
             let outcome = if let Some(posts) = &self.posts {
                 posts
-                    .serve(listeners.posts, streams, posts_readiness, shutdown)
+                    .serve(listeners.posts, callers, posts_readiness, shutdown)
                     .await
             } else {
                 posts_shutdown.stopping().await;
@@ -92,7 +95,10 @@ impl Services {
         };
         let serve_auth = self.auth.server.serve(
             listeners.auth,
-            Some((connections.auth_streams, auth_shutdown.clone())),
+            Some(InMemoryCallers {
+                streams: connections.auth_streams,
+                shutdown: auth_shutdown.clone(),
+            }),
             readiness,
             shutdown,
         );

@@ -14,6 +14,7 @@ use control::{Failures, Subject, admin, fail, router};
 use rolegate::in_memory;
 use rolegate_auth_service::{AuthService, settings::ServiceSettings};
 use rolegate_gateway::Gateway;
+use rolegate_grpc_server::InMemoryCallers;
 use rolegate_http_server::{http_server, readiness::Readiness};
 use rolegate_program::{
     cidr_set::CidrSet,
@@ -110,7 +111,10 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         http_server::serve(control, router(subject), shutdown.clone()).await;
         Ok(())
     };
-    let in_memory = Some((streams, shutdown.clone()));
+    let in_memory = Some(InMemoryCallers {
+        streams,
+        shutdown: shutdown.clone(),
+    });
     select! {
         outcome = serve_control => outcome,
         outcome = service.server.serve(Some(grpc), in_memory, readiness, &shutdown) => outcome,

@@ -15,9 +15,11 @@ pub fn token(metadata: &MetadataMap) -> &str {
 
 /// [`token`] for calls that allow anonymous actors: `None` only without `authorization`.
 pub fn optional_token(metadata: &MetadataMap) -> Option<&str> {
-    metadata
-        .contains_key(AUTHORIZATION)
-        .then(|| token(metadata))
+    if metadata.contains_key(AUTHORIZATION) {
+        Some(token(metadata))
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

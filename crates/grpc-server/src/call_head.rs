@@ -4,7 +4,7 @@
 //! absent would be a guess: a call without a timeout waits longer than its caller does. `te` needs no rule
 //! here, because HTTP/2 itself resets a stream with another value than `trailers`.
 
-use crate::error_status;
+use crate::error_status::error_status;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
     header::{CONTENT_ENCODING, CONTENT_TYPE},
@@ -19,8 +19,8 @@ const GRPC_ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 /// All metadata of a call in bytes, as HTTP/2 counts it: 32 more for each entry (RFC 9113, section 6.5.2).
 pub(crate) const MAX_METADATA: u16 = 16 * 1024;
 
-/// Digits of a timeout.
-const MAX_DIGITS: usize = 8;
+/// The digits of a timeout.
+const MAX_TIMEOUT_DIGITS: usize = 8;
 
 /// What is wrong with a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,10 +43,11 @@ pub enum MalformedHead {
 
 /// The response to a call whose head is malformed or too large.
 pub(crate) fn refusal(headers: &HeaderMap) -> Option<Response<Body>> {
-    let sizes = headers
+    let size: usize = headers
         .iter()
-        .map(|(name, value)| name.as_str().len() + value.len() + 32);
-    if sizes.sum::<usize>() > MAX_METADATA.into() {
+        .map(|(name, value)| name.as_str().len() + value.len() + 32)
+        .sum();
+    if size > MAX_METADATA.into() {
         return Some(Status::resource_exhausted("metadata must be at most 16 KiB").into_http());
     }
     let error = verify(headers).err()?;
@@ -59,9 +60,9 @@ pub(crate) fn refusal(headers: &HeaderMap) -> Option<Response<Body>> {
 }
 
 fn verify(headers: &HeaderMap) -> Result<(), MalformedHead> {
-    let content_type = at_most_once(headers, &CONTENT_TYPE).ok().flatten();
-    if !content_type.is_some_and(is_grpc) {
-        return Err(MalformedHead::ContentType);
+    match at_most_once(headers, &CONTENT_TYPE) {
+        Ok(Some(content_type)) if is_grpc(content_type) => {}
+        _ => return Err(MalformedHead::ContentType),
     }
     let mut codings = headers.get_all(CONTENT_ENCODING).iter();
     if !codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
@@ -96,8 +97,9 @@ pub fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, MalformedHead> {
 fn parse_timeout(value: &HeaderValue) -> Option<Duration> {
     let text = value.to_str().ok()?;
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    // `parse` alone would also read a sign.
     let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
-    if number.is_empty() || number.len() > MAX_DIGITS || !is_number {
+    if !is_number || number.len() > MAX_TIMEOUT_DIGITS {
         return None;
     }
     let number: u64 = number.parse().ok()?;
@@ -112,17 +114,17 @@ fn parse_timeout(value: &HeaderValue) -> Option<Duration> {
     })
 }
 
-/// A header is given more than once.
-struct Repeated;
+/// The error of a header that is given more than once.
+struct RepeatedHeader;
 
 fn at_most_once<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
-) -> Result<Option<&'a HeaderValue>, Repeated> {
+) -> Result<Option<&'a HeaderValue>, RepeatedHeader> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     match values.next() {
-        Some(_) => Err(Repeated),
+        Some(_) => Err(RepeatedHeader),
         None => Ok(first),
     }
 }

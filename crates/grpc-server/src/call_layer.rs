@@ -3,7 +3,7 @@
 
 mod call;
 
-use crate::{call_head, caller::Caller, unfinished::Unfinished};
+use crate::{call_head, caller::Caller};
 use call::Call;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body_util::BodyExt as _;
@@ -12,7 +12,6 @@ use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{RequestId, metadata};
 use rolegate_telemetry::{request_context::RequestContext, traces};
 use std::{
-    net::IpAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -26,15 +25,15 @@ pub(crate) use call::register_metrics;
 /// Parsed once, not with each call.
 const REQUEST_ID: HeaderName = HeaderName::from_static(metadata::REQUEST_ID);
 
-/// The services of a server, observed. A tower service by hand: axum's middleware would allocate four
+/// Observes the calls to the services of a server. A tower service by hand: axum's middleware would allocate four
 /// more times for each call.
 #[derive(Clone, Debug)]
-pub(crate) struct Observed<S> {
+pub(crate) struct CallObserver<S> {
     pub(crate) services: S,
     pub(crate) trusted: Arc<CidrSet>,
 }
 
-impl<S> Service<Request<Body>> for Observed<S>
+impl<S> Service<Request<Body>> for CallObserver<S>
 where
     S: Service<Request<Body>, Response = Response<Body>, Future: Send + 'static, Error: 'static>,
 {
@@ -49,11 +48,11 @@ where
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let call = Call::start(request.uri().path());
         let refusal = call_head::refusal(request.headers());
-        let (context, span, unfinished) = context_and_span(&request, &self.trusted);
-        let request = match unfinished {
-            Some((unfinished, address)) => {
-                request.map(|body| Body::new(unfinished.count(body, address)))
-            }
+        let caller = Caller::identify(&request, &self.trusted);
+        let context = request_context(&request, &caller);
+        let span = start_span(&request, &caller);
+        let request = match caller.message_quota {
+            Some(quota) => request.map(|body| Body::new(quota.count(body))),
             None => request,
         };
         if let Some(refusal) = refusal {
@@ -61,12 +60,13 @@ where
             return Box::pin(context.scope(refuse.instrument(span)));
         }
         let response = call.measure(self.services.call(request));
-        Box::pin(context.scope(async move { response.await.map(hold) }.instrument(span)))
+        let serve = async move { response.await.map(keep_reservation) };
+        Box::pin(context.scope(serve.instrument(span)))
     }
 }
 
-/// The response; if its message is reserved, until it is written.
-fn hold(mut response: Response<Body>) -> Response<Body> {
+/// Keeps the memory that is reserved for the message of a response until it is written.
+fn keep_reservation(mut response: Response<Body>) -> Response<Body> {
     let Some(reservation) = response.extensions_mut().remove::<Arc<Reservation>>() else {
         return response;
     };
@@ -74,31 +74,24 @@ fn hold(mut response: Response<Body>) -> Response<Body> {
     response.map(|body| Body::new(body.map_frame(move |frame| frame.map_data(&hold))))
 }
 
-fn context_and_span<B>(
-    request: &Request<B>,
-    trusted: &CidrSet,
-) -> (RequestContext, Span, Option<(Unfinished, Option<IpAddr>)>) {
-    let Caller {
-        is_trusted,
-        client_address,
-        unfinished,
-    } = Caller::of(request, trusted);
-    let request_id = is_trusted
-        .then(|| parse_request_ids(request.headers()))
-        .flatten();
-    let request_id = request_id.unwrap_or_else(new_request_id);
+fn request_context<B>(request: &Request<B>, caller: &Caller) -> RequestContext {
+    let reported = if caller.is_trusted {
+        parse_request_ids(request.headers())
+    } else {
+        None
+    };
+    RequestContext {
+        request_id: reported.unwrap_or_else(new_request_id),
+        client_address: caller.client_address,
+    }
+}
+
+fn start_span<B>(request: &Request<B>, caller: &Caller) -> Span {
     let span = call::span(request.uri().path());
-    if is_trusted {
+    if caller.is_trusted {
         traces::set_remote_parent(&span, request.headers());
     }
-    (
-        RequestContext {
-            request_id,
-            client_address,
-        },
-        span,
-        unfinished,
-    )
+    span
 }
 
 /// One id, or several separated by commas; `None` if one of them is malformed.
@@ -122,8 +115,8 @@ fn new_request_id() -> HeaderValue {
 
 #[cfg(test)]
 mod tests {
-    use super::context_and_span;
-    use crate::{connection::Peer, unfinished::Unfinished};
+    use super::request_context;
+    use crate::{caller::Caller, connection::Peer, unfinished_messages::ConnectionQuota};
     use http::Request;
 
     fn request_id(peer: &str, sent: &[&str]) -> String {
@@ -131,14 +124,14 @@ mod tests {
         for id in sent {
             request = request.header("x-request-id", *id);
         }
-        let (address, unfinished) = (peer.parse().expect("an address"), Unfinished::default());
         let peer = Peer::Tcp {
-            address,
+            address: peer.parse().expect("an address"),
             certificate: None,
-            unfinished,
+            quota: ConnectionQuota::default(),
         };
         let request = request.extension(peer).body(()).expect("a request");
-        let (context, ..) = context_and_span(&request, &"10.0.0.0/8".parse().expect("a network"));
+        let trusted = "10.0.0.0/8".parse().expect("a network");
+        let context = request_context(&request, &Caller::identify(&request, &trusted));
         context.request_id.to_str().expect("text").to_owned()
     }
 

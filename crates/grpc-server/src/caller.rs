@@ -1,7 +1,7 @@
 //! The caller of a call: whether it is trusted, and the address of the end user.
 
-use crate::{connection::Peer, unfinished::Unfinished};
-use http::{Extensions, HeaderName, Request};
+use crate::{connection::Peer, unfinished_messages::MessageQuota};
+use http::{Extensions, HeaderName, HeaderValue, Request};
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::metadata;
@@ -26,8 +26,8 @@ pub(crate) struct Caller {
     pub(crate) is_trusted: bool,
     /// The address of the end user: the one that a trusted caller reports, else that of the caller.
     pub(crate) client_address: Option<IpAddr>,
-    /// Of its connection, and its address without a verified certificate; `None` in this process.
-    pub(crate) unfinished: Option<(Unfinished, Option<IpAddr>)>,
+    /// What its message may take while it arrives; `None` in this process, where nothing is counted.
+    pub(crate) message_quota: Option<MessageQuota>,
 }
 
 /// Whether the caller of the call with these extensions may report client address, request id and
@@ -51,11 +51,12 @@ pub fn named_caller(extensions: &Extensions, names: &[String]) -> Option<String>
         Peer::InProcess => Some("in this process".to_owned()),
         Peer::Tcp { certificate, .. } => {
             let certificate = ParsedCertificate::try_from(certificate.as_deref()?).ok()?;
-            let has = |name: &&String| {
-                let name = ServerName::try_from(name.as_str());
-                name.is_ok_and(|name| verify_server_name(&certificate, &name).is_ok())
+            let is_in_certificate = |name: &str| match ServerName::try_from(name) {
+                Ok(name) => verify_server_name(&certificate, &name).is_ok(),
+                Err(_) => false,
             };
-            names.iter().find(has).cloned()
+            let mut names = names.iter();
+            names.find(|name| is_in_certificate(name)).cloned()
         }
     }
 }
@@ -67,35 +68,33 @@ pub fn certificate_name(text: &str) -> Result<String, &'static str> {
 }
 
 impl Caller {
-    pub(crate) fn of<B>(request: &Request<B>, trusted: &CidrSet) -> Self {
+    pub(crate) fn identify<B>(request: &Request<B>, trusted: &CidrSet) -> Self {
         let extensions = request.extensions();
         let is_trusted = is_trusted_caller(extensions, trusted);
-        let (address, unfinished) = match extensions.get() {
-            Some(Peer::Tcp {
-                address,
-                certificate,
-                unfinished,
-            }) => {
-                let shares_by_address = certificate.is_none().then_some(*address);
-                (
-                    Some(*address),
-                    Some((unfinished.clone(), shares_by_address)),
-                )
-            }
-            Some(Peer::InProcess) | None => (None, None),
+        let peer = extensions.get();
+        let address = match peer {
+            Some(Peer::Tcp { address, .. }) => Some(*address),
+            Some(Peer::InProcess) | None => None,
         };
         let reported = request.headers().get(CLIENT_ADDRESS);
-        if !is_trusted && reported.is_some() {
-            IGNORED.ignore(address);
-        }
-        let reported = reported.filter(|_| is_trusted);
-        let reported = reported.and_then(|value| value.to_str().ok()?.parse().ok());
+        let client_address = match reported {
+            Some(reported) if is_trusted => parse_address(reported).or(address),
+            Some(_) => {
+                IGNORED.ignore(address);
+                address
+            }
+            None => address,
+        };
         Self {
             is_trusted,
-            client_address: reported.or(address),
-            unfinished,
+            client_address,
+            message_quota: peer.and_then(Peer::message_quota),
         }
     }
+}
+
+fn parse_address(value: &HeaderValue) -> Option<IpAddr> {
+    value.to_str().ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Connections as tonic serves them: over TCP, with a deadline until the HTTP/2 preface, or in memory.
 
-use crate::unfinished::Unfinished;
+use crate::unfinished_messages::{ConnectionQuota, MessageQuota};
 use rolegate_http_server::{
     listener::{Listener, Permit, Stream},
     refused_peer,
@@ -42,50 +42,85 @@ pub(crate) enum Peer {
     InProcess,
     Tcp {
         address: IpAddr,
-        /// Of the client, verified.
+        /// The certificate of the client, verified.
         certificate: Option<Arc<CertificateDer<'static>>>,
-        unfinished: Unfinished,
+        quota: ConnectionQuota,
     },
+}
+
+impl Peer {
+    /// What a message may take while it arrives; `None` in this process.
+    pub(crate) fn message_quota(&self) -> Option<MessageQuota> {
+        match self {
+            Self::InProcess => None,
+            Self::Tcp {
+                address,
+                certificate,
+                quota,
+            } => Some(MessageQuota {
+                connection: quota.clone(),
+                address: match certificate {
+                    Some(_) => None,
+                    None => Some(*address),
+                },
+            }),
+        }
+    }
+
+    fn log_unexpected_tls(&self) {
+        if let Self::Tcp { address, .. } = self {
+            let problem = "it speaks TLS, and this port does not; use http:// there";
+            refused_peer::log(*address, problem);
+        }
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: Either<Stream, DuplexStream>,
     peer: Peer,
-    /// Missing bytes of the preface and their deadline; `None` after the preface, and in memory.
-    preface: Option<(usize, Pin<Box<Sleep>>)>,
+    /// `None` after the preface, and in memory.
+    preface: Option<PendingPreface>,
     _permit: Option<Permit>,
+}
+
+/// A preface that has not arrived completely.
+#[derive(Debug)]
+struct PendingPreface {
+    missing_bytes: usize,
+    deadline: Pin<Box<Sleep>>,
 }
 
 impl Connection {
     /// The preface must be complete at `deadline`, or reads fail.
     fn over_tcp(stream: Stream, address: IpAddr, deadline: Instant, permit: Permit) -> Self {
-        // Verified in the handshake; that of the client is the first.
+        // The certificates were verified in the handshake. That of the client is the first.
         let certificates = match &stream {
-            Either::Left(_) => None,
-            Either::Right(tls) => tls.get_ref().1.peer_certificates(),
+            Either::Left(_plain) => None,
+            Either::Right(tls) => {
+                let (_, session) = tls.get_ref();
+                session.peer_certificates()
+            }
         };
-        let certificate = certificates
-            .and_then(|chain| chain.first())
-            .cloned()
-            .map(Arc::new);
-        let unfinished = Unfinished::default();
+        let certificate = certificates.and_then(|chain| chain.first());
         Self {
-            stream: Either::Left(stream),
             peer: Peer::Tcp {
                 address,
-                certificate,
-                unfinished,
+                certificate: certificate.cloned().map(Arc::new),
+                quota: ConnectionQuota::default(),
             },
-            preface: Some((PREFACE_LEN, Box::pin(sleep_until(deadline)))),
+            stream: Either::Left(stream),
+            preface: Some(PendingPreface {
+                missing_bytes: PREFACE_LEN,
+                deadline: Box::pin(sleep_until(deadline)),
+            }),
             _permit: Some(permit),
         }
     }
 
     pub(crate) fn in_memory(stream: DuplexStream) -> Self {
-        let stream = Either::Right(stream);
         Self {
-            stream,
+            stream: Either::Right(stream),
             peer: Peer::InProcess,
             preface: None,
             _permit: None,
@@ -104,7 +139,8 @@ pub(crate) fn accept(
         let accepting = async {
             loop {
                 let accepted = listener.accept(|| false).await;
-                let (address, sender) = (accepted.peer.ip(), sender.clone());
+                let address = accepted.peer.ip();
+                let sender = sender.clone();
                 let deadline = Instant::now() + preface_timeout;
                 // A task of its own, so that a slow handshake does not delay other connections.
                 tokio::spawn(async move {
@@ -142,18 +178,15 @@ impl AsyncRead for Connection {
         let this = self.get_mut();
         let before = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
-        if let Some((missing, deadline)) = &mut this.preface {
-            if *missing == PREFACE_LEN
-                && buffer.filled().get(before) == Some(&TLS_HANDSHAKE)
-                && let Peer::Tcp { address, .. } = this.peer
-            {
-                let problem = "it speaks TLS, and this port does not; use http:// there";
-                refused_peer::log(address, problem);
+        if let Some(preface) = &mut this.preface {
+            let received = &buffer.filled()[before..];
+            if preface.missing_bytes == PREFACE_LEN && received.first() == Some(&TLS_HANDSHAKE) {
+                this.peer.log_unexpected_tls();
             }
-            *missing = missing.saturating_sub(buffer.filled().len() - before);
-            if *missing == 0 {
+            preface.missing_bytes = preface.missing_bytes.saturating_sub(received.len());
+            if preface.missing_bytes == 0 {
                 this.preface = None;
-            } else if read.is_pending() && deadline.as_mut().poll(cx).is_ready() {
+            } else if read.is_pending() && preface.deadline.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
         }

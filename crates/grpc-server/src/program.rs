@@ -1,6 +1,6 @@
 //! A gRPC service that runs as a program of its own.
 
-use crate::{GrpcServer, bind};
+use crate::server::{GrpcServer, bind};
 use rolegate_grpc_tls::ServerTls;
 use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_program::{
@@ -34,13 +34,15 @@ pub struct ServiceProgram {
     pub headline: String,
     /// The name of the service.
     pub service: &'static str,
-    /// The setting of the gRPC listener and its value.
-    pub grpc: (&'static str, BindAddress),
-    /// Of the gRPC listener.
+    /// The setting of the gRPC listener, such as `AUTH_LISTEN_ADDR`.
+    pub grpc_setting: &'static str,
+    /// The value of this setting.
+    pub grpc_address: BindAddress,
+    /// The TLS of the gRPC listener.
     pub tls: Option<ServerTls>,
     /// `OPS_LISTEN_ADDR`
     pub ops: SocketAddr,
-    /// Of what it prints.
+    /// The format of its first line.
     pub log_format: LogFormat,
 }
 
@@ -56,30 +58,23 @@ impl ServiceProgram {
         reload: impl Fn(&T),
         shutdown: Shutdown,
     ) -> Result<(), Failure> {
-        let Self {
-            headline,
-            service: name,
-            grpc: (variable, address),
-            tls,
-            ops,
-            ..
-        } = self;
         let readiness = Readiness::new(&shutdown);
-        let admin = AdminServer::start(ops, readiness.clone()).await?;
+        let admin = AdminServer::start(self.ops, readiness.clone()).await?;
         let service = tokio::select! {
             service = open => service?,
             () = shutdown.lame_duck() => return Ok(()),
         };
-        let grpc = bind(variable, address.resolve(variable)?)
+        let grpc_address = self.grpc_address.resolve(self.grpc_setting)?;
+        let grpc = bind(self.grpc_setting, grpc_address)
             .await?
-            .with_tls(tls.clone());
-        Notice::new(headline)
-            .listener("grpc", grpc.url(), name)
+            .with_tls(self.tls.clone());
+        Notice::new(self.headline)
+            .listener("grpc", grpc.url(), self.service)
             .http("ops", Some(admin.address), "/livez /readyz /metrics")
             .print(self.log_format);
         let reload = || {
             reload(&service);
-            if let Some(tls) = &tls {
+            if let Some(tls) = &self.tls {
                 tls.reload();
             }
         };

@@ -2,10 +2,12 @@
 
 use crate::{
     call_head::MAX_METADATA,
-    call_layer::{self, Observed},
+    call_layer::{self, CallObserver},
     caller::IGNORED,
     connection::{self, Connection, MAX_CONNECTIONS, PREFACE_TIMEOUT},
     message_limits::MAX_MESSAGE,
+    readiness_monitor::ReadinessMonitor,
+    service_health::ServiceHealth,
 };
 use futures_util::future::BoxFuture;
 use rolegate_http_server::{listener::Listener, readiness::Readiness};
@@ -21,17 +23,25 @@ use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 use tokio::{io::DuplexStream, sync::mpsc};
 use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
 use tonic::{service::Routes, transport::Server};
-use tonic_health::server::HealthReporter;
 use tower::layer::layer_fn;
 
-/// For every call; a client may set a shorter one.
+/// The timeout of every call; a client may set a shorter one.
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Calls of a connection at a time; clients hold others back.
+/// The calls of a connection at a time; clients hold others back.
 const MAX_STREAMS: u32 = 256;
 
 /// Streams whose other ends are in this process.
 pub type InMemoryStreams = mpsc::Receiver<io::Result<DuplexStream>>;
+
+/// The callers in this process.
+#[derive(Debug)]
+pub struct InMemoryCallers {
+    /// Their connections.
+    pub streams: InMemoryStreams,
+    /// Stops after the last of their calls, and not before the shutdown of the server.
+    pub shutdown: Shutdown,
+}
 
 /// Binds the address of the setting `variable`.
 pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, SettingError> {
@@ -45,13 +55,11 @@ pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, Setti
 
 /// A gRPC service on an open store.
 pub struct GrpcServer {
-    /// What it serves.
+    /// The services.
     pub routes: Routes,
-    pub(crate) health: HealthReporter,
-    /// The server as a whole, and the service by name (grpc.health.v1).
-    pub(crate) health_names: [&'static str; 2],
+    health: ServiceHealth,
     trusted: Arc<CidrSet>,
-    pub(crate) store: Arc<dyn Store>,
+    store: Arc<dyn Store>,
     /// Stops when the server does: for streams that would not end by themselves.
     pub end_of_streams: Shutdown,
     /// Called after the last call, before the store is closed: for what is still to be written.
@@ -72,39 +80,20 @@ impl GrpcServer {
         store: Arc<dyn Store>,
     ) -> BoxFuture<'static, Self> {
         Box::pin(async move {
-            let (reporter, health) = tonic_health::server::health_reporter();
-            let health = health.max_decoding_message_size(MAX_MESSAGE);
-            let reflection = || {
-                tonic_reflection::server::Builder::configure()
-                    .register_encoded_file_descriptor_set(descriptors)
-                    .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-                    // The details of every error: google.rpc.ErrorInfo and RetryInfo.
-                    .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
-            };
-            let mut routes = service.add_service(health);
-            // Clients ask for the version that was current when they were built.
-            if let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) {
-                routes = routes
-                    .add_service(v1.max_decoding_message_size(MAX_MESSAGE))
-                    .add_service(v1alpha.max_decoding_message_size(MAX_MESSAGE));
-            } else {
-                tracing::error!("reflection is off: the descriptors are malformed");
-            }
+            let (reporter, health_service) = tonic_health::server::health_reporter();
+            let health_service = health_service.max_decoding_message_size(MAX_MESSAGE);
             call_layer::register_metrics();
             IGNORED.register_metric();
-            let (health_names, trusted) = (["", name], Arc::new(trusted));
-            let end_of_streams = Shutdown::new();
-            let server = Self {
-                routes,
-                health: reporter,
-                health_names,
-                trusted,
+            let health = ServiceHealth::new(reporter, name);
+            health.set_serving(false).await;
+            Self {
+                routes: add_reflection(service.add_service(health_service), descriptors),
+                health,
+                trusted: Arc::new(trusted),
                 store,
-                end_of_streams,
+                end_of_streams: Shutdown::new(),
                 before_close: Box::new(|| {}),
-            };
-            server.set_serving(false).await;
-            server
+            }
         })
     }
 
@@ -114,47 +103,65 @@ impl GrpcServer {
     pub fn serve<'a>(
         &'a self,
         tcp: Option<Listener>,
-        in_memory: Option<(InMemoryStreams, Shutdown)>,
+        in_memory: Option<InMemoryCallers>,
         readiness: Readiness,
         shutdown: &'a Shutdown,
     ) -> BoxFuture<'a, Result<(), Failure>> {
         // Boxed: each crate that awaits an `async fn` compiles it anew, with all of tonic and hyper.
         Box::pin(async move {
-            let last = in_memory
-                .as_ref()
-                .map_or(shutdown, |(_, last)| last)
-                .clone();
-            let over_tcp = async {
-                let Some(listener) = tcp else { return Ok(()) };
-                let address = listener.address();
-                if !listener.has_tls() && !address.ip().to_canonical().is_loopback() {
-                    tracing::warn!(
-                        %address,
-                        "gRPC is not encrypted here: the network can read passwords and tokens"
-                    );
-                }
-                let accepted = connection::accept(listener, PREFACE_TIMEOUT, shutdown.stopping());
-                self.serve_connections(Box::pin(accepted), shutdown).await
+            let last_shutdown = match &in_memory {
+                Some(callers) => callers.shutdown.clone(),
+                None => shutdown.clone(),
             };
-            let over_memory = async {
-                let Some((streams, shutdown)) = in_memory else {
-                    return Ok(());
-                };
-                let streams = ReceiverStream::new(streams);
-                let connections = streams.map(|stream| stream.map(Connection::in_memory));
-                self.serve_connections(Box::pin(connections), &shutdown)
-                    .await
+            let monitor = ReadinessMonitor {
+                store: &*self.store,
+                health: &self.health,
+                readiness,
             };
             let end_streams = async {
                 shutdown.stopping().await;
                 self.end_of_streams.stop_now();
             };
-            let monitor = self.monitor_store(readiness, shutdown, &last);
-            let (tcp, memory, (), ()) = tokio::join!(over_tcp, over_memory, monitor, end_streams);
+            let (tcp, in_memory, (), ()) = tokio::join!(
+                self.serve_tcp(tcp, shutdown),
+                self.serve_in_memory(in_memory),
+                monitor.run(shutdown, &last_shutdown),
+                end_streams
+            );
             (self.before_close)();
             self.store.close().await;
-            tcp.and(memory)
+            tcp.and(in_memory)
         })
+    }
+
+    async fn serve_tcp(
+        &self,
+        listener: Option<Listener>,
+        shutdown: &Shutdown,
+    ) -> Result<(), Failure> {
+        let Some(listener) = listener else {
+            return Ok(());
+        };
+        let address = listener.address();
+        if !listener.has_tls() && !address.ip().to_canonical().is_loopback() {
+            tracing::warn!(
+                %address,
+                "gRPC is not encrypted here: the network can read passwords and tokens"
+            );
+        }
+        let connections = connection::accept(listener, PREFACE_TIMEOUT, shutdown.stopping());
+        self.serve_connections(Box::pin(connections), shutdown)
+            .await
+    }
+
+    async fn serve_in_memory(&self, callers: Option<InMemoryCallers>) -> Result<(), Failure> {
+        let Some(callers) = callers else {
+            return Ok(());
+        };
+        let streams = ReceiverStream::new(callers.streams);
+        let connections = streams.map(|stream| stream.map(Connection::in_memory));
+        self.serve_connections(Box::pin(connections), &callers.shutdown)
+            .await
     }
 
     /// Serves calls until `shutdown` stops the server, then finishes open calls within
@@ -165,7 +172,7 @@ impl GrpcServer {
         shutdown: &Shutdown,
     ) -> Result<(), Failure> {
         let trusted = Arc::clone(&self.trusted);
-        let observe = layer_fn(move |services| Observed {
+        let observe = layer_fn(move |services| CallObserver {
             services,
             trusted: trusted.clone(),
         });
@@ -173,18 +180,36 @@ impl GrpcServer {
             .layer(observe)
             .add_routes(self.routes.clone());
         let serving = server.serve_with_incoming_shutdown(connections, shutdown.stopping());
-        let drained = async {
+        let drain_timeout = async {
             shutdown.stopping().await;
             tokio::time::sleep(DRAIN_TIMEOUT).await;
         };
         tokio::select! {
             outcome = serving => outcome.map_err(Failure::from),
-            () = drained => {
+            () = drain_timeout => {
                 tracing::warn!("drain timeout: open calls were cancelled");
                 Ok(())
             }
         }
     }
+}
+
+/// Adds reflection of these descriptors to the routes. Clients ask for the version that was current when they were built.
+fn add_reflection(routes: Routes, descriptors: &'static [u8]) -> Routes {
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(descriptors)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+            // The details of every error: google.rpc.ErrorInfo and RetryInfo.
+            .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+    };
+    let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
+        tracing::error!("reflection is off: the descriptors are malformed");
+        return routes;
+    };
+    routes
+        .add_service(v1.max_decoding_message_size(MAX_MESSAGE))
+        .add_service(v1alpha.max_decoding_message_size(MAX_MESSAGE))
 }
 
 fn limited_server() -> Server {

@@ -33,8 +33,8 @@ pub(crate) fn register_metrics() {
     LazyLock::force(&DURATIONS);
 }
 
-/// `service/method` of a path, without the leading slash.
-fn split(path: &str) -> Option<(&str, &str)> {
+/// The service and the method of a path, `/service/method`.
+fn split_path(path: &str) -> Option<(&str, &str)> {
     path.strip_prefix('/')?.split_once('/')
 }
 
@@ -97,8 +97,10 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        let known = split(&self.path).filter(|_| self.is_known);
-        let (service, method) = known.unwrap_or(("_OTHER", "_OTHER"));
+        let (service, method) = match split_path(&self.path) {
+            Some(labels) if self.is_known => labels,
+            _ => ("_OTHER", "_OTHER"),
+        };
         let code = code_name(self.code.unwrap_or(Code::Cancelled));
         CALLS.with_label_values(&[service, method, code]).inc();
         if self.code.is_some() {
@@ -114,7 +116,7 @@ impl Drop for Call {
 /// it is disabled.
 pub(super) fn span(path: &str) -> Span {
     const MAX_PATH: usize = 128;
-    let Some((service, method)) = split(path) else {
+    let Some((service, method)) = split_path(path) else {
         return Span::none();
     };
     if !service.starts_with("rolegate.") || path.len() > MAX_PATH {
@@ -158,7 +160,7 @@ fn code_name(code: Code) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::code_name;
-    use crate::call_layer::Observed;
+    use crate::call_layer::CallObserver;
     use http::Request;
     use rolegate_telemetry::metrics;
     use std::{
@@ -181,7 +183,7 @@ mod tests {
     async fn unknown_methods_are_answered_at_once_and_share_one_label() {
         const GRPC: &str = "application/grpc";
         let (_reporter, health) = tonic_health::server::health_reporter();
-        let mut service = Observed {
+        let mut service = CallObserver {
             services: Routes::new(health),
             trusted: Arc::default(),
         };

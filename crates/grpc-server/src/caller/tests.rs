@@ -1,5 +1,5 @@
 use super::Caller;
-use crate::{connection::Peer, unfinished::Unfinished};
+use crate::{connection::Peer, unfinished_messages::ConnectionQuota};
 use http::Request;
 use rolegate_program::cidr_set::CidrSet;
 use std::net::IpAddr;
@@ -13,20 +13,19 @@ fn call_over(peer: Peer) -> Request<()> {
 }
 
 fn call_from(address: &str) -> Request<()> {
-    let (address, unfinished) = (ip(address), Unfinished::default());
     call_over(Peer::Tcp {
-        address,
+        address: ip(address),
         certificate: None,
-        unfinished,
+        quota: ConnectionQuota::default(),
     })
 }
 
 fn is_trusted(call: &Request<()>, trusted: &CidrSet) -> bool {
-    Caller::of(call, trusted).is_trusted
+    Caller::identify(call, trusted).is_trusted
 }
 
 fn client_address(call: &Request<()>, trusted: &CidrSet) -> Option<IpAddr> {
-    Caller::of(call, trusted).client_address
+    Caller::identify(call, trusted).client_address
 }
 
 fn networks(text: &str) -> CidrSet {

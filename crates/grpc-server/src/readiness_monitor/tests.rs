@@ -1,20 +1,18 @@
-use crate::GrpcServer;
+use super::ReadinessMonitor;
+use crate::service_health::ServiceHealth;
 use async_trait::async_trait;
 use rolegate_http_server::readiness::Readiness;
-use rolegate_program::{cidr_set::CidrSet, shutdown::Shutdown};
+use rolegate_program::shutdown::Shutdown;
 use rolegate_sql_store::{Store, StoreError, StoreStatus};
 use std::{
     future::pending,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
-use tonic::{Request, service::Routes};
+use tonic::Request;
 use tonic_health::{
     pb::{HealthCheckRequest, health_server::Health as _},
-    server::HealthService,
+    server::{HealthService, health_reporter},
 };
 
 /// Answers at once, until it is stuck.
@@ -37,8 +35,8 @@ impl Store for Stuck {
     async fn close(&self) {}
 }
 
-async fn status(server: &GrpcServer) -> &'static str {
-    let health = HealthService::from_health_reporter(server.health.clone());
+async fn status(health: &ServiceHealth) -> &'static str {
+    let health = HealthService::from_health_reporter(health.reporter.clone());
     let response = health
         .check(Request::new(HealthCheckRequest::default()))
         .await;
@@ -51,28 +49,27 @@ async fn status(server: &GrpcServer) -> &'static str {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_does_not_answer_does_not_delay_the_end_of_health() {
-    let store = Arc::new(Stuck::default());
-    let (trusted, shutdown) = (CidrSet::default(), Shutdown::new());
-    let server = GrpcServer::new(
-        Routes::default(),
-        "test",
-        &[],
-        trusted,
-        Arc::<Stuck>::clone(&store),
-    )
-    .await;
+    let store = Stuck::default();
+    let (reporter, _service) = health_reporter();
+    let health = ServiceHealth::new(reporter, "test");
+    let shutdown = Shutdown::new();
     let readiness = Readiness::new(&shutdown);
     let ends = async {
         tokio::time::sleep(Duration::from_millis(1500)).await;
-        assert_eq!(status(&server).await, "SERVING");
+        assert_eq!(status(&health).await, "SERVING");
         store.0.store(true, Ordering::Relaxed);
         tokio::time::sleep(Duration::from_secs(2)).await;
         let lame_duck = shutdown.begin(Duration::from_secs(2));
         let soon = async {
             tokio::time::sleep(Duration::from_millis(1)).await;
-            assert_eq!(status(&server).await, "NOT_SERVING");
+            assert_eq!(status(&health).await, "NOT_SERVING");
         };
         tokio::join!(lame_duck, soon);
     };
-    tokio::join!(server.monitor_store(readiness, &shutdown, &shutdown), ends);
+    let monitor = ReadinessMonitor {
+        store: &store,
+        health: &health,
+        readiness,
+    };
+    tokio::join!(monitor.run(&shutdown, &shutdown), ends);
 }

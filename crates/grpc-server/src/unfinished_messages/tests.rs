@@ -1,6 +1,9 @@
 //! The limits of unfinished messages.
 
-use super::{FREE, KIB, MAX, MAX_OF_ADDRESS, MAX_OF_CONNECTION, Unfinished};
+use super::{
+    ConnectionQuota, CountedBody, KIB, MAX_ADDRESS_BYTES, MAX_CONNECTION_BYTES, MAX_TOTAL_BYTES,
+    MessageQuota, UNCOUNTED_BYTES,
+};
 use axum::body::{Body, Bytes};
 use http_body_util::BodyExt as _;
 use std::{convert::Infallible, net::IpAddr};
@@ -17,10 +20,18 @@ fn unfinished(parts: Vec<Bytes>) -> Body {
     Body::from_stream(tokio_stream::iter(parts).chain(tokio_stream::pending()))
 }
 
-async fn read<B>(body: &mut super::CountedBody<B>) -> Result<(), Code>
+/// Counts a body of this connection, whose address is not counted.
+fn count(connection: &ConnectionQuota, body: Body) -> CountedBody<Body> {
+    let quota = MessageQuota {
+        connection: connection.clone(),
+        address: None,
+    };
+    quota.count(body)
+}
+
+async fn read<B>(body: &mut CountedBody<B>) -> Result<(), Code>
 where
-    super::CountedBody<B>:
-        http_body::Body<Error = Box<dyn std::error::Error + Send + Sync>> + Unpin,
+    CountedBody<B>: http_body::Body<Error = Box<dyn std::error::Error + Send + Sync>> + Unpin,
 {
     let Err(error) = body.frame().await.expect("a frame") else {
         return Ok(());
@@ -31,17 +42,20 @@ where
 #[tokio::test]
 async fn unfinished_bytes_of_a_connection_are_limited_and_freed_with_their_body() {
     let _alone = ALONE.lock().await;
-    let connection = Unfinished::default();
+    let connection = ConnectionQuota::default();
     let parts = vec![
-        Bytes::from(vec![0; FREE]),
-        Bytes::from(vec![0; MAX_OF_CONNECTION]),
+        Bytes::from(vec![0; UNCOUNTED_BYTES]),
+        Bytes::from(vec![0; MAX_CONNECTION_BYTES]),
     ];
-    let mut body = connection.count(unfinished(parts), None);
+    let mut body = count(&connection, unfinished(parts));
     for _ in 0..2 {
         assert_eq!(read(&mut body).await, Ok(()));
     }
-    let parts = vec![Bytes::from(vec![0; FREE]), Bytes::from_static(b"x")];
-    let mut other = connection.count(unfinished(parts), None);
+    let parts = vec![
+        Bytes::from(vec![0; UNCOUNTED_BYTES]),
+        Bytes::from_static(b"x"),
+    ];
+    let mut other = count(&connection, unfinished(parts));
     assert_eq!(
         read(&mut other).await,
         Ok(()),
@@ -49,30 +63,33 @@ async fn unfinished_bytes_of_a_connection_are_limited_and_freed_with_their_body(
     );
     assert_eq!(read(&mut other).await, Err(Code::ResourceExhausted));
 
-    let another = Unfinished::default();
-    let mut elsewhere = another.count(Body::from(vec![0; 2 * FREE]), None);
+    let another = ConnectionQuota::default();
+    let mut elsewhere = count(&another, Body::from(vec![0; 2 * UNCOUNTED_BYTES]));
     assert_eq!(read(&mut elsewhere).await, Ok(()), "another connection");
     assert_eq!(
-        another.0.available_permits(),
-        MAX_OF_CONNECTION / KIB,
+        another.permits.available_permits(),
+        MAX_CONNECTION_BYTES / KIB,
         "a complete body was counted"
     );
     drop((body, other));
-    assert_eq!(connection.0.available_permits(), MAX_OF_CONNECTION / KIB);
+    assert_eq!(
+        connection.permits.available_permits(),
+        MAX_CONNECTION_BYTES / KIB
+    );
 }
 
 #[tokio::test]
 async fn all_connections_together_are_limited() {
     let _alone = ALONE.lock().await;
     let read_new = async |bytes| {
-        let connection = Unfinished::default();
-        let parts = vec![Bytes::from(vec![0; FREE + bytes])];
-        let mut body = connection.count(unfinished(parts), None);
+        let connection = ConnectionQuota::default();
+        let parts = vec![Bytes::from(vec![0; UNCOUNTED_BYTES + bytes])];
+        let mut body = count(&connection, unfinished(parts));
         (read(&mut body).await, body)
     };
     let mut taken = Vec::new();
-    for _ in 0..MAX / MAX_OF_CONNECTION {
-        let (outcome, body) = read_new(MAX_OF_CONNECTION).await;
+    for _ in 0..MAX_TOTAL_BYTES / MAX_CONNECTION_BYTES {
+        let (outcome, body) = read_new(MAX_CONNECTION_BYTES).await;
         assert_eq!(outcome, Ok(()));
         taken.push(body);
     }
@@ -87,24 +104,28 @@ async fn an_address_has_half_of_all_unless_it_has_a_certificate() {
     let _alone = ALONE.lock().await;
     let address = |text: &str| Some(text.parse::<IpAddr>().expect("an address"));
     let body = |bytes, address| {
-        Unfinished::default().count(unfinished(vec![Bytes::from(vec![0; bytes])]), address)
+        let quota = MessageQuota {
+            connection: ConnectionQuota::default(),
+            address,
+        };
+        quota.count(unfinished(vec![Bytes::from(vec![0; bytes])]))
     };
     let mut taken = Vec::new();
-    for last in 0..MAX_OF_ADDRESS / MAX_OF_CONNECTION {
+    for last in 0..MAX_ADDRESS_BYTES / MAX_CONNECTION_BYTES {
         let mut body = body(
-            MAX_OF_CONNECTION + FREE,
+            MAX_CONNECTION_BYTES + UNCOUNTED_BYTES,
             address(&format!("2001:db8::{last}")),
         );
         assert_eq!(read(&mut body).await, Ok(()));
         taken.push(body);
     }
-    let one_more = FREE + 1;
+    let one_more = UNCOUNTED_BYTES + 1;
     let full = address("2001:db8::1:1");
     assert_eq!(
         read(&mut body(one_more, full)).await,
         Err(Code::ResourceExhausted)
     );
-    assert_eq!(read(&mut body(FREE, full)).await, Ok(()));
+    assert_eq!(read(&mut body(UNCOUNTED_BYTES, full)).await, Ok(()));
     assert_eq!(
         read(&mut body(one_more, address("2001:db8:0:1::1"))).await,
         Ok(())
