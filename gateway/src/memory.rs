@@ -93,6 +93,6 @@ pub(crate) async fn json<T: Serialize>(
     }
     let reservation = Arc::new(reserved(reservation.resize(json.len()).await)?);
     let mut response = (content_type, reservation.hold(json.into())).into_response();
-    reservation.mark(response.extensions_mut());
+    reservation.attach_to(response.extensions_mut());
     Ok(response)
 }

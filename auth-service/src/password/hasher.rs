@@ -115,7 +115,7 @@ impl Hasher {
         origin: CallOrigin,
     ) -> Result<ClientSlot, HashError> {
         let client = origin.client_key();
-        let slot = self.slots.of(client).acquire_owned();
+        let slot = self.slots.slots_of(client).acquire_owned();
         let Ok(Ok(slot)) = timeout_at(origin.deadline.into(), slot).await else {
             return Err(NO_SLOT);
         };

@@ -2,7 +2,7 @@
 
 use crate::unfinished_messages::{ConnectionQuota, MessageQuota};
 use rolegate_http_server::{
-    listener::{Listener, Permit, Stream},
+    listener::{Listener, Permit, ReadyConnection, Stream},
     refused_peer,
 };
 use std::{
@@ -93,9 +93,9 @@ struct PendingPreface {
 
 impl Connection {
     /// The preface must be complete at `deadline`, or reads fail.
-    fn over_tcp(stream: Stream, address: IpAddr, deadline: Instant, permit: Permit) -> Self {
+    fn over_tcp(ready: ReadyConnection, address: IpAddr, deadline: Instant) -> Self {
         // The certificates were verified in the handshake. That of the client is the first.
-        let certificates = match &stream {
+        let certificates = match &ready.stream {
             Either::Left(_plain) => None,
             Either::Right(tls) => {
                 let (_, session) = tls.get_ref();
@@ -109,12 +109,12 @@ impl Connection {
                 certificate: certificate.cloned().map(Arc::new),
                 quota: ConnectionQuota::default(),
             },
-            stream: Either::Left(stream),
+            stream: Either::Left(ready.stream),
             preface: Some(PendingPreface {
                 missing_bytes: PREFACE_LEN,
                 deadline: Box::pin(sleep_until(deadline)),
             }),
-            _permit: Some(permit),
+            _permit: Some(ready.permit),
         }
     }
 
@@ -144,8 +144,8 @@ pub(crate) fn accept(
                 let deadline = Instant::now() + preface_timeout;
                 // A task of its own, so that a slow handshake does not delay other connections.
                 tokio::spawn(async move {
-                    if let Some((stream, permit)) = accepted.handshake(deadline).await {
-                        let connection = Connection::over_tcp(stream, address, deadline, permit);
+                    if let Some(ready) = accepted.handshake(deadline).await {
+                        let connection = Connection::over_tcp(ready, address, deadline);
                         // Fails if the server has stopped.
                         let _ = sender.send(Ok(connection)).await;
                     }

@@ -90,7 +90,7 @@ impl<B> CountedBody<B> {
         self.acquire(Arc::clone(&self.quota.connection.permits), kib)?;
         self.acquire(Arc::clone(&TOTAL), kib)?;
         if let Some(address) = self.quota.address {
-            self.acquire(ADDRESSES.of(client_key(Some(address))), kib)?;
+            self.acquire(ADDRESSES.slots_of(client_key(Some(address))), kib)?;
         }
         Ok(())
     }

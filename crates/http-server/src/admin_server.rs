@@ -14,7 +14,7 @@ use rolegate_telemetry::metrics;
 use std::net::SocketAddr;
 use tokio::task::JoinHandle;
 
-/// Of monitors and orchestrators. Part of the reserve of file descriptors.
+/// The connections of monitors and orchestrators. They are part of the reserve of file descriptors.
 const MAX_CONNECTIONS: usize = 8;
 
 /// A running admin server. It starts first and stops last, so that a process that waits for its
@@ -31,7 +31,8 @@ impl AdminServer {
     /// Binds `OPS_LISTEN_ADDR` and serves it, in a task.
     pub async fn start(address: SocketAddr, readiness: Readiness) -> Result<Self, SettingError> {
         let listener = Listener::bind("OPS_LISTEN_ADDR", address, MAX_CONNECTIONS).await?;
-        let (address, shutdown) = (listener.address(), Shutdown::new());
+        let address = listener.address();
+        let shutdown = Shutdown::new();
         tracing::debug!(%address, "serving /livez, /readyz and /metrics");
         let serving = tokio::spawn(http_server::serve(
             listener,
@@ -66,13 +67,12 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
         return (StatusCode::SERVICE_UNAVAILABLE, format!("{obstacle}\n"));
     }
     let problems = readiness.write_problems();
-    let lines = problems
+    let lines: Vec<_> = problems
         .iter()
-        .map(|problem| format!("cannot write to {problem}\n"));
-    (
-        StatusCode::OK,
-        format!("ready\n{}", lines.collect::<String>()),
-    )
+        .map(|problem| format!("cannot write to {problem}\n"))
+        .collect();
+    let body = format!("ready\n{}", lines.concat());
+    (StatusCode::OK, body)
 }
 
 async fn metrics() -> ([(HeaderName, &'static str); 1], String) {

@@ -9,7 +9,7 @@ use std::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Clients in a table before those that hold nothing are removed.
+/// A table grows to this many clients before those that hold nothing are removed.
 const MIN_CLIENTS: usize = 1024;
 
 /// Logins that one client may have in progress, at the gateway and at auth-service. More than the lanes
@@ -19,10 +19,8 @@ pub const MAX_LOGINS_PER_CLIENT: u32 = 32;
 /// The client with this address: an IPv4 address, or an IPv6 /64, which is commonly one subscriber.
 /// Clients with an unknown address are one client.
 pub fn client_key(address: Option<IpAddr>) -> IpAddr {
-    match address
-        .unwrap_or(Ipv6Addr::UNSPECIFIED.into())
-        .to_canonical()
-    {
+    let address = address.unwrap_or(Ipv6Addr::UNSPECIFIED.into());
+    match address.to_canonical() {
         IpAddr::V6(v6) => network(v6, 64).into(),
         v4 @ IpAddr::V4(_) => v4,
     }
@@ -77,7 +75,7 @@ pub type ClientSlot = OwnedSemaphorePermit;
 /// Bounds what each client holds at a time, such as connections or work in progress. Clones share it.
 #[derive(Clone, Debug)]
 pub struct ClientSlots {
-    pub(crate) max: u32,
+    max: u32,
     clients: Arc<Mutex<Clients>>,
 }
 
@@ -98,7 +96,7 @@ impl ClientSlots {
     }
 
     /// The free slots of this client.
-    pub fn of(&self, client: IpAddr) -> Arc<Semaphore> {
+    pub fn slots_of(&self, client: IpAddr) -> Arc<Semaphore> {
         let mut clients = self.clients.lock();
         if clients.slots.len() >= clients.limit.max(MIN_CLIENTS) {
             clients
@@ -106,13 +104,16 @@ impl ClientSlots {
                 .retain(|_, slots| Arc::strong_count(slots) > 1);
             clients.limit = clients.slots.len() * 2;
         }
-        let new = || Arc::new(Semaphore::new(self.max as usize));
-        Arc::clone(clients.slots.entry(client).or_insert_with(new))
+        let slots = clients
+            .slots
+            .entry(client)
+            .or_insert_with(|| Arc::new(Semaphore::new(self.max as usize)));
+        Arc::clone(slots)
     }
 
     /// Takes a slot; `None` if the client has no slot left.
     pub fn acquire(&self, client: IpAddr) -> Option<ClientSlot> {
-        self.of(client).try_acquire_owned().ok()
+        self.slots_of(client).try_acquire_owned().ok()
     }
 }
 
@@ -122,8 +123,14 @@ pub(crate) type AddressPermit = Option<ClientSlot>;
 /// How many connections one client address may have. Clones share the count.
 #[derive(Clone, Debug)]
 pub struct AddressLimit {
-    pub(crate) slots: ClientSlots,
+    slots: ClientSlots,
     exempt: CidrSet,
+}
+
+/// An address has as many connections as it may have.
+#[derive(Debug)]
+pub(crate) struct AddressLimitReached {
+    pub(crate) limit: u32,
 }
 
 impl AddressLimit {
@@ -135,12 +142,16 @@ impl AddressLimit {
         }
     }
 
-    /// `None` if the address has too many connections.
-    pub(crate) fn acquire(&self, address: IpAddr) -> Option<AddressPermit> {
+    pub(crate) fn acquire(&self, address: IpAddr) -> Result<AddressPermit, AddressLimitReached> {
         if self.exempt.contains(address) {
-            return Some(None);
+            return Ok(None);
         }
-        self.slots.acquire(client_key(Some(address))).map(Some)
+        match self.slots.acquire(client_key(Some(address))) {
+            Some(slot) => Ok(Some(slot)),
+            None => Err(AddressLimitReached {
+                limit: self.slots.max,
+            }),
+        }
     }
 }
 

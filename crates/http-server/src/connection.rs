@@ -15,19 +15,19 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-/// From the first byte of a request head to its end.
+/// The time from the first byte of a request head to its end.
 pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// For a client to accept the rest of what is buffered, or [`MIN_PROGRESS`] of it.
+/// The time in which a client must accept the rest of what is buffered, or [`MIN_PROGRESS`] of it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Likewise, while others wait for the memory of its response.
+/// The same time while others wait for the memory of its response.
 const CONTENDED_WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Bytes. Fewer within these times are a client that only keeps the memory of its response.
+/// The bytes that a client must accept within these times. One that accepts fewer only keeps the memory of its response.
 const MIN_PROGRESS: usize = 64 * 1024;
 
-/// Bytes of one read. hyper begins with 8 KiB and doubles its buffer after a read that fills it.
+/// The bytes of one read. hyper begins with 8 KiB and doubles its buffer after a read that fills it.
 const MAX_READ: u64 = 8 * 1024 - 1;
 
 /// The stream of a connection, under deadlines.
@@ -45,30 +45,29 @@ pub(crate) struct GuardedStream<S> {
     write: Option<PendingWrite>,
 }
 
+/// A write of which the client has not accepted enough.
 struct PendingWrite {
     since: Instant,
     accepted: usize,
-    next_look: Pin<Box<Sleep>>,
+    next_check: Pin<Box<Sleep>>,
 }
 
 impl PendingWrite {
     fn new() -> Self {
-        let next_look = Box::pin(sleep(CONTENDED_WRITE_TIMEOUT));
         Self {
             since: Instant::now(),
             accepted: 0,
-            next_look,
+            next_check: Box::pin(sleep(CONTENDED_WRITE_TIMEOUT)),
         }
     }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> GuardedStream<S> {
     pub(crate) fn new(stream: S, activity: Arc<Activity>) -> Self {
-        let (stream, head) = (stream.take(MAX_READ), Some(Box::pin(sleep(HEAD_TIMEOUT))));
         Self {
-            stream,
+            stream: stream.take(MAX_READ),
             activity,
-            head,
+            head: Some(Box::pin(sleep(HEAD_TIMEOUT))),
             write: None,
         }
     }
@@ -77,8 +76,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> GuardedStream<S> {
         Pin::new(self.stream.get_mut())
     }
 
-    /// Fails with a client that accepts too little.
-    fn guard(
+    /// Passes the outcome of a write on, or an error if the client accepts too little.
+    fn require_progress(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
@@ -93,12 +92,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> GuardedStream<S> {
         }
         let write = self.write.get_or_insert_with(PendingWrite::new);
         loop {
-            ready!(write.next_look.as_mut().poll(cx));
+            ready!(write.next_check.as_mut().poll(cx));
             if write.since.elapsed() >= WRITE_TIMEOUT || self.activity.delays_others() {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
             write
-                .next_look
+                .next_check
                 .as_mut()
                 .reset(Instant::now() + CONTENDED_WRITE_TIMEOUT);
         }
@@ -115,10 +114,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<S> {
         if this.activity.has_request() {
             this.head = None;
         }
-        if this
-            .head
-            .as_mut()
-            .is_some_and(|timer| timer.as_mut().poll(cx).is_ready())
+        if let Some(timer) = &mut this.head
+            && timer.as_mut().poll(cx).is_ready()
         {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
@@ -126,7 +123,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<S> {
         this.stream.set_limit(MAX_READ);
         let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(cx, buffer) else {
             // hyper writes what it has before it waits for the next head.
-            this.activity.rest();
+            this.activity.begin_idle();
             return Poll::Pending;
         };
         read?;
@@ -149,7 +146,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = this.stream().poll_write(cx, bytes);
-        this.guard(cx, written)
+        this.require_progress(cx, written)
     }
 
     fn poll_write_vectored(
@@ -159,7 +156,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = this.stream().poll_write_vectored(cx, slices);
-        this.guard(cx, written)
+        this.require_progress(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -170,7 +167,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let flushed = this.stream().poll_flush(cx).map_ok(|()| MIN_PROGRESS);
-        this.guard(cx, flushed).map_ok(|_all| ())
+        this.require_progress(cx, flushed).map_ok(|_all| ())
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

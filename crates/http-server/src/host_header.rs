@@ -27,22 +27,22 @@ fn is_host(value: &HeaderValue) -> bool {
     let Ok(text) = value.to_str() else {
         return false;
     };
-    let (is_host, port) = if let Some(rest) = text.strip_prefix('[') {
-        let Some((address, port)) = rest.split_once(']') else {
-            return false;
-        };
-        (address.parse::<Ipv6Addr>().is_ok(), port)
-    } else {
-        let end = text.bytes().position(|byte| !is_name_byte(byte));
-        (true, &text[end.unwrap_or(text.len())..])
+    let rest = match text.strip_prefix('[') {
+        Some(text) => match text.split_once(']') {
+            Some((address, rest)) if address.parse::<Ipv6Addr>().is_ok() => rest,
+            _ => return false,
+        },
+        None => text.trim_start_matches(is_name_character),
     };
-    let is_digits = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    is_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_digits))
+    match rest.strip_prefix(':') {
+        Some(port) => port.bytes().all(|byte| byte.is_ascii_digit()),
+        None => rest.is_empty(),
+    }
 }
 
-/// Whether it is a byte of a `reg-name` (RFC 3986, section 3.2.2).
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte)
+/// Whether it is a character of a `reg-name` (RFC 3986, section 3.2.2).
+fn is_name_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "-._~!$&'()*+,;=%".contains(character)
 }
 
 /// A layer of the routers that [`serve`](crate::http_server::serve) gets.
@@ -59,12 +59,11 @@ pub fn refusal<B>(request: &http::Request<B>) -> Option<Response> {
     if is_valid(request.version(), request.headers()) {
         return None;
     }
-    // As every error of the gateway, which has a test.
-    let reason = (HeaderName::from_static("rolegate-reason"), "HOST_INVALID");
     let headers = [
         (CONTENT_TYPE, "application/json"),
         (CONNECTION, "close"),
-        reason,
+        // The same as in every error of the gateway, which has a test.
+        (HeaderName::from_static("rolegate-reason"), "HOST_INVALID"),
     ];
     Some((StatusCode::BAD_REQUEST, headers, BODY).into_response())
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     connection::{GuardedStream, HEAD_TIMEOUT},
-    listener::{Listener, Stream},
+    listener::{AcceptedConnection, Listener, ReadyConnection, Stream},
     open_connections::{Activity, OpenConnections},
 };
 use axum::{Router, extract::ConnectInfo};
@@ -13,7 +13,7 @@ use http_body_util::BodyExt as _;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::{GracefulConnection, GracefulShutdown},
+    server::graceful::{GracefulConnection, GracefulShutdown, Watcher},
 };
 use rolegate_program::{
     descriptors,
@@ -26,13 +26,13 @@ use tower::ServiceExt;
 
 const MAX_CONNECTIONS: usize = 10_000;
 
-/// Resolution of idle times.
-const TICK: Duration = Duration::from_millis(100);
+/// The resolution of idle times.
+const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Bytes of a head. Every connection may take twice as many: for reading, and for writing.
+/// The bytes of a head. Every connection may take twice as many: for reading, and for writing.
 const MAX_HEAD: usize = 16 * 1024;
 
-/// Between two requests on one connection. Longer than the 60 s for which load balancers commonly
+/// The time between two requests on one connection. It is longer than the 60 s for which load balancers commonly
 /// keep idle connections, so that the balancer closes them and never sends into a closed one.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 
@@ -58,7 +58,7 @@ pub fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) -> BoxF
         let graceful = GracefulShutdown::new();
         let mut stopping = std::pin::pin!(shutdown.stopping());
         let mut open = OpenConnections::default();
-        let mut ticks = tokio::time::interval(TICK);
+        let mut ticks = tokio::time::interval(TICK_INTERVAL);
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept(|| open.close_longest_idle()) => accepted,
@@ -68,44 +68,62 @@ pub fn serve(mut listener: Listener, router: Router, shutdown: Shutdown) -> BoxF
                 }
                 () = &mut stopping => break,
             };
-            let (peer, activity) = (accepted.peer, open.open());
-            let (router, shutdown) = (router.clone(), shutdown.clone());
-            let (watcher, observed) = (graceful.watcher(), Arc::clone(&activity));
-            let task = tokio::spawn(async move {
-                let handshake = accepted.handshake(Instant::now() + HEAD_TIMEOUT);
-                let Some((stream, _permit)) = handshake.await else {
-                    return;
-                };
-                let connection = connection(stream, peer, router, shutdown, observed);
-                if let Err(error) = watcher.watch(connection).await {
-                    tracing::debug!(%peer, %error, "connection ended early");
-                }
-            });
+            let activity = open.open();
+            let service = ConnectionService {
+                router: router.clone(),
+                peer: accepted.peer,
+                activity: Arc::clone(&activity),
+                shutdown: shutdown.clone(),
+            };
+            let task = tokio::spawn(serve_connection(accepted, service, graceful.watcher()));
             activity.set_task(task.abort_handle());
         }
         drop(listener);
-        if tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown())
-            .await
-            .is_err()
-        {
+        let drain = tokio::time::timeout(DRAIN_TIMEOUT, graceful.shutdown());
+        if drain.await.is_err() {
             tracing::warn!(%address, "drain timeout: open connections were closed");
         }
     })
 }
 
-fn connection(
-    stream: Stream,
-    peer: SocketAddr,
+/// Answers the requests of one connection.
+struct ConnectionService {
     router: Router,
-    shutdown: Shutdown,
+    peer: SocketAddr,
     activity: Arc<Activity>,
+    shutdown: Shutdown,
+}
+
+async fn serve_connection(
+    accepted: AcceptedConnection,
+    service: ConnectionService,
+    watcher: Watcher,
+) {
+    let peer = accepted.peer;
+    let handshake = accepted.handshake(Instant::now() + HEAD_TIMEOUT);
+    let Some(ReadyConnection {
+        stream,
+        permit: _permit,
+    }) = handshake.await
+    else {
+        return;
+    };
+    if let Err(error) = watcher.watch(http1_connection(stream, service)).await {
+        tracing::debug!(%peer, %error, "connection ended early");
+    }
+}
+
+fn http1_connection(
+    stream: Stream,
+    service: ConnectionService,
 ) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
-    let stream = GuardedStream::new(stream, Arc::clone(&activity));
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        let is_open = activity.begin_request();
-        request.extensions_mut().insert(ConnectInfo(peer));
-        let response = router.clone().oneshot(request);
-        let (activity, shutdown) = (Arc::clone(&activity), shutdown.clone());
+    let stream = GuardedStream::new(stream, Arc::clone(&service.activity));
+    let respond = service_fn(move |mut request: Request<Incoming>| {
+        let is_open = service.activity.begin_request();
+        request.extensions_mut().insert(ConnectInfo(service.peer));
+        let response = service.router.clone().oneshot(request);
+        let activity = Arc::clone(&service.activity);
+        let shutdown = service.shutdown.clone();
         async move {
             if !is_open {
                 // The end of its task closes the connection.
@@ -113,17 +131,16 @@ fn connection(
             }
             let mut response = response.await?;
             if let Some(memory) = response.extensions_mut().remove() {
-                activity.hold(memory);
+                activity.set_memory(memory);
             }
             if shutdown.is_lame_duck() {
-                response
-                    .headers_mut()
-                    .insert(CONNECTION, HeaderValue::from_static("close"));
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(CONNECTION, close);
             }
-            let served = Served(activity);
+            let guard = RequestGuard { activity };
             Ok::<_, Infallible>(response.map(|body| {
                 body.map_err(move |error| {
-                    let _ = &served;
+                    let _ = &guard;
                     error
                 })
             }))
@@ -133,15 +150,17 @@ fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(IDLE_TIMEOUT)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(stream), respond)
 }
 
 /// Ends the request when hyper drops its body: all of it is in the buffers of the connection.
-struct Served(Arc<Activity>);
+struct RequestGuard {
+    activity: Arc<Activity>,
+}
 
-impl Drop for Served {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.0.end_request();
+        self.activity.end_request();
     }
 }
 

@@ -31,8 +31,17 @@ pub struct AddressHeader {
     pub setting: &'static str,
     /// Who sends the header for a reason, such as `gateway`.
     pub sender: &'static str,
-    /// The line about a peer with a private address, and the one about a stranger.
-    lines: LogOnce<bool>,
+    /// One line about each kind of peer.
+    lines: LogOnce<PeerKind>,
+}
+
+/// Whose address a peer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum PeerKind {
+    /// A private address, which is probably one of the operator.
+    Private,
+    /// Any other, or none.
+    Public,
 }
 
 impl AddressHeader {
@@ -56,8 +65,11 @@ impl AddressHeader {
     /// number, and must neither use up the operator's line nor be recommended.
     pub fn ignore(&self, peer: Option<IpAddr>) {
         IGNORED.with_label_values(&[self.setting]).inc();
-        let is_own = peer.is_some_and(is_private);
-        if !self.lines.is_due(is_own) {
+        let kind = match peer {
+            Some(address) if is_private(address) => PeerKind::Private,
+            _ => PeerKind::Public,
+        };
+        if !self.lines.is_due(kind) {
             return;
         }
         let Self {
@@ -66,14 +78,18 @@ impl AddressHeader {
             sender,
             ..
         } = self;
-        let peer = peer.map_or_else(|| "a peer without address".to_owned(), |ip| ip.to_string());
-        if is_own {
-            tracing::warn!(
+        let peer = match peer {
+            Some(address) => address.to_string(),
+            None => "a peer without address".to_owned(),
+        };
+        match kind {
+            PeerKind::Private => tracing::warn!(
                 "{peer} sends {name}, which is ignored: if it is a {sender}, add it to {setting}; \
                  until then all its users are one client and share one rate limit"
-            );
-        } else {
-            tracing::warn!("{peer}, which is not in {setting}, sends {name}, which is ignored");
+            ),
+            PeerKind::Public => {
+                tracing::warn!("{peer}, which is not in {setting}, sends {name}, which is ignored");
+            }
         }
     }
 
@@ -125,7 +141,7 @@ pub fn is_private(address: IpAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{AddressHeader, is_private};
+    use super::{AddressHeader, PeerKind, is_private};
     use crate::{admin_server, http_server, readiness::Readiness};
     use rolegate_program::shutdown::Shutdown;
 
@@ -147,9 +163,9 @@ mod tests {
         let header = AddressHeader::new("x-test-address", "TEST_NETWORKS", "proxy");
         for peer in [Some("198.51.100.7"), Some("2001:db8::1"), None] {
             header.ignore(peer.map(|peer| peer.parse().expect("an address")));
-            assert!(!header.lines.is_due(false));
+            assert!(!header.lines.is_due(PeerKind::Public));
         }
-        assert!(header.lines.is_due(true));
+        assert!(header.lines.is_due(PeerKind::Private));
     }
 
     #[tokio::test]

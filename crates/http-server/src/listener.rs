@@ -1,7 +1,7 @@
 //! The accept loop of HTTP and gRPC: caps on connections, back-off on errors, `TCP_NODELAY`, TLS.
 
 use crate::{
-    clients::{AddressLimit, AddressPermit},
+    clients::{AddressLimit, AddressLimitReached, AddressPermit},
     refused_peer,
 };
 use rolegate_grpc_tls::{ServerTls, TlsStream};
@@ -18,13 +18,13 @@ use tokio_util::either::Either;
 #[cfg(simulation)]
 use turmoil::net::{TcpListener, TcpStream};
 
-/// Between two attempts to accept while the system is out of resources.
-const BACK_OFF: Duration = Duration::from_millis(100);
+/// The pause between two attempts to accept while the system is out of resources.
+const BACKOFF: Duration = Duration::from_millis(100);
 
-/// At a cap, between two attempts to make room for a newcomer.
+/// The pause between two attempts to make room for a connection at a cap.
 const ROOM_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Between two log lines about a cap: a flood must not fill the log.
+/// The pause between two log lines about a cap: a flood must not fill the log.
 const NOTICE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A connection without or with TLS, which is boxed because it takes much more memory.
@@ -38,11 +38,12 @@ pub struct Listener {
     tls: Option<ServerTls>,
     permits: Arc<Semaphore>,
     per_address: Option<AddressLimit>,
-    /// Accepted, and waits for room.
-    newcomer: Option<Box<Accepted>>,
+    /// A connection that was accepted and waits for room.
+    waiting: Option<Box<AcceptedConnection>>,
     /// After an error, nothing is accepted until then.
     paused_until: Option<Instant>,
-    /// By the cap. The one per address, which one peer can reach, must not hide the other.
+    /// Limits the log lines about each cap. Those about the cap of an address, which one peer can reach, must not
+    /// hide those about the other.
     notices: LogOnce<&'static str>,
 }
 
@@ -56,7 +57,7 @@ impl std::fmt::Debug for Listener {
 
 /// An accepted connection.
 #[derive(Debug)]
-pub struct Accepted {
+pub struct AcceptedConnection {
     stream: TcpStream,
     tls: Option<ServerTls>,
     /// The address of the peer.
@@ -73,26 +74,35 @@ pub struct Permit {
     connection: Option<OwnedSemaphorePermit>,
 }
 
-impl Accepted {
+impl AcceptedConnection {
     /// Completes the TLS handshake, if the listener requires TLS. `None`, and a log line, if it fails.
-    pub async fn handshake(self, deadline: Instant) -> Option<(Stream, Permit)> {
-        let Self {
-            stream,
-            tls,
-            peer,
-            permit,
-        } = self;
-        let Some(tls) = tls else {
-            return Some((Either::Left(stream), permit));
+    pub async fn handshake(self, deadline: Instant) -> Option<ReadyConnection> {
+        let permit = self.permit;
+        let Some(tls) = self.tls else {
+            let stream = Either::Left(self.stream);
+            return Some(ReadyConnection { stream, permit });
         };
+        let peer = self.peer;
         // Boxed, or every connection would take the memory of one with TLS.
-        match Box::pin(timeout_at(deadline, tls.acceptor().accept(stream))).await {
-            Ok(Ok(stream)) => return Some((Either::Right(Box::new(stream)), permit)),
+        match Box::pin(timeout_at(deadline, tls.acceptor().accept(self.stream))).await {
+            Ok(Ok(stream)) => {
+                let stream = Either::Right(Box::new(stream));
+                return Some(ReadyConnection { stream, permit });
+            }
             Ok(Err(error)) => refused_peer::log_handshake_error(peer, &error),
             Err(_elapsed) => tracing::debug!(%peer, "the TLS handshake timed out"),
         }
         None
     }
+}
+
+/// A connection whose TLS handshake, if it needs one, is complete.
+#[derive(Debug)]
+pub struct ReadyConnection {
+    /// What the peer sends and receives.
+    pub stream: Stream,
+    /// Held as long as the connection.
+    pub permit: Permit,
 }
 
 impl Listener {
@@ -114,7 +124,7 @@ impl Listener {
             tls: None,
             permits: Arc::new(Semaphore::new(max_connections)),
             per_address: None,
-            newcomer: None,
+            waiting: None,
             paused_until: None,
             notices: LogOnce::at_most(2, NOTICE_INTERVAL),
         })
@@ -153,21 +163,21 @@ impl Listener {
 
     /// Accepts the next connection. At a cap, `make_room` closes another one if it can, and is called
     /// until there is room. Cancel-safe.
-    pub async fn accept(&mut self, mut make_room: impl FnMut() -> bool) -> Accepted {
+    pub async fn accept(&mut self, mut make_room: impl FnMut() -> bool) -> AcceptedConnection {
         loop {
-            if self.newcomer.is_none() {
+            if self.waiting.is_none() {
                 if let Some(until) = self.paused_until {
                     sleep_until(until).await;
                     self.paused_until = None;
                 }
                 match self.socket.accept().await {
-                    Ok((stream, peer)) => self.newcomer = self.admit(stream, peer),
+                    Ok((stream, peer)) => self.waiting = self.admit(stream, peer),
                     Err(error) => self.back_off(&error, &mut make_room),
                 }
                 continue;
             }
-            let connection = self.permit(&mut make_room).await;
-            if let Some(mut accepted) = self.newcomer.take() {
+            let connection = self.acquire_permit(&mut make_room).await;
+            if let Some(mut accepted) = self.waiting.take() {
                 // Without it small messages wait for the ACK of the previous one.
                 let _ = accepted.stream.set_nodelay(true);
                 accepted.permit.connection = Some(connection);
@@ -177,30 +187,38 @@ impl Listener {
     }
 
     /// `None` closes the connection.
-    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Option<Box<Accepted>> {
-        let limit = self.per_address.as_ref();
-        let Some(slot) = limit.map_or(Some(None), |limit| limit.acquire(peer.ip())) else {
-            if self.notices.is_due("address") {
-                tracing::warn!(
-                    address = %self.address, peer = %peer.ip(), limit = limit.map(|limit| limit.slots.max),
-                    "MAX_CONNECTIONS_PER_ADDRESS reached: further connections of this peer are closed"
-                );
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) -> Option<Box<AcceptedConnection>> {
+        let address_permit = match &self.per_address {
+            Some(limit) => limit.acquire(peer.ip()),
+            None => Ok(None),
+        };
+        match address_permit {
+            Ok(address_permit) => Some(Box::new(AcceptedConnection {
+                stream,
+                tls: self.tls.clone(),
+                peer,
+                permit: Permit {
+                    _address: address_permit,
+                    connection: None,
+                },
+            })),
+            Err(AddressLimitReached { limit }) => {
+                if self.notices.is_due("address") {
+                    tracing::warn!(
+                        address = %self.address, peer = %peer.ip(), limit,
+                        "MAX_CONNECTIONS_PER_ADDRESS reached: further connections of this peer are closed"
+                    );
+                }
+                None
             }
-            return None;
-        };
-        let permit = Permit {
-            _address: slot,
-            connection: None,
-        };
-        Some(Box::new(Accepted {
-            stream,
-            tls: self.tls.clone(),
-            peer,
-            permit,
-        }))
+        }
     }
 
-    async fn permit(&mut self, mut make_room: impl FnMut() -> bool) -> OwnedSemaphorePermit {
+    /// Waits for room, which `make_room` may make.
+    async fn acquire_permit(
+        &mut self,
+        mut make_room: impl FnMut() -> bool,
+    ) -> OwnedSemaphorePermit {
         let mut wait = Duration::ZERO;
         loop {
             // The semaphore is never closed.
@@ -223,13 +241,14 @@ impl Listener {
     /// closes something; without a pause the loop would spin.
     fn back_off(&mut self, error: &io::Error, mut make_room: impl FnMut() -> bool) {
         use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-        if !matches!(
+        let is_over = matches!(
             error.kind(),
             ConnectionAborted | ConnectionRefused | ConnectionReset
-        ) {
+        );
+        if !is_over {
             tracing::error!(%error, "cannot accept connections");
             make_room();
-            self.paused_until = Some(Instant::now() + BACK_OFF);
+            self.paused_until = Some(Instant::now() + BACKOFF);
         }
     }
 }

@@ -22,7 +22,7 @@ use tokio::{
 
 const KIB: usize = 1024;
 
-/// Requests that wait; others are refused at once, because those that wait take memory too.
+/// The requests that wait; others are refused at once, because those that wait take memory too.
 const MAX_WAITING: u32 = 1024;
 
 static RESERVED: LazyLock<IntGaugeVec> = LazyLock::new(|| {
@@ -37,17 +37,19 @@ static REFUSED: LazyLock<IntCounterVec> = LazyLock::new(|| {
 
 /// A number of bytes. Clones share it.
 #[derive(Clone, Debug)]
-pub struct MemoryBudget(Arc<Shared>);
+pub struct MemoryBudget {
+    shared: Arc<Shared>,
+}
 
 #[derive(Debug)]
 struct Shared {
     name: &'static str,
-    /// For memory to become free.
+    /// How long a request waits for memory to become free.
     wait_timeout: Duration,
     /// A permit is a KiB.
     free: Arc<Semaphore>,
-    /// The KiB of one client.
-    share: u32,
+    /// The KiB that one client may have.
+    max_client_kib: u32,
     clients: ClientSlots,
     places_to_wait: Semaphore,
     /// Held while a request waits for the budget itself.
@@ -61,34 +63,36 @@ struct Shared {
 pub struct Reservation {
     budget: MemoryBudget,
     client: Option<IpAddr>,
-    of_all: OwnedSemaphorePermit,
-    /// Where the address of the client is known.
-    of_client: Option<OwnedSemaphorePermit>,
+    permit: OwnedSemaphorePermit,
+    /// The same bytes of the share of the client; `None` if its address is not known.
+    client_permit: Option<OwnedSemaphorePermit>,
 }
 
 impl MemoryBudget {
     /// A budget of `bytes`, with this name in metrics. Requests wait for `wait_timeout`.
     pub fn new(name: &'static str, bytes: usize, wait_timeout: Duration) -> Self {
         let size = (bytes / KIB).min(Semaphore::MAX_PERMITS);
-        let share = u32::try_from(size / 2).unwrap_or(u32::MAX);
+        let max_client_kib = u32::try_from(size / 2).unwrap_or(u32::MAX);
         let free = Arc::new(Semaphore::new(size));
         let reserved = RESERVED.with_label_values(&[name]);
         REFUSED.with_label_values(&[name]);
         let weak = Arc::downgrade(&free);
         before_scrape(format!("memory {name}"), move || {
-            let free = weak.upgrade().map_or(size, |free| free.available_permits());
-            set_count(&reserved, (size - free) * KIB);
+            let free_kib = weak.upgrade().map_or(size, |free| free.available_permits());
+            set_count(&reserved, (size - free_kib) * KIB);
         });
-        Self(Arc::new(Shared {
-            name,
-            wait_timeout,
-            free,
-            share,
-            clients: ClientSlots::new(share),
-            places_to_wait: Semaphore::new(MAX_WAITING as usize),
-            waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
-            waiting_clients: ClientSlots::new(MAX_WAITING),
-        }))
+        Self {
+            shared: Arc::new(Shared {
+                name,
+                wait_timeout,
+                free,
+                max_client_kib,
+                clients: ClientSlots::new(max_client_kib),
+                places_to_wait: Semaphore::new(MAX_WAITING as usize),
+                waiting: Arc::new(Semaphore::new(MAX_WAITING as usize)),
+                waiting_clients: ClientSlots::new(MAX_WAITING),
+            }),
+        }
     }
 
     /// Reserves `bytes`, at most half of the budget, for the client of the current request. `None` if
@@ -98,40 +102,41 @@ impl MemoryBudget {
         self.reserve_kib(client, self.kib(bytes)).await
     }
 
-    /// Permits for so many bytes.
+    /// The permits for so many bytes, at most the share of a client.
     fn kib(&self, bytes: usize) -> u32 {
-        u32::try_from(bytes.div_ceil(KIB)).map_or(self.0.share, |kib| kib.min(self.0.share))
+        let max = self.shared.max_client_kib;
+        u32::try_from(bytes.div_ceil(KIB)).map_or(max, |kib| kib.min(max))
     }
 
     async fn reserve_kib(&self, client: Option<IpAddr>, kib: u32) -> Option<Reservation> {
-        let budget = &*self.0;
+        let shared = &*self.shared;
         let reserve = async {
-            let of_client = match client {
+            let client_permit = match client {
                 Some(client) => {
-                    let waiting = || budget.waiting_clients.of(client);
-                    Some(acquire(budget.clients.of(client), kib, waiting).await?)
+                    let waiting = || shared.waiting_clients.slots_of(client);
+                    Some(acquire(shared.clients.slots_of(client), kib, waiting).await?)
                 }
                 None => None,
             };
-            let of_all = acquire(budget.free.clone(), kib, || budget.waiting.clone()).await?;
+            let permit = acquire(shared.free.clone(), kib, || shared.waiting.clone()).await?;
             Some(Reservation {
                 budget: self.clone(),
                 client,
-                of_all,
-                of_client,
+                permit,
+                client_permit,
             })
         };
         // Polled only if there is no room.
         let give_up = async {
-            if let Ok(_place) = budget.places_to_wait.try_acquire() {
-                sleep(budget.wait_timeout).await;
+            if let Ok(_place) = shared.places_to_wait.try_acquire() {
+                sleep(shared.wait_timeout).await;
             }
         };
         tokio::select! {
             biased;
             reservation = reserve => reservation,
             () = give_up => {
-                REFUSED.with_label_values(&[budget.name]).inc();
+                REFUSED.with_label_values(&[shared.name]).inc();
                 None
             }
         }
@@ -155,54 +160,60 @@ async fn acquire(
 impl Reservation {
     /// Whether requests wait for this memory: those of its client for their share, or any for the budget.
     pub(crate) fn is_contended(&self) -> bool {
-        let budget = &self.budget.0;
-        let own = self.client.map(|client| budget.waiting_clients.of(client));
-        let slots = own.iter().chain([&budget.waiting]);
-        slots
-            .map(|slots| slots.available_permits())
-            .any(|free| free < MAX_WAITING as usize)
+        let shared = &self.budget.shared;
+        let is_awaited = |waiting: &Semaphore| waiting.available_permits() < MAX_WAITING as usize;
+        let is_awaited_by_client = match self.client {
+            Some(client) => is_awaited(&shared.waiting_clients.slots_of(client)),
+            None => false,
+        };
+        is_awaited_by_client || is_awaited(&shared.waiting)
     }
 
     /// The same for `bytes`: frees the rest, or reserves what is missing as [`MemoryBudget::reserve`]
     /// does. `None`, and all is free, if that much did not become free in time.
     pub async fn resize(mut self, bytes: usize) -> Option<Self> {
-        let (kib, held) = (self.budget.kib(bytes), self.of_all.num_permits());
-        if let Some(missing) = (kib as usize).checked_sub(held) {
-            let missing = u32::try_from(missing).unwrap_or(u32::MAX);
-            let more = self.budget.reserve_kib(self.client, missing).await?;
-            self.of_all.merge(more.of_all);
-            if let (Some(of_client), Some(more)) = (&mut self.of_client, more.of_client) {
-                of_client.merge(more);
+        let needed = self.budget.kib(bytes) as usize;
+        let held = self.permit.num_permits();
+        if needed < held {
+            drop(self.permit.split(held - needed));
+            if let Some(client_permit) = &mut self.client_permit {
+                drop(client_permit.split(held - needed));
             }
-        } else {
-            for permit in [&mut self.of_all].into_iter().chain(&mut self.of_client) {
-                drop(permit.split(held - kib as usize));
-            }
+            return Some(self);
+        }
+        let missing = u32::try_from(needed - held).unwrap_or(u32::MAX);
+        let more = self.budget.reserve_kib(self.client, missing).await?;
+        self.permit.merge(more.permit);
+        if let Some(client_permit) = &mut self.client_permit
+            && let Some(more) = more.client_permit
+        {
+            client_permit.merge(more);
         }
         Some(self)
     }
 
-    /// Marks a response whose body holds this: its connection ends early if the client reads slowly while
-    /// others wait for the memory.
-    pub fn mark(self: &Arc<Self>, response: &mut Extensions) {
+    /// Attaches this to a response whose body holds it: the connection of the response ends early if the client reads
+    /// slowly while others wait for the memory.
+    pub fn attach_to(self: &Arc<Self>, response: &mut Extensions) {
         response.insert(Arc::downgrade(self));
     }
 
     /// The same bytes, which hold the reservation until the last reference to them is dropped.
     pub fn hold(self: &Arc<Self>, bytes: Bytes) -> Bytes {
-        Bytes::from_owner(Held {
+        Bytes::from_owner(ReservedBytes {
             bytes,
             _reservation: Arc::clone(self),
         })
     }
 }
 
-struct Held {
+/// Bytes whose memory is reserved.
+struct ReservedBytes {
     bytes: Bytes,
     _reservation: Arc<Reservation>,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for ReservedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

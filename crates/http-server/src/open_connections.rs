@@ -5,7 +5,6 @@ use crate::memory_budget::Reservation;
 use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
-    iter,
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -33,7 +32,7 @@ pub(crate) struct Activity {
     state: AtomicU64,
     /// Whether the peer has yet to take some of the response.
     is_blocked: AtomicBool,
-    /// Of the response, until its bytes are written.
+    /// The memory of the response, until its bytes are written.
     memory: Mutex<Weak<Reservation>>,
     task: OnceLock<AbortHandle>,
     ticks: Ticks,
@@ -41,13 +40,11 @@ pub(crate) struct Activity {
 
 impl Activity {
     fn new(ticks: &Ticks) -> Self {
-        let state = AtomicU64::new(FIRST_TICK + ticks.load(Relaxed));
-        let (is_blocked, memory, task) = Default::default();
         Self {
-            state,
-            is_blocked,
-            memory,
-            task,
+            state: AtomicU64::new(FIRST_TICK + ticks.load(Relaxed)),
+            is_blocked: AtomicBool::default(),
+            memory: Mutex::default(),
+            task: OnceLock::default(),
             ticks: Arc::clone(ticks),
         }
     }
@@ -69,7 +66,7 @@ impl Activity {
     }
 
     /// Notes that these buffers were written as far as the peer takes them, and nothing has arrived.
-    pub(crate) fn rest(&self) {
+    pub(crate) fn begin_idle(&self) {
         if self.state.load(Relaxed) == SERVED {
             self.state
                 .store(FIRST_TICK + self.ticks.load(Relaxed), Relaxed);
@@ -94,7 +91,7 @@ impl Activity {
     }
 
     /// Notes the memory that the response holds until its bytes are written.
-    pub(crate) fn hold(&self, memory: Weak<Reservation>) {
+    pub(crate) fn set_memory(&self, memory: Weak<Reservation>) {
         *self.memory.lock() = memory;
     }
 
@@ -133,16 +130,24 @@ impl Activity {
     }
 }
 
-/// Found by one search. The search reads every connection, and a flood of newcomers needs many.
-const CANDIDATES: usize = 64;
+/// The candidates that one search finds. The search reads every connection, and a flood of new connections needs many.
+const MAX_CANDIDATES: usize = 64;
+
+/// A connection that was idle when it was found.
+#[derive(Debug)]
+struct Candidate {
+    /// The tick since which it was idle.
+    idle_since: u64,
+    activity: Weak<Activity>,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct OpenConnections {
     ticks: Ticks,
-    /// In the order in which they were opened. Some have ended.
+    /// All connections in the order in which they were opened. Some have ended.
     all: Vec<Weak<Activity>>,
-    /// The one that has been idle longest first, and the tick since which each was idle when it was found.
-    candidates: VecDeque<(u64, Weak<Activity>)>,
+    /// Begins with the one that has been idle longest.
+    candidates: VecDeque<Candidate>,
 }
 
 impl OpenConnections {
@@ -172,25 +177,38 @@ impl OpenConnections {
     }
 
     fn close_candidate(&mut self) -> bool {
-        let mut candidates = iter::from_fn(|| self.candidates.pop_front());
-        candidates.any(|(since, it)| {
-            it.upgrade()
-                .is_some_and(|activity| activity.try_close(since))
-        })
+        while let Some(candidate) = self.candidates.pop_front() {
+            if let Some(activity) = candidate.activity.upgrade()
+                && activity.try_close(candidate.idle_since)
+            {
+                return true;
+            }
+        }
+        false
     }
 
     fn find_candidates(&mut self) {
-        let idle = |(age, it): (usize, &Weak<Activity>)| Some((it.upgrade()?.idle_since()?, age));
-        let mut found: Vec<_> = self.all.iter().enumerate().filter_map(idle).collect();
-        if found.len() > CANDIDATES {
-            found.select_nth_unstable(CANDIDATES);
-            found.truncate(CANDIDATES);
+        // Ordered by the tick, and by the age of the connection where the ticks are equal.
+        let mut idle = Vec::new();
+        for (index, connection) in self.all.iter().enumerate() {
+            if let Some(activity) = connection.upgrade()
+                && let Some(idle_since) = activity.idle_since()
+            {
+                idle.push((idle_since, index));
+            }
         }
-        found.sort_unstable();
-        let found = found
+        if idle.len() > MAX_CANDIDATES {
+            idle.select_nth_unstable(MAX_CANDIDATES);
+            idle.truncate(MAX_CANDIDATES);
+        }
+        idle.sort_unstable();
+        self.candidates = idle
             .into_iter()
-            .map(|(since, age)| (since, Weak::clone(&self.all[age])));
-        self.candidates = found.collect();
+            .map(|(idle_since, index)| Candidate {
+                idle_since,
+                activity: Weak::clone(&self.all[index]),
+            })
+            .collect();
     }
 }
 

@@ -71,6 +71,9 @@ impl Readiness {
         if self.shutdown.is_lame_duck() {
             return Some("stopping");
         }
-        (!self.healthy.load(Ordering::Acquire)).then_some("waiting for the database")
+        if !self.healthy.load(Ordering::Acquire) {
+            return Some("waiting for the database");
+        }
+        None
     }
 }

@@ -10,16 +10,16 @@ use std::{
 };
 
 /// A client that tries again and again gets one line in this time.
-const REPEAT: Duration = Duration::from_hours(1);
+const REPEAT_INTERVAL: Duration = Duration::from_hours(1);
 
-/// Lines about strangers, who could fill the memory and the log, and as many about private addresses,
-/// which are probably the operator's.
+/// Bounds the lines about public addresses, whose peers could fill the memory and the log, and apart from them those
+/// about private addresses, which are probably the operator's.
 const MAX_LINES: usize = 128;
 
-static STRANGERS: LogOnce<(IpAddr, String)> = LogOnce::at_most(MAX_LINES, REPEAT);
-static PRIVATE: LogOnce<(IpAddr, String)> = LogOnce::at_most(MAX_LINES, REPEAT);
+static PUBLIC: LogOnce<(IpAddr, String)> = LogOnce::at_most(MAX_LINES, REPEAT_INTERVAL);
+static PRIVATE: LogOnce<(IpAddr, String)> = LogOnce::at_most(MAX_LINES, REPEAT_INTERVAL);
 
-/// Logs why a connection of `peer` was refused, once for each client and reason within `REPEAT`.
+/// Logs why a connection of `peer` was refused, once for each client and reason within [`REPEAT_INTERVAL`].
 pub fn log(peer: IpAddr, problem: &str) {
     if is_due(peer, problem) {
         let peer = peer.to_canonical();
@@ -40,14 +40,14 @@ fn is_due(peer: IpAddr, problem: &str) -> bool {
     let (log, client) = if is_private(peer) {
         (&PRIVATE, peer.to_canonical())
     } else {
-        (&STRANGERS, client_key(Some(peer)))
+        (&PUBLIC, client_key(Some(peer)))
     };
     log.is_due((client, problem.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LINES, REPEAT, is_due};
+    use super::{MAX_LINES, REPEAT_INTERVAL, is_due};
     use std::{
         net::{IpAddr, Ipv4Addr},
         time::Duration,
@@ -68,7 +68,7 @@ mod tests {
         );
         advance(Duration::from_mins(59)).await;
         assert!(!is_due(peer(1), "plain text"));
-        advance(REPEAT).await;
+        advance(REPEAT_INTERVAL).await;
         assert!(is_due(peer(1), "plain text"));
     }
 }

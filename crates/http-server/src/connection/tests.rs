@@ -110,7 +110,7 @@ async fn it_times_out_early_while_others_wait_for_the_memory_of_its_response() {
     for waiting in ["192.0.2.2", "192.0.2.1"] {
         let (mut client, mut server, activity) = connection();
         let held = reserve_and_wait("192.0.2.1", waiting).await;
-        activity.hold(Arc::downgrade(&held));
+        activity.set_memory(Arc::downgrade(&held));
         tokio::spawn(async move {
             while client.read_exact(&mut [0]).await.is_ok() {
                 sleep(CONTENDED_WRITE_TIMEOUT / 5).await;
@@ -128,7 +128,7 @@ async fn it_times_out_early_while_others_wait_for_the_memory_of_its_response() {
 async fn it_keeps_its_time_while_another_client_waits_for_its_own_share() {
     let (_client, mut server, activity) = connection();
     let held = reserve_and_wait("192.0.2.1", "192.0.2.9").await;
-    activity.hold(Arc::downgrade(&held));
+    activity.set_memory(Arc::downgrade(&held));
     assert_eq!(time_until_closed(&mut server).await, WRITE_TIMEOUT);
 }
 
@@ -136,7 +136,7 @@ async fn it_keeps_its_time_while_another_client_waits_for_its_own_share() {
 async fn so_does_one_whose_response_is_written() {
     let (_client, mut server, activity) = connection();
     let held = reserve_and_wait("192.0.2.1", "192.0.2.2").await;
-    activity.hold(Arc::downgrade(&held));
+    activity.set_memory(Arc::downgrade(&held));
     drop(held);
     assert_eq!(time_until_closed(&mut server).await, WRITE_TIMEOUT);
 }
@@ -147,7 +147,7 @@ async fn so_does_a_client_that_reads_fast_enough() {
     let activity = activity();
     let mut server = GuardedStream::new(server, Arc::clone(&activity));
     let held = reserve_and_wait("192.0.2.1", "192.0.2.2").await;
-    activity.hold(Arc::downgrade(&held));
+    activity.set_memory(Arc::downgrade(&held));
     let mut client = client;
     tokio::spawn(async move {
         loop {

@@ -84,7 +84,7 @@ async fn at_the_limit_a_newcomer_replaces_the_connection_that_is_idle_longest() 
         send(client, QUICK).await;
         expect(client, "quick").await;
         // Longer than the resolution of idle times.
-        sleep(super::TICK * 3).await;
+        sleep(super::TICK_INTERVAL * 3).await;
     }
     let mut newcomer = connect(address).await;
     send(&mut newcomer, QUICK).await;

@@ -1,6 +1,6 @@
 //! Caps on connections, and the pause after an error.
 
-use super::{BACK_OFF, Listener};
+use super::{BACKOFF, Listener};
 use crate::clients::AddressLimit;
 use std::{io, time::Duration};
 use tokio::{
@@ -63,9 +63,9 @@ async fn the_pause_after_an_error_survives_a_cancelled_accept() {
     let start = Instant::now();
     listener.back_off(&io::Error::other("too many open files"), || false);
     for _ in 0..4 {
-        let accepted = timeout(BACK_OFF / 5, listener.accept(|| false)).await;
+        let accepted = timeout(BACKOFF / 5, listener.accept(|| false)).await;
         assert!(accepted.is_err(), "accepted after {:?}", start.elapsed());
     }
     listener.accept(|| false).await;
-    assert!(start.elapsed() >= BACK_OFF, "{:?}", start.elapsed());
+    assert!(start.elapsed() >= BACKOFF, "{:?}", start.elapsed());
 }

@@ -46,7 +46,7 @@ async fn when_too_many_wait_others_are_refused_at_once() {
         let budget = budget.clone();
         tokio::spawn(async move { budget.reserve(1).await.is_none() });
     }
-    while budget.0.places_to_wait.available_permits() > 0 {
+    while budget.shared.places_to_wait.available_permits() > 0 {
         tokio::task::yield_now().await;
     }
     let start = Instant::now();
@@ -102,12 +102,12 @@ async fn a_reservation_grows_within_the_share_of_its_client() {
         .await
         .expect("free");
     let own = own.resize(30 * KIB).await.expect("free");
-    assert_eq!(budget.0.free.available_permits(), 70);
+    assert_eq!(budget.shared.free.available_permits(), 70);
     let other = as_client("192.0.2.1", budget.reserve(20 * KIB))
         .await
         .expect("free");
     assert!(own.resize(31 * KIB).await.is_none());
-    assert_eq!(budget.0.free.available_permits(), 80);
+    assert_eq!(budget.shared.free.available_permits(), 80);
     drop(other);
     assert!(
         as_client("192.0.2.1", budget.reserve(50 * KIB))
@@ -124,8 +124,8 @@ async fn bytes_hold_their_reservation_until_the_last_reference() {
     drop(reservation);
     let part = held.slice(1..2);
     drop(held);
-    assert_eq!(budget.0.free.available_permits(), 50);
+    assert_eq!(budget.shared.free.available_permits(), 50);
     assert_eq!(&part[..], b"a");
     drop(part);
-    assert_eq!(budget.0.free.available_permits(), 100);
+    assert_eq!(budget.shared.free.available_permits(), 100);
 }

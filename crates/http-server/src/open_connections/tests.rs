@@ -22,7 +22,7 @@ fn a_connection_is_idle_from_its_last_response_to_the_first_byte_of_the_next_req
         None,
         "its response may not be written yet"
     );
-    connection.rest();
+    connection.begin_idle();
     assert!(connection.idle_since() > Some(opened));
     // A head that arrived with the previous one.
     assert!(connection.begin_request());
@@ -56,7 +56,7 @@ fn the_connection_that_has_been_idle_longest_is_closed_first() {
         connections.tick();
         assert!(all[used].begin_request());
         all[used].end_request();
-        all[used].rest();
+        all[used].begin_idle();
     }
     assert!(all[2].begin_request());
     // By the age of the connection where the ticks are equal.
@@ -81,7 +81,7 @@ fn a_candidate_that_serves_again_is_skipped() {
     assert!(all[1].begin_request());
     connections.tick();
     all[1].end_request();
-    all[1].rest();
+    all[1].begin_idle();
     assert!(connections.close_longest_idle());
     assert!(all[1].begin_head() && !all[2].begin_head());
 }
