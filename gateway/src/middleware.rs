@@ -184,7 +184,7 @@ mod tests {
         request.headers_mut().clear();
         let response = send(&router, request).await;
         response.assert_error(400, "Host header is missing, repeated or malformed.");
-        response.assert_reason(HttpReason::HostInvalid.http().0);
+        response.assert_reason(HttpReason::HostInvalid.as_str());
         assert_eq!(response.header("connection"), "close");
         assert_eq!(response.header("x-content-type-options"), "nosniff");
         assert_eq!(response.header("cache-control"), "no-store");

@@ -318,7 +318,9 @@ async fn end_before(
 
 /// Whether a token is refused because it is none, or has ended.
 fn is_not_good(error: &CallError) -> bool {
-    error.reason().is_some_and(|reason| reason.http().0 == 401)
+    error
+        .reason()
+        .is_some_and(|reason| reason.http_status() == 401)
 }
 
 fn is_same(one: &SecretString, other: &SecretString) -> bool {

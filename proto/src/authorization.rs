@@ -27,18 +27,18 @@ impl Authorization {
         if let Some(token) = bearer_token(value) {
             return Some(Self::Bearer(token.into()));
         }
-        let decoded = Zeroizing::new(
-            STANDARD_PAD_INDIFFERENT
-                .decode(of_scheme(value, "Basic")?)
-                .ok()?,
-        );
+        let credentials = strip_scheme(value, "Basic")?;
+        let decoded = Zeroizing::new(STANDARD_PAD_INDIFFERENT.decode(credentials).ok()?);
         let colon = decoded.iter().position(|&byte| byte == b':')?;
-        let (username, password) = (&decoded[..colon], &decoded[colon + 1..]);
+        let username = str::from_utf8(&decoded[..colon]);
+        let password = str::from_utf8(&decoded[colon + 1..]);
         // Credentials that are not UTF-8 are well-formed, but no user has them. The empty username,
         // which cannot be registered, gets the same response as a wrong password at the same cost.
-        let (username, password) = match (str::from_utf8(username), str::from_utf8(password)) {
-            (Ok(username), Ok(password)) => (username, password),
-            _ => ("", ""),
+        let (Ok(username), Ok(password)) = (username, password) else {
+            return Some(Self::Basic {
+                username: String::new(),
+                password: "".into(),
+            });
         };
         Some(Self::Basic {
             username: username.to_owned(),
@@ -47,7 +47,7 @@ impl Authorization {
     }
 }
 
-/// Whether a credential is an API key rather than an access token, good or not.
+/// Whether a credential is an API key, valid or not, rather than an access token.
 #[must_use]
 pub fn is_api_key(credential: &str) -> bool {
     credential.starts_with(API_KEY_PREFIX)
@@ -57,16 +57,20 @@ pub fn is_api_key(credential: &str) -> bool {
 /// visible ASCII without spaces.
 #[must_use]
 pub fn bearer_token(value: &[u8]) -> Option<&str> {
-    let token = of_scheme(value, "Bearer")?;
-    let is_word = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
-    is_word.then_some(token)
+    let token = strip_scheme(value, "Bearer")?;
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return None;
+    }
+    Some(token)
 }
 
-fn of_scheme<'a>(value: &'a [u8], name: &str) -> Option<&'a str> {
+/// The rest of a value that begins with this scheme.
+fn strip_scheme<'a>(value: &'a [u8], name: &str) -> Option<&'a str> {
     let (scheme, rest) = str::from_utf8(value).ok()?.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case(name)
-        .then(|| rest.trim_matches(' '))
+    if !scheme.eq_ignore_ascii_case(name) {
+        return None;
+    }
+    Some(rest.trim_matches(' '))
 }
 
 #[cfg(test)]

@@ -19,10 +19,16 @@ macro_rules! http_reasons {
             /// Every reason.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The name in the header, and the status.
+            /// The name in the header.
             #[must_use]
-            pub const fn http(self) -> (&'static str, u16) {
-                match self { $(Self::$variant => ($name, $status)),+ }
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// Its HTTP status.
+            #[must_use]
+            pub const fn http_status(self) -> u16 {
+                match self { $(Self::$variant => $status),+ }
             }
         }
     };
@@ -92,12 +98,12 @@ pub const BASIC_CHALLENGE_WITH_REALM: &str = "Basic realm=\"Rolegate\"";
 /// In whole seconds, rounded up, so that clients do not come back too early.
 #[must_use]
 pub fn retry_after(status: u16, delay: Option<Duration>) -> Option<u64> {
-    let seconds = |delay: Duration| u64::try_from(delay.as_millis().div_ceil(1000));
-    matches!(status, 429 | 503).then(|| {
-        seconds(delay.unwrap_or(DEFAULT_RETRY_AFTER))
-            .unwrap_or(u64::MAX)
-            .max(1)
-    })
+    if !matches!(status, 429 | 503) {
+        return None;
+    }
+    let delay = delay.unwrap_or(DEFAULT_RETRY_AFTER);
+    let seconds = u64::try_from(delay.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
+    Some(seconds.max(1))
 }
 
 #[cfg(test)]
@@ -129,14 +135,14 @@ mod tests {
         let documented: BTreeSet<_> = rows.iter().flat_map(pairs).collect();
         let of_services = Reason::ALL
             .iter()
-            .map(|reason| (reason.http().0, reason.as_str()));
-        let of_http = HttpReason::ALL.iter().map(|reason| reason.http());
-        let ours: BTreeSet<_> = of_services
-            .chain(of_http.map(|(name, status)| (status, name)))
-            .collect();
+            .map(|reason| (reason.http_status(), reason.as_str()));
+        let of_http = HttpReason::ALL
+            .iter()
+            .map(|reason| (reason.http_status(), reason.as_str()));
+        let ours: BTreeSet<_> = of_services.chain(of_http).collect();
         assert_eq!(documented, ours);
         for reason in Reason::ALL {
-            let Some(detail) = reason.http().1 else {
+            let Some(detail) = reason.http_detail() else {
                 continue;
             };
             let has_both = |row: &(_, Vec<&str>, &str)| {
@@ -149,7 +155,8 @@ mod tests {
     #[test]
     fn every_reason_is_an_error_of_the_client_or_of_the_server() {
         for &reason in Reason::ALL {
-            let (status, detail) = reason.http();
+            let status = reason.http_status();
+            let detail = reason.http_detail();
             assert!((400..600).contains(&status), "{reason:?}");
             assert!(
                 detail.is_none_or(|detail| detail.ends_with('.')),

@@ -35,9 +35,10 @@ pub fn identity_headers(id: i64, username: &str, role: Role) -> Vec<(&'static st
 }
 
 fn is_address(username: &str) -> bool {
-    username.split_once('@').is_some_and(|(local, domain)| {
-        !local.is_empty() && !domain.is_empty() && !domain.contains('@')
-    })
+    match username.split_once('@') {
+        Some((local, domain)) => !local.is_empty() && !domain.is_empty() && !domain.contains('@'),
+        None => false,
+    }
 }
 
 /// Encodes no more than is needed, because many applications take the value as it is. Blanks at either end are encoded
@@ -58,8 +59,11 @@ pub fn decode(value: &str) -> Option<String> {
     let name = percent_decode_str(value).decode_utf8().ok()?;
     // A malformed escape stays as long as it is.
     let is_decoded = name.len() + 2 * value.matches('%').count() == value.len();
-    let is_value = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'+' && byte != b',';
-    (is_decoded && value.bytes().all(is_value) && !value.is_empty()).then(|| name.into_owned())
+    let is_value_byte = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'+' && byte != b',';
+    if value.is_empty() || !is_decoded || !value.bytes().all(is_value_byte) {
+        return None;
+    }
+    Some(name.into_owned())
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub const REQUEST_ID: &str = "x-request-id";
 /// characters of `-_.:+/=@`. Stored inline, because every request has one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RequestId {
+    /// Padded with NUL.
     text: [u8; RequestId::MAX_LEN],
     length: u8,
 }
@@ -53,17 +54,16 @@ impl FromStr for RequestId {
 
     fn from_str(text: &str) -> Result<Self, InvalidRequestId> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:+/=@".contains(&byte);
-        let length = u8::try_from(text.len()).map_err(|_| InvalidRequestId)?;
-        let mut id = Self {
-            text: [0; Self::MAX_LEN],
-            length,
-        };
-        let target = id.text.get_mut(..text.len()).ok_or(InvalidRequestId)?;
-        if text.is_empty() || !text.bytes().all(is_allowed) {
+        let is_id = (1..=Self::MAX_LEN).contains(&text.len()) && text.bytes().all(is_allowed);
+        if !is_id {
             return Err(InvalidRequestId);
         }
-        target.copy_from_slice(text.as_bytes());
-        Ok(id)
+        let mut padded = [0; Self::MAX_LEN];
+        padded[..text.len()].copy_from_slice(text.as_bytes());
+        Ok(Self {
+            text: padded,
+            length: u8::try_from(text.len()).map_err(|_| InvalidRequestId)?,
+        })
     }
 }
 

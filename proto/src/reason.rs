@@ -29,11 +29,17 @@ macro_rules! reasons {
                 match self { $(Self::$variant => Code::$code),+ }
             }
 
-            /// Its HTTP status, and the text of `{"detail": …}`; `None` for the message of the error,
-            /// which names the broken rule.
+            /// Its HTTP status.
             #[must_use]
-            pub const fn http(self) -> (u16, Option<&'static str>) {
-                match self { $(Self::$variant => ($status, $detail)),+ }
+            pub const fn http_status(self) -> u16 {
+                match self { $(Self::$variant => $status),+ }
+            }
+
+            /// The text of `{"detail": …}` over HTTP; `None` for the message of the error, which names
+            /// the broken rule.
+            #[must_use]
+            pub const fn http_detail(self) -> Option<&'static str> {
+                match self { $(Self::$variant => $detail),+ }
             }
 
             /// The reason with this name; `None` for one of a later version.

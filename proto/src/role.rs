@@ -3,7 +3,7 @@
 use crate::{auth_v1, limits::MAX_ROLES};
 use std::{fmt, str::FromStr};
 
-/// Bytes of a name.
+/// The bytes of a name.
 const MAX_LENGTH: usize = 32;
 
 /// The name of a role: `[a-z][a-z0-9_-]{0,31}`. Three always exist; auth-service knows which others do.
@@ -19,17 +19,17 @@ pub struct UnknownRole;
 
 impl Role {
     /// Every registered user.
-    pub const USER: Self = Self::of(b"user");
+    pub const USER: Self = Self::pad(b"user");
     /// May write posts.
-    pub const AUTHOR: Self = Self::of(b"author");
+    pub const AUTHOR: Self = Self::pad(b"author");
     /// May manage users.
-    pub const ADMIN: Self = Self::of(b"admin");
+    pub const ADMIN: Self = Self::pad(b"admin");
 
     /// The roles that always exist.
     pub const BUILT_IN: [Self; 3] = [Self::USER, Self::AUTHOR, Self::ADMIN];
 
     /// A name that is known to be well-formed, padded with NUL.
-    const fn of(name: &[u8]) -> Self {
+    const fn pad(name: &[u8]) -> Self {
         let mut padded = [0; MAX_LENGTH];
         let (start, _) = padded.split_at_mut(name.len());
         start.copy_from_slice(name);
@@ -39,17 +39,14 @@ impl Role {
     /// The name, as in JSON, in the `role` claim and in the database.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        let length = self
-            .0
-            .iter()
-            .position(|&byte| byte == 0)
-            .unwrap_or(MAX_LENGTH);
+        let Self(padded) = self;
+        let length = padded.iter().position(|&byte| byte == 0);
         // Never invalid: the name is ASCII.
-        str::from_utf8(&self.0[..length]).unwrap_or_default()
+        str::from_utf8(&padded[..length.unwrap_or(MAX_LENGTH)]).unwrap_or_default()
     }
 
     /// Parses names separated by commas, such as `author,admin`: at least one, each well-formed. Leaves out
-    /// repeated ones. Of more than a service can have, one is of no role.
+    /// repeated ones. A list of more roles than a service can have is an error, because one of them does not exist.
     pub fn parse_list(names: &str) -> Result<Vec<Self>, UnknownRole> {
         let mut roles = Vec::new();
         for name in names.split(',') {
@@ -74,7 +71,7 @@ impl Role {
         }
     }
 
-    /// The role of a message: its name, or in a message of the version before its number.
+    /// The role of a message: by its name, or in a message of the version before by its number.
     pub fn from_message(name: &str, number: i32) -> Result<Self, UnknownRole> {
         if !name.is_empty() {
             return name.parse();
@@ -99,7 +96,7 @@ impl Role {
         .into()
     }
 
-    /// The number in a response to the version before: of another role, what any user may do.
+    /// The number in a response to the version before, which takes the bearer of an added role for any user.
     #[must_use]
     pub fn response_number(self) -> i32 {
         match self.request_number() {
@@ -126,15 +123,14 @@ impl FromStr for Role {
 
     /// Names are exact: `Admin` and ` admin` are not roles.
     fn from_str(name: &str) -> Result<Self, UnknownRole> {
-        let is_name = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
-        match name.as_bytes() {
-            [b'a'..=b'z', rest @ ..] if rest.len() < MAX_LENGTH => rest
-                .iter()
-                .all(|&byte| is_name(byte))
-                .then(|| Self::of(name.as_bytes())),
-            _ => None,
+        let [b'a'..=b'z', rest @ ..] = name.as_bytes() else {
+            return Err(UnknownRole);
+        };
+        let is_name_byte = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+        if rest.len() >= MAX_LENGTH || !rest.iter().all(is_name_byte) {
+            return Err(UnknownRole);
         }
-        .ok_or(UnknownRole)
+        Ok(Self::pad(name.as_bytes()))
     }
 }
 

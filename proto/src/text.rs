@@ -99,8 +99,8 @@ pub fn decimal_digit(character: char) -> Option<u32> {
     if !is_digit(&character) {
         return None;
     }
-    let digits_before = ('\0'..character).rev().take_while(is_digit).zip(1..).last();
-    Some(digits_before.map_or(0, |(_, count)| count % 10))
+    let digits_before = ('\0'..character).rev().take_while(is_digit).count();
+    u32::try_from(digits_before % 10).ok()
 }
 
 /// `Default_Ignorable_Code_Point` of `DerivedCoreProperties.txt`, without Cf and Cn: the combining

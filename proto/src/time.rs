@@ -10,25 +10,24 @@ const YEAR_10000: Duration = Duration::from_hours(70_389_528);
 #[must_use]
 pub fn from_message(timestamp: Option<Timestamp>) -> Option<SystemTime> {
     let time = SystemTime::try_from(timestamp?).ok()?;
-    (UNIX_EPOCH..UNIX_EPOCH + YEAR_10000)
-        .contains(&time)
-        .then_some(time)
+    if !(UNIX_EPOCH..UNIX_EPOCH + YEAR_10000).contains(&time) {
+        return None;
+    }
+    Some(time)
 }
 
 /// A time of RFC 3339, section 5.6, of any year.
 #[must_use]
 pub fn parse_rfc3339(text: &str) -> Option<SystemTime> {
     // `Timestamp` also reads a date alone, a space for `T`, and offsets of other forms.
-    let has_t = text
-        .as_bytes()
-        .get(10)
-        .is_some_and(|byte| byte.eq_ignore_ascii_case(&b'T'));
+    let has_t = matches!(text.as_bytes().get(10), Some(b'T' | b't'));
     let has_offset = text.ends_with(['Z', 'z'])
         || matches!(text.as_bytes(), [.., b'+' | b'-', _, _, b':', _, _]);
+    if !has_t || !has_offset || text.contains(' ') {
+        return None;
+    }
     let timestamp: Timestamp = text.parse().ok()?;
-    (has_t && has_offset && !text.contains(' '))
-        .then(|| timestamp.try_into().ok())
-        .flatten()
+    timestamp.try_into().ok()
 }
 
 #[cfg(test)]

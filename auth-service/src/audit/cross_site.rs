@@ -17,6 +17,6 @@ pub(crate) fn log_cross_site_denial(method: &str, route: &str, required_roles: &
     if !DENIALS.is_due((client, format!("{method} {route}"))) {
         return;
     }
-    let reason = HttpReason::CrossSite.http().0;
+    let reason = HttpReason::CrossSite.as_str();
     audit_line!("access_denied", method, route, required_roles, reason);
 }

@@ -22,8 +22,9 @@ where
 {
     let methods = routes.axum_router_mut();
     for path in paths {
-        let service = service.clone();
-        let service = service.map_request(|request: Request<AxumBody>| request.map(Body::new));
+        let service = service
+            .clone()
+            .map_request(|request: Request<AxumBody>| request.map(Body::new));
         *methods = std::mem::take(methods).route_service(path, service);
     }
     routes

@@ -26,7 +26,7 @@ pub(crate) const REASON_SCHEMA: &str = "Reason";
 /// Any text, because later versions have more reasons.
 pub(super) fn reason_schema() -> ObjectBuilder {
     let service_reasons = Reason::ALL.iter().map(|reason| reason.as_str());
-    let http_reasons = HttpReason::ALL.iter().map(|reason| reason.http().0);
+    let http_reasons = HttpReason::ALL.iter().map(|reason| reason.as_str());
     let reasons: BTreeSet<_> = service_reasons.chain(http_reasons).collect();
     ObjectBuilder::new()
         .schema_type(Type::String)

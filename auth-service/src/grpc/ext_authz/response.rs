@@ -60,20 +60,20 @@ pub(super) fn allowed(user: &User) -> CheckResponse {
 pub(super) fn denied(refusal: &Refusal, allows_basic_challenge: bool) -> CheckResponse {
     let (code, (reason, http_status), detail, challenge, delay) = match refusal {
         Refusal::NotAuthenticated => {
-            let reason = HttpReason::NotAuthenticated.http();
+            let reason = HttpReason::NotAuthenticated;
             (
                 Code::Unauthenticated,
-                reason,
+                (reason.as_str(), reason.http_status()),
                 "Not authenticated.",
                 BEARER_CHALLENGE,
                 None,
             )
         }
         Refusal::CrossSite => {
-            let reason = HttpReason::CrossSite.http();
+            let reason = HttpReason::CrossSite;
             (
                 Code::PermissionDenied,
-                reason,
+                (reason.as_str(), reason.http_status()),
                 "Cross-site request.",
                 BEARER_CHALLENGE,
                 None,
@@ -97,7 +97,8 @@ pub(super) fn denied(refusal: &Refusal, allows_basic_challenge: bool) -> CheckRe
         Refusal::Error(error) | Refusal::Interstitial(error, _) => {
             let (reason, delay) = (error.reason(), error.retry_after());
             log_error(reason, error);
-            let (status, detail) = reason.http();
+            let status = reason.http_status();
+            let detail = reason.http_detail();
             let code = if status == 503 {
                 Code::Unavailable
             } else {

@@ -56,8 +56,7 @@ impl ApiError {
 
     /// An error of HTTP itself.
     pub fn http(reason: HttpReason, detail: impl Into<Cow<'static, str>>) -> Self {
-        let (name, status) = reason.http();
-        Self::new(status_of(status), name, detail)
+        Self::new(status_of(reason.http_status()), reason.as_str(), detail)
     }
 
     /// 401 Unauthorized: the request has no credentials, or malformed ones.
@@ -103,9 +102,12 @@ impl From<CallError> for ApiError {
     fn from(error: CallError) -> Self {
         let response = match &error {
             CallError::Refused(error) => {
-                let (status, detail) = error.reason.http();
-                let detail = detail.map_or_else(|| error.message.clone().into(), Cow::Borrowed);
-                Self::new(status_of(status), error.reason.as_str(), detail)
+                let detail = match error.reason.http_detail() {
+                    Some(detail) => Cow::Borrowed(detail),
+                    None => error.message.clone().into(),
+                };
+                let status = status_of(error.reason.http_status());
+                Self::new(status, error.reason.as_str(), detail)
             }
             CallError::Unavailable => Self::http(
                 HttpReason::UpstreamUnavailable,

@@ -242,9 +242,9 @@ fn the_texts_of_reasons_are_what_the_api_says() {
         };
         if let Some(reason) = Reason::from_name(name) {
             // A text for a reason with several would hide which rule is broken.
-            assert_eq!(reason.http().1, Some(text.as_str()), "{name}");
+            assert_eq!(reason.http_detail(), Some(text.as_str()), "{name}");
         } else {
-            let of_http = HttpReason::ALL.iter().any(|reason| reason.http().0 == name);
+            let of_http = HttpReason::ALL.iter().any(|reason| reason.as_str() == name);
             assert!(of_http, "{name} is no reason");
         }
     }
