@@ -34,10 +34,12 @@ pub static READS: LazyLock<Histogram> = LazyLock::new(|| {
 
 /// A client of posts-service. Clones are cheap and share connections and batches.
 #[derive(Clone, Debug)]
-pub struct PostsClient(Arc<Parts>);
+pub struct PostsClient {
+    shared: Arc<Shared>,
+}
 
 #[derive(Debug)]
-struct Parts {
+struct Shared {
     client: Client,
     reads: CallBatcher<i64, Option<Post>>,
 }
@@ -58,7 +60,9 @@ impl PostsClient {
         let client =
             Client::new(channel).max_decoding_message_size(MAX_POST_BATCH * MAX_POST_BYTES);
         let reads = post_batcher(client.clone());
-        Self(Arc::new(Parts { client, reads }))
+        Self {
+            shared: Arc::new(Shared { client, reads }),
+        }
     }
 
     /// Creates a post whose author is the actor.
@@ -73,14 +77,20 @@ impl PostsClient {
             content: post.content,
         };
         let request = authenticated_request(message, actor, context)?;
-        let response = call(READ_TIMEOUT, &self.0.client, request, Client::create_post).await?;
+        let response = call(
+            READ_TIMEOUT,
+            &self.shared.client,
+            request,
+            Client::create_post,
+        )
+        .await?;
         Post::try_from_response(response.post)
     }
 
     /// The post with this id as it is stored now. Concurrent reads share calls, which carry all
     /// request ids and no client address.
     pub async fn get_post(&self, id: i64, context: CallContext) -> Result<Post, CallError> {
-        let post = self.0.reads.submit(id, context.request_id).await?;
+        let post = self.shared.reads.submit(id, context.request_id).await?;
         post.ok_or_else(|| CallError::local(Reason::PostNotFound))
     }
 
@@ -95,9 +105,13 @@ impl PostsClient {
             after: query.after.unwrap_or(0),
             author_id: query.author_id,
         };
-        let (deadline, request) = (Instant::now() + READ_TIMEOUT, || context.request(message));
-        let list = Client::list_posts;
-        let response = retry_until(deadline, &self.0.client, request, list).await?;
+        let response = retry_until(
+            Instant::now() + READ_TIMEOUT,
+            &self.shared.client,
+            || context.request(message),
+            Client::list_posts,
+        )
+        .await?;
         let posts = response
             .posts
             .into_iter()
@@ -123,7 +137,13 @@ impl PostsClient {
             content: post.content,
         };
         let request = authenticated_request(message, actor, context)?;
-        let response = call(READ_TIMEOUT, &self.0.client, request, Client::update_post).await?;
+        let response = call(
+            READ_TIMEOUT,
+            &self.shared.client,
+            request,
+            Client::update_post,
+        )
+        .await?;
         Post::try_from_response(response.post)
     }
 
@@ -135,10 +155,14 @@ impl PostsClient {
         context: CallContext,
     ) -> Result<(), CallError> {
         let request = authenticated_request(DeletePostRequest { post_id }, actor, context)?;
-        let delete = Client::delete_post;
-        call(READ_TIMEOUT, &self.0.client, request, delete)
-            .await
-            .map(drop)
+        call(
+            READ_TIMEOUT,
+            &self.shared.client,
+            request,
+            Client::delete_post,
+        )
+        .await?;
+        Ok(())
     }
 }
 

@@ -60,7 +60,10 @@ impl TryFrom<posts_v1::Post> for Post {
             id: post.id,
             title: post.title,
             content: post.content,
-            author_id: Some(post.author_id).filter(|&id| id != 0),
+            author_id: match post.author_id {
+                0 => None,
+                id => Some(id),
+            },
             author: post.author,
             created_at: from_message(post.created_at).ok_or(CallError::Malformed)?,
             updated_at: from_message(post.updated_at).ok_or(CallError::Malformed)?,

@@ -46,16 +46,17 @@ impl PostsTlsSettings {
 
     /// Reports to `doctor` whether each replica of the posts-service at `url` serves.
     pub async fn check(&self, doctor: &mut Doctor, url: Option<&str>) {
-        if let Some(url) = url {
-            self.files()
-                .check(doctor, "posts", PostsClient::SERVICE, url)
-                .await;
-        } else {
-            let without = self
-                .client(None)
-                .map(|_| "off, because POSTS_SERVICE_URL is not set");
-            doctor.report("posts", without);
-        }
+        let Some(url) = url else {
+            let outcome = self.client(None);
+            doctor.report(
+                "posts",
+                outcome.map(|_| "off, because POSTS_SERVICE_URL is not set"),
+            );
+            return;
+        };
+        self.files()
+            .check(doctor, "posts", PostsClient::SERVICE, url)
+            .await;
     }
 
     fn files(&self) -> ClientTlsFiles {
