@@ -2,7 +2,7 @@
 //! need the database only, so that rolegate has them too.
 
 use crate::{
-    host,
+    host::{self, HostOptions},
     settings::Settings,
     store::{self, Database},
 };
@@ -58,7 +58,7 @@ impl Program for Settings {
         let reload_signal = ReloadSignal::listen();
         let database = self.database.url()?;
         let tls = self.tls.load()?;
-        let key = self.user_changes_key()?;
+        let user_changes_key = self.user_changes_key()?;
         let (auth, auth_tls) = self.auth_tls.client(&self.auth_service_url)?;
         let has_files = tls.is_some() || auth_tls.is_some();
         let program = ServiceProgram {
@@ -74,17 +74,13 @@ impl Program for Settings {
             ops: self.ops_listen_addr,
             log_format: self.host.common.telemetry.log_format,
         };
-        let trusted = self.host.trusted_gateways;
-        let (memory, of_deleted_users) = (self.response_memory_mib, self.posts_of_deleted_users);
-        let open = host::open(
-            &database,
-            auth,
-            trusted,
-            memory,
-            of_deleted_users,
-            key,
-            &shutdown,
-        );
+        let options = HostOptions {
+            trusted_gateways: self.host.trusted_gateways,
+            response_memory_mib: self.response_memory_mib,
+            posts_of_deleted_users: self.posts_of_deleted_users,
+            user_changes_key,
+        };
+        let open = host::open(&database, auth, options, &shutdown);
         let reload = |_: &_| {
             if !has_files {
                 tracing::info!("SIGHUP: no files to reload");
@@ -109,12 +105,10 @@ impl Program for Settings {
             doctor.fail("user changes", error);
         }
         match self.database.url() {
-            Ok(url) => drop(check_database(
-                doctor,
-                "database",
-                &url,
-                store::inspect(&url).await,
-            )),
+            Ok(url) => {
+                let inspection = store::inspect(&url).await;
+                check_database(doctor, "database", &url, inspection);
+            }
             Err(error) => doctor.fail("database", error),
         }
         self.auth_tls.check(doctor, &self.auth_service_url).await;
@@ -155,7 +149,7 @@ pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
 /// Lets posts-service follow the users of auth-service from a new snapshot, whatever history it followed before.
 pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
     let store = open_existing(database).await?;
-    let accepted = store::deleted_authors::accept_any(&store).await;
+    let accepted = store::deleted_authors::accept_next_history(&store).await;
     store.close().await;
     accepted?;
     print(

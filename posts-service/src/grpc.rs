@@ -19,11 +19,11 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 /// Bytes reserved for a batch without asking for the sizes of its posts, which takes a statement.
-const SMALL_BATCH: usize = 2 * 1024 * 1024;
+const MAX_SMALL_BATCH: usize = 2 * 1024 * 1024;
 /// Bytes reserved for a page, twice: the posts, and their message.
 const MAX_PAGE: usize = 5 * 1024 * 1024;
 /// Bytes of a response that nothing stays reserved for.
-const FREE: usize = 4 * 1024;
+const MAX_UNRESERVED: usize = 4 * 1024;
 
 /// `rolegate.posts.v1.PostService` over the use cases.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ impl PostsGrpc {
 async fn respond<M: Message>(memory: Reservation, message: M) -> RpcResult<M> {
     let size = message.encoded_len();
     let mut response = Response::new(message);
-    if size > FREE {
+    if size > MAX_UNRESERVED {
         let reservation = memory.resize(size).await.ok_or(PostError::BUSY)?;
         response.extensions_mut().insert(Arc::new(reservation));
     }
@@ -57,7 +57,7 @@ async fn respond<M: Message>(memory: Reservation, message: M) -> RpcResult<M> {
 
 type RpcResult<M> = Result<Response<M>, Status>;
 
-fn actor_of<M>(request: &Request<M>) -> SecretString {
+fn actor_token<M>(request: &Request<M>) -> SecretString {
     SecretString::from(actor::token(request.metadata()))
 }
 
@@ -67,7 +67,7 @@ impl PostService for PostsGrpc {
         &self,
         request: Request<CreatePostRequest>,
     ) -> RpcResult<CreatePostResponse> {
-        let actor = actor_of(&request);
+        let actor = actor_token(&request);
         let CreatePostRequest { title, content } = request.into_inner();
         let post = self.posts.create(&actor, title, content).await?;
         Ok(Response::new(CreatePostResponse {
@@ -78,13 +78,10 @@ impl PostService for PostsGrpc {
     async fn get_post(&self, request: Request<GetPostRequest>) -> RpcResult<GetPostResponse> {
         let memory = self.reserve(MAX_POST_BYTES).await?;
         let post = self.posts.read(request.into_inner().post_id).await?;
-        respond(
-            memory,
-            GetPostResponse {
-                post: Some(post.into()),
-            },
-        )
-        .await
+        let message = GetPostResponse {
+            post: Some(post.into()),
+        };
+        respond(memory, message).await
     }
 
     async fn batch_get_posts(
@@ -93,21 +90,18 @@ impl PostService for PostsGrpc {
     ) -> RpcResult<BatchGetPostsResponse> {
         let ids = request.into_inner().post_ids;
         let longest = ids.len() * MAX_POST_BYTES;
-        let size = if longest <= SMALL_BATCH {
+        let size = if longest <= MAX_SMALL_BATCH {
             longest
         } else {
             // Twice: the posts, and their message.
             2 * self.posts.size_of_all(&ids).await?
         };
         let memory = self.reserve(size).await?;
-        let posts = self
-            .posts
-            .read_all(&ids)
-            .await?
-            .into_iter()
-            .map(Into::into)
-            .collect();
-        respond(memory, BatchGetPostsResponse { posts }).await
+        let posts = self.posts.read_all(&ids).await?;
+        let message = BatchGetPostsResponse {
+            posts: posts.into_iter().map(Into::into).collect(),
+        };
+        respond(memory, message).await
     }
 
     async fn list_posts(&self, request: Request<ListPostsRequest>) -> RpcResult<ListPostsResponse> {
@@ -116,21 +110,26 @@ impl PostService for PostsGrpc {
             after,
             author_id,
         } = request.into_inner();
-        let size = usize::try_from(page_size).ok().filter(|&posts| posts > 0);
-        let longest = size
-            .unwrap_or(usize::MAX)
-            .saturating_mul(2 * MAX_POST_BYTES);
+        // 0 stands for the default, and the use case refuses a negative size.
+        let max_posts = match usize::try_from(page_size) {
+            Ok(0) | Err(_) => usize::MAX,
+            Ok(max_posts) => max_posts,
+        };
+        let longest = max_posts.saturating_mul(2 * MAX_POST_BYTES);
         let memory = self.reserve(longest.min(MAX_PAGE)).await?;
-        let (posts, next_after) = self.posts.list(page_size, after, author_id).await?;
-        let posts = posts.into_iter().map(Into::into).collect();
-        respond(memory, ListPostsResponse { posts, next_after }).await
+        let list = self.posts.list(page_size, after, author_id).await?;
+        let message = ListPostsResponse {
+            posts: list.posts.into_iter().map(Into::into).collect(),
+            next_after: list.next_after,
+        };
+        respond(memory, message).await
     }
 
     async fn update_post(
         &self,
         request: Request<UpdatePostRequest>,
     ) -> RpcResult<UpdatePostResponse> {
-        let actor = actor_of(&request);
+        let actor = actor_token(&request);
         let UpdatePostRequest {
             post_id,
             title,
@@ -146,7 +145,7 @@ impl PostService for PostsGrpc {
         &self,
         request: Request<DeletePostRequest>,
     ) -> RpcResult<DeletePostResponse> {
-        let actor = actor_of(&request);
+        let actor = actor_token(&request);
         self.posts
             .delete(&actor, request.into_inner().post_id)
             .await?;

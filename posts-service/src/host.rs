@@ -31,22 +31,31 @@ use tonic::service::Routes;
 const WAIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The methods whose requests have a post.
-const WITH_POSTS: [&str; 2] = [
+const METHODS_WITH_POSTS: [&str; 2] = [
     "/rolegate.posts.v1.PostService/CreatePost",
     "/rolegate.posts.v1.PostService/UpdatePost",
 ];
 
+/// What a program sets of the service.
+#[derive(Debug)]
+pub struct HostOptions {
+    /// The peers whose word for the address of a client counts.
+    pub trusted_gateways: CidrSet,
+    /// MiB that responses with posts take at most.
+    pub response_memory_mib: usize,
+    /// What becomes of the posts of deleted users.
+    pub posts_of_deleted_users: PostsOfDeletedUsers,
+    /// The API key to which auth-service tells deletions of users, unless it tells this program without.
+    pub user_changes_key: Option<SecretSource>,
+}
+
 /// Opens the database, waiting for a PostgreSQL that does not accept connections yet, and migrates
-/// it. Binds no socket. Responses with posts take at most `response_memory_mib`. Until `shutdown`, a task
-/// watches deletions of users, with an API key or none.
+/// it. Binds no socket. Until `shutdown`, a task watches deletions of users.
 #[must_use]
 pub fn open<'a>(
     database: &'a DatabaseUrl,
     auth: AuthClient,
-    trusted_gateways: CidrSet,
-    response_memory_mib: usize,
-    of_deleted_users: PostsOfDeletedUsers,
-    user_changes_key: Option<SecretSource>,
+    options: HostOptions,
     shutdown: &Shutdown,
 ) -> Pin<Box<dyn Future<Output = Result<GrpcServer, Failure>> + 'a>> {
     let lame_duck = shutdown.lame_duck();
@@ -57,17 +66,24 @@ pub fn open<'a>(
         LazyLock::force(&DECISIONS);
         LazyLock::force(&USERNAMES);
         rolegate_sql_store::register_metrics(store::NAME, &store);
-        let mut watcher =
-            DeletedAuthors::new(Arc::clone(&store), of_deleted_users, user_changes_key);
+        let mut watcher = DeletedAuthors::new(
+            Arc::clone(&store),
+            options.posts_of_deleted_users,
+            options.user_changes_key,
+        );
         let posts = Posts::new(Arc::clone(&store), auth.clone());
         // Not the name that the gateway uses: rolegate has both.
-        let memory = MemoryBudget::new("posts", response_memory_mib * 1024 * 1024, WAIT_TIMEOUT);
-        let grpc = |limit| {
+        let response_memory = options.response_memory_mib * 1024 * 1024;
+        let memory = MemoryBudget::new("posts", response_memory, WAIT_TIMEOUT);
+        let grpc = |max_message| {
             let calls = PostsGrpc::new(posts.clone(), memory.clone());
-            PostServiceServer::new(calls).max_decoding_message_size(limit)
+            PostServiceServer::new(calls).max_decoding_message_size(max_message)
         };
-        let routes = Routes::new(grpc(MAX_MESSAGE));
-        let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &WITH_POSTS);
+        let routes = with_methods(
+            Routes::new(grpc(MAX_MESSAGE)),
+            &grpc(MAX_LONG_MESSAGE),
+            &METHODS_WITH_POSTS,
+        );
         // Beside the service, whose readiness does not depend on it. Dropped, it withdraws its write.
         tokio::spawn(async move {
             tokio::select! {
@@ -79,7 +95,7 @@ pub fn open<'a>(
             routes,
             SERVICE_NAME,
             POSTS_DESCRIPTORS,
-            trusted_gateways,
+            options.trusted_gateways,
             store,
         )
         .await)

@@ -34,6 +34,14 @@ pub enum PostsOfDeletedUsers {
     Delete,
 }
 
+/// An author, whom the time tells from another user who had the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PostAuthor {
+    pub(crate) id: i64,
+    /// When the author was created, in Unix seconds; `None` if it is not known.
+    pub(crate) created_at: Option<i64>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PostWithAuthor {
     pub(crate) post: Post,

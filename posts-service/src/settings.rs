@@ -83,15 +83,19 @@ pub struct Settings {
 impl Settings {
     /// The source of the key, which was read once.
     pub(crate) fn user_changes_key(&self) -> Result<Option<SecretSource>, SettingError> {
-        let (name, file) = ("USER_CHANGES_KEY", self.user_changes_key_file.as_deref());
-        let source = SecretSource::from_setting(name, self.user_changes_key.clone(), file)?;
+        let source = SecretSource::from_setting(
+            "USER_CHANGES_KEY",
+            self.user_changes_key.clone(),
+            self.user_changes_key_file.as_deref(),
+        )?;
         if let Some(source) = &source
             && !is_api_key(source.read()?.expose_secret())
         {
             return Err(source.invalid("must be an API key, which begins with rgk_"));
         }
-        let is_told = source.is_some() || self.auth_tls.auth_client_tls_cert_file.is_some();
-        if self.posts_of_deleted_users == PostsOfDeletedUsers::Delete && !is_told {
+        let has_certificate = self.auth_tls.auth_client_tls_cert_file.is_some();
+        let learns_of_deletions = source.is_some() || has_certificate;
+        if self.posts_of_deleted_users == PostsOfDeletedUsers::Delete && !learns_of_deletions {
             let problem = "would delete nothing, because nobody tells who was deleted; set USER_CHANGES_KEY, or \
                            AUTH_CLIENT_TLS_CERT_FILE to a certificate that auth-service names";
             return Err(SettingError::new("POSTS_OF_DELETED_USERS", problem));

@@ -3,12 +3,11 @@
 
 pub(crate) mod deleted_authors;
 
-use crate::post::{Post, PostContent};
-use deleted_authors::PostAuthor;
+use crate::post::{Post, PostAuthor, PostContent};
 use rolegate_program::program::Failure;
 pub use rolegate_sql_store::Database;
 use rolegate_sql_store::{
-    DatabaseUrl, FileClock, Inspection, Migration, Statement, Store as _, StoreError, Tables,
+    DatabaseUrl, FileClock, Inspection, Migration, Statement, Store as _, StoreError, Tables, row,
 };
 use std::sync::Arc;
 
@@ -82,11 +81,80 @@ pub const LAST_ID_IN_FILE: &str = "SELECT seq FROM sqlite_sequence WHERE name = 
 /// How many ids are skipped: more than posts are written between two backups.
 const SKIPPED_IDS: i64 = 1_000_000;
 
-type Row = (i64, i64, String, String, i64, i64);
+row! {
+    /// A row of `post`.
+    struct PostRow {
+        id: i64,
+        author_id: i64,
+        title: String,
+        content: String,
+        created_at: i64,
+        updated_at: i64,
+    }
+}
+
+row! {
+    /// A row of a page, with the number of the posts that the page would have without `content_bytes`.
+    struct PageRow {
+        id: i64,
+        author_id: i64,
+        title: String,
+        content: String,
+        created_at: i64,
+        updated_at: i64,
+        found: i64,
+    }
+}
+
+row! {
+    struct AuthorRow {
+        author_id: i64,
+    }
+}
+
+row! {
+    struct SizeRow {
+        size: i64,
+    }
+}
+
+impl From<PostRow> for Post {
+    fn from(row: PostRow) -> Self {
+        Self {
+            id: row.id,
+            author_id: row.author_id,
+            title: row.title,
+            content: row.content,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+impl From<PageRow> for Post {
+    fn from(row: PageRow) -> Self {
+        Self {
+            id: row.id,
+            author_id: row.author_id,
+            title: row.title,
+            content: row.content,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        }
+    }
+}
+
+/// Posts by ascending id.
+#[derive(Debug)]
+pub(crate) struct PostPage {
+    pub(crate) posts: Vec<Post>,
+    /// Whether there are posts after them.
+    pub(crate) has_more: bool,
+}
 
 const SELECT: &str = "SELECT id, author_id, title, content, created_at, updated_at FROM ";
 const RETURNING: &str = " RETURNING id, author_id, title, content, created_at, updated_at";
-const OF_SELECTOR: &str = " WHERE id = $1 AND ($2 IS NULL OR author_id = $2)";
+const WHERE_SELECTED: &str = " WHERE id = $1 AND ($2 IS NULL OR author_id = $2)";
 
 /// Opens the store and migrates its schema: see [`DatabaseUrl::open`].
 pub async fn open(url: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
@@ -131,7 +199,8 @@ fn statement(database: &Database, sql: &'static str) -> Statement {
 }
 
 async fn write(database: &Database, statement: Statement) -> Result<Option<Post>, StoreError> {
-    Ok(database.write(statement).await?.pop().map(post))
+    let mut rows = database.write::<PostRow>(statement).await?;
+    Ok(rows.pop().map(Into::into))
 }
 
 /// Inserts a post; the database assigns the id.
@@ -145,8 +214,7 @@ pub(crate) async fn insert(
         VALUES ($1, $2, $3, $4, $4, $5)";
     let insert = statement(database, "INSERT INTO ")
         .push(values)
-        .push(RETURNING);
-    let insert = insert
+        .push(RETURNING)
         .bind(author.id)
         .bind(content.title)
         .bind(content.content)
@@ -158,29 +226,21 @@ pub(crate) async fn insert(
 
 /// The posts with these ids, each once, in no particular order; unknown ids are absent.
 pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<Post>, StoreError> {
-    let rows = database
-        .read(statement(database, SELECT).push(" WHERE id").push_any(ids))
-        .await?;
-    Ok(rows.into_iter().map(post).collect())
+    let select = statement(database, SELECT).push(" WHERE id").push_any(ids);
+    let rows = database.read::<PostRow>(select).await?;
+    Ok(rows.into_iter().map(Into::into).collect())
 }
 
 /// Bytes of the titles and contents of these posts together.
 pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, StoreError> {
-    let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) FROM ";
+    let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) AS size FROM ";
     let select = statement(database, sql).push(" WHERE id").push_any(ids);
-    Ok(database
-        .read::<(i64,)>(select)
-        .await?
-        .pop()
-        .map_or(0, |(size,)| size))
+    let mut rows = database.read::<SizeRow>(select).await?;
+    Ok(rows.pop().map_or(0, |row| row.size))
 }
 
-/// A page of posts by ascending id, and whether there are more after them. Reads only the contents of the
-/// posts that it returns.
-pub(crate) async fn page(
-    database: &Database,
-    filter: &PostFilter,
-) -> Result<(Vec<Post>, bool), StoreError> {
+/// A page of posts. Reads only the contents of the posts that it returns.
+pub(crate) async fn page(database: &Database, filter: &PostFilter) -> Result<PostPage, StoreError> {
     let sql = "SELECT id, author_id, title, content, created_at, updated_at, found FROM (
         SELECT *, count(*) OVER () AS found,
             sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
@@ -194,23 +254,16 @@ pub(crate) async fn page(
     // One row more than the limit shows whether there is a next page.
     let select = select
         .push(" ORDER BY id LIMIT ")
-        .push_bind(filter.limit + 1);
-    let select = select.push(") AS page) AS measured WHERE before < ");
-    let select = select.push_bind(filter.content_bytes).push(" ORDER BY id");
-    let rows = database
-        .read::<(i64, i64, String, String, i64, i64, i64)>(select)
-        .await?;
-    // Before `content_bytes` cut them off.
-    let found = rows.first().map_or(0, |row| row.6);
-    let rows = rows
-        .into_iter()
-        .take(usize::try_from(filter.limit).unwrap_or(usize::MAX));
-    let posts = rows.map(|(id, author_id, title, content, created, updated, _)| {
-        post((id, author_id, title, content, created, updated))
-    });
-    let posts: Vec<_> = posts.collect();
+        .push_bind(filter.limit + 1)
+        .push(") AS page) AS measured WHERE before < ")
+        .push_bind(filter.content_bytes)
+        .push(" ORDER BY id");
+    let rows = database.read::<PageRow>(select).await?;
+    let found = rows.first().map_or(0, |row| row.found);
+    let limit = usize::try_from(filter.limit).unwrap_or(usize::MAX);
+    let posts: Vec<Post> = rows.into_iter().take(limit).map(Into::into).collect();
     let has_more = usize::try_from(found).is_ok_and(|found| found > posts.len());
-    Ok((posts, has_more))
+    Ok(PostPage { posts, has_more })
 }
 
 /// Changes a post and advances its `updated_at`; `None` if there is no such post.
@@ -223,16 +276,16 @@ pub(crate) async fn update(
     // `updated_at` grows even if the clock goes back.
     let values = " SET title = $3, content = $4, updated_at =
         CASE WHEN $5 > updated_at THEN $5 ELSE updated_at + 1 END";
-    let sql = statement(database, "UPDATE ")
+    let update = statement(database, "UPDATE ")
         .push(values)
-        .push(OF_SELECTOR)
-        .push(RETURNING);
-    let sql = sql.bind(selector.id).bind(selector.author_id);
-    write(
-        database,
-        sql.bind(content.title).bind(content.content).bind(now),
-    )
-    .await
+        .push(WHERE_SELECTED)
+        .push(RETURNING)
+        .bind(selector.id)
+        .bind(selector.author_id)
+        .bind(content.title)
+        .bind(content.content)
+        .bind(now);
+    write(database, update).await
 }
 
 /// Deletes a post and returns its author; `None` if there is no such post.
@@ -241,14 +294,12 @@ pub(crate) async fn delete(
     selector: PostSelector,
 ) -> Result<Option<i64>, StoreError> {
     let delete = statement(database, "DELETE FROM ")
-        .push(OF_SELECTOR)
-        .push(" RETURNING author_id");
-    let delete = delete.bind(selector.id).bind(selector.author_id);
-    Ok(database
-        .write::<(i64,)>(delete)
-        .await?
-        .pop()
-        .map(|(author_id,)| author_id))
+        .push(WHERE_SELECTED)
+        .push(" RETURNING author_id")
+        .bind(selector.id)
+        .bind(selector.author_id);
+    let mut rows = database.write::<AuthorRow>(delete).await?;
+    Ok(rows.pop().map(|row| row.author_id))
 }
 
 /// The author of a post; `None` if there is no such post.
@@ -256,22 +307,8 @@ pub(crate) async fn author_of(database: &Database, id: i64) -> Result<Option<i64
     let select = statement(database, "SELECT author_id FROM ")
         .push(" WHERE id = $1")
         .bind(id);
-    Ok(database
-        .read::<(i64,)>(select)
-        .await?
-        .pop()
-        .map(|(author_id,)| author_id))
-}
-
-fn post((id, author_id, title, content, created_at, updated_at): Row) -> Post {
-    Post {
-        id,
-        author_id,
-        title,
-        content,
-        created_at,
-        updated_at,
-    }
+    let mut rows = database.read::<AuthorRow>(select).await?;
+    Ok(rows.pop().map(|row| row.author_id))
 }
 
 #[cfg(test)]

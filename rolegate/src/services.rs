@@ -6,7 +6,7 @@ use rolegate_auth_service::{AuthService, host::Config};
 use rolegate_grpc_server::{GrpcServer, InMemoryCallers, InMemoryStreams};
 use rolegate_http_server::readiness::Readiness;
 use rolegate_posts_client::PostsClient;
-use rolegate_posts_service::host;
+use rolegate_posts_service::host::{self, HostOptions};
 use rolegate_program::{cidr_set::CidrSet, program::Failure, shutdown::Shutdown};
 
 /// The clients within this process, and their connections for the servers.
@@ -37,16 +37,14 @@ impl Services {
         let Some(database) = &databases.posts else {
             return Ok(Self { auth, posts: None });
         };
-        let posts = host::open(
-            database,
-            auth_client.clone(),
-            CidrSet::default(),
-            settings.public.response_memory_mib,
-            settings.posts_of_deleted_users,
+        let options = HostOptions {
+            trusted_gateways: CidrSet::default(),
+            response_memory_mib: settings.public.response_memory_mib,
+            posts_of_deleted_users: settings.posts_of_deleted_users,
             // In one process, auth-service sends the changes of users without a key.
-            None,
-            shutdown,
-        );
+            user_changes_key: None,
+        };
+        let posts = host::open(database, auth_client.clone(), options, shutdown);
         Ok(Self {
             auth,
             posts: Some(posts.await?),

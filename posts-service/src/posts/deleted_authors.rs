@@ -11,7 +11,8 @@ use crate::{
     store::{
         Database,
         deleted_authors::{
-            Deleted, Position, Step, WrittenBy, advance, date_posts, position, take_posts,
+            NextPosition, OrphanedPosts, Position, WrittenBy, advance, advance_with_last_posts,
+            detach_or_delete_posts, position, reassign_posts,
         },
     },
 };
@@ -20,7 +21,7 @@ use rolegate_auth_client::{
 };
 use rolegate_program::secret::SecretSource;
 use rolegate_sql_store::StoreError;
-use snapshot::SnapshotReview;
+use snapshot::{Differences, Refusal, SnapshotReview};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -33,55 +34,52 @@ const REFUSAL_INTERVAL: Duration = Duration::from_mins(1);
 /// Several processes may watch at once.
 pub(crate) struct DeletedAuthors {
     store: Arc<Database>,
-    fate: PostsOfDeletedUsers,
+    policy: PostsOfDeletedUsers,
     /// Read for each connection, so that its file may be replaced.
     key: Option<SecretSource>,
     /// As stored before the connection. Authors of later posts may have been created after the snapshot.
     position: Position,
     /// In a snapshot, what it shows so far.
     snapshot: Option<SnapshotReview>,
-    stored_at: Option<Instant>,
-    refused_at: Option<(Instant, Refusal)>,
+    position_stored_at: Option<Instant>,
+    refused_history: Option<RefusedHistory>,
     /// The text of the last warning, until the stream goes on.
-    warned_of: Option<String>,
+    last_warning: Option<String>,
 }
 
-/// Why posts-service changes nothing until an operator says that the history of users is right.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
-    #[error("auth-service has no user for {lost} of the {authors} authors")]
-    TooManyLost { lost: usize, authors: usize },
-    #[error("auth-service does not say which history of users it has")]
-    Unidentified,
+/// A history of users that posts-service does not follow for now.
+struct RefusedHistory {
+    refused_at: Instant,
+    refusal: Refusal,
 }
 
 impl DeletedAuthors {
     pub(crate) fn new(
         store: Arc<Database>,
-        fate: PostsOfDeletedUsers,
+        policy: PostsOfDeletedUsers,
         key: Option<SecretSource>,
     ) -> Self {
         Self {
             store,
-            fate,
+            policy,
             key,
             position: Position::default(),
             snapshot: None,
-            stored_at: None,
-            refused_at: None,
-            warned_of: None,
+            position_stored_at: None,
+            refused_history: None,
+            last_warning: None,
         }
     }
 
-    async fn take(&self, of: Deleted) -> Result<(), StoreError> {
-        let posts = take_posts(&self.store, self.fate, of).await?;
+    async fn detach_or_delete(&self, posts: OrphanedPosts) -> Result<(), StoreError> {
+        let posts = detach_or_delete_posts(&self.store, self.policy, posts).await?;
         if posts > 0 {
             tracing::info!(posts, "deleted or detached the posts of deleted users");
         }
         Ok(())
     }
 
-    /// Takes a user of a snapshot, or its end.
+    /// Handles a user of a snapshot, or its end.
     async fn handle_in_snapshot(
         &mut self,
         event: UserEvent,
@@ -97,116 +95,126 @@ impl DeletedAuthors {
         }
     }
 
-    /// Takes the posts of all authors whom the snapshot does not show, unless that needs the word of an operator.
+    /// Detaches or deletes the posts of all authors whom the snapshot does not show, unless that needs the word of an
+    /// operator.
     async fn end_snapshot(
         &mut self,
         progress: WatchProgress,
         review: SnapshotReview,
     ) -> Result<(), WatchError> {
-        let found = review.end(&self.store, &self.position).await?;
-        let is_unidentified = progress.seal.is_none() && self.position.seal.is_some();
-        let refusal = if is_unidentified {
-            Some(Refusal::Unidentified)
-        } else {
-            found.too_many_lost()
-        };
-        if let Some(refusal) = refusal.filter(|_| !self.position.accepts_any) {
-            self.refused_at = Some((Instant::now(), refusal.clone()));
+        let differences = review.end(&self.store, &self.position).await?;
+        if !self.position.accepts_any
+            && let Some(refusal) = self.refuse(&progress, &differences)
+        {
+            self.refused_history = Some(RefusedHistory {
+                refused_at: Instant::now(),
+                refusal: refusal.clone(),
+            });
             return Err(refusal.into());
         }
-        for lost in found.lost {
-            self.take(lost).await?;
+        for posts in differences.orphaned_posts {
+            self.detach_or_delete(posts).await?;
         }
-        for moved in found.moved {
+        for moved in differences.moved {
             let newest_post = self.position.newest_post;
-            date_posts(&self.store, moved.author, moved.user, newest_post).await?;
+            reassign_posts(&self.store, moved.author, moved.user, newest_post).await?;
         }
-        let step = Step {
+        self.advance(NextPosition {
             revision: progress.revision,
             seal: progress.seal,
             // A lower revision than the stored one is of a restored backup of the users.
             replaces_revision: Some(self.position.revision),
             generation: self.position.generation,
-        };
-        self.store_step(step, None).await
+        })
+        .await
     }
 
-    /// Stores a step, and takes the last posts of a user with it. Fails if an operator has given up the history that this
-    /// connection follows: the next connection begins with the users of the next one.
-    async fn store_step(
-        &mut self,
-        step: Step,
-        last_posts: Option<Deleted>,
-    ) -> Result<(), WatchError> {
-        let revision = step.revision;
-        let last_posts = last_posts.map(|of| (self.fate, of));
-        if !advance(&self.store, step, last_posts).await? {
+    /// Why the history of a snapshot is not followed without the word of an operator.
+    fn refuse(&self, progress: &WatchProgress, differences: &Differences) -> Option<Refusal> {
+        let is_unidentified = progress.seal.is_none() && self.position.seal.is_some();
+        if is_unidentified {
+            return Some(Refusal::Unidentified);
+        }
+        differences.too_many_lost()
+    }
+
+    /// Stores a position.
+    async fn advance(&mut self, next: NextPosition) -> Result<(), WatchError> {
+        let revision = next.revision;
+        let is_followed = advance(&self.store, next).await?;
+        self.expect_followed(is_followed, revision)
+    }
+
+    /// Fails if an operator has given up the history that this connection follows: the next connection begins with the
+    /// users of the next one.
+    fn expect_followed(&mut self, is_followed: bool, revision: i64) -> Result<(), WatchError> {
+        if !is_followed {
             return Err("an operator has accepted another history of users".into());
         }
-        self.note_progress(revision);
+        if self.position_stored_at.is_none() || self.last_warning.is_some() {
+            tracing::info!(revision, "follows the changes of users");
+        }
+        self.position_stored_at = Some(Instant::now());
+        self.refused_history = None;
+        self.last_warning = None;
         Ok(())
     }
 
-    /// Takes the posts of a user who was deleted at this revision, and stores it with the last of them.
+    /// Detaches or deletes the posts of a user who was deleted at this revision, and stores it with the last of them.
     async fn handle_deletion(&mut self, change: UserChange) -> Result<(), WatchError> {
-        let deleted = Deleted {
+        let written_by = match change.created_at {
+            Some(created_at) => WrittenBy::CreatedAtOrUnknown(created_at),
+            None => WrittenBy::AnyUser,
+        };
+        let posts = OrphanedPosts {
             author_id: change.user_id,
-            written_by: change
-                .created_at
-                .map_or(WrittenBy::AnyUser, WrittenBy::CreatedAtOrUnknown),
+            written_by,
             newest_post: i64::MAX,
             revision: Some(change.revision),
             generation: self.position.generation,
         };
-        self.take(deleted).await?;
-        let step = self.step(change.revision, change.seal);
-        self.store_step(step, Some(deleted)).await
+        self.detach_or_delete(posts).await?;
+        let next = self.next_position(change.revision, change.seal);
+        let is_followed = advance_with_last_posts(&self.store, next, self.policy, posts).await?;
+        self.expect_followed(is_followed, change.revision)
     }
 
     /// Stores the revision of a change that needs nothing, now and then. A progress follows the last one.
     async fn handle_change(&mut self, change: UserChange) -> Result<(), WatchError> {
-        let is_recent = |at: Instant| at.elapsed() < CHANGE_INTERVAL;
-        if self.stored_at.is_some_and(is_recent) {
+        if let Some(stored_at) = self.position_stored_at
+            && stored_at.elapsed() < CHANGE_INTERVAL
+        {
             return Ok(());
         }
-        let step = self.step(change.revision, change.seal);
-        self.store_step(step, None).await
+        let next = self.next_position(change.revision, change.seal);
+        self.advance(next).await
     }
 
-    fn step(&self, revision: i64, seal: Option<String>) -> Step {
-        Step {
+    /// A position ahead of the stored one.
+    fn next_position(&self, revision: i64, seal: Option<String>) -> NextPosition {
+        NextPosition {
             revision,
             seal,
             replaces_revision: None,
             generation: self.position.generation,
         }
     }
-
-    fn note_progress(&mut self, revision: i64) {
-        if self.stored_at.is_none() || self.warned_of.is_some() {
-            tracing::info!(revision, "follows the changes of users");
-        }
-        self.stored_at = Some(Instant::now());
-        self.refused_at = None;
-        self.warned_of = None;
-    }
 }
 
 impl UserWatcher for DeletedAuthors {
     async fn connect(&mut self, has_gap: bool) -> Result<WatchPosition, WatchError> {
         self.position = position(&self.store).await?;
-        if let Some((at, refusal)) = &self.refused_at
-            && at.elapsed() < REFUSAL_INTERVAL
+        if let Some(history) = &self.refused_history
+            && history.refused_at.elapsed() < REFUSAL_INTERVAL
             && !self.position.accepts_any
         {
-            return Err(refusal.clone().into());
+            return Err(history.refusal.clone().into());
         }
-        let revision = self.position.revision;
-        let revision = (revision > 0 && !has_gap).then_some(revision);
-        self.snapshot = revision.is_none().then(SnapshotReview::default);
+        let needs_snapshot = self.position.revision <= 0 || has_gap;
+        self.snapshot = needs_snapshot.then(SnapshotReview::default);
         Ok(WatchPosition {
             token: self.key.as_ref().map(SecretSource::read).transpose()?,
-            revision,
+            revision: (!needs_snapshot).then_some(self.position.revision),
             seal: self.position.seal.clone(),
         })
     }
@@ -219,8 +227,8 @@ impl UserWatcher for DeletedAuthors {
             UserEvent::Change(change) if change.deleted => self.handle_deletion(change).await,
             UserEvent::Change(change) => self.handle_change(change).await,
             UserEvent::Progress(WatchProgress { revision, seal }) => {
-                let step = self.step(revision, seal);
-                self.store_step(step, None).await
+                let next = self.next_position(revision, seal);
+                self.advance(next).await
             }
         }
     }
@@ -236,7 +244,7 @@ impl UserWatcher for DeletedAuthors {
             return;
         }
         let text = error.to_string();
-        if self.warned_of.as_ref() == Some(&text) {
+        if self.last_warning.as_ref() == Some(&text) {
             return;
         }
         let is_unknown = call.and_then(CallError::reason) == Some(Reason::HistoryUnknown);
@@ -254,7 +262,7 @@ impl UserWatcher for DeletedAuthors {
                  (USER_CHANGES_KEY), or to a client certificate that it names"
             );
         }
-        self.warned_of = Some(text);
+        self.last_warning = Some(text);
     }
 }
 

@@ -7,8 +7,11 @@ use std::borrow::Cow;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PostError {
     /// Refused, for a reason of the contract. The text is for callers.
-    #[error("{1}")]
-    Refused(Reason, Cow<'static, str>),
+    #[error("{text}")]
+    Refused {
+        reason: Reason,
+        text: Cow<'static, str>,
+    },
     /// auth-service does not respond, so nothing is authorized.
     #[error("auth-service is unavailable")]
     AuthUnavailable(#[source] CallError),
@@ -36,7 +39,7 @@ impl PostError {
 
     pub(crate) fn reason(&self) -> Reason {
         match self {
-            Self::Refused(reason, _) => *reason,
+            Self::Refused { reason, .. } => *reason,
             Self::AuthUnavailable(_) => Reason::AuthUnavailable,
             Self::AuthFailed(_) => Reason::Internal,
             Self::Store(error) => error.reason(),
@@ -45,7 +48,10 @@ impl PostError {
 }
 
 const fn refused(reason: Reason, text: &'static str) -> PostError {
-    PostError::Refused(reason, Cow::Borrowed(text))
+    PostError::Refused {
+        reason,
+        text: Cow::Borrowed(text),
+    }
 }
 
 impl From<CallError> for PostError {
@@ -60,7 +66,10 @@ impl From<CallError> for PostError {
                 | SecondFactorRequired | StoreUnavailable),
             ) => {
                 let text = format!("rejected by auth-service: {}", reason.as_str());
-                Self::Refused(reason, text.into())
+                Self::Refused {
+                    reason,
+                    text: text.into(),
+                }
             }
             None if matches!(error, CallError::Unavailable | CallError::DeadlineExceeded) => {
                 Self::AuthUnavailable(error)

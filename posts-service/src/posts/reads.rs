@@ -7,15 +7,19 @@ use crate::{
 };
 use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BATCH, page_size};
 
+/// A page of posts.
+pub(crate) struct PostList {
+    pub(crate) posts: Vec<PostWithAuthor>,
+    /// The `after` of the next page; `None` on the last page.
+    pub(crate) next_after: Option<i64>,
+}
+
 impl Posts {
     pub(crate) async fn read(&self, id: i64) -> Result<PostWithAuthor, PostError> {
-        let post = self
-            .reads
-            .get(id)
-            .await?
-            .value
-            .ok_or(PostError::NOT_FOUND)?;
-        self.with_author(post).await
+        match self.reads.get(id).await?.value {
+            Some(post) => self.with_author(post).await,
+            None => Err(PostError::NOT_FOUND),
+        }
     }
 
     /// Bytes of the text of the existing posts among these ids.
@@ -35,34 +39,36 @@ impl Posts {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        self.with_authors(store::posts_by_id(&self.store, ids).await?)
-            .await
+        let posts = store::posts_by_id(&self.store, ids).await?;
+        self.with_authors(posts).await
     }
 
     /// Lists the posts behind the id `after`, 0 for the first page, of this author or of all, by ascending
-    /// id. `size` is the `page_size` of the contract. Also returns the `after` of the next page; `None` on
-    /// the last page.
+    /// id. `size` is the `page_size` of the contract.
     pub(crate) async fn list(
         &self,
         size: i32,
         after: i64,
         author_id: Option<i64>,
-    ) -> Result<(Vec<PostWithAuthor>, Option<i64>), PostError> {
-        let invalid_size = PostError::request("page_size must be 0 to 200");
-        let limit = page_size(size).ok_or(invalid_size)?.into();
+    ) -> Result<PostList, PostError> {
+        let Some(limit) = page_size(size) else {
+            return Err(PostError::request("page_size must be 0 to 200"));
+        };
         if after < 0 {
             return Err(PostError::request("after must not be negative"));
         }
-        let content_bytes = MAX_PAGE_CONTENT_BYTES.into();
         let filter = PostFilter {
             after,
             author_id,
-            limit,
-            content_bytes,
+            limit: limit.into(),
+            content_bytes: MAX_PAGE_CONTENT_BYTES.into(),
         };
-        let (posts, has_more) = store::page(&self.store, &filter).await?;
-        let next_after = posts.last().filter(|_| has_more).map(|post| post.id);
-        Ok((self.with_authors(posts).await?, next_after))
+        let page = store::page(&self.store, &filter).await?;
+        let last_id = page.posts.last().map(|post| post.id);
+        Ok(PostList {
+            next_after: if page.has_more { last_id } else { None },
+            posts: self.with_authors(page.posts).await?,
+        })
     }
 
     /// Adds the current username of the author.

@@ -3,8 +3,8 @@
 
 use super::{PostError, Posts, call_context};
 use crate::{
-    post::{Post, PostContent, PostWithAuthor},
-    store::{self, PostSelector, deleted_authors::PostAuthor},
+    post::{Post, PostAuthor, PostContent, PostWithAuthor},
+    store::{self, PostSelector},
 };
 use rolegate_auth_client::{Requirement, Role, User};
 use rolegate_sql_store::{StoreError, unix_millis};
@@ -21,15 +21,23 @@ impl Posts {
     ) -> Result<PostWithAuthor, PostError> {
         let writer = self.require_writer(actor).await?;
         let content = PostContent::new(title, content).map_err(PostError::invalid)?;
-        let (database, author) = (Arc::clone(&self.store), Some(writer.username.clone()));
-        let post_author = PostAuthor {
+        let database = Arc::clone(&self.store);
+        let author = PostAuthor {
             id: writer.id,
             created_at: writer.created_at,
         };
-        let insert =
-            async move { store::insert(&database, post_author, content, unix_millis()).await };
-        let post = write("post_created", writer, None, insert, |post| Some(ids(post))).await?;
-        Ok(PostWithAuthor { post, author })
+        let username = writer.username.clone();
+        let change = PostChange {
+            event: "post_created",
+            writer,
+            post_id: None,
+        };
+        let insert = async move { store::insert(&database, author, content, unix_millis()).await };
+        let post = change.run(insert, |post| Some(PostIds::of(post))).await?;
+        Ok(PostWithAuthor {
+            post,
+            author: Some(username),
+        })
     }
 
     /// Replaces title and content; the author does not change.
@@ -46,10 +54,10 @@ impl Posts {
             Ok(content) => content,
             // A missing post and one of another author are reported before invalid content.
             Err(invalid) => {
-                let author = store::author_of(&self.store, id)
-                    .await?
-                    .ok_or(PostError::NOT_FOUND)?;
-                let is_writable = selector.author_id.is_none_or(|only| only == author);
+                let Some(author_id) = store::author_of(&self.store, id).await? else {
+                    return Err(PostError::NOT_FOUND);
+                };
+                let is_writable = selector.author_id.is_none_or(|only| only == author_id);
                 return Err(if is_writable {
                     PostError::invalid(invalid)
                 } else {
@@ -57,11 +65,16 @@ impl Posts {
                 });
             }
         };
-        let (database, actor) = (Arc::clone(&self.store), writer.clone());
+        let database = Arc::clone(&self.store);
+        let change = PostChange {
+            event: "post_updated",
+            writer: writer.clone(),
+            post_id: Some(id),
+        };
         let update =
             async move { store::update(&database, selector, content, unix_millis()).await };
-        let record = |updated: &Option<Post>| updated.as_ref().map(ids);
-        match write("post_updated", actor, Some(id), update, record).await? {
+        let updated_ids = |updated: &Option<Post>| updated.as_ref().map(PostIds::of);
+        match change.run(update, updated_ids).await? {
             Some(post) if post.author_id == writer.id => Ok(PostWithAuthor {
                 post,
                 author: Some(writer.username),
@@ -76,9 +89,19 @@ impl Posts {
         let writer = self.require_writer(actor).await?;
         let selector = writable_by(&writer, id);
         let database = Arc::clone(&self.store);
+        let change = PostChange {
+            event: "post_deleted",
+            writer,
+            post_id: Some(id),
+        };
         let delete = async move { store::delete(&database, selector).await };
-        let record = move |author_id: &Option<i64>| author_id.map(|author_id| (id, author_id));
-        match write("post_deleted", writer, Some(id), delete, record).await? {
+        let deleted_ids = move |author_id: &Option<i64>| {
+            author_id.map(|author_id| PostIds {
+                post_id: id,
+                author_id,
+            })
+        };
+        match change.run(delete, deleted_ids).await? {
             Some(_author_id) => Ok(()),
             None => Err(self.denial_reason(selector).await?),
         }
@@ -104,42 +127,65 @@ impl Posts {
     }
 }
 
-/// Makes a change: to completion even if the caller leaves, so that a committed one is also recorded, as
-/// is one whose outcome is unknown. `written` has the ids of the post and its author, if there is one.
-async fn write<T: Send + 'static>(
+/// A change of a post, for the audit log.
+struct PostChange {
     event: &'static str,
     writer: User,
+    /// `None` for a post that has no id yet.
     post_id: Option<i64>,
-    write: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-    written: impl FnOnce(&T) -> Option<(i64, i64)> + Send + 'static,
-) -> Result<T, StoreError> {
-    let work = async move {
-        let (actor_id, actor) = (writer.id, writer.username);
-        let outcome = write.await;
-        match &outcome {
-            Ok(outcome) => {
-                if let Some((post_id, author_id)) = written(outcome) {
-                    audit_line!(event, post_id, author_id, actor_id, actor);
-                }
-            }
-            Err(error) if error.is_outcome_unknown() => {
-                audit_line!("outcome_unknown", change = event, post_id, actor_id, actor);
-            }
-            Err(_) => {}
-        }
-        outcome
-    };
-    RequestContext::run_to_completion(work).await
 }
 
-fn ids(post: &Post) -> (i64, i64) {
-    (post.id, post.author_id)
+/// The post that was written, for the audit log.
+struct PostIds {
+    post_id: i64,
+    author_id: i64,
+}
+
+impl PostIds {
+    fn of(post: &Post) -> Self {
+        Self {
+            post_id: post.id,
+            author_id: post.author_id,
+        }
+    }
+}
+
+impl PostChange {
+    /// Makes the change: to completion even if the caller leaves, so that a committed one is also recorded,
+    /// as is one whose outcome is unknown. `written` returns the post, if the write has found one.
+    async fn run<T: Send + 'static>(
+        self,
+        write: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+        written: impl FnOnce(&T) -> Option<PostIds> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let work = async move {
+            let event = self.event;
+            let actor_id = self.writer.id;
+            let actor = self.writer.username;
+            let outcome = write.await;
+            match &outcome {
+                Ok(row) => {
+                    if let Some(PostIds { post_id, author_id }) = written(row) {
+                        audit_line!(event, post_id, author_id, actor_id, actor);
+                    }
+                }
+                Err(error) if error.is_outcome_unknown() => {
+                    let post_id = self.post_id;
+                    audit_line!("outcome_unknown", change = event, post_id, actor_id, actor);
+                }
+                Err(_) => {}
+            }
+            outcome
+        };
+        RequestContext::run_to_completion(work).await
+    }
 }
 
 /// The post `id`, if `writer` may write it: an admin any post, an author their own.
 fn writable_by(writer: &User, id: i64) -> PostSelector {
+    let is_admin = writer.role == Role::ADMIN;
     PostSelector {
         id,
-        author_id: (writer.role != Role::ADMIN).then_some(writer.id),
+        author_id: if is_admin { None } else { Some(writer.id) },
     }
 }

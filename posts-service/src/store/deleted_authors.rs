@@ -1,12 +1,12 @@
 //! Posts of deleted users, and how far the history of users was followed: no change counts twice, so that a user who
 //! is imported again keeps new posts.
 
-use super::{posts, statement};
-use crate::post::PostsOfDeletedUsers;
-use rolegate_sql_store::{Database, FollowUp, Statement, StoreError};
+use super::{AuthorRow, posts, statement};
+use crate::post::{PostAuthor, PostsOfDeletedUsers};
+use rolegate_sql_store::{Database, FollowUp, Statement, StoreError, row};
 
 /// Posts in one transaction: of the longest, 20 MB.
-const BATCH: u32 = 100;
+const MAX_BATCH: u32 = 100;
 
 /// How far the history of users was followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,14 +23,6 @@ pub(crate) struct Position {
     pub(crate) newest_post: i64,
 }
 
-/// An author, whom the time tells from another user who had the same id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PostAuthor {
-    pub(crate) id: i64,
-    /// When the author was created, in Unix seconds; `None` if it is not known.
-    pub(crate) created_at: Option<i64>,
-}
-
 /// Which posts of an id were written by the user who was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WrittenBy {
@@ -42,9 +34,9 @@ pub(crate) enum WrittenBy {
     CreatedAt(i64),
 }
 
-/// The posts of a deleted user.
+/// Selects the posts of a deleted user.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deleted {
+pub(crate) struct OrphanedPosts {
     pub(crate) author_id: i64,
     pub(crate) written_by: WrittenBy,
     /// Only posts up to this one count.
@@ -56,17 +48,45 @@ pub(crate) struct Deleted {
     pub(crate) generation: i64,
 }
 
-/// A step along the history of users.
+/// Selects authors of posts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AuthorRange {
+    /// Only greater ids.
+    pub(crate) after: i64,
+    /// Only ids up to this one.
+    pub(crate) last: i64,
+    /// Only authors of posts up to this one.
+    pub(crate) newest_post: i64,
+}
+
+/// The next position in the history of users.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+pub(crate) struct NextPosition {
     pub(crate) revision: i64,
     /// `None` keeps the stored one.
     pub(crate) seal: Option<String>,
-    /// For a snapshot, the stored revision that it may replace, even by a lower one; `None` for a step that must lead
-    /// forward.
+    /// For a snapshot, the stored revision that it may replace, even by a lower one; `None` for a position that must
+    /// be ahead.
     pub(crate) replaces_revision: Option<i64>,
     /// That of the position that is followed.
     pub(crate) generation: i64,
+}
+
+row! {
+    struct PositionRow {
+        revision: i64,
+        seal: String,
+        accepts_any: bool,
+        generation: i64,
+        newest_post: i64,
+    }
+}
+
+row! {
+    struct DatedAuthorRow {
+        author_id: i64,
+        author_created_at: Option<i64>,
+    }
 }
 
 fn cursor(database: &Database) -> &'static str {
@@ -80,44 +100,38 @@ fn cursor(database: &Database) -> &'static str {
 pub(crate) async fn position(database: &Database) -> Result<Position, StoreError> {
     let sql = "SELECT revision, seal, accepts_any, generation, (SELECT coalesce(max(id), 0) FROM ";
     let select = statement(database, sql)
-        .push(") FROM ")
+        .push(") AS newest_post FROM ")
         .push(cursor(database));
-    let row = database
-        .read::<(i64, String, bool, i64, i64)>(select)
-        .await?
-        .pop();
-    let (revision, seal, accepts_any, generation, newest_post) = row.unwrap_or_default();
+    let Some(row) = database.read::<PositionRow>(select).await?.pop() else {
+        return Ok(Position::default());
+    };
     Ok(Position {
-        revision,
-        seal: (!seal.is_empty()).then_some(seal),
-        accepts_any,
-        generation,
-        newest_post,
+        revision: row.revision,
+        seal: Some(row.seal).filter(|seal| !seal.is_empty()),
+        accepts_any: row.accepts_any,
+        generation: row.generation,
+        newest_post: row.newest_post,
     })
 }
 
-/// The ids of the authors of posts up to `newest_post`, behind `after`, up to `last`, in ascending order.
+/// The ids of authors, in ascending order.
 pub(crate) async fn author_ids(
     database: &Database,
-    after: i64,
-    last: i64,
-    newest_post: i64,
+    range: AuthorRange,
 ) -> Result<Vec<i64>, StoreError> {
     let select = statement(database, "SELECT DISTINCT author_id FROM ")
         .push(" WHERE author_id > $1 AND author_id <= $2 AND id <= $3 ORDER BY author_id")
-        .bind(after)
-        .bind(last)
-        .bind(newest_post);
-    let rows = database.read::<(i64,)>(select).await?;
-    Ok(rows.into_iter().map(|(id,)| id).collect())
+        .bind(range.after)
+        .bind(range.last)
+        .bind(range.newest_post);
+    let rows = database.read::<AuthorRow>(select).await?;
+    Ok(rows.into_iter().map(|row| row.author_id).collect())
 }
 
-/// The same authors, of whom it is known when they were created, by ascending id. An id comes once for each of its users.
-pub(crate) async fn dated_authors(
+/// The same authors, if it is known when they were created, by ascending id. An id comes once for each of its users.
+pub(crate) async fn authors_with_creation_time(
     database: &Database,
-    after: i64,
-    last: i64,
-    newest_post: i64,
+    range: AuthorRange,
 ) -> Result<Vec<PostAuthor>, StoreError> {
     let select = statement(
         database,
@@ -125,33 +139,35 @@ pub(crate) async fn dated_authors(
     )
     .push(" WHERE author_created_at IS NOT NULL AND author_id > $1 AND author_id <= $2")
     .push(" AND id <= $3 ORDER BY author_id")
-    .bind(after)
-    .bind(last)
-    .bind(newest_post);
-    let rows = database.read::<(i64, Option<i64>)>(select).await?;
-    Ok(rows
-        .into_iter()
-        .map(|(id, created_at)| PostAuthor { id, created_at })
-        .collect())
+    .bind(range.after)
+    .bind(range.last)
+    .bind(range.newest_post);
+    let rows = database.read::<DatedAuthorRow>(select).await?;
+    let authors = rows.into_iter().map(|row| PostAuthor {
+        id: row.author_id,
+        created_at: row.author_created_at,
+    });
+    Ok(authors.collect())
 }
 
-/// Takes the posts of a deleted user in batches. Returns their number.
-pub(crate) async fn take_posts(
+/// Detaches or deletes the posts of a deleted user in batches. Returns their number.
+pub(crate) async fn detach_or_delete_posts(
     database: &Database,
-    fate: PostsOfDeletedUsers,
-    of: Deleted,
+    policy: PostsOfDeletedUsers,
+    posts: OrphanedPosts,
 ) -> Result<usize, StoreError> {
-    in_batches(database, || take(database, fate, of)).await
+    write_in_batches(database, || detach_or_delete(database, policy, posts)).await
 }
 
-/// Dates the posts up to `newest_post` of an author of another time as those of this author, who has the same id.
-pub(crate) async fn date_posts(
+/// Makes the posts up to `newest_post` of an author those of another one, who has the same id but was created at
+/// another time.
+pub(crate) async fn reassign_posts(
     database: &Database,
     from: PostAuthor,
     to: PostAuthor,
     newest_post: i64,
 ) -> Result<usize, StoreError> {
-    let date = || {
+    let reassign = || {
         statement(database, "UPDATE ")
             .push(" SET author_created_at = $1 WHERE id IN (SELECT id FROM ")
             .push(posts(database))
@@ -162,13 +178,13 @@ pub(crate) async fn date_posts(
             .bind(from.id)
             .bind(from.created_at)
             .bind(newest_post)
-            .push_bind(i64::from(BATCH))
+            .push_bind(i64::from(MAX_BATCH))
             .push(") RETURNING id")
     };
-    in_batches(database, date).await
+    write_in_batches(database, reassign).await
 }
 
-async fn in_batches(
+async fn write_in_batches(
     database: &Database,
     statement: impl Fn() -> Statement,
 ) -> Result<usize, StoreError> {
@@ -176,49 +192,61 @@ async fn in_batches(
     loop {
         let batch = database.write::<(i64,)>(statement()).await?.len();
         all += batch;
-        if batch < BATCH as usize {
+        if batch < MAX_BATCH as usize {
             return Ok(all);
         }
     }
 }
 
-/// Stores a step unless the stored revision is already as high, or an operator has given up the history since. If it is
-/// stored, the last posts of a user are taken in the same transaction. Whether the history is still the one that is
-/// followed.
-pub(crate) async fn advance(
+/// Stores a position unless the stored revision is already as high, or an operator has given up the history since.
+/// Whether the history is still the one that is followed.
+pub(crate) async fn advance(database: &Database, next: NextPosition) -> Result<bool, StoreError> {
+    store_position(database, next, FollowUp::none()).await
+}
+
+/// Does the same, and if the position is stored, detaches or deletes the last posts of a user in the same transaction.
+pub(crate) async fn advance_with_last_posts(
     database: &Database,
-    step: Step,
-    last_posts: Option<(PostsOfDeletedUsers, Deleted)>,
+    next: NextPosition,
+    policy: PostsOfDeletedUsers,
+    posts: OrphanedPosts,
+) -> Result<bool, StoreError> {
+    let posts = OrphanedPosts {
+        // That of the deletion is the stored one by then.
+        revision: None,
+        ..posts
+    };
+    let detach = detach_or_delete(database, policy, posts);
+    let then = FollowUp::new(move |_| Ok(vec![detach.clone()]));
+    store_position(database, next, then).await
+}
+
+async fn store_position(
+    database: &Database,
+    next: NextPosition,
+    then: FollowUp<(i64,)>,
 ) -> Result<bool, StoreError> {
     let update = database
         .statement("UPDATE ")
         .push(cursor(database))
         .push(" SET revision = $1, seal = coalesce($2, seal), accepts_any = false")
         .push(" WHERE generation = $3 AND ")
-        .bind(step.revision)
-        .bind(step.seal)
-        .bind(step.generation);
-    let update = match step.replaces_revision {
+        .bind(next.revision)
+        .bind(next.seal)
+        .bind(next.generation);
+    let update = match next.replaces_revision {
         Some(replaced) => update
             .push("(revision < $1 OR revision = $4)")
             .bind(replaced),
         None => update.push("revision < $1"),
     };
     let update = update.push(" RETURNING revision");
-    let last = last_posts.map(|(fate, of)| {
-        let revision_is_stored = Deleted {
-            revision: None,
-            ..of
-        };
-        take(database, fate, revision_is_stored)
-    });
-    let then = FollowUp::new(move |_: &[(i64,)]| Ok(last.clone().into_iter().collect()));
     let is_stored = !database.write_with(update, then).await?.is_empty();
-    Ok(is_stored || position(database).await?.generation == step.generation)
+    Ok(is_stored || position(database).await?.generation == next.generation)
 }
 
 /// Gives up the history that was followed: the next one counts, whatever it is.
-pub(crate) async fn accept_any(database: &Database) -> Result<(), StoreError> {
+pub(crate) async fn accept_next_history(database: &Database) -> Result<(), StoreError> {
     let update = database
         .statement("UPDATE ")
         .push(cursor(database))
@@ -226,38 +254,42 @@ pub(crate) async fn accept_any(database: &Database) -> Result<(), StoreError> {
     database.write::<(i64,)>(update).await.map(drop)
 }
 
-fn take(database: &Database, fate: PostsOfDeletedUsers, of: Deleted) -> Statement {
-    let take = match fate {
+fn detach_or_delete(
+    database: &Database,
+    policy: PostsOfDeletedUsers,
+    orphaned: OrphanedPosts,
+) -> Statement {
+    let change = match policy {
         PostsOfDeletedUsers::Keep => statement(database, "UPDATE ").push(" SET author_id = 0"),
         PostsOfDeletedUsers::Delete => statement(database, "DELETE FROM "),
     };
-    let mut take = take
+    let mut change = change
         .push(" WHERE id IN (SELECT id FROM ")
         .push(posts(database))
         .push(" WHERE author_id = $1 AND id <= $2")
-        .bind(of.author_id)
-        .bind(of.newest_post);
-    take = match of.written_by {
-        WrittenBy::AnyUser => take,
-        WrittenBy::CreatedAtOrUnknown(created_at) => take
+        .bind(orphaned.author_id)
+        .bind(orphaned.newest_post);
+    change = match orphaned.written_by {
+        WrittenBy::AnyUser => change,
+        WrittenBy::CreatedAtOrUnknown(created_at) => change
             .push(" AND (author_created_at IS NULL OR author_created_at = ")
             .push_bind(created_at)
             .push(")"),
-        WrittenBy::CreatedAt(created_at) => {
-            take.push(" AND author_created_at = ").push_bind(created_at)
-        }
+        WrittenBy::CreatedAt(created_at) => change
+            .push(" AND author_created_at = ")
+            .push_bind(created_at),
     };
-    take = take
+    change = change
         .push(" AND EXISTS (SELECT 1 FROM ")
         .push(cursor(database))
         .push(" WHERE generation = ")
-        .push_bind(of.generation);
-    if let Some(revision) = of.revision {
-        take = take.push(" AND revision < ").push_bind(revision);
+        .push_bind(orphaned.generation);
+    if let Some(revision) = orphaned.revision {
+        change = change.push(" AND revision < ").push_bind(revision);
     }
-    take = take.push(")");
-    take.push(" ORDER BY id LIMIT ")
-        .push_bind(i64::from(BATCH))
+    change
+        .push(") ORDER BY id LIMIT ")
+        .push_bind(i64::from(MAX_BATCH))
         .push(") RETURNING id")
 }
 

@@ -1,8 +1,9 @@
 //! What the store of posts does on each engine.
 
-use super::deleted_authors::PostAuthor;
-use super::{PostFilter, PostSelector, author_of, delete, open, posts_by_id, size_by_id, update};
-use crate::post::{Post, PostContent};
+use super::{
+    PostFilter, PostPage, PostSelector, author_of, delete, open, posts_by_id, size_by_id, update,
+};
+use crate::post::{Post, PostAuthor, PostContent};
 use rolegate_sql_store::{Database, Store as _};
 
 postgres_cluster::conformance_tests! {
@@ -161,7 +162,7 @@ async fn delete_selects_by_id_and_author(store: &Database) {
 }
 
 async fn page(store: &Database, filter: &PostFilter) -> (Vec<String>, bool) {
-    let (posts, has_more) = super::page(store, filter).await.expect("read");
+    let PostPage { posts, has_more } = super::page(store, filter).await.expect("read");
     (
         posts.into_iter().map(|post| post.content).collect(),
         has_more,

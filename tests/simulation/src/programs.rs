@@ -4,7 +4,10 @@ use clap::Parser;
 use rolegate_auth_service::{AuthService, settings::Settings as AuthSettings};
 use rolegate_gateway::{Gateway, settings::Settings as GatewaySettings};
 use rolegate_http_server::readiness::Readiness;
-use rolegate_posts_service::{host, settings::Settings as PostsSettings};
+use rolegate_posts_service::{
+    host::{self, HostOptions},
+    settings::Settings as PostsSettings,
+};
 use rolegate_program::{program::Failure, shutdown::Shutdown};
 use std::{future::Future, time::Duration};
 
@@ -68,10 +71,15 @@ pub(crate) async fn posts_service() -> Result<(), Failure> {
         ANY,
     ])?;
     let (auth, _) = settings.auth_tls.client(&settings.auth_service_url)?;
-    let (trusted, shutdown) = (settings.host.trusted_gateways, Shutdown::new());
-    let (database, memory) = (settings.database.url()?, settings.response_memory_mib);
-    let fate = settings.posts_of_deleted_users;
-    let server = host::open(&database, auth, trusted, memory, fate, None, &shutdown).await?;
+    let database = settings.database.url()?;
+    let options = HostOptions {
+        trusted_gateways: settings.host.trusted_gateways,
+        response_memory_mib: settings.response_memory_mib,
+        posts_of_deleted_users: settings.posts_of_deleted_users,
+        user_changes_key: None,
+    };
+    let shutdown = Shutdown::new();
+    let server = host::open(&database, auth, options, &shutdown).await?;
     let address = ([0, 0, 0, 0], 50052).into();
     let listener = rolegate_grpc_server::bind("POSTS_LISTEN_ADDR", address).await?;
     server

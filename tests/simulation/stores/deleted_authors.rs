@@ -1,7 +1,7 @@
 //! Posts of deleted users, in memory.
 
 use super::{Database, Rows, StoredPost, read, write};
-use crate::post::PostsOfDeletedUsers;
+use crate::post::{PostAuthor, PostsOfDeletedUsers};
 use rolegate_sql_store::StoreError;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,12 +13,6 @@ pub(crate) struct Position {
     pub(crate) newest_post: i64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PostAuthor {
-    pub(crate) id: i64,
-    pub(crate) created_at: Option<i64>,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WrittenBy {
     AnyUser,
@@ -27,7 +21,7 @@ pub(crate) enum WrittenBy {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deleted {
+pub(crate) struct OrphanedPosts {
     pub(crate) author_id: i64,
     pub(crate) written_by: WrittenBy,
     pub(crate) newest_post: i64,
@@ -35,8 +29,15 @@ pub(crate) struct Deleted {
     pub(crate) generation: i64,
 }
 
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AuthorRange {
+    pub(crate) after: i64,
+    pub(crate) last: i64,
+    pub(crate) newest_post: i64,
+}
+
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+pub(crate) struct NextPosition {
     pub(crate) revision: i64,
     pub(crate) seal: Option<String>,
     pub(crate) replaces_revision: Option<i64>,
@@ -53,14 +54,10 @@ pub(crate) async fn position(database: &Database) -> Result<Position, StoreError
 
 pub(crate) async fn author_ids(
     database: &Database,
-    after: i64,
-    last: i64,
-    newest_post: i64,
+    range: AuthorRange,
 ) -> Result<Vec<i64>, StoreError> {
     let find = |rows: &Rows| {
-        let mut ids: Vec<i64> = authors(rows, after, last, newest_post)
-            .map(|author| author.id)
-            .collect();
+        let mut ids: Vec<i64> = authors(rows, range).map(|author| author.id).collect();
         ids.sort_unstable();
         ids.dedup();
         ids
@@ -68,14 +65,12 @@ pub(crate) async fn author_ids(
     read(async { Ok(find(&database.rows())) }).await
 }
 
-pub(crate) async fn dated_authors(
+pub(crate) async fn authors_with_creation_time(
     database: &Database,
-    after: i64,
-    last: i64,
-    newest_post: i64,
+    range: AuthorRange,
 ) -> Result<Vec<PostAuthor>, StoreError> {
     let find = |rows: &Rows| {
-        let mut found: Vec<PostAuthor> = authors(rows, after, last, newest_post)
+        let mut found: Vec<PostAuthor> = authors(rows, range)
             .filter(|author| author.created_at.is_some())
             .collect();
         found.sort_unstable();
@@ -85,21 +80,18 @@ pub(crate) async fn dated_authors(
     read(async { Ok(find(&database.rows())) }).await
 }
 
-fn authors(
-    rows: &Rows,
-    after: i64,
-    last: i64,
-    newest_post: i64,
-) -> impl Iterator<Item = PostAuthor> {
+fn authors(rows: &Rows, range: AuthorRange) -> impl Iterator<Item = PostAuthor> {
     rows.posts
         .values()
         .filter(move |it| {
-            it.post.author_id > after && it.post.author_id <= last && it.post.id <= newest_post
+            it.post.author_id > range.after
+                && it.post.author_id <= range.last
+                && it.post.id <= range.newest_post
         })
         .map(StoredPost::author)
 }
 
-pub(crate) async fn date_posts(
+pub(crate) async fn reassign_posts(
     database: &Database,
     from: PostAuthor,
     to: PostAuthor,
@@ -117,51 +109,65 @@ pub(crate) async fn date_posts(
     .await
 }
 
-pub(crate) async fn take_posts(
+pub(crate) async fn detach_or_delete_posts(
     database: &Database,
-    fate: PostsOfDeletedUsers,
-    of: Deleted,
+    policy: PostsOfDeletedUsers,
+    posts: OrphanedPosts,
 ) -> Result<usize, StoreError> {
-    write(async { Ok(take(&mut database.rows(), fate, of)) }).await
+    write(async { Ok(detach_or_delete(&mut database.rows(), policy, posts)) }).await
 }
 
-pub(crate) async fn advance(
+pub(crate) async fn advance(database: &Database, next: NextPosition) -> Result<bool, StoreError> {
+    store_position(database, next, |_| {}).await
+}
+
+pub(crate) async fn advance_with_last_posts(
     database: &Database,
-    step: Step,
-    last_posts: Option<(PostsOfDeletedUsers, Deleted)>,
+    next: NextPosition,
+    policy: PostsOfDeletedUsers,
+    posts: OrphanedPosts,
+) -> Result<bool, StoreError> {
+    let posts = OrphanedPosts {
+        revision: None,
+        ..posts
+    };
+    store_position(database, next, |rows| {
+        detach_or_delete(rows, policy, posts);
+    })
+    .await
+}
+
+async fn store_position(
+    database: &Database,
+    next: NextPosition,
+    then: impl FnOnce(&mut Rows),
 ) -> Result<bool, StoreError> {
     write(async {
         let mut rows = database.rows();
         let stored = &mut rows.position;
-        if stored.generation != step.generation {
+        if stored.generation != next.generation {
             return Ok(false);
         }
-        let leads_forward = stored.revision < step.revision;
-        let is_next = match step.replaces_revision {
+        let leads_forward = stored.revision < next.revision;
+        let is_next = match next.replaces_revision {
             Some(replaced) => leads_forward || stored.revision == replaced,
             None => leads_forward,
         };
         if !is_next {
             return Ok(true);
         }
-        stored.revision = step.revision;
+        stored.revision = next.revision;
         stored.accepts_any = false;
-        if step.seal.is_some() {
-            stored.seal = step.seal;
+        if next.seal.is_some() {
+            stored.seal = next.seal;
         }
-        if let Some((fate, of)) = last_posts {
-            let revision_is_stored = Deleted {
-                revision: None,
-                ..of
-            };
-            take(&mut rows, fate, revision_is_stored);
-        }
+        then(&mut rows);
         Ok(true)
     })
     .await
 }
 
-pub(crate) async fn accept_any(database: &Database) -> Result<(), StoreError> {
+pub(crate) async fn accept_next_history(database: &Database) -> Result<(), StoreError> {
     write(async {
         let mut rows = database.rows();
         rows.position = Position {
@@ -174,7 +180,7 @@ pub(crate) async fn accept_any(database: &Database) -> Result<(), StoreError> {
     .await
 }
 
-fn take(rows: &mut Rows, fate: PostsOfDeletedUsers, of: Deleted) -> usize {
+fn detach_or_delete(rows: &mut Rows, policy: PostsOfDeletedUsers, of: OrphanedPosts) -> usize {
     let stored = &rows.position;
     let is_late = of
         .revision
@@ -199,7 +205,7 @@ fn take(rows: &mut Rows, fate: PostsOfDeletedUsers, of: Deleted) -> usize {
         .map(|it| it.post.id)
         .collect();
     for id in &meant {
-        match fate {
+        match policy {
             PostsOfDeletedUsers::Delete => drop(rows.posts.remove(id)),
             PostsOfDeletedUsers::Keep => {
                 if let Some(it) = rows.posts.get_mut(id) {

@@ -4,9 +4,9 @@
 pub(crate) mod deleted_authors;
 pub mod faults;
 
-use crate::post::{Post, PostContent};
+use crate::post::{Post, PostAuthor, PostContent};
 use async_trait::async_trait;
-use deleted_authors::{Position, PostAuthor};
+use deleted_authors::Position;
 use faults::{read, write};
 use rolegate_program::program::Failure;
 use rolegate_sql_store::{DatabaseUrl, Inspection, Store, StoreError, StoreStatus};
@@ -22,6 +22,12 @@ pub(crate) const NAME: &str = "posts";
 pub(crate) struct PostSelector {
     pub(crate) id: i64,
     pub(crate) author_id: Option<i64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct PostPage {
+    pub(crate) posts: Vec<Post>,
+    pub(crate) has_more: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,10 +162,7 @@ pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, 
     Ok(i64::try_from(size).unwrap_or(i64::MAX))
 }
 
-pub(crate) async fn page(
-    database: &Database,
-    filter: &PostFilter,
-) -> Result<(Vec<Post>, bool), StoreError> {
+pub(crate) async fn page(database: &Database, filter: &PostFilter) -> Result<PostPage, StoreError> {
     let is_meant = |post: &&Post| {
         post.id > filter.after && filter.author_id.is_none_or(|id| id == post.author_id)
     };
@@ -181,13 +184,13 @@ pub(crate) async fn page(
         };
         let all = found.len();
         let mut fits = fits;
-        let page: Vec<Post> = found
+        let posts: Vec<Post> = found
             .into_iter()
             .take(limit)
             .take_while(|post| fits(post))
             .collect();
-        let has_more = page.len() < all;
-        Ok((page, has_more))
+        let has_more = posts.len() < all;
+        Ok(PostPage { posts, has_more })
     })
     .await
 }

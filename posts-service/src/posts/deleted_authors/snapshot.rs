@@ -1,9 +1,13 @@
 //! Compares the users of a snapshot with the authors of posts. Changes nothing.
 
-use super::Refusal;
-use crate::store::{
-    Database,
-    deleted_authors::{Deleted, Position, PostAuthor, WrittenBy, author_ids, dated_authors},
+use crate::{
+    post::PostAuthor,
+    store::{
+        Database,
+        deleted_authors::{
+            AuthorRange, OrphanedPosts, Position, WrittenBy, author_ids, authors_with_creation_time,
+        },
+    },
 };
 use rolegate_auth_client::{UserChange, WatchError};
 use std::{
@@ -24,14 +28,14 @@ pub(super) struct SnapshotReview {
     /// When each user of this page was created, in Unix seconds, 0 if that was not kept, by the user's id; `None` if it is
     /// not said.
     page: BTreeMap<i64, Option<i64>>,
-    found: Differences,
+    differences: Differences,
 }
 
 /// How the users of a snapshot differ from the authors of posts.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
     /// The posts of authors who do not exist any more.
-    pub(super) lost: Vec<Deleted>,
+    pub(super) orphaned_posts: Vec<OrphanedPosts>,
     /// Authors who were moved to an accepted history, and so were created anew.
     pub(super) moved: Vec<MovedAuthor>,
     lost_author_count: usize,
@@ -45,9 +49,21 @@ pub(super) struct MovedAuthor {
     pub(super) user: PostAuthor,
 }
 
+/// Why posts-service changes nothing until an operator says that the history of users is right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("auth-service has no user for {lost} of the {authors} authors")]
+    TooManyLost { lost: usize, authors: usize },
+    #[error("auth-service does not say which history of users it has")]
+    Unidentified,
+}
+
 impl Differences {
     pub(super) fn too_many_lost(&self) -> Option<Refusal> {
-        (self.lost_author_count * ONE_LOST_IN > self.author_count).then_some(Refusal::TooManyLost {
+        if self.lost_author_count * ONE_LOST_IN <= self.author_count {
+            return None;
+        }
+        Some(Refusal::TooManyLost {
             lost: self.lost_author_count,
             authors: self.author_count,
         })
@@ -83,7 +99,7 @@ impl SnapshotReview {
             return Err("a snapshot has no users".into());
         }
         self.compare(store, position, i64::MAX).await?;
-        Ok(self.found)
+        Ok(self.differences)
     }
 
     /// Compares the authors up to the id `last` with the users of this page.
@@ -94,22 +110,28 @@ impl SnapshotReview {
         last: i64,
     ) -> Result<(), WatchError> {
         let users = mem::take(&mut self.page);
-        let after = mem::replace(&mut self.after, last);
-        let newest_post = position.newest_post;
-        let of_user = |author_id, written_by| Deleted {
+        let range = AuthorRange {
+            after: mem::replace(&mut self.after, last),
+            last,
+            newest_post: position.newest_post,
+        };
+        let posts_of = |author_id, written_by| OrphanedPosts {
             author_id,
             written_by,
-            newest_post,
+            newest_post: position.newest_post,
             revision: None,
             generation: position.generation,
         };
         let mut lost_ids = BTreeSet::new();
-        let author_ids = author_ids(store, after, last, newest_post).await?;
-        for &id in author_ids.iter().filter(|id| !users.contains_key(id)) {
-            lost_ids.insert(id);
-            self.found.lost.push(of_user(id, WrittenBy::AnyUser));
+        let author_ids = author_ids(store, range).await?;
+        for &id in &author_ids {
+            if !users.contains_key(&id) {
+                lost_ids.insert(id);
+                let posts = posts_of(id, WrittenBy::AnyUser);
+                self.differences.orphaned_posts.push(posts);
+            }
         }
-        for author in dated_authors(store, after, last, newest_post).await? {
+        for author in authors_with_creation_time(store, range).await? {
             let (Some(Some(user_created_at)), Some(created_at)) =
                 (users.get(&author.id), author.created_at)
             else {
@@ -123,16 +145,16 @@ impl SnapshotReview {
                     created_at: (*user_created_at > 0).then_some(*user_created_at),
                     ..author
                 };
-                self.found.moved.push(MovedAuthor { author, user });
+                self.differences.moved.push(MovedAuthor { author, user });
             } else {
                 // Another user had the id, and was deleted.
                 lost_ids.insert(author.id);
-                let written_by = WrittenBy::CreatedAt(created_at);
-                self.found.lost.push(of_user(author.id, written_by));
+                let posts = posts_of(author.id, WrittenBy::CreatedAt(created_at));
+                self.differences.orphaned_posts.push(posts);
             }
         }
-        self.found.lost_author_count += lost_ids.len();
-        self.found.author_count += author_ids.len();
+        self.differences.lost_author_count += lost_ids.len();
+        self.differences.author_count += author_ids.len();
         Ok(())
     }
 }

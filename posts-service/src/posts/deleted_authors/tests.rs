@@ -2,10 +2,10 @@
 
 use super::{DeletedAuthors, Refusal, snapshot::PAGE_SIZE};
 use crate::{
-    post::{DELETED, PostContent, PostsOfDeletedUsers},
+    post::{DELETED, PostAuthor, PostContent, PostsOfDeletedUsers},
     store::{
         PostFilter,
-        deleted_authors::{PostAuthor, Step, accept_any, advance, position},
+        deleted_authors::{NextPosition, accept_next_history, advance, position},
         insert, open, page,
     },
 };
@@ -74,8 +74,8 @@ fn sealed(revision: i64, seal: &str) -> UserEvent {
     })
 }
 
-fn step(revision: i64) -> Step {
-    Step {
+fn step(revision: i64) -> NextPosition {
+    NextPosition {
         revision,
         seal: None,
         replaces_revision: None,
@@ -122,7 +122,7 @@ async fn authors(store: &Database) -> Vec<i64> {
         limit: 1_000,
         content_bytes: i64::MAX,
     };
-    let (posts, _) = page(store, &filter).await.expect("read");
+    let posts = page(store, &filter).await.expect("read").posts;
     posts.into_iter().map(|post| post.author_id).collect()
 }
 
@@ -147,7 +147,7 @@ async fn posts_of_users_who_are_not_in_a_snapshot_are_taken(store: &Database) {
     let candidates: Vec<i64> = ends.iter().flat_map(|end| end - 1..end + 3).collect();
     let is_deleted = |id: i64| id % 3 == 0 || id > 3 * size;
     insert_by(store, &candidates).await;
-    accept_any(store).await.expect("written");
+    accept_next_history(store).await.expect("written");
     let mut watcher = watcher(store);
     connect(&mut watcher).await;
     let users = (1..=3 * size).filter(|&id| !is_deleted(id));
@@ -170,7 +170,7 @@ async fn a_snapshot_without_more_than_a_tenth_of_the_authors_needs_the_word_of_a
     insert_by(store, &[20, 20]).await;
     let mut watcher = watcher(store);
     for users in [&[1][..], &all[..17]] {
-        watcher.refused_at = None;
+        watcher.refused_history = None;
         connect(&mut watcher).await;
         let refused = handle(&mut watcher, snapshot(users.to_vec(), 7)).await;
         let refusal = Refusal::TooManyLost {
@@ -184,7 +184,7 @@ async fn a_snapshot_without_more_than_a_tenth_of_the_authors_needs_the_word_of_a
         let again = watcher.connect(false).await.expect_err("not yet");
         assert_eq!(again.to_string(), error.to_string(), "no second snapshot");
     }
-    accept_any(store).await.expect("written");
+    accept_next_history(store).await.expect("written");
     connect(&mut watcher).await;
     handle(&mut watcher, snapshot(all[..17].to_vec(), 7))
         .await
@@ -217,9 +217,9 @@ async fn a_snapshot_of_a_service_that_does_not_name_its_history_takes_nothing(st
     let error = refused.expect_err("a service of the version before");
     assert_eq!(error.downcast_ref(), Some(&Refusal::Unidentified));
     assert_eq!(position(store).await.expect("read").revision, 7);
-    watcher.refused_at = None;
+    watcher.refused_history = None;
     assert_eq!(connect(&mut watcher).await, Some(7));
-    watcher.stored_at = None;
+    watcher.position_stored_at = None;
     handle(&mut watcher, vec![progress(8)])
         .await
         .expect("its changes are those that follow");
@@ -280,7 +280,7 @@ async fn posts_of_a_user_who_was_imported_again_stay_and_those_from_before_are_t
 async fn users_who_were_moved_to_another_history_keep_their_posts(store: &Database) {
     for (user_created_at, deleted_at) in [(900, 4), (0, 14)] {
         insert_made_at(store, 2, Some(100)).await;
-        accept_any(store).await.expect("written");
+        accept_next_history(store).await.expect("written");
         let mut watcher = watcher(store);
         connect(&mut watcher).await;
         let events = vec![
@@ -302,7 +302,7 @@ async fn users_who_were_moved_to_another_history_keep_their_posts(store: &Databa
 
 async fn posts_that_are_newer_than_the_connection_stay(store: &Database) {
     insert_by(store, &[8]).await;
-    accept_any(store).await.expect("written");
+    accept_next_history(store).await.expect("written");
     let mut watcher = watcher(store);
     connect(&mut watcher).await;
     insert_by(store, &[9, 8]).await;
@@ -334,7 +334,7 @@ async fn malformed_snapshots_take_nothing_more(store: &Database) {
 }
 
 async fn the_revision_of_a_change_is_stored_when_it_is_due_and_progress_always(store: &Database) {
-    advance(store, step(5), None).await.expect("written");
+    advance(store, step(5)).await.expect("written");
     let mut watcher = watcher(store);
     for (event, stored) in [
         (progress(6), 6),
@@ -349,7 +349,7 @@ async fn the_revision_of_a_change_is_stored_when_it_is_due_and_progress_always(s
             .expect("handled");
         assert_eq!(connect(&mut watcher).await, Some(stored), "{event:?}");
     }
-    watcher.stored_at = None;
+    watcher.position_stored_at = None;
     handle(&mut watcher, vec![change(11, 1, false)])
         .await
         .expect("handled");
@@ -363,7 +363,7 @@ async fn a_history_that_an_operator_gives_up_ends_the_connection(store: &Databas
     handle(&mut watcher, snapshot([1], 7))
         .await
         .expect("handled");
-    accept_any(store).await.expect("written");
+    accept_next_history(store).await.expect("written");
     for event in [progress(8), change(9, 1, true)] {
         watcher
             .handle(event)
@@ -377,7 +377,7 @@ async fn a_history_that_an_operator_gives_up_ends_the_connection(store: &Databas
 async fn snapshot_of_a_restored_backup_replaces_the_revision_unless_another_process_has(
     store: &Database,
 ) {
-    advance(store, step(100), None).await.expect("written");
+    advance(store, step(100)).await.expect("written");
     let (mut one, mut other) = (watcher(store), watcher(store));
     for watcher in [&mut one, &mut other] {
         assert_eq!(connect(watcher).await, Some(100));
@@ -394,7 +394,7 @@ async fn snapshot_of_a_restored_backup_replaces_the_revision_unless_another_proc
 }
 
 async fn of_two_processes_that_follow_the_later_takes_nothing_again(store: &Database) {
-    advance(store, step(5), None).await.expect("written");
+    advance(store, step(5)).await.expect("written");
     insert_by(store, &[2]).await;
     let (mut one, mut other) = (watcher(store), watcher(store));
     assert_eq!(
@@ -418,16 +418,19 @@ async fn warnings_are_not_repeated_until_the_stream_goes_on(store: &Database) {
     for error in [outage, StoreError::TimedOut.into()] {
         watcher.interrupted(&error);
     }
-    assert_eq!(watcher.warned_of, None, "they are logged elsewhere");
+    assert_eq!(watcher.last_warning, None, "they are logged elsewhere");
     for error in [&refused, &unknown] {
         watcher.interrupted(error);
-        assert_eq!(watcher.warned_of, Some(error.to_string()));
+        assert_eq!(watcher.last_warning, Some(error.to_string()));
     }
     connect(&mut watcher).await;
     watcher.handle(change(0, 1, false)).await.expect("handled");
-    assert!(watcher.warned_of.is_some(), "it may break in the same way");
+    assert!(
+        watcher.last_warning.is_some(),
+        "it may break in the same way"
+    );
     watcher.handle(progress(7)).await.expect("handled");
-    assert_eq!(watcher.warned_of, None);
+    assert_eq!(watcher.last_warning, None);
 }
 
 #[tokio::test]

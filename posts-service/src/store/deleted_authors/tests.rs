@@ -1,11 +1,12 @@
 //! What the store does with posts of deleted users on each engine.
 
 use super::{
-    BATCH, Deleted, Position, PostAuthor, Step, WrittenBy, accept_any, advance, author_ids,
-    date_posts, dated_authors, position, take_posts,
+    AuthorRange, MAX_BATCH, NextPosition, OrphanedPosts, Position, WrittenBy, accept_next_history,
+    advance, advance_with_last_posts, author_ids, authors_with_creation_time,
+    detach_or_delete_posts, position, reassign_posts,
 };
 use crate::{
-    post::{DELETED, PostContent, PostsOfDeletedUsers},
+    post::{DELETED, PostAuthor, PostContent, PostsOfDeletedUsers},
     store::{PostFilter, insert, open, page, skip_ids},
 };
 use PostsOfDeletedUsers::{Delete, Keep};
@@ -48,7 +49,7 @@ async fn post_authors(store: &Database) -> Vec<i64> {
         limit: 1_000,
         content_bytes: i64::MAX,
     };
-    let (posts, _) = page(store, &filter).await.expect("read");
+    let posts = page(store, &filter).await.expect("read").posts;
     assert!(
         posts.iter().all(|post| post.updated_at == 1_000),
         "the text has not changed"
@@ -61,8 +62,16 @@ async fn revision(store: &Database) -> i64 {
 }
 
 /// A deleted user, at any revision.
-fn user(author_id: i64) -> Deleted {
-    Deleted {
+fn range(after: i64, last: i64, newest_post: i64) -> AuthorRange {
+    AuthorRange {
+        after,
+        last,
+        newest_post,
+    }
+}
+
+fn user(author_id: i64) -> OrphanedPosts {
+    OrphanedPosts {
         author_id,
         written_by: WrittenBy::AnyUser,
         newest_post: i64::MAX,
@@ -71,8 +80,8 @@ fn user(author_id: i64) -> Deleted {
     }
 }
 
-fn step(revision: i64, replaces_revision: Option<i64>) -> Step {
-    Step {
+fn step(revision: i64, replaces_revision: Option<i64>) -> NextPosition {
+    NextPosition {
         revision,
         seal: None,
         replaces_revision,
@@ -90,7 +99,7 @@ async fn revision_grows_or_replaces_the_one_that_was_read(store: &Database) {
         (3, Some(5), 3),
         (9, Some(4), 9),
     ] {
-        advance(store, step(new, replaces_revision), None)
+        advance(store, step(new, replaces_revision))
             .await
             .expect("written");
         assert_eq!(
@@ -105,7 +114,7 @@ async fn revision_grows_or_replaces_the_one_that_was_read(store: &Database) {
 }
 
 async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Database) {
-    let sealed = |revision, replaces_revision, seal: Option<&str>| Step {
+    let sealed = |revision, replaces_revision, seal: Option<&str>| NextPosition {
         seal: seal.map(str::to_owned),
         ..step(revision, replaces_revision)
     };
@@ -115,10 +124,10 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
         ..Position::default()
     };
     for step in [sealed(5, None, Some("5:a")), sealed(6, None, None)] {
-        advance(store, step, None).await.expect("written");
+        advance(store, step).await.expect("written");
     }
     assert_eq!(position(store).await.expect("read"), known);
-    accept_any(store).await.expect("written");
+    accept_next_history(store).await.expect("written");
     let given_up = Position {
         accepts_any: true,
         generation: 1,
@@ -126,11 +135,11 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
     };
     assert_eq!(position(store).await.expect("read"), given_up);
     insert_by(store, &[1]).await;
-    let deletion = Deleted {
+    let deletion = OrphanedPosts {
         revision: Some(7),
         ..user(1)
     };
-    let snapshot = Step {
+    let snapshot = NextPosition {
         generation: 1,
         ..sealed(3, Some(0), Some("3:b"))
     };
@@ -144,11 +153,13 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
     // A process follows the history before, until it learns that it was given up.
     for next in [None, Some(snapshot)] {
         if let Some(snapshot) = next {
-            assert!(advance(store, snapshot, None).await.expect("written"));
+            assert!(advance(store, snapshot).await.expect("written"));
         }
-        take_posts(store, Keep, deletion).await.expect("written");
+        detach_or_delete_posts(store, Keep, deletion)
+            .await
+            .expect("written");
         let late = sealed(7, None, Some("7:a"));
-        let stored = advance(store, late, Some((Keep, deletion))).await;
+        let stored = advance_with_last_posts(store, late, Keep, deletion).await;
         assert!(!stored.expect("written"), "it is told");
         assert_eq!(post_authors(store).await, [1]);
     }
@@ -157,21 +168,30 @@ async fn a_history_that_was_given_up_goes_on_with_a_snapshot_only(store: &Databa
 
 async fn posts_lose_their_author_or_are_deleted_within_the_bounds(store: &Database) {
     insert_by(store, &[DELETED, 1, 2, 3, 2, 2]).await;
-    let deleted = Deleted {
+    let deleted = OrphanedPosts {
         newest_post: 5,
         ..user(2)
     };
-    assert_eq!(take_posts(store, Keep, deleted).await.expect("written"), 2);
+    assert_eq!(
+        detach_or_delete_posts(store, Keep, deleted)
+            .await
+            .expect("written"),
+        2
+    );
     assert_eq!(
         post_authors(store).await,
         [DELETED, 1, DELETED, 3, DELETED, 2]
     );
     assert_eq!(
-        take_posts(store, Delete, user(2)).await.expect("written"),
+        detach_or_delete_posts(store, Delete, user(2))
+            .await
+            .expect("written"),
         1
     );
     assert_eq!(
-        take_posts(store, Delete, user(3)).await.expect("written"),
+        detach_or_delete_posts(store, Delete, user(3))
+            .await
+            .expect("written"),
         1
     );
     assert_eq!(post_authors(store).await, [DELETED, 1, DELETED, DELETED]);
@@ -188,14 +208,18 @@ async fn only_posts_of_the_user_who_was_deleted_are_taken(store: &Database) {
         for created_at in [None, Some(100), Some(200)] {
             ids.push(insert_made_at(store, 2, created_at).await);
         }
-        let deleted = Deleted {
+        let deleted = OrphanedPosts {
             written_by,
             ..user(2)
         };
-        take_posts(store, Keep, deleted).await.expect("written");
+        detach_or_delete_posts(store, Keep, deleted)
+            .await
+            .expect("written");
         let authors = post_authors(store).await;
         assert_eq!(authors[authors.len() - 3..], expected, "{written_by:?}");
-        take_posts(store, Keep, user(2)).await.expect("written");
+        detach_or_delete_posts(store, Keep, user(2))
+            .await
+            .expect("written");
     }
 }
 
@@ -205,18 +229,22 @@ async fn authors_are_listed_by_id_and_by_when_they_were_made(store: &Database) {
     insert_made_at(store, 3, Some(200)).await;
     let newest = insert_made_at(store, 4, None).await;
     insert_made_at(store, 4, Some(300)).await;
-    let ids = author_ids(store, 0, 4, newest).await.expect("read");
+    let ids = author_ids(store, range(0, 4, newest)).await.expect("read");
     assert_eq!(ids, [3, 4]);
-    let behind = author_ids(store, 4, i64::MAX, newest).await.expect("read");
+    let behind = author_ids(store, range(4, i64::MAX, newest))
+        .await
+        .expect("read");
     assert_eq!(behind, [5]);
-    let dated = dated_authors(store, 0, 4, newest).await.expect("read");
+    let dated = authors_with_creation_time(store, range(0, 4, newest))
+        .await
+        .expect("read");
     let mut dated: Vec<_> = dated.iter().map(|it| (it.id, it.created_at)).collect();
     dated.sort_unstable();
     assert_eq!(dated, [(3, Some(100)), (3, Some(200))]);
 }
 
 async fn posts_of_an_author_who_was_moved_get_another_time(store: &Database) {
-    const MANY: i64 = BATCH as i64 + 1;
+    const MANY: i64 = MAX_BATCH as i64 + 1;
     let author = |created_at| PostAuthor { id: 3, created_at };
     for _ in 0..MANY {
         insert_made_at(store, 3, Some(100)).await;
@@ -224,22 +252,26 @@ async fn posts_of_an_author_who_was_moved_get_another_time(store: &Database) {
     let newest = insert_made_at(store, 3, Some(200)).await;
     insert_made_at(store, 3, Some(100)).await;
     for (from, to, count) in [(100, Some(300), MANY), (200, None, 1)] {
-        let dated = date_posts(store, author(Some(from)), author(to), newest).await;
+        let dated = reassign_posts(store, author(Some(from)), author(to), newest).await;
         assert_eq!(i64::try_from(dated.expect("written")), Ok(count));
     }
-    let left = dated_authors(store, 0, 9, i64::MAX).await.expect("read");
+    let left = authors_with_creation_time(store, range(0, 9, i64::MAX))
+        .await
+        .expect("read");
     let mut left: Vec<_> = left.iter().map(|it| it.created_at).collect();
     left.sort_unstable();
     assert_eq!(left, [Some(100), Some(300)]);
 }
 
 async fn many_posts_are_taken_in_batches(store: &Database) {
-    const MANY: usize = 2 * BATCH as usize + 1;
+    const MANY: usize = 2 * MAX_BATCH as usize + 1;
     for fate in [Keep, Delete] {
         insert_by(store, &[1; MANY]).await;
         insert_by(store, &[2]).await;
         assert_eq!(
-            take_posts(store, fate, user(1)).await.expect("written"),
+            detach_or_delete_posts(store, fate, user(1))
+                .await
+                .expect("written"),
             MANY
         );
     }
@@ -250,14 +282,16 @@ async fn many_posts_are_taken_in_batches(store: &Database) {
 }
 
 async fn posts_are_taken_only_while_the_stored_revision_is_lower(store: &Database) {
-    advance(store, step(7, None), None).await.expect("written");
+    advance(store, step(7, None)).await.expect("written");
     insert_by(store, &[1]).await;
     for (revision, expected) in [(6, 1), (7, 1), (8, DELETED)] {
-        let deleted = Deleted {
+        let deleted = OrphanedPosts {
             revision: Some(revision),
             ..user(1)
         };
-        take_posts(store, Keep, deleted).await.expect("written");
+        detach_or_delete_posts(store, Keep, deleted)
+            .await
+            .expect("written");
         assert_eq!(post_authors(store).await, [expected], "{revision}");
     }
 }
@@ -269,11 +303,11 @@ async fn last_posts_are_taken_if_the_revision_is_stored(store: &Database) {
         (2, 7, [DELETED, 2]),
         (2, 8, [DELETED; 2]),
     ] {
-        let deleted = Deleted {
+        let deleted = OrphanedPosts {
             revision: Some(revision),
             ..user(id)
         };
-        advance(store, step(revision, None), Some((Keep, deleted)))
+        advance_with_last_posts(store, step(revision, None), Keep, deleted)
             .await
             .expect("written");
         assert_eq!(post_authors(store).await, expected, "{id} {revision}");
