@@ -4,7 +4,7 @@ use crate::{
     endpoints::{access, accounts},
     memory::MemoryBudgets,
     middleware,
-    openapi::{Variant, complete_document, docs_ui},
+    openapi::{complete_document, docs_ui, variant::Variant},
     settings::PublicSettings,
     state::GatewayState,
 };

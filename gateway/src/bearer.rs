@@ -10,8 +10,9 @@ use crate::{
     memory::MemoryBudgets,
     middleware,
     openapi::{
-        Variant, complete_document, docs_ui,
+        complete_document, docs_ui,
         guard::{Guard, document_token},
+        variant::Variant,
     },
     settings::PublicSettings,
     sign_in::{self, refused::ambiguous_address},

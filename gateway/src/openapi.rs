@@ -7,31 +7,16 @@ mod operations;
 pub(crate) mod parameters;
 pub(crate) mod responses;
 pub(crate) mod tags;
+pub(crate) mod variant;
 
 use operations::{complete_operation, operations};
 use responses::{REASON_SCHEMA, reason_schema};
 use rolegate_program::program::version;
 use tags::describe_tags;
-use utoipa::openapi::{
-    InfoBuilder, LicenseBuilder, OpenApi, Server,
-    security::{Http, SecurityScheme},
-};
+use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, Server, security::SecurityScheme};
+use variant::Variant;
 
 const LICENSE: &str = env!("CARGO_PKG_LICENSE");
-
-/// What the document says of a variant as a whole.
-pub(crate) struct Variant {
-    pub(crate) title: &'static str,
-    /// Markdown.
-    pub(crate) description: &'static str,
-    /// The name in `components.securitySchemes` that annotations use.
-    pub(crate) scheme_name: &'static str,
-    pub(crate) scheme: Http,
-    /// The `detail` texts of a 401.
-    pub(crate) unauthenticated: &'static [&'static str],
-    /// The `WWW-Authenticate` header of a 401.
-    pub(crate) challenge: &'static str,
-}
 
 /// Completes `document`, the annotations of a variant's routes.
 pub(crate) fn complete_document(variant: Variant, mut document: OpenApi) -> OpenApi {

@@ -5,7 +5,7 @@
 //! would take the bytes for something that the client did not send.
 
 use http::{
-    HeaderMap,
+    HeaderMap, HeaderName,
     header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING},
 };
 use rolegate_auth_client::axum::ApiError;
@@ -14,21 +14,25 @@ use rolegate_proto::http::HttpReason;
 /// Rejects with 415 a body that is compressed or otherwise coded (RFC 9110, section 8.4). `identity`
 /// says that it is not. The server has removed only the chunks of a `Transfer-Encoding`.
 pub(crate) fn expect_no_coding(headers: &HeaderMap) -> Result<(), ApiError> {
-    let is_only = |name, coding: &str| {
-        let mut lines = headers.get_all(name).iter();
-        lines.all(|line| {
-            let is_coding = |entry: &str| entry.is_empty() || entry.eq_ignore_ascii_case(coding);
-            let text = line.to_str();
-            text.is_ok_and(|text| text.split(',').map(str::trim).all(is_coding))
-        })
-    };
-    if !is_only(CONTENT_ENCODING, "identity") {
+    if !lists_only(headers, CONTENT_ENCODING, "identity") {
         return Err(unsupported("Content-Encoding is not supported."));
     }
-    if !is_only(TRANSFER_ENCODING, "chunked") {
+    if !lists_only(headers, TRANSFER_ENCODING, "chunked") {
         return Err(unsupported("Transfer-Encoding must be chunked."));
     }
     Ok(())
+}
+
+/// Whether the lines of a header list no other coding than this one.
+fn lists_only(headers: &HeaderMap, name: HeaderName, coding: &str) -> bool {
+    let is_coding = |entry: &str| {
+        let entry = entry.trim();
+        entry.is_empty() || entry.eq_ignore_ascii_case(coding)
+    };
+    headers.get_all(name).iter().all(|line| {
+        line.to_str()
+            .is_ok_and(|text| text.split(',').all(is_coding))
+    })
 }
 
 /// Rejects with 415 and the text `wrong` everything but a single well-formed `Content-Type` whose media type
@@ -39,19 +43,16 @@ pub(crate) fn expect_media_type(
     wrong: &'static str,
     is_right: impl FnOnce(&str) -> bool,
 ) -> Result<(), ApiError> {
-    let mut values = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
+    let Some(media_type) = MediaType::from_headers(headers) else {
         return Err(unsupported(wrong));
     };
-    let media_type = value.to_str().ok().and_then(MediaType::parse);
-    let Some(media_type) = media_type.filter(|it| is_right(&it.essence)) else {
+    if !is_right(&media_type.essence) {
         return Err(unsupported(wrong));
-    };
-    if media_type.is_utf8() {
-        Ok(())
-    } else {
-        Err(unsupported("The charset of Content-Type must be utf-8."))
     }
+    if !media_type.is_utf8() {
+        return Err(unsupported("The charset of Content-Type must be utf-8."));
+    }
+    Ok(())
 }
 
 fn unsupported(detail: &'static str) -> ApiError {
@@ -67,6 +68,15 @@ struct MediaType {
 }
 
 impl MediaType {
+    /// `None` if there is not exactly one `Content-Type`, or it is malformed.
+    fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        let mut values = headers.get_all(CONTENT_TYPE).iter();
+        let (Some(value), None) = (values.next(), values.next()) else {
+            return None;
+        };
+        Self::parse(value.to_str().ok()?)
+    }
+
     /// `None` if it is malformed.
     fn parse(text: &str) -> Option<Self> {
         let (essence, mut rest) = text.split_once(';').unwrap_or((text, ""));
@@ -99,15 +109,13 @@ impl MediaType {
 
     /// ASCII is a part of UTF-8. Two charsets contradict each other, unless they are the same.
     fn is_utf8(&self) -> bool {
-        let is_known = |charset: &&str| {
-            let names = ["utf-8", "utf8", "us-ascii"];
-            names.iter().any(|name| charset.eq_ignore_ascii_case(name))
-        };
-        let mut charsets = self.charsets.iter().map(String::as_str);
-        let Some(first) = charsets.next() else {
+        let Some((first, others)) = self.charsets.split_first() else {
             return true;
         };
-        is_known(&first) && charsets.all(|other| other.eq_ignore_ascii_case(first))
+        let is_utf8 = ["utf-8", "utf8", "us-ascii"]
+            .iter()
+            .any(|name| first.eq_ignore_ascii_case(name));
+        is_utf8 && others.iter().all(|other| other.eq_ignore_ascii_case(first))
     }
 }
 
@@ -116,7 +124,10 @@ fn parameter_value(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([' ', '\t', ';']).unwrap_or(text.len());
         let (value, after) = text.split_at(end);
-        return is_token(value).then(|| (value.to_owned(), after));
+        if !is_token(value) {
+            return None;
+        }
+        return Some((value.to_owned(), after));
     };
     let mut value = String::new();
     let mut characters = quoted.char_indices();

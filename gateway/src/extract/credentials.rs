@@ -19,9 +19,10 @@ use serde::de::DeserializeOwned;
 /// The credentials in the only `Authorization` header, of either scheme.
 pub(crate) fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiError> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let only = values.next().filter(|_| values.next().is_none());
-    only.and_then(|value| Authorization::parse(value.as_bytes()))
-        .ok_or_else(ApiError::not_authenticated)
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return Err(ApiError::not_authenticated());
+    };
+    Authorization::parse(value.as_bytes()).ok_or_else(ApiError::not_authenticated)
 }
 
 /// Unverified credentials of HTTP Basic (RFC 7617). Rejects with 401 `Not authenticated.` if the header
@@ -80,9 +81,7 @@ pub(crate) fn cross_site() -> ApiError {
 }
 
 /// The user of the only `Authorization` header, `Bearer` or `Basic`, if the role stored now meets the
-/// requirement. The password of Basic may be an API key, because programs such as git send it nowhere else. The denial of
-/// a Basic user has the [`User`] in its extensions, for the audit log. A password that a browser remembers is good for
-/// no change by another site, and is not even checked.
+/// requirement.
 pub(crate) async fn authenticate(
     state: &GatewayState,
     headers: &HeaderMap,
@@ -95,34 +94,48 @@ pub(crate) async fn authenticate(
             authorized.map_err(|error| ApiError::from(error).into_response())
         }
         Authorization::Basic { username, password } => {
+            // A password that a browser remembers is good for no change by another site, and is not even checked.
             if BrowserRequest::forwarded(headers).is_cross_site_change() {
                 return Err(cross_site().into_response());
             }
-            let roles = match requirement {
-                Requirement::AnyAuthenticated => &[],
-                Requirement::Roles(roles) => roles,
-            };
-            let accept = AcceptedPassword::PasswordOrApiKey;
-            let verified = state
-                .auth
-                .verify_credentials(&username, &password, accept, roles, context);
-            let verified = state.refusals.answer(context, verified.await).await;
-            let user = verified.map_err(ApiError::into_response)?;
-            if requirement == Requirement::AnyAuthenticated || roles.contains(&user.role) {
-                return Ok(user);
-            }
-            // An admin who lacks the second factor that admins need.
-            let is_withheld = user.unknown_role.is_some_and(|role| roles.contains(&role));
-            let reason = if is_withheld {
-                Reason::SecondFactorRequired
-            } else {
-                Reason::RoleInsufficient
-            };
-            let mut denied = ApiError::from(CallError::local(reason)).into_response();
-            denied.extensions_mut().insert(user);
-            Err(denied)
+            authenticate_basic(state, &username, &password, context, requirement).await
         }
     }
+}
+
+/// The user with this password, if the role stored now meets the requirement. The password may be an API key, because
+/// programs such as git send it nowhere else. A denial has the [`User`] in its extensions, for the audit log.
+async fn authenticate_basic(
+    state: &GatewayState,
+    username: &str,
+    password: &SecretString,
+    context: CallContext,
+    requirement: Requirement<'_>,
+) -> Result<User, Response> {
+    let roles = match requirement {
+        Requirement::AnyAuthenticated => &[],
+        Requirement::Roles(roles) => roles,
+    };
+    let accepted = AcceptedPassword::PasswordOrApiKey;
+    let verified = state
+        .auth
+        .verify_credentials(username, password, accepted, roles, context)
+        .await;
+    let verified = state.refusals.answer(context, verified).await;
+    let user = verified.map_err(ApiError::into_response)?;
+    if requirement == Requirement::AnyAuthenticated || roles.contains(&user.role) {
+        return Ok(user);
+    }
+    // An admin who lacks the second factor that admins need.
+    let lacks_second_factor = user.unknown_role.is_some_and(|role| roles.contains(&role));
+    let reason = if lacks_second_factor {
+        Reason::SecondFactorRequired
+    } else {
+        Reason::RoleInsufficient
+    };
+    let mut denial = ApiError::from(CallError::local(reason)).into_response();
+    denial.extensions_mut().insert(user);
+    Err(denial)
 }
 
 /// The claims of an access token that this program did not verify.

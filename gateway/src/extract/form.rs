@@ -12,7 +12,10 @@ use rolegate_proto::http::HttpReason;
 const FORM: &str = "application/x-www-form-urlencoded";
 const WRONG_TYPE: &str = "Content-Type must be application/x-www-form-urlencoded.";
 
-pub(crate) struct Form(QueryParams);
+/// The fields of a form.
+pub(crate) struct Form {
+    fields: QueryParams,
+}
 
 impl Form {
     /// Rejects, in this order, with 413, 503 (too many bodies are being read), 408, 415 and 400.
@@ -20,26 +23,30 @@ impl Form {
         let (head, body) = request.into_parts();
         let bytes = read(&head, body, MAX_BODY).await?;
         expect_media_type(&head.headers, WRONG_TYPE, |essence| essence == FORM)?;
-        let form = String::from_utf8(bytes)
-            .ok()
-            .and_then(|text| QueryParams::parse(&text).ok());
-        form.map(Self)
-            .ok_or_else(|| invalid("Request body is not valid UTF-8."))
+        let not_utf8 = || invalid("Request body is not valid UTF-8.");
+        let text = String::from_utf8(bytes).map_err(|_| not_utf8())?;
+        let fields = QueryParams::parse(&text).map_err(|_| not_utf8())?;
+        Ok(Self { fields })
     }
 
     /// Rejects with 400 a field that is missing or repeated.
     pub(crate) fn required(&self, name: &str) -> Result<String, ApiError> {
-        let value = self.0.get(name).ok().flatten().map(str::to_owned);
-        value.ok_or_else(|| field(format!("Field \"{name}\" must be given exactly once.")))
+        match self.fields.get(name) {
+            Ok(Some(value)) => Ok(value.to_owned()),
+            Ok(None) | Err(_) => Err(invalid_field(format!(
+                "Field \"{name}\" must be given exactly once."
+            ))),
+        }
     }
 
     /// Rejects with 400 a field that is repeated.
     pub(crate) fn optional(&self, name: &str) -> Result<Option<&str>, ApiError> {
-        let repeated = format!("Field \"{name}\" is given more than once.");
-        self.0.get(name).map_err(|_| field(repeated))
+        self.fields.get(name).map_err(|_repeated| {
+            invalid_field(format!("Field \"{name}\" is given more than once."))
+        })
     }
 }
 
-fn field(detail: String) -> ApiError {
+fn invalid_field(detail: String) -> ApiError {
     ApiError::http(HttpReason::FieldInvalid, detail)
 }

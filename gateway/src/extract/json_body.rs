@@ -70,9 +70,9 @@ async fn read_json<T: DeserializeOwned>(
     expect_json(&head.headers)?;
     // serde_json does not check the encoding of ignored values.
     let text = str::from_utf8(&bytes).map_err(|_| invalid("Request body is not valid UTF-8."))?;
-    match T::deserialize(ObjectDeserializer(text)) {
+    match T::deserialize(ObjectDeserializer { text }) {
         Ok(value) => Ok(Ok(value)),
-        Err(BodyError::Field(reason, detail)) => Ok(Err(ApiError::http(reason, detail))),
+        Err(BodyError::Field { reason, detail }) => Ok(Err(ApiError::http(reason, detail))),
         Err(BodyError::Malformed(detail)) => Err(invalid(detail)),
     }
 }
@@ -97,10 +97,12 @@ async fn receive(
     }
     let size = size.exact().and_then(|size| usize::try_from(size).ok());
     let read = async {
-        let mut free = FREE;
-        if let Some(size) = size.filter(|&size| size > free) {
+        let mut unreserved = FREE;
+        if let Some(size) = size
+            && size > unreserved
+        {
             reserve(memory, size).await?;
-            free = max;
+            unreserved = max;
         }
         // Copied: keeping many small chunks would take many times their bytes.
         let mut bytes = Vec::with_capacity(size.unwrap_or_default());
@@ -112,22 +114,21 @@ async fn receive(
             if bytes.len() + data.len() > max {
                 return Err(too_large());
             }
-            if bytes.len() + data.len() > free {
+            if bytes.len() + data.len() > unreserved {
                 reserve(memory, max).await?;
-                free = max;
+                unreserved = max;
             }
             bytes.extend_from_slice(&data);
         }
         Ok(bytes)
     };
-    timeout(BODY_TIMEOUT, read)
-        .await
-        .unwrap_or_else(|_elapsed| {
-            Err(ApiError::http(
-                HttpReason::BodyTimedOut,
-                "Request body did not arrive in time.",
-            ))
-        })
+    match timeout(BODY_TIMEOUT, read).await {
+        Ok(outcome) => outcome,
+        Err(_elapsed) => Err(ApiError::http(
+            HttpReason::BodyTimedOut,
+            "Request body did not arrive in time.",
+        )),
+    }
 }
 
 async fn reserve(memory: Option<&BodyMemory>, bytes: usize) -> Result<(), ApiError> {

@@ -23,15 +23,26 @@ const INDEX: &str = include_str!("docs_ui/index.html");
 const INITIALIZER: &str = include_str!("docs_ui/swagger-initializer.js");
 const CONSOLE_LINK: &str = r#"<p><a class="link" href="/console/">Open the console</a></p>"#;
 
+/// A file that is embedded in the program.
+struct EmbeddedFile {
+    name: &'static str,
+    content_type: &'static str,
+    bytes: &'static [u8],
+}
+
 macro_rules! files {
     ($($name:literal $content_type:literal $path:literal),* $(,)?) => {
-        [$(($name, $content_type, include_bytes!(concat!("docs_ui/", $path, $name)))),*]
+        [$(EmbeddedFile {
+            name: $name,
+            content_type: $content_type,
+            bytes: include_bytes!(concat!("docs_ui/", $path, $name)),
+        }),*]
     };
 }
 
 /// The plugin that logs in, and Swagger UI 5.32.6. To update it, copy the files of the folder
 /// `swagger-ui` from another version of the npm package `swagger-ui-dist`.
-const FILES: [(&str, &str, &[u8]); 6] = files![
+const FILES: [EmbeddedFile; 6] = files![
     "sign-in.js" "text/javascript" "",
     "swagger-ui-bundle.js" "text/javascript" "swagger-ui/",
     "swagger-ui.css" "text/css" "swagger-ui/",
@@ -45,26 +56,27 @@ pub(crate) fn routes<S>(document: &OpenApi, has_console: bool) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
 {
-    let json = Bytes::from(serde_json::to_vec(document).expect("a document is JSON"));
-    let json = async move || ([(CONTENT_TYPE, "application/json")], json);
-    let schemes = document
+    let json = serde_json::to_vec(document).expect("a document is JSON");
+    let json = Bytes::from(json);
+    let openapi_json = async move || ([(CONTENT_TYPE, "application/json")], json);
+    // A token expires; a password must not stay in the browser's storage.
+    let persist = document
         .components
         .as_ref()
-        .map(|components| &components.security_schemes);
-    // A token expires; a password must not stay in the browser's storage.
-    let persist = schemes.is_some_and(|schemes| schemes.contains_key("bearer"));
+        .is_some_and(|components| components.security_schemes.contains_key("bearer"));
     let initializer = INITIALIZER.replace("PERSIST_AUTHORIZATION", &persist.to_string());
+    let initializer = Bytes::from(initializer);
     let index = INDEX.replace("CONSOLE_LINK", if has_console { CONSOLE_LINK } else { "" });
-    let (initializer, index) = (Bytes::from(initializer), Bytes::from(index));
+    let index = Bytes::from(index);
     let file = move |name: &str, _: &_| match name {
         "index.html" => respond("text/html", index.clone()),
         "swagger-initializer.js" => respond("text/javascript", initializer.clone()),
-        _ => match FILES.iter().find(|(file, ..)| *file == name) {
-            Some((_, content_type, file)) => respond(content_type, Bytes::from_static(file)),
+        _ => match FILES.iter().find(|file| file.name == name) {
+            Some(file) => respond(file.content_type, Bytes::from_static(file.bytes)),
             None => not_found(),
         },
     };
-    pages::routes("/docs", file).route("/openapi.json", get(json))
+    pages::routes("/docs", file).route("/openapi.json", get(openapi_json))
 }
 
 fn respond(content_type: &str, file: Bytes) -> Response {

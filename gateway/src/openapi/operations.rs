@@ -2,8 +2,8 @@
 //! its path, a query or a body.
 
 use super::{
-    Variant,
     responses::{REASON_SCHEMA, add_response},
+    variant::Variant,
 };
 use rolegate_proto::limits::MAX_PAGE_SIZE;
 use serde_json::{Value, json};

@@ -18,8 +18,11 @@ pub(super) enum BodyError {
     #[error("{0}")]
     Malformed(&'static str),
     /// A field is missing, repeated, of another type, or not known.
-    #[error("{1}")]
-    Field(HttpReason, Cow<'static, str>),
+    #[error("{detail}")]
+    Field {
+        reason: HttpReason,
+        detail: Cow<'static, str>,
+    },
 }
 
 const NO_OBJECT: &str = "Request body must be a JSON object.";
@@ -33,16 +36,18 @@ impl de::Error for BodyError {
     fn unknown_field(name: &str, _: &'static [&'static str]) -> Self {
         // Quoted and escaped.
         let name: String = name.chars().take(MAX_SHOWN_NAME).collect();
-        Self::Field(
-            HttpReason::FieldUnknown,
-            format!("Field {name:?} is not known.").into(),
-        )
+        Self::Field {
+            reason: HttpReason::FieldUnknown,
+            detail: format!("Field {name:?} is not known.").into(),
+        }
     }
 }
 
 /// A JSON text. Unknown fields are checked for syntax but not decoded, because `1e999`, `"\ud800"`
 /// and any depth of nesting are valid JSON (RFC 8259) and must not make a body fail.
-pub(super) struct ObjectDeserializer<'de>(pub(super) &'de str);
+pub(super) struct ObjectDeserializer<'de> {
+    pub(super) text: &'de str,
+}
 
 impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
     type Error = BodyError;
@@ -53,17 +58,14 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, BodyError> {
-        let mut json = serde_json::Deserializer::from_str(self.0);
-        let (unknown, fields) = json
-            .deserialize_map(KnownFields(fields))
-            .and_then(|fields| json.end().map(|()| fields))
-            .map_err(|error| {
-                BodyError::Malformed(if error.is_data() { NO_OBJECT } else { NOT_JSON })
-            })?;
+        let object = read_object(self.text, fields)?;
         // The first unknown field, which a struct that denies them rejects. Then all fields in their
         // order, also the missing ones: the first error is that of the first field.
-        let unknown = unknown.map(|name| (Cow::Owned(name), Field::default()));
-        let fields = fields
+        let unknown = object
+            .first_unknown
+            .map(|name| (Cow::Owned(name), Field::default()));
+        let fields = object
+            .fields
             .into_iter()
             .map(|field| (Cow::Borrowed(field.name), field));
         visitor.visit_map(MapDeserializer::new(unknown.into_iter().chain(fields)))
@@ -79,12 +81,36 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
     }
 }
 
-/// Collects the values of each of these fields, in this order.
-struct KnownFields(&'static [&'static str]);
+fn read_object<'de>(
+    text: &'de str,
+    fields: &'static [&'static str],
+) -> Result<Object<'de>, BodyError> {
+    let malformed = |error: serde_json::Error| {
+        BodyError::Malformed(if error.is_data() { NO_OBJECT } else { NOT_JSON })
+    };
+    let mut json = serde_json::Deserializer::from_str(text);
+    let object = json
+        .deserialize_map(KnownFields { names: fields })
+        .map_err(malformed)?;
+    json.end().map_err(malformed)?;
+    Ok(object)
+}
+
+/// An object whose values are not decoded.
+struct Object<'de> {
+    /// The fields of the struct, in its order.
+    fields: Vec<Field<'de>>,
+    /// The name of the first field that is none of these.
+    first_unknown: Option<String>,
+}
+
+/// Collects the values of each of these fields.
+struct KnownFields {
+    names: &'static [&'static str],
+}
 
 impl<'de> Visitor<'de> for KnownFields {
-    /// After the name of the first field that is none of these.
-    type Value = (Option<String>, Vec<Field<'de>>);
+    type Value = Object<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
@@ -95,14 +121,18 @@ impl<'de> Visitor<'de> for KnownFields {
             name,
             ..Field::default()
         };
-        let (mut unknown, mut fields) = (None, self.0.iter().map(field).collect::<Vec<_>>());
+        let mut fields: Vec<_> = self.names.iter().map(field).collect();
+        let mut first_unknown = None;
         while let Some((name, value)) = map.next_entry::<String, _>()? {
             match fields.iter_mut().find(|field| field.name == name) {
                 Some(field) => field.values.push(value),
-                None => _ = unknown.get_or_insert(name),
+                None => _ = first_unknown.get_or_insert(name),
             }
         }
-        Ok((unknown, fields))
+        Ok(Object {
+            fields,
+            first_unknown,
+        })
     }
 }
 
@@ -128,7 +158,10 @@ impl<'de> Field<'de> {
             [] | [_] => format!("Field \"{name}\" is required and must be {kind}."),
             _ => format!("Field \"{name}\" is given more than once."),
         };
-        Err(BodyError::Field(HttpReason::FieldInvalid, detail.into()))
+        Err(BodyError::Field {
+            reason: HttpReason::FieldInvalid,
+            detail: detail.into(),
+        })
     }
 }
 
@@ -163,8 +196,10 @@ impl<'de> Deserializer<'de> for Field<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
         let json = self.value("a string", |json| json.starts_with('"'))?;
         // Fails on a lone surrogate.
-        let invalid = |_| BodyError::Field(HttpReason::BodyInvalid, NOT_JSON.into());
-        let text = serde_json::from_str(json).map_err(invalid)?;
+        let text = serde_json::from_str(json).map_err(|_| BodyError::Field {
+            reason: HttpReason::BodyInvalid,
+            detail: NOT_JSON.into(),
+        })?;
         visitor.visit_string(text)
     }
 
