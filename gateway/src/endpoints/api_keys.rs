@@ -19,11 +19,7 @@ use crate::{
 use axum::Json;
 use rolegate_auth_client::{ActingClient, ApiKey, CallError, Reason, axum::CurrentUser};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use utoipa::{
-    IntoParams, IntoResponses, ToSchema,
-    openapi::{RefOr, Response},
-};
+use utoipa::{IntoParams, ToSchema};
 
 /// The path of a key of the current user.
 #[derive(Deserialize, IntoParams)]
@@ -46,30 +42,16 @@ pub(crate) struct UserKeyPath {
     key_id: i64,
 }
 
-/// The response to [`OwnKeyPath`] if there is no such key.
-pub(crate) struct OwnKeyNotFound;
-
-impl IntoResponses for OwnKeyNotFound {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        error_response(
-            404,
-            "The user has no API key with this id.",
-            &["API key not found."],
-        )
-    }
+error_response! {
+    /// The response to [`OwnKeyPath`] if there is no such key.
+    OwnKeyNotFound = 404, "The user has no API key with this id.", ["API key not found."]
 }
 
-/// The response to [`UserKeyPath`] if there is no such user or key.
-pub(crate) struct UserKeyNotFound;
-
-impl IntoResponses for UserKeyNotFound {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        error_response(
-            404,
-            "No user has this id, or the user has no API key with this id.",
-            &["User not found.", "API key not found."],
-        )
-    }
+error_response! {
+    /// The response to [`UserKeyPath`] if there is no such user or key.
+    UserKeyNotFound = 404,
+    "No user has this id, or the user has no API key with this id.",
+    ["User not found.", "API key not found."]
 }
 
 /// An API key, without the key itself.

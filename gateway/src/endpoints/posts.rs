@@ -31,13 +31,9 @@ use rolegate_http_server::memory_budget::{MemoryBudget, Reservation};
 use rolegate_posts_client::{PostInput, PostPage, PostQuery, PostsClient};
 use rolegate_proto::limits::{MAX_PAGE_CONTENT_BYTES, MAX_POST_BYTES};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use utoipa::{
-    IntoParams, IntoResponses, ToSchema,
-    openapi::{
-        RefOr, Response as ResponseDescription,
-        path::{Parameter, ParameterIn},
-    },
+    IntoParams, ToSchema,
+    openapi::path::{Parameter, ParameterIn},
 };
 
 /// Bytes of a request: the longest post, however it is escaped.
@@ -66,27 +62,17 @@ pub(crate) struct PostPath {
     id: i64,
 }
 
-/// The response to [`PostPath`] if there is no such post.
-pub(crate) struct PostNotFound;
-
-impl IntoResponses for PostNotFound {
-    fn responses() -> BTreeMap<String, RefOr<ResponseDescription>> {
-        error_response(404, "No post has this id.", &["Post not found."])
-    }
+error_response! {
+    /// The response to [`PostPath`] if there is no such post.
+    PostNotFound = 404, "No post has this id.", ["Post not found."]
 }
 
-/// The response to users who may not change the post.
-pub(crate) struct PostOwnerRequired;
-
-impl IntoResponses for PostOwnerRequired {
-    fn responses() -> BTreeMap<String, RefOr<ResponseDescription>> {
-        error_response(
-            403,
-            "The user's stored role is not `author` or `admin`, or the user is an author and not \
-             the owner of the post.",
-            &["Insufficient privileges."],
-        )
-    }
+error_response! {
+    /// The response to users who may not change the post.
+    PostOwnerRequired = 403,
+    "The user's stored role is not `author` or `admin`, or the user is an author and not \
+     the owner of the post.",
+    ["Insufficient privileges."]
 }
 
 /// The content of a post; both fields are stored exactly as sent.

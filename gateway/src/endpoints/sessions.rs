@@ -19,11 +19,7 @@ use crate::{
 use axum::Json;
 use rolegate_auth_client::{ActingClient, Session, axum::CurrentUser};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use utoipa::{
-    IntoParams, IntoResponses, ToSchema,
-    openapi::{RefOr, Response},
-};
+use utoipa::{IntoParams, ToSchema};
 
 /// The path of a session of the current user.
 #[derive(Deserialize, IntoParams)]
@@ -46,30 +42,16 @@ pub(crate) struct UserSessionPath {
     session_id: i64,
 }
 
-/// The response to [`OwnSessionPath`] if there is no such session.
-pub(crate) struct OwnSessionNotFound;
-
-impl IntoResponses for OwnSessionNotFound {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        error_response(
-            404,
-            "The user has no session with this id.",
-            &["Session not found."],
-        )
-    }
+error_response! {
+    /// The response to [`OwnSessionPath`] if there is no such session.
+    OwnSessionNotFound = 404, "The user has no session with this id.", ["Session not found."]
 }
 
-/// The response to [`UserSessionPath`] if there is no such user or session.
-pub(crate) struct UserSessionNotFound;
-
-impl IntoResponses for UserSessionNotFound {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        error_response(
-            404,
-            "No user has this id, or the user has no session with this id.",
-            &["User not found.", "Session not found."],
-        )
-    }
+error_response! {
+    /// The response to [`UserSessionPath`] if there is no such user or session.
+    UserSessionNotFound = 404,
+    "No user has this id, or the user has no session with this id.",
+    ["User not found.", "Session not found."]
 }
 
 /// A session, without its token.

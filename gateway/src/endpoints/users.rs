@@ -17,10 +17,9 @@ use rolegate_auth_client::{ActingClient, User, UserUpdate, axum::ApiError};
 use rolegate_proto::http::HttpReason;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::BTreeMap;
 use utoipa::{
-    IntoParams, IntoResponses, ToSchema,
-    openapi::{Object, ObjectBuilder, RefOr, Response, Type},
+    IntoParams, ToSchema,
+    openapi::{Object, ObjectBuilder, Type},
 };
 
 /// The path of a user.
@@ -33,13 +32,9 @@ pub(crate) struct UserPath {
     pub(crate) user_id: i64,
 }
 
-/// The response to [`UserPath`] if there is no such user.
-pub(crate) struct UserNotFound;
-
-impl IntoResponses for UserNotFound {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        error_response(404, "No user has this id.", &["User not found."])
-    }
+error_response! {
+    /// The response to [`UserPath`] if there is no such user.
+    UserNotFound = 404, "No user has this id.", ["User not found."]
 }
 
 /// A user.

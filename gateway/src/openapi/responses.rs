@@ -36,6 +36,26 @@ pub(super) fn reason_schema() -> ObjectBuilder {
         .examples(reasons)
 }
 
+/// Declares an error for `responses(…)` of annotations: the status, a description, and the `detail` texts that it can
+/// have.
+macro_rules! error_response {
+    ($(#[$attribute:meta])* $Name:ident = $status:literal, $description:literal, $details:expr) => {
+        $(#[$attribute])*
+        pub(crate) struct $Name;
+
+        impl ::utoipa::IntoResponses for $Name {
+            fn responses() -> $crate::openapi::responses::ResponseMap {
+                $crate::openapi::responses::describe_error($status, $description, &$details)
+            }
+        }
+    };
+}
+
+pub(crate) use error_response;
+
+/// The responses of an operation by status.
+pub(crate) type ResponseMap = BTreeMap<String, RefOr<Response>>;
+
 /// The response of endpoints that verify passwords or register users.
 #[derive(IntoResponses)]
 #[response(
@@ -70,39 +90,23 @@ pub(crate) struct TooManyAdditions(ErrorBody);
 #[expect(dead_code, reason = "describes a response and is never constructed")]
 pub(crate) struct TooManyAttemptsOrAdditions(ErrorBody);
 
-/// The response to an API key where any user is admitted, but only with an access token or session.
-pub(crate) struct PersonalTokenRequired;
-
-impl IntoResponses for PersonalTokenRequired {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        error_response(
-            403,
-            "The caller presented an API key. Any `user`, `author` or `admin` with an access token \
-             or session is admitted.",
-            &["Insufficient privileges."],
-        )
-    }
+error_response! {
+    /// The response to an API key where any user is admitted, but only with an access token or session.
+    PersonalTokenRequired = 403,
+    "The caller presented an API key. Any `user`, `author` or `admin` with an access token \
+     or session is admitted.",
+    ["Insufficient privileges."]
 }
 
-/// The response to others than admins with an access token or session.
-pub(crate) struct AdminTokenRequired;
-
-impl IntoResponses for AdminTokenRequired {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        error_response(
-            403,
-            "The user's stored role is not `admin`, or the caller presented an API key.",
-            &["Insufficient privileges."],
-        )
-    }
+error_response! {
+    /// The response to others than admins with an access token or session.
+    AdminTokenRequired = 403,
+    "The user's stored role is not `admin`, or the caller presented an API key.",
+    ["Insufficient privileges."]
 }
 
-/// Describes an error that can have these `detail` texts, for an `impl IntoResponses`.
-pub(crate) fn error_response(
-    status: u16,
-    description: &str,
-    details: &[&str],
-) -> BTreeMap<String, RefOr<Response>> {
+/// Describes an error that can have these `detail` texts, for [`error_response!`].
+pub(crate) fn describe_error(status: u16, description: &str, details: &[&str]) -> ResponseMap {
     let mut responses = Responses::new();
     add_response(&mut responses, status, description, details);
     responses.responses

@@ -19,10 +19,10 @@ use rolegate_proto::{http::HttpReason, time::parse_rfc3339};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::{collections::BTreeMap, time::SystemTime};
+use std::time::SystemTime;
 use utoipa::{
-    IntoResponses, ToSchema,
-    openapi::{Object, ObjectBuilder, RefOr, Response, Type},
+    ToSchema,
+    openapi::{Object, ObjectBuilder, Type},
 };
 
 /// A new API key.
@@ -64,18 +64,12 @@ pub(crate) struct NewApiKeyResponse {
     api_key: ApiKeyResponse,
 }
 
-/// The response to an [`ApiKeyCreationRequest`] that breaks a rule.
-pub(crate) struct InvalidApiKey;
-
-impl IntoResponses for InvalidApiKey {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        error_response(
-            400,
-            "The name or the expiry breaks a rule, the role does not exist or may not be used, the \
-             user has 50 API keys, or the request body is malformed.",
-            &["A user can have at most 50 API keys."],
-        )
-    }
+error_response! {
+    /// The response to an [`ApiKeyCreationRequest`] that breaks a rule.
+    InvalidApiKey = 400,
+    "The name or the expiry breaks a rule, the role does not exist or may not be used, the \
+     user has 50 API keys, or the request body is malformed.",
+    ["A user can have at most 50 API keys."]
 }
 
 /// Create an API key of the current user
