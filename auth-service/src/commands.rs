@@ -94,7 +94,8 @@ impl Program for Settings {
     }
 
     async fn check(&self, doctor: &mut Doctor) {
-        let (database, service) = (&self.database, &self.service);
+        let database = &self.database;
+        let service = &self.service;
         doctor::check_settings(doctor, service, Some(self.keys()));
         doctor.file_modes(&[("DATABASE_URL_FILE", &database.database_url_file)]);
         let admin = service.admin_password();

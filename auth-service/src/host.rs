@@ -5,6 +5,7 @@ use crate::{
     grpc::AuthGrpc,
     metrics,
     password::{BlocklistFile, Hasher, Peppers},
+    roles::Roles,
     second_factor::{Mode, SecondFactorPolicy},
     store::{self, UserStore},
     token::{self, KeySource, Tokens},
@@ -26,7 +27,7 @@ use tokio::task::spawn_blocking;
 use tonic::service::Routes;
 
 /// The methods with long messages.
-const BATCHES: [&str; 2] = [
+const BATCH_METHODS: [&str; 2] = [
     "/rolegate.auth.v1.AuthService/BatchAuthorize",
     "/rolegate.auth.v1.AuthService/BatchVerifyCredentials",
 ];
@@ -37,9 +38,9 @@ pub struct Config {
     pub(crate) keys: KeySource,
     /// The source of the password of the seeded admin.
     pub admin_password: AdminPassword,
-    /// The file of a generated one, removed when `admin` gets another password.
+    /// The file of a generated password, removed when `admin` gets another password.
     pub initial_password: InitialPassword,
-    /// Cost of new password hashes: base-2 logarithm of the rounds.
+    /// The cost of new password hashes: base-2 logarithm of the rounds.
     pub(crate) bcrypt_cost: u32,
     pub(crate) peppers: Peppers,
     pub(crate) engine: rolegate_bcrypt_lanes::Settings,
@@ -51,7 +52,7 @@ pub struct Config {
     pub(crate) sign_in: Option<SignIn>,
     /// Names in certificates of services that may follow the changes of users.
     pub(crate) watchers: Vec<String>,
-    /// After which rows of the record are removed.
+    /// The age after which rows of the record are removed.
     pub(crate) audit_retention_days: u32,
 }
 
@@ -70,67 +71,55 @@ impl AuthService {
     #[must_use]
     pub fn open(config: Config) -> Pin<Box<dyn Future<Output = Result<Self, Failure>>>> {
         // Boxed, so that no other crate compiles the service again.
-        Box::pin(async move {
-            let keyring = config.keys.read()?;
-            let mut policy = config.policy;
-            if let Some(path) = config.blocklist {
-                let blocklist = spawn_blocking(move || BlocklistFile::load(&path)).await;
-                let blocklist = blocklist??;
-                blocklist.log();
-                policy.passwords.blocklist = Some(blocklist);
-            }
-            let blocklist = policy.passwords.blocklist.clone();
-            if !token::self_test() {
-                return Err("the HS256 self-test of RFC 7515 failed".into());
-            }
-            let hasher = Hasher::start(config.bcrypt_cost, config.engine, config.peppers)?;
-            let store = store::open(&config.database).await?;
-            let engine = hasher.clone();
-            metrics::register(move || engine.stats());
-            rolegate_sql_store::register_metrics(store::NAME, &store);
-            note_stored_cost(&hasher, &*store).await;
-            match store.roles_in_use().await {
-                Ok(used) => policy.roles.check(used)?,
-                Err(error) => tracing::warn!(%error, "cannot read which roles users have"),
-            }
-            tracing::info!(
-                signing = keyring.signing_kid(),
-                accepted = ?keyring.kids().collect::<Vec<_>>(),
-                "loaded the keys of access tokens"
-            );
-            check_second_factors(&policy.second_factor, &*store).await?;
-            let tokens = Tokens::new(keyring);
-            let initial_password = config.initial_password;
-            let accounts = Accounts::new(
-                Arc::clone(&store),
-                hasher,
-                tokens.clone(),
-                policy,
-                initial_password,
-            )?;
-            seed(&accounts, &config.admin_password).await?;
-            let trusted = config.trusted_gateways;
-            accounts.keep_record(config.audit_retention_days);
-            let end_of_watches = accounts.end_of_watches();
-            let refused = accounts.clone();
-            let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in, config.watchers);
-            let grpc =
-                |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
-            let routes = Routes::new(grpc(MAX_MESSAGE));
-            let routes = with_methods(routes, &grpc(MAX_LONG_MESSAGE), &BATCHES);
-            let ext_authz = AuthorizationServer::new(calls.clone());
-            // All headers of a request are in a message, some of them several times.
-            let routes = routes.add_service(ext_authz.max_decoding_message_size(MAX_LONG_MESSAGE));
-            let mut server =
-                GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
-            server.end_of_streams = end_of_watches;
-            server.before_close = Box::new(move || refused.note_unrecorded_refusals());
-            Ok(Self {
-                server,
-                keys: config.keys,
-                tokens,
-                blocklist,
-            })
+        Box::pin(Self::start(config))
+    }
+
+    async fn start(config: Config) -> Result<Self, Failure> {
+        let keyring = config.keys.read()?;
+        let blocklist = match config.blocklist {
+            Some(path) => Some(load_blocklist(path).await?),
+            None => None,
+        };
+        let mut policy = config.policy;
+        policy.passwords.blocklist.clone_from(&blocklist);
+        if !token::self_test() {
+            return Err("the HS256 self-test of RFC 7515 failed".into());
+        }
+        let hasher = Hasher::start(config.bcrypt_cost, config.engine, config.peppers)?;
+        let store = store::open(&config.database).await?;
+        register_metrics(&hasher, &store);
+        note_stored_cost(&hasher, &*store).await;
+        check_roles(&policy.roles, &*store).await?;
+        tracing::info!(
+            signing = keyring.signing_kid(),
+            accepted = ?keyring.kids().collect::<Vec<_>>(),
+            "loaded the keys of access tokens"
+        );
+        check_second_factors(&policy.second_factor, &*store).await?;
+        let tokens = Tokens::new(keyring);
+        let accounts = Accounts::new(
+            Arc::clone(&store),
+            hasher,
+            tokens.clone(),
+            policy,
+            config.initial_password,
+        )?;
+        seed(&accounts, &config.admin_password).await?;
+        accounts.keep_record(config.audit_retention_days);
+        let trusted = config.trusted_gateways;
+        let end_of_watches = accounts.end_of_watches();
+        let before_close = accounts.clone();
+        let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in, config.watchers);
+        let routes = routes(&calls);
+        let mut server =
+            GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
+        server.end_of_streams = end_of_watches;
+        server.before_close = Box::new(move || before_close.note_unrecorded_refusals());
+        Ok(Self {
+            server,
+            keys: config.keys,
+            tokens,
+            blocklist,
         })
     }
 
@@ -164,13 +153,44 @@ impl AuthService {
     }
 }
 
+async fn load_blocklist(path: PathBuf) -> Result<BlocklistFile, Failure> {
+    let blocklist = spawn_blocking(move || BlocklistFile::load(&path)).await??;
+    blocklist.log();
+    Ok(blocklist)
+}
+
+fn register_metrics(hasher: &Hasher, store: &Arc<dyn UserStore>) {
+    let engine = hasher.clone();
+    metrics::register(move || engine.stats());
+    rolegate_sql_store::register_metrics(store::NAME, store);
+}
+
+/// The services of this server, with the sizes of their messages.
+fn routes(calls: &AuthGrpc) -> Routes {
+    let auth_service =
+        |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
+    // All headers of a request are in a message, some of them several times.
+    let ext_authz =
+        AuthorizationServer::new(calls.clone()).max_decoding_message_size(MAX_LONG_MESSAGE);
+    let short = Routes::new(auth_service(MAX_MESSAGE));
+    with_methods(short, &auth_service(MAX_LONG_MESSAGE), &BATCH_METHODS).add_service(ext_authz)
+}
+
+/// Refuses to start if a user or an API key has a role that does not exist.
+async fn check_roles(roles: &Roles, store: &dyn UserStore) -> Result<(), Failure> {
+    match store.roles_in_use().await {
+        Ok(in_use) => roles.check(in_use)?,
+        Err(error) => tracing::warn!(%error, "cannot read which roles users have"),
+    }
+    Ok(())
+}
+
 /// Keeps unknown names from being answered sooner than known ones after the cost was lowered. Those
 /// whose hashes cannot be read in time are noted when they log in.
 async fn note_stored_cost(hasher: &Hasher, store: &dyn UserStore) {
     match store.highest_password_cost().await {
-        Ok(cost) => cost
-            .into_iter()
-            .for_each(|cost| hasher.note_stored_cost(cost)),
+        Ok(Some(cost)) => hasher.note_stored_cost(cost),
+        Ok(None) => {}
         Err(error) => tracing::warn!(%error, "cannot read the costs of the stored passwords"),
     }
 }
@@ -186,7 +206,7 @@ async fn check_second_factors(
         );
     }
     let mut backoff = Backoff::default();
-    let in_use = loop {
+    loop {
         match store.second_factor_key_ids().await {
             Err(error) if error.is_transient() => {
                 let error = error_chain(&error);
@@ -195,11 +215,10 @@ async fn check_second_factors(
                     "waiting for the database: cannot read who has a second factor"
                 );
             }
-            ids => break ids?,
+            key_ids => return Ok(policy.check_stored(&key_ids?)?),
         }
         backoff.wait().await;
-    };
-    Ok(policy.check_stored(&in_use)?)
+    }
 }
 
 /// Creates the admin. Retries while the store is unavailable, with a log line each time.

@@ -183,11 +183,11 @@ pub struct ServiceSettings {
     pub sign_in: SignInSettings,
 
     /// Failed logins per minute for a username at a client address; 15 times that per client address; 0 for unlimited
-    #[arg(long, env = "LOGIN_FAILURE_LIMIT", help_heading = "Limits", default_value = "20", value_parser = limit)]
+    #[arg(long, env = "LOGIN_FAILURE_LIMIT", help_heading = "Limits", default_value = "20", value_parser = parse_limit)]
     pub login_failure_limit: u32,
 
     /// Registrations per minute and client address; 0 for unlimited
-    #[arg(long, env = "REGISTRATION_LIMIT", help_heading = "Limits", default_value = "0", value_parser = limit)]
+    #[arg(long, env = "REGISTRATION_LIMIT", help_heading = "Limits", default_value = "0", value_parser = parse_limit)]
     pub registration_limit: u32,
 
     /// PEM certificate of the gRPC listener; enables TLS
@@ -207,7 +207,7 @@ pub struct ServiceSettings {
     pub user_changes_certificates: Vec<String>,
 }
 
-fn limit(text: &str) -> Result<u32, String> {
+fn parse_limit(text: &str) -> Result<u32, String> {
     number_between(text, 0, 1_000_000)
 }
 
@@ -215,11 +215,9 @@ impl Settings {
     /// The keys of access tokens; `SIGNING_SECRET` is required.
     pub fn keys(&self) -> Result<KeySource, SettingError> {
         self.service.key_source(|| {
-            let example = "at least 32 bytes, such as the output of `openssl rand -base64 48`";
-            Err(SettingError::new(
-                "SIGNING_SECRET",
-                format!("is required: {example}"),
-            ))
+            let problem =
+                "is required: at least 32 bytes, such as the output of `openssl rand -base64 48`";
+            Err(SettingError::new("SIGNING_SECRET", problem))
         })
     }
 }
@@ -273,22 +271,23 @@ impl ServiceSettings {
 
     /// When sessions end.
     pub(crate) fn sessions(&self) -> Result<SessionLimits, SettingError> {
-        let (idle, max) = (self.session_idle_seconds, self.session_max_seconds);
-        let problem = format!("must be at most SESSION_MAX_SECONDS, which is {max}");
-        let error = || SettingError::new("SESSION_IDLE_SECONDS", problem);
-        (idle <= max)
-            .then_some(SessionLimits { idle, max })
-            .ok_or_else(error)
+        let idle = self.session_idle_seconds;
+        let max = self.session_max_seconds;
+        if idle > max {
+            let problem = format!("must be at most SESSION_MAX_SECONDS, which is {max}");
+            return Err(SettingError::new("SESSION_IDLE_SECONDS", problem));
+        }
+        Ok(SessionLimits { idle, max })
     }
 
     /// The database with the reads of `DATABASE_READS`.
     pub(crate) fn with_reads(&self, database: DatabaseUrl) -> Result<DatabaseUrl, SettingError> {
-        let is_quorum = self.database_reads == "quorum";
-        database.with_read_consistency(if is_quorum {
+        let consistency = if self.database_reads == "quorum" {
             ReadConsistency::Quorum
         } else {
             ReadConsistency::Primary
-        })
+        };
+        database.with_read_consistency(consistency)
     }
 
     /// TLS of the gRPC listener; `None` without.
@@ -306,8 +305,10 @@ impl ServiceSettings {
 
     /// The rules for new passwords. Reads the blocklist.
     pub(crate) fn password_rules(&self) -> Result<PasswordRules, SettingError> {
-        let file = self.password_blocklist_file.as_deref();
-        let blocklist = file.map(BlocklistFile::load).transpose()?;
+        let blocklist = match &self.password_blocklist_file {
+            Some(file) => Some(BlocklistFile::load(file)?),
+            None => None,
+        };
         Ok(PasswordRules {
             min_length: self.password_min_length,
             blocklist,
@@ -317,9 +318,8 @@ impl ServiceSettings {
     /// Threads and lanes of the password engine.
     pub(crate) fn engine(&self) -> rolegate_bcrypt_lanes::Settings {
         let defaults = rolegate_bcrypt_lanes::Settings::default();
-        let threads = self.bcrypt_threads.unwrap_or(defaults.threads);
         rolegate_bcrypt_lanes::Settings {
-            threads,
+            threads: self.bcrypt_threads.unwrap_or(defaults.threads),
             lanes: self.bcrypt_lanes,
             ..defaults
         }

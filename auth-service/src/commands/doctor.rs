@@ -1,4 +1,4 @@
-//! The steps of `doctor` that are about users, also for rolegate.
+//! The checks of `doctor` that are about users, also for rolegate.
 
 use crate::{
     accounts::AdminPassword,
@@ -10,7 +10,7 @@ use crate::{
 use rolegate_program::{doctor::Doctor, settings::SettingError};
 use rolegate_sql_store::{DatabaseUrl, check_database};
 
-/// A running service seals a row within a second.
+/// How long a row may wait to be sealed. A running service seals it within a second.
 const MAX_UNSEALED_SECONDS: i64 = 60;
 
 /// Checks TLS, the secrets, and the modes of their files. `keys`: `None` if the first start generates
@@ -23,19 +23,16 @@ pub fn check_settings(
     doctor.tls("tls", service.tls());
     match keys {
         Some(keys) => {
-            let ring = keys.and_then(|keys| keys.read());
-            doctor.report(
-                "keys",
-                ring.map(|ring| format!("{} accepted", ring.kids().count())),
-            );
+            let keyring = keys.and_then(|keys| keys.read());
+            let accepted = keyring.map(|keyring| format!("{} accepted", keyring.kids().count()));
+            doctor.report("keys", accepted);
         }
         None => doctor.ok("keys", "there is none yet; the first start generates it"),
     }
-    let peppers = service.peppers();
-    doctor.report(
-        "pepper",
-        peppers.map(|peppers| format!("{} given", peppers.count())),
-    );
+    let peppers = service
+        .peppers()
+        .map(|peppers| format!("{} given", peppers.count()));
+    doctor.report("pepper", peppers);
     let factors = service
         .second_factors()
         .map(|policy| match (policy.mode, policy.keys) {
@@ -53,13 +50,11 @@ pub fn check_settings(
     if let Err(error) = service.sign_in.read() {
         doctor.fail("sign-in", error);
     }
-    let blocked = service
-        .password_rules()
-        .map(|rules| rules.blocklist.map_or(0, |it| it.count()));
-    doctor.report(
-        "blocklist",
-        blocked.map(|count| format!("{count} passwords refused")),
-    );
+    let blocklist = service.password_rules().map(|rules| {
+        let count = rules.blocklist.map_or(0, |blocklist| blocklist.count());
+        format!("{count} passwords refused")
+    });
+    doctor.report("blocklist", blocklist);
     doctor.file_modes(&[
         ("SIGNING_SECRET_FILE", &service.signing_secret_file),
         (
@@ -107,25 +102,8 @@ pub async fn check_users(
             ),
         );
     }
-    if let Some(UnsealedRows { oldest_age, span }) = facts.unsealed_rows
-        && oldest_age > MAX_UNSEALED_SECONDS
-    {
-        let text = format!(
-            "the oldest row of the record that is not sealed has waited for {oldest_age} seconds"
-        );
-        // Older and new rows wait together although a service is running: a stopped one writes no new ones.
-        let newest_age = oldest_age - span;
-        if span > MAX_UNSEALED_SECONDS && newest_age < MAX_UNSEALED_SECONDS {
-            doctor.fail(
-                "record",
-                format!("{text}, and newer ones were written; see the warnings of auth-service"),
-            );
-        } else {
-            doctor.note(
-                "record",
-                format!("{text}; the next start of auth-service seals it"),
-            );
-        }
+    if let Some(rows) = &facts.unsealed_rows {
+        check_sealing(doctor, rows);
     }
     if let Err(error) = service.extra_roles.check(facts.roles_in_use) {
         doctor.fail("roles", error);
@@ -136,9 +114,37 @@ pub async fn check_users(
     {
         doctor.fail("factors", error);
     }
-    match admin {
+    check_admin(doctor, admin, facts.admin_exists);
+}
+
+/// Checks that rows of the record do not wait too long to be sealed.
+fn check_sealing(doctor: &mut Doctor, rows: &UnsealedRows) {
+    let UnsealedRows { oldest_age, span } = *rows;
+    if oldest_age <= MAX_UNSEALED_SECONDS {
+        return;
+    }
+    let text = format!(
+        "the oldest row of the record that is not sealed has waited for {oldest_age} seconds"
+    );
+    // Older and new rows wait together although a service is running: a stopped one writes no new ones.
+    let newest_age = oldest_age - span;
+    if span > MAX_UNSEALED_SECONDS && newest_age < MAX_UNSEALED_SECONDS {
+        doctor.fail(
+            "record",
+            format!("{text}, and newer ones were written; see the warnings of auth-service"),
+        );
+    } else {
+        doctor.note(
+            "record",
+            format!("{text}; the next start of auth-service seals it"),
+        );
+    }
+}
+
+fn check_admin(doctor: &mut Doctor, password: Result<AdminPassword, SettingError>, exists: bool) {
+    match password {
         Err(error) => doctor.fail("admin", error),
-        Ok(_) if facts.admin_exists => doctor.ok("admin", "the user admin exists"),
+        Ok(_) if exists => doctor.ok("admin", "the user admin exists"),
         Ok(AdminPassword::Missing) => doctor.fail(
             "admin",
             "DEFAULT_ADMIN_PASSWORD: is required, because the user admin does not exist yet",

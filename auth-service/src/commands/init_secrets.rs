@@ -1,16 +1,16 @@
 //! `auth-service init-secrets`: creates the secrets of a deployment once.
 
+mod database_secrets;
 mod rotation;
 mod secret_folder;
 
 use crate::{password::Password, secret_generation, settings::Settings, token::Keyring};
+use database_secrets::DatabaseFolders;
 use rolegate_program::{program::Failure, settings::SettingError};
-use rolegate_sql_store::DatabaseTarget;
 use rotation::Rotation;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use secret_folder::SecretFolder;
 use std::path::PathBuf;
-use url::Url;
 
 #[derive(Debug, clap::Args)]
 pub struct InitSecrets {
@@ -45,120 +45,54 @@ pub struct InitSecrets {
     now: bool,
 }
 
-const DATABASE_PASSWORD: &str = "database-password";
-
 /// Creates missing secrets and checks existing ones. Prints names, never contents.
 pub(super) fn run(arguments: &InitSecrets, settings: &Settings) -> Result<(), Failure> {
-    // First, so that an invalid argument does not leave an incomplete set of secrets behind.
-    let postgres = arguments
-        .postgres
-        .as_deref()
-        .map(parse_postgres)
-        .transpose()?;
-    let folder = SecretFolder::open("DIRECTORY", &arguments.directory)?;
-    if let Some(step) = arguments.rotate {
-        return Ok(rotation::run(&folder, step, arguments.now)?);
-    }
-    let copies = arguments.database_secrets.as_deref();
-    let copies = copies
-        .map(|path| SecretFolder::open("--database-secrets", path))
-        .transpose()?;
-    // The first folder may be lost alone.
-    let kept = copies
-        .as_ref()
-        .filter(|copies| copies.has(DATABASE_PASSWORD));
-    let kept = kept
-        .map(|copies| copies.read(DATABASE_PASSWORD))
-        .transpose()?;
-    if let Some(directory) = &arguments.database_directory
-        && kept.is_none()
-    {
-        folder.require_password_of(directory)?;
-    }
-    let min_length = settings.service.password_min_length;
-    let secret = |name| {
-        let secret = folder.read_or_create(name, secret_generation::generate_signing_secret)?;
-        Keyring::new(&secret, &[]).map_err(|error| folder.invalid(name, error))?;
-        Ok::<_, SettingError>(secret)
+    // Parsed first, so that an invalid argument does not leave an incomplete set of secrets behind.
+    let database_url = match &arguments.postgres {
+        Some(target) => Some(database_secrets::parse_postgres(target)?),
+        None => None,
     };
-    let signing = secret("signing-secret")?;
-    secret("second-factor-key")?;
+    let folder = SecretFolder::open("DIRECTORY", &arguments.directory)?;
+    if let Some(rotation) = arguments.rotate {
+        return Ok(rotation::run(&folder, rotation, arguments.now)?);
+    }
+    let copies = match &arguments.database_secrets {
+        Some(path) => Some(SecretFolder::open("--database-secrets", path)?),
+        None => None,
+    };
+    let database = DatabaseFolders {
+        secrets: &folder,
+        copies: copies.as_ref(),
+    };
+    let copied_password = database.read_copied_password()?;
+    if let Some(directory) = &arguments.database_directory
+        && copied_password.is_none()
+    {
+        database.require_password_of(directory)?;
+    }
+    let signing = read_or_create_key(&folder, "signing-secret")?;
+    read_or_create_key(&folder, "second-factor-key")?;
     if arguments.accepted_secrets {
         rotation::create_accepted(&folder, &signing)?;
     }
-    let generate = || secret_generation::generate_password(min_length);
-    let admin = folder.read_or_create("admin-password", generate)?;
-    Password::new(admin, min_length).map_err(|error| folder.invalid("admin-password", error))?;
-    let generate = || kept.map_or_else(|| secret_generation::generate_password(0), Ok);
-    let password = folder.read_or_create(DATABASE_PASSWORD, generate)?;
-    if password.expose_secret().is_empty() {
-        return Err(folder.invalid("database-password", "is empty").into());
-    }
-    let differs = "is not that of the other folder; delete it to create it again";
-    if let Some(copies) = &copies {
-        copies.expect("database-password", &password, differs)?;
-    }
-    if let Some(mut url) = postgres {
-        // Cannot fail: the URL has a host.
-        let _ = url.set_password(Some(password.expose_secret()));
-        let url = SecretString::from(String::from(url));
-        let problem = "is not of --postgres and database-password; delete it to create it again";
-        folder.expect("database-url", &url, problem)?;
-        if let Some(copies) = &copies {
-            copies.expect("database-url", &url, differs)?;
-        }
+    create_admin_password(&folder, settings.service.password_min_length)?;
+    let password = database.read_or_create_password(copied_password)?;
+    if let Some(url) = database_url {
+        database.create_url(url, &password)?;
     }
     Ok(())
 }
 
-/// Parses `user@host:port/database`.
-fn parse_postgres(target: &str) -> Result<Url, SettingError> {
-    let invalid = || SettingError::new("--postgres", "must be user@host:port/database");
-    let url = Url::parse(&format!("postgres://{target}")).map_err(|_| invalid())?;
-    let is_complete = !url.username().is_empty() && url.has_host() && url.path().len() > 1;
-    let has_more = url.password().is_some() || url.query().is_some() || url.fragment().is_some();
-    let is_supported = DatabaseTarget::parse(&SecretString::from(url.as_str())).is_ok();
-    if is_complete && !has_more && is_supported {
-        Ok(url)
-    } else {
-        Err(invalid())
-    }
+fn read_or_create_key(folder: &SecretFolder<'_>, name: &str) -> Result<SecretString, SettingError> {
+    let secret = folder.read_or_create(name, secret_generation::generate_signing_secret)?;
+    Keyring::new(&secret, &[]).map_err(|error| folder.invalid(name, error))?;
+    Ok(secret)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::parse_postgres;
-
-    #[test]
-    fn password_is_escaped_in_the_url() {
-        let mut url = parse_postgres("rolegate@postgres:5432/rolegate").expect("valid");
-        for (password, expected) in [("a2b", "a2b"), ("a@/b", "a%40%2Fb")] {
-            url.set_password(Some(password)).expect("has a host");
-            let expected = format!("postgres://rolegate:{expected}@postgres:5432/rolegate");
-            assert_eq!(url.as_str(), expected);
-        }
-    }
-
-    #[test]
-    fn invalid_targets_are_rejected() {
-        for target in [
-            "",
-            "postgres",
-            "@db/x",
-            "me@/x",
-            "me@db",
-            "me@db/",
-            "me:secret@db/x",
-            "me@db:x/y",
-            "me@db/x?sslmode=require",
-            "me@db/x#y",
-            "postgres://me@db/x",
-        ] {
-            let error = parse_postgres(target).expect_err(target);
-            assert_eq!(
-                error.to_string(),
-                "--postgres: must be user@host:port/database"
-            );
-        }
-    }
+fn create_admin_password(folder: &SecretFolder<'_>, min_length: usize) -> Result<(), SettingError> {
+    const NAME: &str = "admin-password";
+    let generate = || secret_generation::generate_password(min_length);
+    let password = folder.read_or_create(NAME, generate)?;
+    Password::new(password, min_length).map_err(|error| folder.invalid(NAME, error))?;
+    Ok(())
 }

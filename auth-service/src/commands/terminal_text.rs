@@ -3,23 +3,23 @@
 
 use rolegate_proto::is_invisible;
 
-/// The text in quotes. What is invisible or ends a line is escaped.
-pub(crate) fn quoted(text: &str) -> String {
-    escaped(&format!("{text:?}"))
+/// Puts a text in quotes, and escapes what is invisible or ends a line.
+pub(crate) fn quote(text: &str) -> String {
+    escape(&format!("{text:?}"))
 }
 
-/// The text as it is if it is a single word, such as the name of an event or an address; otherwise in quotes.
-pub(crate) fn word(text: &str) -> String {
+/// Leaves a single word as it is, such as the name of an event or an address; puts other text in quotes.
+pub(crate) fn quote_unless_word(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_graphic() && !"\"'\\".contains(character);
     if !text.is_empty() && text.chars().all(is_plain) {
         text.to_owned()
     } else {
-        quoted(text)
+        quote(text)
     }
 }
 
-/// The text without quotes. What is invisible or ends a line is escaped.
-pub(crate) fn escaped(text: &str) -> String {
+/// Escapes what is invisible or ends a line.
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         if is_shown(character) {
@@ -42,7 +42,7 @@ fn is_shown(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{escaped, quoted, word};
+    use super::{escape, quote, quote_unless_word};
 
     /// A line break, an escape of the terminal, marks of direction, a space without width, a filler, and other spaces.
     const HIDDEN: [char; 14] = [
@@ -66,7 +66,7 @@ mod tests {
     fn characters_that_are_invisible_or_forge_a_line_are_escaped() {
         for hidden in HIDDEN {
             let text = format!("a{hidden}b");
-            for shown in [escaped(&text), quoted(&text), word(&text)] {
+            for shown in [escape(&text), quote(&text), quote_unless_word(&text)] {
                 assert!(!shown.contains(hidden), "{hidden:?}: {shown}");
                 assert!(
                     shown.starts_with(['a', '"']) && shown.contains('\\'),
@@ -79,20 +79,23 @@ mod tests {
     #[test]
     fn texts_that_are_visible_stay_as_they_are() {
         for text in [r#"{"from":"user","to":"author"}"#, r"a\b 'é' 日本 ש", "-"] {
-            assert_eq!(escaped(text), text);
+            assert_eq!(escape(text), text);
         }
         for name in ["ann", "o\"neil é", "日本", "a b", "a\\b"] {
-            assert_eq!(quoted(name), format!("{name:?}"));
+            assert_eq!(quote(name), format!("{name:?}"));
         }
         for event in ["role_changed", "127.0.0.1", "2001:db8::1", "-"] {
-            assert_eq!(word(event), event);
+            assert_eq!(quote_unless_word(event), event);
         }
     }
 
     #[test]
     fn a_text_that_is_no_word_is_quoted_so_that_it_forges_no_column() {
-        assert_eq!(word("login_ok  user 1"), "\"login_ok  user 1\"");
-        assert_eq!(word(""), "\"\"");
-        assert_eq!(word("a\"b"), r#""a\"b""#);
+        assert_eq!(
+            quote_unless_word("login_ok  user 1"),
+            "\"login_ok  user 1\""
+        );
+        assert_eq!(quote_unless_word(""), "\"\"");
+        assert_eq!(quote_unless_word("a\"b"), r#""a\"b""#);
     }
 }

@@ -1,4 +1,4 @@
-//! What is read from the settings of secrets.
+//! Reads the secrets from their settings.
 
 use super::ServiceSettings;
 use crate::{
@@ -26,13 +26,14 @@ impl ServiceSettings {
             self.signing_secrets_accepted.clone(),
             self.signing_secrets_accepted_file.as_deref(),
         )?;
-        Ok(KeySource {
-            signing: key.map_or_else(default, Ok)?,
-            accepted,
-        })
+        let signing = match key {
+            Some(key) => key,
+            None => default()?,
+        };
+        Ok(KeySource { signing, accepted })
     }
 
-    /// Who has a second factor, and the keys that seal the secrets.
+    /// Who has a second factor, and the keys that encrypt the secrets.
     pub(crate) fn second_factors(&self) -> Result<SecondFactorPolicy, SettingError> {
         const NAME: &str = "SECOND_FACTOR_KEY";
         let file = self.second_factor_key_file.as_deref();
@@ -63,9 +64,10 @@ impl ServiceSettings {
         let file = self.password_pepper_file.as_deref();
         let source =
             SecretSource::from_setting("PASSWORD_PEPPER", self.password_pepper.clone(), file)?;
-        source
-            .as_ref()
-            .map_or_else(|| Ok(Peppers::default()), Peppers::read)
+        match &source {
+            Some(source) => Peppers::read(source),
+            None => Ok(Peppers::default()),
+        }
     }
 
     /// The password of the seeded admin. Validated even if the admin exists, because a value that

@@ -29,35 +29,31 @@ pub static PROVIDER: CryptoProvider = CryptoProvider {
 };
 
 /// HMAC-SHA-256 with a key, before any input.
-struct Hs256(Hmac<Sha256>);
+struct Hs256 {
+    mac: Hmac<Sha256>,
+}
 
 impl Hs256 {
     fn new(algorithm: Algorithm, family: AlgorithmFamily, key: &[u8]) -> Result<Self> {
         if (algorithm, family) != (Algorithm::HS256, AlgorithmFamily::Hmac) {
             return Err(ErrorKind::InvalidAlgorithm.into());
         }
-        Ok(Self(
-            Hmac::new_from_slice(key).map_err(|_| ErrorKind::InvalidKeyFormat)?,
-        ))
+        let mac = Hmac::new_from_slice(key).map_err(|_| ErrorKind::InvalidKeyFormat)?;
+        Ok(Self { mac })
     }
 }
 
 impl Signer<Vec<u8>> for Hs256 {
     fn try_sign(&self, message: &[u8]) -> std::result::Result<Vec<u8>, Error> {
-        Ok(self
-            .0
-            .clone()
-            .chain_update(message)
-            .finalize()
-            .into_bytes()
-            .to_vec())
+        let mac = self.mac.clone().chain_update(message);
+        Ok(mac.finalize().into_bytes().to_vec())
     }
 }
 
 impl Verifier<Vec<u8>> for Hs256 {
     /// Compares in constant time.
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
-        let mac = self.0.clone().chain_update(message);
+        let mac = self.mac.clone().chain_update(message);
         mac.verify_slice(signature).map_err(|_| Error::new())
     }
 }

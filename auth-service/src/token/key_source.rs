@@ -8,7 +8,7 @@ use secrecy::ExposeSecret as _;
 /// `SIGNING_SECRET` and `SIGNING_SECRETS_ACCEPTED`, as values or files.
 #[derive(Clone, Debug)]
 pub struct KeySource {
-    /// Signs.
+    /// The secret that signs.
     pub(crate) signing: SecretSource,
     /// Further secrets, separated by commas or newlines.
     pub(crate) accepted: Option<SecretSource>,
@@ -20,15 +20,12 @@ impl KeySource {
         self.signing.is_file() || self.accepted.as_ref().is_some_and(SecretSource::is_file)
     }
 
-    /// The settings and their files, for log lines about a reload.
+    /// Names the settings and their files, for log lines about a reload.
     pub(crate) fn describe(&self) -> String {
-        let sources = [Some(&self.signing), self.accepted.as_ref()]
-            .into_iter()
-            .flatten();
-        sources
-            .map(SecretSource::describe)
-            .collect::<Vec<_>>()
-            .join(" ")
+        match &self.accepted {
+            Some(accepted) => format!("{} {}", self.signing.describe(), accepted.describe()),
+            None => self.signing.describe(),
+        }
     }
 
     /// Reads all keys. One invalid secret fails the whole ring: a partial one would refuse valid

@@ -17,21 +17,22 @@ pub struct Keyring {
 /// A secret has fewer than 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must have at least 32 bytes, such as the output of `openssl rand -base64 48`")]
-pub struct TooShort;
+pub struct SecretTooShort;
 
+/// A key, made of a secret.
 pub(crate) struct Key {
     id: String,
-    /// The header of the tokens that it signs, but those with a mark.
+    /// The header of the tokens that this key signs, except for those with a mark.
     header: Header,
-    /// The same, encoded.
+    /// The same header, encoded.
     encoded_header: String,
-    signs: EncodingKey,
-    verifies: DecodingKey,
+    encoding: EncodingKey,
+    decoding: DecodingKey,
 }
 
 impl Keyring {
-    /// A ring that signs with `signing` and verifies with all. Duplicate secrets become one key.
-    pub fn new(signing: &SecretString, accepted: &[SecretString]) -> Result<Self, TooShort> {
+    /// Makes a ring that signs with `signing` and verifies with all. Duplicate secrets become one key.
+    pub fn new(signing: &SecretString, accepted: &[SecretString]) -> Result<Self, SecretTooShort> {
         let mut keys: Vec<Key> = Vec::new();
         for secret in std::iter::once(signing).chain(accepted) {
             let key = Key::new(secret.expose_secret().as_bytes())?;
@@ -52,7 +53,7 @@ impl Keyring {
     }
 
     /// The key whose tokens have exactly this encoded header.
-    pub(super) fn by_header(&self, header: &str) -> Option<&Key> {
+    pub(super) fn find_by_header(&self, header: &str) -> Option<&Key> {
         self.keys.iter().find(|key| key.encoded_header == header)
     }
 
@@ -69,11 +70,11 @@ impl Keyring {
 }
 
 impl Key {
-    fn new(bytes: &[u8]) -> Result<Self, TooShort> {
+    fn new(bytes: &[u8]) -> Result<Self, SecretTooShort> {
         if bytes.len() < MIN_SECRET_BYTES {
-            return Err(TooShort);
+            return Err(SecretTooShort);
         }
-        // Once in a process; a later attempt changes nothing.
+        // The provider is installed once in a process; a later attempt changes nothing.
         let _ = hs256::PROVIDER.install_default();
         let id = key_id(bytes);
         let header = Header {
@@ -85,12 +86,12 @@ impl Key {
             id,
             header,
             encoded_header: URL_SAFE_NO_PAD.encode(json),
-            signs: EncodingKey::from_secret(bytes),
-            verifies: DecodingKey::from_secret(bytes),
+            encoding: EncodingKey::from_secret(bytes),
+            decoding: DecodingKey::from_secret(bytes),
         })
     }
 
-    /// A token with these claims, and with a mark if there is one.
+    /// Signs a token with these claims, and with a mark if there is one.
     pub(super) fn encode(
         &self,
         claims: &impl Serialize,
@@ -100,12 +101,12 @@ impl Key {
         if let Some(until) = mark {
             header.extras.insert("marked_until", until);
         }
-        jsonwebtoken::encode(&header, claims, &self.signs)
+        jsonwebtoken::encode(&header, claims, &self.encoding)
     }
 
     /// Whether this is the encoded signature of the message.
     pub(super) fn verify(&self, message: &str, signature: &str) -> bool {
-        crypto::verify(signature, message.as_bytes(), &self.verifies, HS256).unwrap_or(false)
+        crypto::verify(signature, message.as_bytes(), &self.decoding, HS256).unwrap_or(false)
     }
 }
 
@@ -116,17 +117,17 @@ pub(crate) fn self_test() -> bool {
     const MESSAGE: &str = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.\
         eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
     const SIGNATURE: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-    let key = URL_SAFE_NO_PAD
-        .decode(KEY)
-        .ok()
-        .and_then(|key| Key::new(&key).ok());
-    key.is_some_and(|key| {
-        let signed = crypto::sign(MESSAGE.as_bytes(), &key.signs, HS256);
-        signed.is_ok_and(|signed| signed == SIGNATURE) && key.verify(MESSAGE, SIGNATURE)
-    })
+    let Ok(secret) = URL_SAFE_NO_PAD.decode(KEY) else {
+        return false;
+    };
+    let Ok(key) = Key::new(&secret) else {
+        return false;
+    };
+    let signature = crypto::sign(MESSAGE.as_bytes(), &key.encoding, HS256);
+    signature.is_ok_and(|signature| signature == SIGNATURE) && key.verify(MESSAGE, SIGNATURE)
 }
 
-/// A short digest of the secret, so that all replicas give a key the same `kid`. The label separates
+/// Computes a short digest of the secret, so that all replicas give a key the same `kid`. The label separates
 /// it from other uses of the same hash.
 fn key_id(secret: &[u8]) -> String {
     let digest = Sha256::new()

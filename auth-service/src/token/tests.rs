@@ -2,7 +2,8 @@ mod keys;
 mod same_id;
 
 use super::{
-    Keyring, MAX_EXTRA_SECONDS, NO_USER, TOKEN_TTL_SECONDS, Tokens, parse_user_id, self_test,
+    Keyring, MAX_EXTRA_SECONDS, TOKEN_TTL_SECONDS, Tokens, claims::NO_USER, parse_user_id,
+    self_test,
 };
 use crate::user::{REVOCATION_AHEAD_SECONDS, User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

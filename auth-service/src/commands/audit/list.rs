@@ -4,7 +4,7 @@ use super::unreadable::UnreadableRows;
 use crate::{
     audit::EVENTS,
     commands::{
-        terminal_text::{escaped, quoted, word},
+        terminal_text::{escape, quote, quote_unless_word},
         timestamp::rfc3339,
     },
     store::{AuditFilter, AuditRow, MAX_PAGE_ROWS, UserStore},
@@ -73,16 +73,16 @@ fn format_row(row: &AuditRow) -> String {
         "{:>8}  {}  {:<16}  user {user}  by {actor}  from {}  {}",
         row.revision,
         rfc3339(row.at),
-        word(&row.event),
-        word(address),
-        escaped(&row.readable_details()),
+        quote_unless_word(&row.event),
+        quote_unless_word(address),
+        escape(&row.readable_details()),
     )
 }
 
 fn format_person(id: Option<i64>, name: Option<&str>) -> String {
     match (id, name) {
         (None, _) => "-".to_owned(),
-        (Some(id), Some(name)) => format!("{id} {}", quoted(name)),
+        (Some(id), Some(name)) => format!("{id} {}", quote(name)),
         (Some(id), None) => id.to_string(),
     }
 }

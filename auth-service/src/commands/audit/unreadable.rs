@@ -1,6 +1,6 @@
 //! Rows of the record that cannot be read: each is named on stderr, and the command goes on with the others.
 
-use crate::commands::terminal_text::escaped;
+use crate::commands::terminal_text::escape;
 use rolegate_program::program::Failure;
 use std::{
     fmt::Display,
@@ -33,5 +33,5 @@ impl UnreadableRows {
 /// Writes a line to stderr.
 pub(super) fn warn(text: &str) {
     // An operator who closed stderr does not want to know.
-    let _ = writeln!(io::stderr(), "{}", escaped(text));
+    let _ = writeln!(io::stderr(), "{}", escape(text));
 }

@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use std::time::Duration;
 
 const SIGNING: &str = "signing-secret";
-/// What auth-services accept: the file of `SIGNING_SECRETS_ACCEPTED`.
+/// The secrets that auth-services accept: the file of `SIGNING_SECRETS_ACCEPTED`.
 const ACCEPTED: &str = "signing-secrets-accepted";
 const NEXT: &str = "next-signing-secret";
 const PREVIOUS: &str = "previous-signing-secret";
@@ -32,22 +32,22 @@ pub(crate) enum Rotation {
 
 /// Creates the file of accepted secrets, with the signing secret alone.
 pub(super) fn create_accepted(
-    folder: &SecretFolder,
+    folder: &SecretFolder<'_>,
     signing: &SecretString,
 ) -> Result<(), SettingError> {
     let accepted = folder.read_or_create(ACCEPTED, || Ok(signing.clone()))?;
-    let accepted: Vec<_> = list(&accepted).map(SecretString::from).collect();
+    let accepted: Vec<_> = split(&accepted).map(SecretString::from).collect();
     Keyring::new(signing, &accepted).map_err(|error| folder.invalid(ACCEPTED, error))?;
     Ok(())
 }
 
-/// Executes `step` on secrets that exist. `ends_tokens`: whether a drop may end valid access tokens.
+/// Executes a step of the rotation on secrets that exist. `ends_tokens`: whether a drop may end valid access tokens.
 pub(super) fn run(
-    folder: &SecretFolder,
-    step: Rotation,
+    folder: &SecretFolder<'_>,
+    rotation: Rotation,
     ends_tokens: bool,
 ) -> Result<(), SettingError> {
-    if ends_tokens && !matches!(step, Rotation::Drop) {
+    if ends_tokens && !matches!(rotation, Rotation::Drop) {
         return Err(SettingError::new("--now", "is only for --rotate drop"));
     }
     let signing = folder.read(SIGNING)?;
@@ -58,83 +58,104 @@ pub(super) fn run(
             "contains a comma or a line break: cannot be listed",
         ));
     }
-    match step {
-        Rotation::Accept => {
-            let next = folder.read_or_create(NEXT, secret_generation::generate_signing_secret)?;
-            // Otherwise the previous secret would be dropped, and nothing be rotated.
-            if next.expose_secret() == signing.expose_secret() {
-                let problem = "signs already: end that rotation first, with --rotate drop or back";
-                return Err(folder.invalid(NEXT, problem));
-            }
-            let both = format!("{}\n{}", signing.expose_secret(), next.expose_secret());
-            folder.replace(ACCEPTED, &both.into())
-        }
-        Rotation::Sign => {
-            let next = folder.read_after(NEXT, "accept")?;
-            require_accepted(folder, &accepted, &next, NEXT)?;
-            // Already done: the previous secret must not be overwritten.
-            if signing.expose_secret() != next.expose_secret() {
-                folder.replace(PREVIOUS, &signing)?;
-                folder.replace(SIGNING, &next)?;
-            }
-            Ok(())
-        }
-        Rotation::Back => {
-            let previous = folder.read_after(PREVIOUS, "sign")?;
-            require_accepted(folder, &accepted, &previous, PREVIOUS)?;
-            folder.replace(SIGNING, &previous)
-        }
+    match rotation {
+        Rotation::Accept => accept_next(folder, &signing),
+        Rotation::Sign => sign_with_next(folder, &signing, &accepted),
+        Rotation::Back => sign_with_previous(folder, &accepted),
         Rotation::Drop => {
             if !ends_tokens {
                 require_expired(folder)?;
             }
-            folder.replace(ACCEPTED, &signing)?;
-            folder.remove(NEXT)?;
-            folder.remove(PREVIOUS)
+            drop_other_secrets(folder, &signing)
         }
-        Rotation::Replace => {
-            let secret = secret_generation::generate_signing_secret()
-                .map_err(|error| folder.invalid(SIGNING, error))?;
-            folder.replace(ACCEPTED, &secret)?;
-            folder.replace(SIGNING, &secret)?;
-            folder.remove(NEXT)?;
-            folder.remove(PREVIOUS)
-        }
+        Rotation::Replace => replace(folder),
     }
+}
+
+fn accept_next(folder: &SecretFolder<'_>, signing: &SecretString) -> Result<(), SettingError> {
+    let next = folder.read_or_create(NEXT, secret_generation::generate_signing_secret)?;
+    // Otherwise the previous secret would be dropped, and nothing be rotated.
+    if next.expose_secret() == signing.expose_secret() {
+        let problem = "signs already: end that rotation first, with --rotate drop or back";
+        return Err(folder.invalid(NEXT, problem));
+    }
+    let both = format!("{}\n{}", signing.expose_secret(), next.expose_secret());
+    folder.replace(ACCEPTED, &both.into())
+}
+
+fn sign_with_next(
+    folder: &SecretFolder<'_>,
+    signing: &SecretString,
+    accepted: &SecretString,
+) -> Result<(), SettingError> {
+    let next = folder.read_after(NEXT, "accept")?;
+    require_accepted(folder, accepted, &next, NEXT)?;
+    if signing.expose_secret() == next.expose_secret() {
+        // This was done before: the previous secret must not be overwritten.
+        return Ok(());
+    }
+    folder.replace(PREVIOUS, signing)?;
+    folder.replace(SIGNING, &next)
+}
+
+fn sign_with_previous(
+    folder: &SecretFolder<'_>,
+    accepted: &SecretString,
+) -> Result<(), SettingError> {
+    let previous = folder.read_after(PREVIOUS, "sign")?;
+    require_accepted(folder, accepted, &previous, PREVIOUS)?;
+    folder.replace(SIGNING, &previous)
+}
+
+fn drop_other_secrets(
+    folder: &SecretFolder<'_>,
+    signing: &SecretString,
+) -> Result<(), SettingError> {
+    folder.replace(ACCEPTED, signing)?;
+    folder.remove(NEXT)?;
+    folder.remove(PREVIOUS)
+}
+
+fn replace(folder: &SecretFolder<'_>) -> Result<(), SettingError> {
+    let secret = secret_generation::generate_signing_secret()
+        .map_err(|error| folder.invalid(SIGNING, error))?;
+    folder.replace(ACCEPTED, &secret)?;
+    folder.replace(SIGNING, &secret)?;
+    folder.remove(NEXT)?;
+    folder.remove(PREVIOUS)
 }
 
 /// Refuses a drop while access tokens of the secret that would be dropped can be valid. Without a previous secret, no
 /// other secret has signed.
-fn require_expired(folder: &SecretFolder) -> Result<(), SettingError> {
+fn require_expired(folder: &SecretFolder<'_>) -> Result<(), SettingError> {
     let lifetime = Duration::from_secs(TOKEN_TTL_SECONDS);
-    let age = folder.age(SIGNING)?;
-    let left = lifetime.saturating_sub(age);
-    if !folder.has(PREVIOUS) || left.is_zero() {
+    let remaining = lifetime.saturating_sub(folder.age(SIGNING)?);
+    if !folder.contains(PREVIOUS) || remaining.is_zero() {
         return Ok(());
     }
-    let left = left.as_secs().div_ceil(60);
+    let minutes = remaining.as_secs().div_ceil(60);
     let problem = format!(
         "was written less than 30 minutes ago, and access tokens of the secret before it are valid as long; drop that \
-         in {left} minutes, or end them with --now"
+         in {minutes} minutes, or end them with --now"
     );
     Err(folder.invalid(SIGNING, problem))
 }
 
 fn require_accepted(
-    folder: &SecretFolder,
+    folder: &SecretFolder<'_>,
     accepted: &SecretString,
     secret: &SecretString,
     name: &str,
 ) -> Result<(), SettingError> {
-    if list(accepted).any(|it| it == secret.expose_secret()) {
+    if split(accepted).any(|it| it == secret.expose_secret()) {
         return Ok(());
     }
     let problem = format!("is not in {ACCEPTED}; use --rotate accept, and reload, first");
     Err(folder.invalid(name, problem))
 }
 
-/// The secrets of a file of accepted secrets, as auth-service reads it.
-fn list(accepted: &SecretString) -> impl Iterator<Item = &str> {
+/// Splits a file of accepted secrets, as auth-service reads it.
+fn split(accepted: &SecretString) -> impl Iterator<Item = &str> {
     accepted
         .expose_secret()
         .split([',', '\n'])

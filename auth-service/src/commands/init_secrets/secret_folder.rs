@@ -1,6 +1,5 @@
 //! A folder of secret files that only its owner can replace.
 
-use super::DATABASE_PASSWORD;
 use rolegate_program::{
     private_folder::{self, current_user},
     program::print,
@@ -10,13 +9,15 @@ use rolegate_program::{
 use secrecy::{ExposeSecret, SecretString};
 use std::{fmt::Display, fs, io, os::unix::fs::MetadataExt, path::Path, time::Duration};
 
-pub(super) struct SecretFolder<'a>(&'a Path);
+pub(super) struct SecretFolder<'a> {
+    path: &'a Path,
+}
 
 impl<'a> SecretFolder<'a> {
     /// Opens the folder that `argument` names; created with mode 0700 if it does not exist.
     pub(super) fn open(argument: &str, path: &'a Path) -> Result<Self, SettingError> {
         private_folder::open(argument, path, &[])?;
-        Ok(Self(path))
+        Ok(Self { path })
     }
 
     /// Reads the secret `name`, generating it if it does not exist. The file must be private.
@@ -25,7 +26,7 @@ impl<'a> SecretFolder<'a> {
         name: &str,
         generate: impl FnOnce() -> io::Result<SecretString>,
     ) -> Result<SecretString, SettingError> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         let generated = secret::read_or_create(&path, generate)
             .map_err(|error| self.invalid(name, format!("cannot be read or created: {error}")))?;
         self.require_private(name)?;
@@ -41,49 +42,47 @@ impl<'a> SecretFolder<'a> {
         Ok(generated.secret)
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.0.join(name).exists()
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.path.join(name).exists()
     }
 
     /// Reads the secret `name`, which must exist and be private.
     pub(super) fn read(&self, name: &str) -> Result<SecretString, SettingError> {
-        let secret = secret::read_file(&self.0.join(name)).map_err(|error| {
-            let is_missing = error.kind() == io::ErrorKind::NotFound;
-            let problem = if is_missing {
-                "does not exist".into()
+        let secret = secret::read_file(&self.path.join(name)).map_err(|error| {
+            if error.kind() == io::ErrorKind::NotFound {
+                self.invalid(name, "does not exist")
             } else {
-                error.to_string()
-            };
-            self.invalid(name, problem)
+                self.invalid(name, error)
+            }
         })?;
         self.require_private(name)?;
         Ok(secret)
     }
 
-    /// Reads the secret `name`, which the step `before` of a rotation creates.
+    /// Reads the secret `name`, which `--rotate` with the value `before` creates.
     pub(super) fn read_after(
         &self,
         name: &str,
         before: &str,
     ) -> Result<SecretString, SettingError> {
-        if self.has(name) {
+        if self.contains(name) {
             return self.read(name);
         }
         let problem = format!("does not exist; use --rotate {before}, and reload, first");
         Err(self.invalid(name, problem))
     }
 
-    /// The time since the secret `name` was written; zero if that is in the future.
+    /// Returns the time since the secret `name` was written; zero if that is in the future.
     pub(super) fn age(&self, name: &str) -> Result<Duration, SettingError> {
-        let written = fs::metadata(self.0.join(name)).and_then(|metadata| metadata.modified());
-        let written =
-            written.map_err(|error| self.invalid(name, format!("cannot be inspected: {error}")))?;
+        let written = fs::metadata(self.path.join(name))
+            .and_then(|metadata| metadata.modified())
+            .map_err(|error| self.invalid(name, format!("cannot be inspected: {error}")))?;
         Ok(written.elapsed().unwrap_or_default())
     }
 
     /// Replaces the secret `name`, or creates it, in one step.
     pub(super) fn replace(&self, name: &str, secret: &SecretString) -> Result<(), SettingError> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         secret::replace(&path, secret)
             .map_err(|error| self.invalid(name, format!("cannot be written: {error}")))?;
         print(&format!("{} written", path.display()));
@@ -92,7 +91,7 @@ impl<'a> SecretFolder<'a> {
 
     /// Removes the secret `name`, if it exists.
     pub(super) fn remove(&self, name: &str) -> Result<(), SettingError> {
-        match fs::remove_file(self.0.join(name)) {
+        match fs::remove_file(self.path.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(self.invalid(name, format!("cannot be removed: {error}")))
             }
@@ -100,33 +99,9 @@ impl<'a> SecretFolder<'a> {
         }
     }
 
-    /// Fails if `directory` holds a database and its password is lost. PostgreSQL's directory is
-    /// readable by its own user only, so that one that cannot be read holds a database too.
-    pub(super) fn require_password_of(&self, directory: &Path) -> Result<(), SettingError> {
-        let has_database = match fs::read_dir(directory) {
-            Ok(mut entries) => entries.next().is_some(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => true,
-            Err(error) => {
-                let problem = format!("{} cannot be read: {error}", directory.display());
-                return Err(SettingError::new("--database-directory", problem));
-            }
-        };
-        if has_database && !self.has(DATABASE_PASSWORD) {
-            let problem = format!(
-                "does not exist, but {} holds a database, which keeps the password of its first \
-                 start; restore the secrets from a backup, or create others without \
-                 --database-directory and give the database the new password",
-                directory.display()
-            );
-            return Err(self.invalid(DATABASE_PASSWORD, problem));
-        }
-        Ok(())
-    }
-
-    /// The file `name` belongs to this user, and no other user may read it.
+    /// Checks that the file `name` belongs to this user, and that no other user can read it.
     fn require_private(&self, name: &str) -> Result<(), SettingError> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         let metadata = fs::symlink_metadata(&path)
             .map_err(|error| self.invalid(name, format!("cannot be inspected: {error}")))?;
         if !metadata.is_file() || metadata.uid() != current_user() {
@@ -139,8 +114,8 @@ impl<'a> SecretFolder<'a> {
         Ok(())
     }
 
-    /// Creates the file `name` with this secret; an existing one with another secret has `problem`.
-    pub(super) fn expect(
+    /// Creates the file `name` with this secret. `problem` is what is wrong with an existing one that has another secret.
+    pub(super) fn create_or_compare(
         &self,
         name: &str,
         secret: &SecretString,
@@ -154,6 +129,6 @@ impl<'a> SecretFolder<'a> {
     }
 
     pub(super) fn invalid(&self, name: &str, problem: impl Display) -> SettingError {
-        SettingError::new(self.0.join(name).display().to_string(), problem)
+        SettingError::new(self.path.join(name).display().to_string(), problem)
     }
 }

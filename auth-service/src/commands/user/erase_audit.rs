@@ -3,7 +3,7 @@
 use super::operator::Operator;
 use crate::{
     audit::{Change, Write},
-    commands::terminal_text::escaped,
+    commands::terminal_text::escape,
     store::Transfer,
 };
 use rolegate_program::program::{Failure, print};
@@ -63,7 +63,7 @@ async fn erase_user(transfer: &Transfer, id: i64) -> Result<usize, Failure> {
         erasure.erased
     ));
     for problem in &erasure.kept {
-        let _ = writeln!(io::stderr(), "{}", escaped(problem));
+        let _ = writeln!(io::stderr(), "{}", escape(problem));
     }
     Ok(erasure.kept.len())
 }

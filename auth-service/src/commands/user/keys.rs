@@ -5,7 +5,7 @@ use crate::{
     accounts::{AccountError, check_key_expiry, check_name},
     audit::{Change, Write},
     commands::{
-        terminal_text::{quoted, word},
+        terminal_text::{quote, quote_unless_word},
         timestamp::rfc3339_or_dash,
     },
     opaque_token::{NewToken, OpaqueToken, TokenKind},
@@ -115,15 +115,15 @@ pub(super) async fn list(operator: &Operator, username: &str) -> Result<(), Fail
 }
 
 fn print_key(key: &OpaqueToken, role_width: usize) {
-    let name = quoted(&key.name);
+    let name = quote(&key.name);
     let creator = match &key.created_by {
-        Some(admin) => format!("  (created by {})", quoted(admin)),
+        Some(admin) => format!("  (created by {})", quote(admin)),
         None => String::new(),
     };
     print_columns(
         &KeyColumns {
             id: &key.id.to_string(),
-            prefix: &word(&key.prefix),
+            prefix: &quote_unless_word(&key.prefix),
             role: key.role.as_ref().map_or("-", |role| role.as_str()),
             created: &rfc3339_or_dash(Some(key.created_at)),
             expires: &rfc3339_or_dash(key.expires_at),

@@ -2,7 +2,7 @@
 
 use super::{keys::keys_of_user, operator::Operator};
 use crate::{
-    commands::{terminal_text::quoted, timestamp::rfc3339_or_dash},
+    commands::{terminal_text::quote, timestamp::rfc3339_or_dash},
     password::NO_PASSWORD,
     store::StoreError,
     user::Credentials,
@@ -91,7 +91,7 @@ fn print_user(
     keys: usize,
 ) {
     let user = &credentials.user;
-    let mut username = quoted(&user.username);
+    let mut username = quote(&user.username);
     if credentials.password_hash.expose_secret() == NO_PASSWORD {
         username += "  (no password)";
     }

@@ -1,7 +1,7 @@
 //! Which keys sign and verify.
 
 use super::{NOW, OTHER, SECRET, ada, hs256, tokens, verified};
-use crate::token::{Keyring, TooShort};
+use crate::token::{Keyring, SecretTooShort};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
@@ -50,7 +50,7 @@ fn replaced_keys_apply_to_clones_and_tokens_of_accepted_keys_stay_valid() {
 #[test]
 fn short_secret_is_rejected_and_debug_output_hides_secrets() {
     let error = Keyring::new(&SecretString::from(&SECRET[1..]), &[]).expect_err("31 bytes");
-    assert_eq!(error, TooShort);
+    assert_eq!(error, SecretTooShort);
     let keyring = Keyring::new(&SecretString::from(SECRET), &[]).expect("32 bytes");
     assert!(!format!("{keyring:?}").contains(SECRET));
 }

@@ -1,0 +1,142 @@
+//! The password and the URL of the database, and their copies for programs that need no other secret.
+
+use super::secret_folder::SecretFolder;
+use crate::secret_generation;
+use rolegate_program::settings::SettingError;
+use rolegate_sql_store::DatabaseTarget;
+use secrecy::{ExposeSecret, SecretString};
+use std::{fs, io, path::Path};
+use url::Url;
+
+const PASSWORD: &str = "database-password";
+const URL: &str = "database-url";
+
+/// Where the secrets of the database are.
+pub(super) struct DatabaseFolders<'a> {
+    pub(super) secrets: &'a SecretFolder<'a>,
+    pub(super) copies: Option<&'a SecretFolder<'a>>,
+}
+
+impl DatabaseFolders<'_> {
+    /// Reads the copy of the password, if it exists: the folder of the secrets may be lost alone.
+    pub(super) fn read_copied_password(&self) -> Result<Option<SecretString>, SettingError> {
+        match self.copies {
+            Some(copies) if copies.contains(PASSWORD) => Ok(Some(copies.read(PASSWORD)?)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Fails if `directory` holds a database and its password is lost. PostgreSQL's directory is
+    /// readable by its own user only, so that one that cannot be read holds a database too.
+    pub(super) fn require_password_of(&self, directory: &Path) -> Result<(), SettingError> {
+        let has_database = match fs::read_dir(directory) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => true,
+            Err(error) => {
+                let problem = format!("{} cannot be read: {error}", directory.display());
+                return Err(SettingError::new("--database-directory", problem));
+            }
+        };
+        if has_database && !self.secrets.contains(PASSWORD) {
+            let problem = format!(
+                "does not exist, but {} holds a database, which keeps the password of its first \
+                 start; restore the secrets from a backup, or create others without \
+                 --database-directory and give the database the new password",
+                directory.display()
+            );
+            return Err(self.secrets.invalid(PASSWORD, problem));
+        }
+        Ok(())
+    }
+
+    /// Reads the password. If it does not exist, it becomes `copied`, or a generated one.
+    pub(super) fn read_or_create_password(
+        &self,
+        copied: Option<SecretString>,
+    ) -> Result<SecretString, SettingError> {
+        let password = self.secrets.read_or_create(PASSWORD, || match copied {
+            Some(copied) => Ok(copied),
+            None => secret_generation::generate_password(0),
+        })?;
+        if password.expose_secret().is_empty() {
+            return Err(self.secrets.invalid(PASSWORD, "is empty"));
+        }
+        self.copy(PASSWORD, &password)?;
+        Ok(password)
+    }
+
+    /// Creates the URL with the password.
+    pub(super) fn create_url(
+        &self,
+        mut url: Url,
+        password: &SecretString,
+    ) -> Result<(), SettingError> {
+        // Cannot fail: the URL has a host.
+        let _ = url.set_password(Some(password.expose_secret()));
+        let url = SecretString::from(String::from(url));
+        let problem = "is not of --postgres and database-password; delete it to create it again";
+        self.secrets.create_or_compare(URL, &url, problem)?;
+        self.copy(URL, &url)
+    }
+
+    fn copy(&self, name: &str, secret: &SecretString) -> Result<(), SettingError> {
+        let problem = "is not that of the other folder; delete it to create it again";
+        match self.copies {
+            Some(copies) => copies.create_or_compare(name, secret, problem),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Parses `user@host:port/database`.
+pub(super) fn parse_postgres(target: &str) -> Result<Url, SettingError> {
+    let invalid = || SettingError::new("--postgres", "must be user@host:port/database");
+    let url = Url::parse(&format!("postgres://{target}")).map_err(|_| invalid())?;
+    let is_complete = !url.username().is_empty() && url.has_host() && url.path().len() > 1;
+    let has_more = url.password().is_some() || url.query().is_some() || url.fragment().is_some();
+    let is_supported = DatabaseTarget::parse(&SecretString::from(url.as_str())).is_ok();
+    if is_complete && !has_more && is_supported {
+        Ok(url)
+    } else {
+        Err(invalid())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_postgres;
+
+    #[test]
+    fn password_is_escaped_in_the_url() {
+        let mut url = parse_postgres("rolegate@postgres:5432/rolegate").expect("valid");
+        for (password, expected) in [("a2b", "a2b"), ("a@/b", "a%40%2Fb")] {
+            url.set_password(Some(password)).expect("has a host");
+            let expected = format!("postgres://rolegate:{expected}@postgres:5432/rolegate");
+            assert_eq!(url.as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn invalid_targets_are_rejected() {
+        for target in [
+            "",
+            "postgres",
+            "@db/x",
+            "me@/x",
+            "me@db",
+            "me@db/",
+            "me:secret@db/x",
+            "me@db:x/y",
+            "me@db/x?sslmode=require",
+            "me@db/x#y",
+            "postgres://me@db/x",
+        ] {
+            let error = parse_postgres(target).expect_err(target);
+            assert_eq!(
+                error.to_string(),
+                "--postgres: must be user@host:port/database"
+            );
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The claims of a token.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// The claims of a token that this service issues.
+#[derive(Serialize)]
+pub(super) struct IssuedClaims<'a> {
+    pub(super) sub: String,
+    pub(super) username: &'a str,
+    pub(super) role: &'a str,
+    pub(super) exp: u64,
+}
+
+/// The claims that are verified.
+pub(super) struct Claims<'a> {
+    pub(super) sub: Cow<'a, str>,
+    pub(super) username: UsernameClaim,
+    pub(super) exp: u64,
+    /// Not in tokens of this service.
+    pub(super) nbf: Option<u64>,
+}
+
+/// What the claim `username` of a token is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum UsernameClaim {
+    /// The header has a `kid`, as in all tokens of this service: the claim must be the name of the user. `None` if it is
+    /// not text.
+    MustMatch(Option<String>),
+    /// The header has no `kid`: another program that has the secret issued the token. The claim is ignored, and nothing is
+    /// known of its lifetime, so its time of issue is only a guess.
+    Ignored,
+}
+
+/// The claims of a token whose header has no `kid`. serde refuses floats and duplicates.
+#[derive(Deserialize)]
+struct UnnamedClaims<'a> {
+    #[serde(borrow)]
+    sub: Cow<'a, str>,
+    exp: u64,
+    nbf: Option<u64>,
+}
+
+/// The claims of a token whose header has a `kid`.
+#[derive(Deserialize)]
+struct NamedClaims<'a> {
+    #[serde(borrow)]
+    sub: Cow<'a, str>,
+    /// Of any type, because the order of the refusals must not depend on it.
+    username: Option<&'a RawValue>,
+    exp: u64,
+    nbf: Option<u64>,
+}
+
+impl<'a> Claims<'a> {
+    /// Parses the payload of a token, by whether its header has a `kid`.
+    pub(super) fn parse(payload: &'a [u8], has_kid: bool) -> Option<Self> {
+        if has_kid {
+            let claims: NamedClaims<'a> = serde_json::from_slice(payload).ok()?;
+            let username = claims
+                .username
+                .and_then(|username| serde_json::from_str(username.get()).ok());
+            Some(Self {
+                sub: claims.sub,
+                username: UsernameClaim::MustMatch(username),
+                exp: claims.exp,
+                nbf: claims.nbf,
+            })
+        } else {
+            let claims: UnnamedClaims<'a> = serde_json::from_slice(payload).ok()?;
+            Some(Self {
+                sub: claims.sub,
+                username: UsernameClaim::Ignored,
+                exp: claims.exp,
+                nbf: claims.nbf,
+            })
+        }
+    }
+}
+
+/// Decodes a part of a token: base64url without padding (RFC 7515, section 2) of a JSON object.
+pub(super) fn decode_object(part: &str) -> Option<Vec<u8>> {
+    let json = URL_SAFE_NO_PAD.decode(part).ok()?;
+    // serde accepts an array for a struct; claims are members of an object.
+    let is_object = json.trim_ascii_start().first() == Some(&b'{');
+    is_object.then_some(json)
+}
+
+/// An id that no user has.
+pub(super) const NO_USER: i64 = -1;
+
+/// Parses a `sub` claim. Only the canonical decimal form is valid, so that an id has one spelling.
+pub(super) fn parse_user_id(sub: &str) -> Option<i64> {
+    let digits = sub.strip_prefix('-').unwrap_or(sub);
+    let is_canonical = match digits.as_bytes() {
+        [b'0'] => digits.len() == sub.len(),
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    is_canonical.then(|| sub.parse().unwrap_or(NO_USER))
+}
