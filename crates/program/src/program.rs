@@ -140,7 +140,7 @@ fn try_run<P: Program>(adjust: impl FnOnce(&mut P)) -> Result<ExitCode, Failure>
 fn start_telemetry<P: Program>(settings: &P, runtime: &Runtime) -> Result<Telemetry, SettingError> {
     let _context = runtime.enter();
     Telemetry::start(P::PROGRAM, version(), &settings.common().telemetry)
-        .map_err(|StartError(variable, problem)| SettingError::new(variable, problem))
+        .map_err(|StartError { variable, problem }| SettingError::new(variable, problem))
 }
 
 /// Sets what the operating system allows this process and keeps of it, before it has a secret in memory.

@@ -5,9 +5,9 @@ use parking_lot::Mutex;
 use std::{collections::BTreeMap, time::Duration};
 use tokio::runtime::Handle;
 
-const INTERVAL: Duration = Duration::from_secs(1);
+const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// At most this many kinds are told apart; further ones are `others`.
+/// How many kinds are told apart; further ones are `others`.
 const MAX_KINDS: usize = 64;
 
 type Counts = BTreeMap<String, u64>;
@@ -21,6 +21,13 @@ pub struct EventLog {
     counts: Mutex<Option<Counts>>,
 }
 
+/// What happens to the first event of a series.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FirstEvent {
+    Counted,
+    LoggedByCaller,
+}
+
 impl EventLog {
     /// Counts events for this log line.
     pub const fn new(log: fn(&str)) -> Self {
@@ -32,16 +39,17 @@ impl EventLog {
 
     /// Counts an event.
     pub fn count(&'static self, kind: String) {
-        self.add(kind, true);
+        self.add(kind, FirstEvent::Counted);
     }
 
     /// Whether this event begins a series of its kind; the caller logs it by itself. Otherwise it is
     /// counted. A series ends with a second without an event of its kind.
     pub fn is_first(&'static self, kind: String) -> bool {
-        self.add(kind, false)
+        self.add(kind, FirstEvent::LoggedByCaller)
     }
 
-    fn add(&'static self, kind: String, counts_first: bool) -> bool {
+    /// Returns whether the event is the first of its kind.
+    fn add(&'static self, kind: String, first: FirstEvent) -> bool {
         let Ok(runtime) = Handle::try_current() else {
             return true;
         };
@@ -51,7 +59,8 @@ impl EventLog {
         let is_known = counts.len() < MAX_KINDS || counts.contains_key(&kind);
         let kind = if is_known { kind } else { "others".to_owned() };
         let is_first = !counts.contains_key(&kind);
-        *counts.entry(kind).or_default() += u64::from(counts_first || !is_first);
+        let is_counted = !is_first || first == FirstEvent::Counted;
+        *counts.entry(kind).or_default() += u64::from(is_counted);
         drop(guard);
         if starts {
             runtime.spawn(self.report());
@@ -61,7 +70,7 @@ impl EventLog {
 
     async fn report(&'static self) {
         loop {
-            tokio::time::sleep(INTERVAL).await;
+            tokio::time::sleep(LOG_INTERVAL).await;
             let text = self.take();
             if text.is_empty() {
                 return;
@@ -70,7 +79,7 @@ impl EventLog {
         }
     }
 
-    /// The counts as text. Kinds without a count end.
+    /// Takes the counts as text. Kinds without a count end.
     fn take(&self) -> String {
         let mut guard = self.counts.lock();
         let mut counts = guard.take().unwrap_or_default();
@@ -82,7 +91,9 @@ impl EventLog {
         for count in counts.values_mut() {
             *count = 0;
         }
-        *guard = Some(counts).filter(|counts| !counts.is_empty());
+        if !counts.is_empty() {
+            *guard = Some(counts);
+        }
         text.join(", ")
     }
 }

@@ -24,7 +24,7 @@ use std::time::Duration;
 use traces::{Endpoint, StartError};
 use tracing_subscriber::{layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
-/// For the last spans. A collector that hangs delays the exit by no more.
+/// How long the export of the last spans may take. A collector that hangs delays the exit by no more.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Settings of logs and traces; every program has them.
@@ -63,10 +63,11 @@ impl Telemetry {
         version: &'static str,
         settings: &TelemetrySettings,
     ) -> Result<Self, StartError> {
-        let url = traces::collector(settings.otel_exporter_otlp_endpoint.as_ref())?;
-        let traces = url
-            .map(|url| traces::otlp_provider(&url, program, version))
-            .transpose()?;
+        let endpoint = settings.otel_exporter_otlp_endpoint.as_ref();
+        let traces = match traces::collector(endpoint)? {
+            Some(url) => Some(traces::otlp_provider(&url, program, version)?),
+            None => None,
+        };
         let mut layers = logs::layers(settings.log_format, &settings.rust_log);
         layers.extend(traces.as_ref().map(traces::layer));
         // A second start in one process (tests) keeps the first subscriber.

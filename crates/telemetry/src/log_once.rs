@@ -11,67 +11,91 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct LogOnce<K> {
     max_keys: usize,
-    /// After it, the line of a key is due again.
+    /// After this time, the line of a key is due again.
     period: Duration,
-    evicts: bool,
-    written: Mutex<Written<K>>,
+    when_full: WhenFull,
+    lines: Mutex<Lines<K>>,
+}
+
+/// What happens to a new key when the log remembers as many as it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhenFull {
+    Silence,
+    EvictOldest,
+}
+
+/// The lines that were written within the period.
+#[derive(Debug)]
+struct Lines<K> {
+    keys: BTreeSet<K>,
+    /// The same lines, oldest first.
+    by_time: VecDeque<Line<K>>,
 }
 
 #[derive(Debug)]
-struct Written<K> {
-    keys: BTreeSet<K>,
-    /// The keys and when they were written, oldest first.
-    times: VecDeque<(Instant, K)>,
+struct Line<K> {
+    key: K,
+    written_at: Instant,
 }
 
 impl<K: Clone + Ord> LogOnce<K> {
-    /// At most `max_lines` in a `period`; further keys are silent. For keys that strangers choose, who
+    /// Writes at most `max_lines` in a `period`; further keys are silent. For keys that clients choose, who
     /// could fill the log.
     pub const fn at_most(max_lines: usize, period: Duration) -> Self {
-        Self::new(max_lines, period, false)
+        Self::new(max_lines, period, WhenFull::Silence)
     }
 
     /// Remembers `max_keys`; beyond it, the oldest is forgotten and may be repeated sooner. For lines
     /// that must not be lost.
     pub const fn evicting(max_keys: usize, period: Duration) -> Self {
-        Self::new(max_keys, period, true)
+        Self::new(max_keys, period, WhenFull::EvictOldest)
     }
 
-    const fn new(max_keys: usize, period: Duration, evicts: bool) -> Self {
-        let written = Written {
+    const fn new(max_keys: usize, period: Duration, when_full: WhenFull) -> Self {
+        let lines = Lines {
             keys: BTreeSet::new(),
-            times: VecDeque::new(),
+            by_time: VecDeque::new(),
         };
         Self {
             max_keys,
             period,
-            evicts,
-            written: Mutex::new(written),
+            when_full,
+            lines: Mutex::new(lines),
         }
     }
 
     /// Whether the line of this key is to be written now, which counts it as written.
     pub fn is_due(&self, key: K) -> bool {
         let now = Instant::now();
-        let mut written = self.written.lock();
-        let Written { keys, times } = &mut *written;
-        while let Some((at, key)) = times.front()
-            && now.duration_since(*at) >= self.period
+        let mut lines = self.lines.lock();
+        while let Some(oldest) = lines.by_time.front()
+            && now.duration_since(oldest.written_at) >= self.period
         {
-            keys.remove(key);
-            times.pop_front();
+            lines.remove_oldest();
         }
-        if keys.contains(&key) || (keys.len() >= self.max_keys && !self.evicts) {
+        if lines.keys.contains(&key) {
             return false;
         }
-        if keys.len() >= self.max_keys
-            && let Some((_, oldest)) = times.pop_front()
-        {
-            keys.remove(&oldest);
+        if lines.keys.len() >= self.max_keys {
+            match self.when_full {
+                WhenFull::Silence => return false,
+                WhenFull::EvictOldest => lines.remove_oldest(),
+            }
         }
-        keys.insert(key.clone());
-        times.push_back((now, key));
+        lines.keys.insert(key.clone());
+        lines.by_time.push_back(Line {
+            key,
+            written_at: now,
+        });
         true
+    }
+}
+
+impl<K: Ord> Lines<K> {
+    fn remove_oldest(&mut self) {
+        if let Some(oldest) = self.by_time.pop_front() {
+            self.keys.remove(&oldest.key);
+        }
     }
 }
 

@@ -11,7 +11,6 @@ use std::{
     error::Error,
     ffi::OsString,
     io::{self, IsTerminal as _},
-    iter,
     str::FromStr,
 };
 use tracing::{Subscriber, level_filters::LevelFilter};
@@ -27,7 +26,7 @@ pub const AUDIT: &str = "audit";
 /// The prefix of our targets, to which a bare level in `RUST_LOG` applies.
 const OWN_TARGETS: &str = "rolegate";
 
-/// An error and its sources, separated by colons.
+/// Describes an error and its sources, separated by colons.
 pub fn error_chain(error: &dyn Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {}", error_chain(source)),
@@ -38,7 +37,9 @@ pub fn error_chain(error: &dyn Error) -> String {
 /// A valid `RUST_LOG`. A bare level such as `trace` applies to our own targets: libraries log request
 /// headers and query arguments at trace, so they stay at info unless they are named.
 #[derive(Clone, Debug, Default)]
-pub struct LogFilter(String);
+pub struct LogFilter {
+    text: String,
+}
 
 impl FromStr for LogFilter {
     type Err = String;
@@ -46,10 +47,12 @@ impl FromStr for LogFilter {
     /// A word without `=` must be a level: tracing would read `warning` as a target of that name, and
     /// log everything of it and nothing else.
     fn from_str(text: &str) -> Result<Self, String> {
-        let filter = Self(text.to_owned());
+        let filter = Self {
+            text: text.to_owned(),
+        };
         let problem = "must be a level or targets with levels, such as debug or info,h2=debug; \
                        levels are off, error, warn, info, debug and trace";
-        // `=trace` would be of every crate.
+        // Without a target, `=trace` would apply to every crate.
         let is_target = |target: &str| {
             let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-:".contains(&byte);
             !target.is_empty() && target.bytes().all(is_part)
@@ -67,7 +70,7 @@ impl FromStr for LogFilter {
     }
 }
 
-/// One layer for the lines that pass the filter, one for the audit log.
+/// Builds one layer for the lines that pass the filter, and one for the audit log.
 pub(crate) fn layers<S>(
     format: LogFormat,
     filter: &LogFilter,
@@ -81,13 +84,12 @@ where
         tracing_subscriber::fmt::layer()
             .with_ansi(is_coloured)
             .with_writer(io::stderr)
-            .event_format(LineFormatter(format))
+            .event_format(LineFormatter { format })
     };
     // The hints disable other levels at their call sites: libraries trace every frame.
     let not_audit = filter_fn(|item| item.is_event() && item.target() != AUDIT)
         .with_max_level_hint(LevelFilter::TRACE);
-    let ordinary = filter.directives().unwrap_or_default();
-    let ordinary = ordinary.and(not_audit);
+    let ordinary = filter.directives().unwrap_or_default().and(not_audit);
     let audit = filter_fn(|item| item.is_event() && item.target() == AUDIT)
         .with_max_level_hint(LevelFilter::INFO);
     vec![
@@ -110,7 +112,7 @@ fn takes_colours_in(variable: impl Fn(&'static str) -> Option<OsString>) -> bool
 
 impl LogFilter {
     fn directives(&self) -> Result<Targets, ParseError> {
-        let text = self.0.trim();
+        let text = self.text.trim();
         // Without a base, an empty list would silence everything, errors included. PostgreSQL's notices
         // are about its own bookkeeping, such as a table that exists already.
         let base = if text == "off" {
@@ -118,19 +120,15 @@ impl LogFilter {
         } else {
             "info,sqlx::postgres::notice=warn"
         };
-        let directives = text
-            .split(',')
-            .map(str::trim)
-            .filter(|directive| !directive.is_empty());
-        let directives = directives.map(|directive| match directive.parse::<tracing::Level>() {
-            Ok(_) => format!("{OWN_TARGETS}={directive}"),
-            Err(_) => directive.to_owned(),
-        });
-        iter::once(base.to_owned())
-            .chain(directives)
-            .collect::<Vec<_>>()
-            .join(",")
-            .parse()
+        let mut directives = vec![base.to_owned()];
+        for directive in text.split(',').map(str::trim) {
+            if directive.parse::<tracing::Level>().is_ok() {
+                directives.push(format!("{OWN_TARGETS}={directive}"));
+            } else if !directive.is_empty() {
+                directives.push(directive.to_owned());
+            }
+        }
+        directives.join(",").parse()
     }
 }
 

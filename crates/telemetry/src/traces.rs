@@ -3,9 +3,13 @@
 //! Spans with the field `otel.kind` are exported; logs ignore spans. Without a collector such spans are
 //! disabled, and creating one costs the check of a flag.
 
+mod endpoint;
 mod environment;
 
-use http::{HeaderMap, Uri};
+pub use endpoint::{Endpoint, StartError};
+pub(crate) use environment::collector;
+
+use http::HeaderMap;
 use opentelemetry::{
     KeyValue, global,
     propagation::TextMapPropagator as _,
@@ -21,7 +25,6 @@ use opentelemetry_sdk::{
 use std::{
     collections::HashMap,
     env,
-    str::FromStr,
     time::{Duration, SystemTime},
 };
 use tracing::{Span, Subscriber, level_filters::LevelFilter};
@@ -29,48 +32,10 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::{Layer, filter::filter_fn, registry::LookupSpan};
 use uuid::Uuid;
 
-pub(crate) use environment::collector;
-
 /// The name of the tracer: what made the spans.
 const TRACER: &str = "rolegate";
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-
-/// A setting that prevents traces: the environment variable and the problem.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{0}: {1}")]
-pub struct StartError(pub &'static str, pub String);
-
-/// The URL of a collector; empty text means none, as in the OpenTelemetry specification.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint(pub(crate) Option<String>);
-
-impl FromStr for Endpoint {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const EXPECTED: &str = "must be the URL of a collector that accepts OTLP over gRPC, \
-                                such as http://127.0.0.1:4317";
-        if text.is_empty() {
-            return Ok(Self(None));
-        }
-        let url: Uri = text.parse().map_err(|_| EXPECTED)?;
-        let has_user = url
-            .authority()
-            .is_some_and(|authority| authority.as_str().contains('@'));
-        let has_path = url.path_and_query().is_some_and(|path| path != "/");
-        let has_host = url.host().is_some_and(|host| !host.is_empty());
-        match url.scheme_str() {
-            Some("https") => {
-                Err("https is not supported; use a collector on this host or network over http")
-            }
-            Some("http") if has_host && !has_user && !has_path && url.port_u16() != Some(0) => {
-                Ok(Self(Some(text.to_owned())))
-            }
-            _ => Err(EXPECTED),
-        }
-    }
-}
 
 /// Exports spans in batches from its own thread. Spans that the collector does not accept are lost,
 /// and logged; requests never wait for the export.
@@ -83,7 +48,10 @@ pub(crate) fn otlp_provider(
         .with_tonic()
         .with_endpoint(url)
         .build()
-        .map_err(|error| StartError(ENDPOINT, error.to_string()))?;
+        .map_err(|error| StartError {
+            variable: ENDPOINT,
+            problem: error.to_string(),
+        })?;
     global::set_text_map_propagator(TraceContextPropagator::new());
     let provider = SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
@@ -109,12 +77,10 @@ pub fn record_phases<const N: usize>(phases: [(&'static str, Duration); N]) {
     if span.is_none() {
         return;
     }
-    let (tracer, parent) = (global::tracer(TRACER), span.context());
-    let mut time = SystemTime::now()
-        - phases
-            .iter()
-            .map(|(_, duration)| *duration)
-            .sum::<Duration>();
+    let tracer = global::tracer(TRACER);
+    let parent = span.context();
+    let total: Duration = phases.iter().map(|(_, duration)| *duration).sum();
+    let mut time = SystemTime::now() - total;
     for (name, duration) in phases {
         let phase = SpanBuilder::from_name(name).with_start_time(time);
         time += duration;
@@ -124,7 +90,7 @@ pub fn record_phases<const N: usize>(phases: [(&'static str, Duration); N]) {
     }
 }
 
-/// The attributes in the environment; the name, version and instance of the service are ours unless they
+/// Reads the attributes in the environment; the name, version and instance of the service are ours unless they
 /// are set there.
 fn resource(program: &'static str, version: &'static str) -> Resource {
     // Names are shared with the services of others.
@@ -176,7 +142,7 @@ pub fn set_remote_parent(span: &Span, headers: &HeaderMap) {
     let _ = span.set_parent(parent);
 }
 
-/// The headers of a trace. Several `tracestate` are one list (W3C Trace Context, section 3.3.1.5).
+/// Reads the headers of a trace. Several `tracestate` are one list (W3C Trace Context, section 3.3.1.5).
 /// Two `traceparent` are invalid (section 3.2), and so is their list.
 fn trace_headers(headers: &HeaderMap) -> HashMap<String, String> {
     let list = |name: &str| {
@@ -191,7 +157,7 @@ fn trace_headers(headers: &HeaderMap) -> HashMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Endpoint, trace_headers};
+    use super::trace_headers;
     use http::{HeaderMap, HeaderValue};
     use opentelemetry::{propagation::TextMapPropagator as _, trace::TraceContextExt as _};
     use opentelemetry_sdk::propagation::TraceContextPropagator;
@@ -235,32 +201,5 @@ mod tests {
         ] {
             assert_eq!(trace(&[("traceparent", bad)]), None, "{bad}");
         }
-    }
-
-    #[test]
-    fn an_endpoint_is_an_http_url_or_empty() {
-        let url = |text: &str| text.parse::<Endpoint>().map(|endpoint| endpoint.0);
-        assert_eq!(url(""), Ok(None));
-        for good in [
-            "http://127.0.0.1:4317",
-            "http://collector:4317/",
-            "http://collector",
-        ] {
-            assert_eq!(url(good), Ok(Some(good.to_owned())));
-        }
-        for bad in [
-            "collector",
-            "collector:4317",
-            "grpc://a:1",
-            "http://a:1/v1/traces",
-            "http://",
-        ] {
-            assert!(
-                url(bad).is_err_and(|error| error.contains("must be the URL")),
-                "{bad}"
-            );
-        }
-        assert!(url("http://me:hunter2@a:1").is_err_and(|error| !error.contains("hunter2")));
-        assert!(url("https://a:4317").is_err_and(|error| error.contains("https")));
     }
 }

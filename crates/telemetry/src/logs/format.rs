@@ -25,7 +25,9 @@ pub enum LogFormat {
 }
 
 /// Writes the line of tracing-subscriber, then the ids of the request and the trace, if there are any.
-pub(super) struct LineFormatter(pub(super) LogFormat);
+pub(super) struct LineFormatter {
+    pub(super) format: LogFormat,
+}
 
 impl<S, N> FormatEvent<S, N> for LineFormatter
 where
@@ -40,15 +42,18 @@ where
     ) -> fmt::Result {
         let mut line = String::with_capacity(256);
         let buffer = Writer::new(&mut line);
-        let end = match self.0 {
+        let end = match self.format {
             LogFormat::Pretty => {
                 let format = Format::default().with_ansi(writer.has_ansi_escapes());
                 format.format_event(context, buffer, event)?;
                 "\n"
             }
             LogFormat::Json => {
-                let format = Format::default().json().flatten_event(true);
-                let format = format.with_current_span(false).with_span_list(false);
+                let format = Format::default()
+                    .json()
+                    .flatten_event(true)
+                    .with_current_span(false)
+                    .with_span_list(false);
                 format.format_event(context, buffer, event)?;
                 "}\n"
             }
@@ -62,7 +67,7 @@ where
         let trace_id = trace.is_valid().then(|| trace.trace_id().to_string());
         for (name, value) in [("request_id", request_id), ("trace_id", trace_id)] {
             let Some(value) = value else { continue };
-            match self.0 {
+            match self.format {
                 LogFormat::Pretty => write!(writer, " {name}={value}")?,
                 LogFormat::Json => write!(writer, r#","{name}":{}"#, Value::from(value))?,
             }

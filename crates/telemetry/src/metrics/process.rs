@@ -1,20 +1,24 @@
-//! What every Prometheus client says of its process, from proc(5).
+//! The metrics that every Prometheus client has of its process, from proc(5).
 
-use super::{advance_to, before_scrape, counter, gauge, set_count};
+use super::registry::{advance_to, before_scrape, counter, gauge, set_count};
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 
 /// Registers the metrics; a system without `/proc` has none.
 pub(super) fn register() {
-    let Some([.., after_boot]) = stat() else {
+    let Some(at_start) = Usage::read() else {
         return;
     };
-    let help = "Start time of the process since unix epoch in seconds.";
-    let start = gauge("process_start_time_seconds", help);
-    start.set(boot_time().map_or(0, |boot| boot + after_boot));
-    let help = "Total user and system CPU time spent in seconds.";
-    let cpu_total = counter("process_cpu_seconds_total", help);
+    let start_time = gauge(
+        "process_start_time_seconds",
+        "Start time of the process since unix epoch in seconds.",
+    );
+    start_time.set(boot_time().map_or(0, |boot| boot + at_start.started_after_boot));
+    let cpu_total = counter(
+        "process_cpu_seconds_total",
+        "Total user and system CPU time spent in seconds.",
+    );
     let virtual_memory = gauge(
         "process_virtual_memory_bytes",
         "Virtual memory size in bytes.",
@@ -30,11 +34,11 @@ pub(super) fn register() {
         "Maximum number of open file descriptors.",
     );
     before_scrape("process", move || {
-        if let Some([cpu, count, in_use, resident, _]) = stat() {
-            advance_to(&cpu_total, cpu.cast_unsigned());
-            threads.set(count);
-            virtual_memory.set(in_use);
-            resident_memory.set(resident);
+        if let Some(usage) = Usage::read() {
+            advance_to(&cpu_total, usage.cpu_seconds.cast_unsigned());
+            threads.set(usage.threads);
+            virtual_memory.set(usage.virtual_bytes);
+            resident_memory.set(usage.resident_bytes);
         }
         if let Ok(entries) = fs::read_dir("/proc/self/fd") {
             set_count(&open_fds, entries.count());
@@ -45,32 +49,48 @@ pub(super) fn register() {
     });
 }
 
-fn stat() -> Option<[i64; 5]> {
-    // The name of the program need not be UTF-8.
-    let text = fs::read("/proc/self/stat").ok()?;
-    let (ticks, page) = (clock_ticks_per_second().cast_signed(), page_size() as u64);
-    parse(&String::from_utf8_lossy(&text), ticks, page.cast_signed())
+/// What the process uses, from `/proc/self/stat`.
+#[derive(Debug, PartialEq, Eq)]
+struct Usage {
+    cpu_seconds: i64,
+    threads: i64,
+    virtual_bytes: i64,
+    resident_bytes: i64,
+    /// The start of the process, in seconds after the boot.
+    started_after_boot: i64,
 }
 
-/// Of `/proc/self/stat`: seconds of CPU time, threads, bytes of virtual and of resident memory, and the start
-/// in seconds after the boot.
-fn parse(text: &str, ticks: i64, page: i64) -> Option<[i64; 5]> {
-    // The second field, the name in parentheses, may contain both. The last ones exceed 63 bits.
-    let (_, fields) = text.rsplit_once(") ")?;
-    let fields = fields.split(' ').skip(1).take(21).map(str::parse);
-    let fields = fields.collect::<Result<Vec<i64>, _>>().ok()?;
-    let field = |number: usize| fields.get(number - 4).copied();
-    let cpu = (field(14)? + field(15)?) / ticks;
-    Some([
-        cpu,
-        field(20)?,
-        field(23)?,
-        field(24)? * page,
-        field(22)? / ticks,
-    ])
+impl Usage {
+    fn read() -> Option<Self> {
+        // The name of the program need not be UTF-8.
+        let text = fs::read("/proc/self/stat").ok()?;
+        let ticks_per_second = clock_ticks_per_second().cast_signed();
+        let page_bytes = (page_size() as u64).cast_signed();
+        Self::parse(
+            &String::from_utf8_lossy(&text),
+            ticks_per_second,
+            page_bytes,
+        )
+    }
+
+    fn parse(text: &str, ticks_per_second: i64, page_bytes: i64) -> Option<Self> {
+        // The second field, the name in parentheses, may contain both. The last ones exceed 63 bits.
+        let (_, fields) = text.rsplit_once(") ")?;
+        let fields: Result<Vec<i64>, _> =
+            fields.split(' ').skip(1).take(21).map(str::parse).collect();
+        let fields = fields.ok()?;
+        let field = |number: usize| fields.get(number - 4).copied();
+        Some(Self {
+            cpu_seconds: (field(14)? + field(15)?) / ticks_per_second,
+            threads: field(20)?,
+            virtual_bytes: field(23)?,
+            resident_bytes: field(24)? * page_bytes,
+            started_after_boot: field(22)? / ticks_per_second,
+        })
+    }
 }
 
-/// In seconds since 1970.
+/// Reads when the system was booted, in seconds since 1970.
 fn boot_time() -> Option<i64> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     text.lines()
@@ -81,15 +101,22 @@ fn boot_time() -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::Usage;
 
     #[test]
     fn the_name_of_a_program_may_look_like_other_fields() {
         let text = "7 (a) R 1 (b)) S 1 7 7 0 -1 4194560 1 0 0 0 450 151 0 0 20 0 3 0 9200 8192 5 \
                     18446744073709551615 1 1\n";
-        assert_eq!(parse(text, 100, 4096), Some([6, 3, 8192, 20480, 92]));
+        let expected = Usage {
+            cpu_seconds: 6,
+            threads: 3,
+            virtual_bytes: 8192,
+            resident_bytes: 20480,
+            started_after_boot: 92,
+        };
+        assert_eq!(Usage::parse(text, 100, 4096), Some(expected));
         for invalid in ["", "7 (a) S 1 7", "7 (a", &text.replace("9200", "?")] {
-            assert_eq!(parse(invalid, 100, 4096), None, "{invalid}");
+            assert_eq!(Usage::parse(invalid, 100, 4096), None, "{invalid}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The library ignores some of them, and takes the default for values that it does not know. Here they are read
 //! as OpenTelemetry defines them, and other values are refused by their names.
 
-use super::{Endpoint, StartError};
+use super::endpoint::{Endpoint, StartError};
 use std::env;
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
@@ -16,7 +16,7 @@ const EXPORTER: &str = "OTEL_TRACES_EXPORTER";
 const SAMPLER: &str = "OTEL_TRACES_SAMPLER";
 const SAMPLER_ARGUMENT: &str = "OTEL_TRACES_SAMPLER_ARG";
 
-/// The URL of the collector, if traces are on: that of the setting, unless `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`
+/// Finds the URL of the collector, if traces are on: that of the setting, unless `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`
 /// names another for traces.
 pub(crate) fn collector(setting: Option<&Endpoint>) -> Result<Option<String>, StartError> {
     // A value that is no text is refused as what it looks like, and never as one that is not set.
@@ -26,32 +26,35 @@ pub(crate) fn collector(setting: Option<&Endpoint>) -> Result<Option<String>, St
     })
 }
 
-/// `variable` is the value of a variable; empty text means that it is not set.
+/// Finds the URL. `variable` returns the value of a variable; empty text means that it is not set.
 fn collector_in(
     setting: Option<&Endpoint>,
     variable: impl Fn(&'static str) -> String,
 ) -> Result<Option<String>, StartError> {
-    let refuse = |name, problem: &str| Err(StartError(name, problem.to_owned()));
-    let of_traces: Endpoint = variable(ENDPOINT)
+    let invalid = |variable, problem: &str| StartError {
+        variable,
+        problem: problem.to_owned(),
+    };
+    let traces_endpoint: Endpoint = variable(ENDPOINT)
         .parse()
-        .map_err(|problem: &str| StartError(ENDPOINT, problem.to_owned()))?;
-    let general = setting.and_then(|endpoint| endpoint.0.clone());
-    let Some(url) = of_traces.0.or(general) else {
+        .map_err(|problem| invalid(ENDPOINT, problem))?;
+    let general = setting.and_then(|endpoint| endpoint.url.clone());
+    let Some(url) = traces_endpoint.url.or(general) else {
         return Ok(None);
     };
     match variable(SDK_DISABLED).to_ascii_lowercase().as_str() {
         "" | "false" => {}
         "true" => return Ok(None),
-        _ => return refuse(SDK_DISABLED, "must be true, false or unset"),
+        _ => return Err(invalid(SDK_DISABLED, "must be true, false or unset")),
     }
     match variable(EXPORTER).as_str() {
         "" | "otlp" => {}
         "none" => return Ok(None),
-        _ => return refuse(EXPORTER, "must be otlp, none or unset"),
+        _ => return Err(invalid(EXPORTER, "must be otlp, none or unset")),
     }
     for name in PROTOCOLS {
         if !["", "grpc"].contains(&variable(name).as_str()) {
-            return refuse(name, "must be grpc or unset");
+            return Err(invalid(name, "must be grpc or unset"));
         }
     }
     match variable(SAMPLER).as_str() {
@@ -59,13 +62,13 @@ fn collector_in(
         "traceidratio" | "parentbased_traceidratio" => {
             let ratio: Result<f64, _> = variable(SAMPLER_ARGUMENT).parse();
             if !ratio.is_ok_and(|ratio| (0.0..=1.0).contains(&ratio)) {
-                return refuse(SAMPLER_ARGUMENT, "must be a number from 0 to 1");
+                return Err(invalid(SAMPLER_ARGUMENT, "must be a number from 0 to 1"));
             }
         }
         _ => {
             let known = "must be always_on, always_off, traceidratio, parentbased_always_on, \
                          parentbased_always_off or parentbased_traceidratio";
-            return refuse(SAMPLER, known);
+            return Err(invalid(SAMPLER, known));
         }
     }
     Ok(Some(url))
@@ -85,7 +88,7 @@ mod tests {
             let value = set.iter().find(|(known, _)| *known == name);
             value.map_or_else(String::new, |(_, value)| (*value).to_owned())
         };
-        collector_in(Some(&setting), variable).map_err(|error| error.0)
+        collector_in(Some(&setting), variable).map_err(|error| error.variable)
     }
 
     #[test]

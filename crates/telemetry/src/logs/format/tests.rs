@@ -11,7 +11,7 @@ fn logged(format: LogFormat, program: impl FnOnce()) -> String {
     let layer = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(Arc::new(writer))
-        .event_format(LineFormatter(format))
+        .event_format(LineFormatter { format })
         .boxed();
     let subscriber = tracing_subscriber::registry().with(layer);
     tracing::subscriber::with_default(subscriber, program);

@@ -1,0 +1,82 @@
+//! Registers metrics, updates them and writes them.
+
+use parking_lot::Mutex;
+use prometheus::{
+    Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, TextEncoder,
+    register_histogram, register_histogram_vec, register_int_counter, register_int_counter_vec,
+    register_int_gauge, register_int_gauge_vec,
+};
+use std::collections::BTreeMap;
+
+/// Why a registration cannot fail: names are literals of this workspace, and each is registered in one place.
+const REGISTERED: &str = "the name of a metric is valid and unique";
+
+type Collector = Box<dyn Fn() + Send + Sync>;
+
+/// What runs before each scrape, by name.
+static COLLECTORS: Mutex<BTreeMap<String, Collector>> = Mutex::new(BTreeMap::new());
+
+/// Registers a counter; its name ends in `_total`.
+pub fn counter(name: &str, help: &str) -> IntCounter {
+    register_int_counter!(name, help).expect(REGISTERED)
+}
+
+/// Registers a counter with labels.
+pub fn counter_vec(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+    register_int_counter_vec!(name, help, labels).expect(REGISTERED)
+}
+
+/// Registers a gauge.
+pub fn gauge(name: &str, help: &str) -> IntGauge {
+    register_int_gauge!(name, help).expect(REGISTERED)
+}
+
+/// Registers a gauge with labels.
+pub fn gauge_vec(name: &str, help: &str, labels: &[&str]) -> IntGaugeVec {
+    register_int_gauge_vec!(name, help, labels).expect(REGISTERED)
+}
+
+/// Registers a histogram.
+pub fn histogram(name: &str, help: &str, buckets: &[f64]) -> Histogram {
+    register_histogram!(name, help, buckets.to_vec()).expect(REGISTERED)
+}
+
+/// Registers a histogram with labels.
+pub fn histogram_vec(name: &str, help: &str, labels: &[&str], buckets: &[f64]) -> HistogramVec {
+    register_histogram_vec!(name, help, labels, buckets.to_vec()).expect(REGISTERED)
+}
+
+/// Observes the size of a batch.
+#[expect(clippy::cast_precision_loss, reason = "no batch is larger than 2^52")]
+pub fn observe_size(histogram: &Histogram, size: usize) {
+    histogram.observe(size as f64);
+}
+
+/// Sets a gauge to a count.
+pub fn set_count(gauge: &IntGauge, count: usize) {
+    gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+}
+
+/// Advances a counter to a total that is counted elsewhere. Never decreases it.
+pub fn advance_to(counter: &IntCounter, total: u64) {
+    counter.inc_by(total.saturating_sub(counter.get()));
+}
+
+/// Runs `collect` before each scrape, to update metrics from elsewhere. Replaces the collector of the
+/// same name.
+pub fn before_scrape(name: impl Into<String>, collect: impl Fn() + Send + Sync + 'static) {
+    COLLECTORS.lock().insert(name.into(), Box::new(collect));
+}
+
+/// Writes all metrics, as `text/plain; version=0.0.4`.
+pub fn text() -> String {
+    for collect in COLLECTORS.lock().values() {
+        collect();
+    }
+    TextEncoder::new()
+        .encode_to_string(&prometheus::gather())
+        .unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot encode metrics");
+            String::new()
+        })
+}
