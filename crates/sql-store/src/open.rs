@@ -14,7 +14,7 @@ use crate::{
 };
 use futures_util::future::LocalBoxFuture;
 use rolegate_program::{program::Failure, settings::SettingError};
-use std::{fs::File, io, path::Path};
+use std::{fs::File, io, path::Path, time::Duration};
 use tempfile::tempfile_in;
 
 impl DatabaseUrl {
@@ -35,28 +35,7 @@ impl DatabaseUrl {
             let mut backoff = Backoff::default();
             let mut migration_timeout = postgres::MIGRATION_TIMEOUT;
             loop {
-                let opened = match store {
-                    // Boxed: the migrator's future is large.
-                    DatabaseTarget::Postgres(servers) => {
-                        let options = postgres::OpenOptions {
-                            servers,
-                            tables,
-                            reads: self.reads,
-                            sharing: self.sharing,
-                        };
-                        let open = postgres::open(options, &mut migration_timeout);
-                        Box::pin(open).await.map(Engine::Postgres)
-                    }
-                    DatabaseTarget::Sqlite(name) if self.is_in_memory => {
-                        let open = sqlite::open_in_memory(name, tables);
-                        Box::pin(open).await.map(Engine::Sqlite)
-                    }
-                    DatabaseTarget::Sqlite(file) => {
-                        let open = sqlite::open(file, tables, clock);
-                        Box::pin(open).await.map(Engine::Sqlite)
-                    }
-                };
-                match opened {
+                match self.try_open(tables, clock, &mut migration_timeout).await {
                     Ok(engine) => return Ok(Database::new(engine, tables)),
                     Err(OpenFailure::Failed(error)) if is_temporary(store, &error) => {
                         let error = explain(&error);
@@ -67,6 +46,35 @@ impl DatabaseUrl {
                 backoff.wait().await;
             }
         })
+    }
+
+    async fn try_open(
+        &self,
+        tables: &Tables,
+        clock: FileClock,
+        migration_timeout: &mut Duration,
+    ) -> Result<Engine, OpenFailure> {
+        match &self.target {
+            DatabaseTarget::Postgres(servers) => {
+                let options = postgres::OpenOptions {
+                    servers,
+                    tables,
+                    reads: self.reads,
+                    sharing: self.sharing,
+                };
+                // Boxed, like those below: the migrator's future is large.
+                let open = Box::pin(postgres::open(options, migration_timeout));
+                Ok(Engine::Postgres(open.await?))
+            }
+            DatabaseTarget::Sqlite(name) if self.is_in_memory => {
+                let open = Box::pin(sqlite::open_in_memory(name, tables));
+                Ok(Engine::Sqlite(open.await?))
+            }
+            DatabaseTarget::Sqlite(file) => {
+                let open = Box::pin(sqlite::open(file, tables, clock));
+                Ok(Engine::Sqlite(open.await?))
+            }
+        }
     }
 
     /// Names the setting or the database in one line, and tells a wrong setting, with which a retry does

@@ -45,6 +45,7 @@ crate::row! {
 
 crate::row! {
     /// The row as a start finds it.
+    #[derive(Default)]
     pub(super) struct StoredClock {
         pub(super) boot: Option<String>,
         pub(super) zero: i64,

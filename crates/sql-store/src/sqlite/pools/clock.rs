@@ -43,19 +43,14 @@ impl Pools {
 
     /// Starts the clock. Writes its row after another boot, and if it is advanced.
     pub(crate) async fn start_clock(&self, clock: FileClock) -> sqlx::Result<()> {
-        let advances = match clock {
-            FileClock::Unused => return Ok(()),
-            FileClock::Keep => false,
-            FileClock::Advance => true,
-        };
-        let stored = sqlx::query_as("SELECT boot, zero, latest FROM clock")
+        if clock == FileClock::Unused {
+            return Ok(());
+        }
+        let advances = clock == FileClock::Advance;
+        let stored: StoredClock = sqlx::query_as("SELECT boot, zero, latest FROM clock")
             .fetch_optional(&self.readers)
             .await?
-            .unwrap_or(StoredClock {
-                boot: None,
-                zero: 0,
-                latest: 0,
-            });
+            .unwrap_or_default();
         let is_same_boot = BOOT.is_some() && stored.boot == *BOOT;
         let time = if is_same_boot {
             stored.zero + uptime()
