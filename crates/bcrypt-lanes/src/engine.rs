@@ -6,13 +6,13 @@ use std::sync::{Arc, mpsc};
 #[cfg(not(simulation))]
 use std::thread;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_channel::oneshot;
 
 use crate::job::{AdmissionRequest, Job, Reply};
 use crate::kernel::MAX_LANES;
-use crate::stored::Stored;
+use crate::stored::StoredHash;
 use crate::worker::{CALIBRATION_ITERATIONS, Shared, calibrate, lower_priority};
 use crate::{ClientKey, Cost, EngineError, Settings, Stats, Timed, Verdict};
 
@@ -43,6 +43,29 @@ pub struct Engine {
     highest_cost: AtomicU32,
 }
 
+/// What a thread finds out before it serves.
+struct ThreadMeasurement {
+    /// Whether it runs at the requested priority.
+    priority: io::Result<()>,
+    /// How long it takes for [`CALIBRATION_ITERATIONS`].
+    time: Duration,
+}
+
+impl ThreadMeasurement {
+    /// Lowers the priority of this thread, then measures its speed.
+    fn take(lanes: usize) -> Self {
+        let priority = if cfg!(simulation) {
+            Ok(())
+        } else {
+            lower_priority()
+        };
+        Self {
+            priority,
+            time: calibrate(lanes),
+        }
+    }
+}
+
 impl Engine {
     /// Starts the threads `bcrypt-0`, `bcrypt-1` and so on, with settings clamped to valid values.
     /// Fails when a thread cannot be created.
@@ -60,15 +83,11 @@ impl Engine {
             highest_cost: AtomicU32::new(0),
         };
         for worker in 0..settings.threads {
-            let (shared, sender) = (Arc::clone(&engine.shared), sender.clone());
+            let shared = Arc::clone(&engine.shared);
+            let sender = sender.clone();
             let measure = move || {
-                let priority = if cfg!(simulation) {
-                    Ok(())
-                } else {
-                    lower_priority()
-                };
                 // The engine is gone if a later thread could not be created.
-                let _ = sender.send((priority, calibrate(settings.lanes)));
+                let _ = sender.send(ThreadMeasurement::take(settings.lanes));
                 drop(sender);
             };
             #[cfg(simulation)]
@@ -87,8 +106,13 @@ impl Engine {
             );
         }
         drop(sender);
-        let (priorities, times): (Vec<_>, Vec<_>) = measurements.into_iter().unzip();
-        engine.priority = priorities.into_iter().collect();
+        let mut times = Vec::with_capacity(settings.threads);
+        for measurement in measurements {
+            times.push(measurement.time);
+            if engine.priority.is_ok() {
+                engine.priority = measurement.priority;
+            }
+        }
         engine
             .shared
             .locked(|it| it.throughput.calibrate(CALIBRATION_ITERATIONS, &times));
@@ -151,15 +175,12 @@ impl Engine {
         let answer = self.submit(job, answer);
         async move {
             salted?;
-            let Timed {
-                value: (digest, _),
-                waited,
-                ran,
-            } = answer.await?;
+            let answer = answer.await?;
+            let digest = answer.value.digest;
             Ok(Timed {
-                value: Stored { cost, salt, digest }.format(),
-                waited,
-                ran,
+                value: StoredHash { cost, salt, digest }.format(),
+                waited: answer.waited,
+                ran: answer.ran,
             })
         }
     }
@@ -178,7 +199,7 @@ impl Engine {
         client: ClientKey,
         deadline: Instant,
     ) -> impl Future<Output = Result<Timed<Verdict>, EngineError>> + Send + use<> {
-        let parsed = stored.and_then(Stored::parse);
+        let parsed = stored.and_then(StoredHash::parse);
         let is_malformed = stored.is_some() && parsed.is_none();
         let failure = if is_malformed {
             Verdict::Malformed
@@ -193,22 +214,23 @@ impl Engine {
         let (mut job, answer) = Job::new(password, cost.iterations(), client, deadline);
         job.iterations_if_wrong = failed_cost.iterations();
         if let Some(stored) = parsed {
-            (job.salt, job.expected) = (stored.salt, Some(stored.digest));
+            job.salt = stored.salt;
+            job.expected = Some(stored.digest);
         }
         let answer = self.submit(job, answer);
         async move {
-            let Timed {
-                value: (_, matches),
-                waited,
-                ran,
-            } = answer.await?;
+            let answer = answer.await?;
             let rehash = cost != current;
-            let value = if matches {
+            let verdict = if answer.value.matches {
                 Verdict::Match { rehash }
             } else {
                 failure
             };
-            Ok(Timed { value, waited, ran })
+            Ok(Timed {
+                value: verdict,
+                waited: answer.waited,
+                ran: answer.ran,
+            })
         }
     }
 

@@ -28,9 +28,17 @@ impl From<IpAddr> for ClientKey {
     }
 }
 
-/// The digest that a finished job has computed, and whether it equals the expected one.
-pub(crate) type Reply = Result<Timed<(Digest, bool)>, EngineError>;
+/// What a job has computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HashOutcome {
+    pub(crate) digest: Digest,
+    /// Whether the digest equals the expected one.
+    pub(crate) matches: bool,
+}
 
+pub(crate) type Reply = Result<Timed<HashOutcome>, EngineError>;
+
+/// A password to hash or to verify.
 pub(crate) struct Job {
     pub(crate) password: ExpandedPassword,
     pub(crate) salt: [u8; 16],
@@ -46,6 +54,7 @@ pub(crate) struct Job {
     pub(crate) reply: oneshot::Sender<Reply>,
 }
 
+/// What admission control must know about a job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AdmissionRequest {
     pub(crate) client: ClientKey,

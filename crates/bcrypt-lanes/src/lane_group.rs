@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use zeroize::Zeroize;
 
-use crate::job::Job;
+use crate::job::{HashOutcome, Job};
 use crate::kernel;
 use crate::kernel::{Lane, MAX_LANES};
 use crate::scheduler::Load;
@@ -15,11 +15,11 @@ use crate::{Stats, Timed};
 /// one, a copy of 4 KiB.
 pub(crate) struct LaneGroup {
     lanes: Box<[Lane]>,
-    running: Vec<Running>,
+    running: Vec<RunningJob>,
 }
 
-/// The job in the lane of the same index.
-struct Running {
+/// A job in a lane. Its index is that of the lane.
+struct RunningJob {
     job: Job,
     started: Instant,
     /// Remaining iterations.
@@ -44,7 +44,7 @@ impl LaneGroup {
     }
 
     pub(crate) fn load(&self) -> Load {
-        let missing = |running: &Running| match running.failed {
+        let missing = |running: &RunningJob| match running.failed {
             Some(_) => running.left,
             None => running.left + (running.job.work() - running.job.iterations),
         };
@@ -65,7 +65,7 @@ impl LaneGroup {
     /// When no lane is free.
     pub(crate) fn insert(&mut self, job: Job, now: Instant) {
         self.lanes[self.width()].start(&job.password, job.salt);
-        self.running.push(Running {
+        self.running.push(RunningJob {
             left: job.iterations,
             started: now,
             failed: None,
@@ -75,7 +75,7 @@ impl LaneGroup {
 
     /// Advances all busy lanes by `slice` iterations, or fewer if one finishes before. Returns the
     /// number of iterations.
-    pub(crate) fn step(&mut self, slice: u32) -> u32 {
+    pub(crate) fn advance(&mut self, slice: u32) -> u32 {
         let least = self.running.iter().map(|running| running.left).min();
         let iterations = least.map_or(0, |left| u32::try_from(left).unwrap_or(slice).min(slice));
         kernel::advance(&mut self.lanes[..self.running.len()], iterations);
@@ -89,8 +89,8 @@ impl LaneGroup {
     pub(crate) fn collect_finished(&mut self, now: Instant) -> Stats {
         let mut ended = Stats::default();
         for index in (0..self.width()).rev() {
-            if let Some(value) = self.outcome(index) {
-                let Running { job, started, .. } = self.remove(index);
+            if let Some(value) = self.finish(index) {
+                let RunningJob { job, started, .. } = self.remove(index);
                 let answer = Timed {
                     value,
                     waited: started.saturating_duration_since(job.submitted),
@@ -107,26 +107,32 @@ impl LaneGroup {
         ended
     }
 
-    /// The digest and whether it matches, once all the work of the job is done.
-    fn outcome(&mut self, index: usize) -> Option<(Digest, bool)> {
+    /// What the job has computed, once all its work is done.
+    fn finish(&mut self, index: usize) -> Option<HashOutcome> {
         let running = &mut self.running[index];
         if running.left > 0 {
             return None;
         }
         if let Some(digest) = running.failed {
-            return Some((digest, false));
+            return Some(HashOutcome {
+                digest,
+                matches: false,
+            });
         }
         let digest = self.lanes[index].finish();
         let digest = std::array::from_fn(|i| digest[i]);
-        if running.job.matches(&digest) {
-            return Some((digest, true));
+        let matches = running.job.matches(&digest);
+        if !matches {
+            running.left = running.job.work() - running.job.iterations;
+            running.failed = Some(digest);
+            if running.left > 0 {
+                return None;
+            }
         }
-        running.left = running.job.work() - running.job.iterations;
-        running.failed = Some(digest);
-        (running.left == 0).then_some((digest, false))
+        Some(HashOutcome { digest, matches })
     }
 
-    fn remove(&mut self, index: usize) -> Running {
+    fn remove(&mut self, index: usize) -> RunningJob {
         let left = self.running.swap_remove(index);
         self.lanes.swap(index, self.running.len());
         self.lanes[self.running.len()].zeroize();

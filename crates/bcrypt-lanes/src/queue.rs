@@ -26,8 +26,13 @@ pub(crate) struct Queue {
     earliest_deadline: Option<Instant>,
 }
 
-/// Finish tag, then arrival number, which breaks ties first come, first served.
-type Tag = (u64, u64);
+/// The place of a job in the queue, which is ordered by the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Tag {
+    finish: u64,
+    /// Breaks ties: first come, first served.
+    arrival: u64,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueuePosition {
@@ -89,7 +94,7 @@ impl Queue {
         work: u64,
         stays_ahead: impl Fn(u64, &Job) -> bool,
     ) -> QueuePosition {
-        let last = self.newest_of(client).map_or(0, |tag| tag.0);
+        let last = self.newest_tag(client).map_or(0, |tag| tag.finish);
         let finish = last.max(self.clock) + work;
         let mut position = QueuePosition {
             finish,
@@ -98,11 +103,11 @@ impl Queue {
         };
         let mut total = 0;
         for (tag, job) in &self.jobs {
-            if tag.0 > position.finish && stays_ahead(total, job) {
-                position.finish = tag.0;
+            if tag.finish > position.finish && stays_ahead(total, job) {
+                position.finish = tag.finish;
             }
             total += job.work();
-            if tag.0 <= position.finish {
+            if tag.finish <= position.finish {
                 position.ahead = total;
             }
             if job.client == client {
@@ -112,12 +117,10 @@ impl Queue {
         position
     }
 
-    fn newest_of(&self, client: ClientKey) -> Option<Tag> {
-        let (tag, _) = self
-            .jobs
-            .iter()
-            .rev()
-            .find(|(_, job)| job.client == client)?;
+    /// The tag of the newest job of `client`.
+    fn newest_tag(&self, client: ClientKey) -> Option<Tag> {
+        let mut newest_first = self.jobs.iter().rev();
+        let (tag, _) = newest_first.find(|(_, job)| job.client == client)?;
         Some(*tag)
     }
 
@@ -130,10 +133,13 @@ impl Queue {
                 return Some(job);
             };
             displaced = self
-                .newest_of(client)
+                .newest_tag(client)
                 .and_then(|tag| self.jobs.remove(&tag));
         }
-        let tag = (position.finish, self.arrivals);
+        let tag = Tag {
+            finish: position.finish,
+            arrival: self.arrivals,
+        };
         self.arrivals += 1;
         let earliest = self.earliest_deadline.unwrap_or(job.deadline);
         self.earliest_deadline = Some(earliest.min(job.deadline));
@@ -147,18 +153,22 @@ impl Queue {
 
     pub(crate) fn pop(&mut self) -> Option<Job> {
         let (tag, job) = self.jobs.pop_first()?;
-        self.clock = self.clock.max(tag.0);
+        self.clock = self.clock.max(tag.finish);
         Some(job)
     }
 
-    pub(crate) fn pop_of(&mut self, is_wanted: impl Fn(ClientKey) -> bool) -> Option<Job> {
+    /// Takes the first job of a client that is wanted. The clock does not follow it.
+    pub(crate) fn pop_from(&mut self, is_wanted: impl Fn(ClientKey) -> bool) -> Option<Job> {
         let (&tag, _) = self.jobs.iter().find(|(_, job)| is_wanted(job.client))?;
         self.jobs.remove(&tag)
     }
 
     pub(crate) fn remove_dead(&mut self, now: Instant) -> Vec<Job> {
-        let dead = self.jobs.extract_if(.., |_, job| !job.is_live(now));
-        let dead = dead.map(|(_, job)| job).collect();
+        let dead: Vec<_> = self
+            .jobs
+            .extract_if(.., |_, job| !job.is_live(now))
+            .map(|(_, job)| job)
+            .collect();
         self.earliest_deadline = self.jobs.values().map(|job| job.deadline).min();
         dead
     }

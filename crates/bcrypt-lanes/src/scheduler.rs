@@ -14,16 +14,18 @@ use crate::{ClientKey, EngineError, Settings, Stats};
 /// Clients never retry immediately.
 const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
 
-/// Of all lanes, for a client to be a flood: a quarter.
+/// A client floods if it has one lane out of this many.
 const FLOOD_SHARE: usize = 4;
-/// Jobs in a short queue, for each lane.
-const SHORT_QUEUE: usize = 4;
+/// A queue is short if it has at most this many jobs for each lane.
+const MAX_SHORT_QUEUE: usize = 4;
 
+/// Decides which jobs are admitted, and which worker computes them.
 pub(crate) struct Scheduler {
     pub(crate) throughput: Throughput,
     pub(crate) stopping: bool,
     queue: Queue,
     lanes: usize,
+    /// By the numbers of the workers.
     loads: Vec<Load>,
     /// How many lanes each client has; no entry is zero.
     lanes_of: HashMap<ClientKey, usize>,
@@ -31,8 +33,10 @@ pub(crate) struct Scheduler {
     counters: Stats,
 }
 
+/// What a worker has in its lanes.
 #[derive(Clone, Default)]
 pub(crate) struct Load {
+    /// The client of each job.
     pub(crate) clients: Vec<ClientKey>,
     /// Remaining iterations of all of them.
     pub(crate) work: u64,
@@ -65,7 +69,7 @@ impl Scheduler {
         let refused = match self.admit(job.admission_request(), now) {
             Ok(position) => self.queue.push(job, position).map(|job| {
                 let position = self.fair_position(job.admission_request(), now);
-                (job, refusal(self.wait(position), position))
+                (job, refuse(self.wait(position), position))
             }),
             Err(refusal) => Some((job, refusal)),
         };
@@ -81,13 +85,13 @@ impl Scheduler {
         request: AdmissionRequest,
         now: Instant,
     ) -> Result<(), EngineError> {
-        let admitted = self.admit(request, now).and_then(|position| {
-            let has_capacity = self.queue.has_capacity_for(request.client);
-            has_capacity
-                .then_some(())
-                .ok_or_else(|| refusal(self.wait(position), position))
-        });
-        admitted.inspect_err(|_| self.counters.refused += 1)
+        let refusal = match self.admit(request, now) {
+            Ok(_) if self.queue.has_capacity_for(request.client) => return Ok(()),
+            Ok(position) => refuse(self.wait(position), position),
+            Err(refusal) => refusal,
+        };
+        self.counters.refused += 1;
+        Err(refusal)
     }
 
     /// The position of a job, unless it would miss its deadline there.
@@ -104,7 +108,7 @@ impl Scheduler {
         self.evict_dead(now);
         let position = self.fair_position(request, now);
         match self.overrun(request, position, now) {
-            Some(overrun) => Err(refusal(overrun, position)),
+            Some(overrun) => Err(refuse(overrun, position)),
             None => Ok(position),
         }
     }
@@ -123,8 +127,12 @@ impl Scheduler {
             return None;
         }
         let done = self.wait(position) + self.run_time(request.work);
-        let overrun = done.checked_sub(request.due.saturating_duration_since(now))?;
-        (!overrun.is_zero()).then_some(overrun)
+        let time_left = request.due.saturating_duration_since(now);
+        if done > time_left {
+            Some(done - time_left)
+        } else {
+            None
+        }
     }
 
     fn fair_position(&self, request: AdmissionRequest, now: Instant) -> QueuePosition {
@@ -191,14 +199,14 @@ impl Scheduler {
     pub(crate) fn take(&mut self, worker: usize, now: Instant) -> Option<Job> {
         let mine = self.loads[worker].clients.len();
         let is_next = self.loads.iter().all(|other| other.clients.len() >= mine);
+        let has_free_lane = is_next && mine < self.lanes;
+        let has_extra_lane = is_next && mine == self.lanes && mine < MAX_LANES;
         while let Some(first) = self.queue.first() {
-            if !(is_next && mine < self.lanes) && first.is_live(now) {
-                let has_one_more = is_next && mine == self.lanes && mine < MAX_LANES;
-                return if has_one_more {
-                    self.take_newcomer(worker, now)
-                } else {
-                    None
-                };
+            if !has_free_lane && first.is_live(now) {
+                if has_extra_lane {
+                    return self.take_newcomer(worker, now);
+                }
+                return None;
             }
             let job = self.queue.pop()?;
             // Too late, it would occupy a lane that another job needs. An idle worker tries anyway.
@@ -215,7 +223,7 @@ impl Scheduler {
         self.run_time(job.iterations) > job.deadline.saturating_duration_since(now)
     }
 
-    /// A job for the lane more of a worker whose others are busy, of a client that has none.
+    /// Lets a busy worker take one extra job for a client that has none running.
     ///
     /// All jobs have the same work and advance by the same slices, so jobs that begin together end
     /// together. A flood of one client then holds all lanes for the time of a hash, begins its next jobs at
@@ -226,7 +234,7 @@ impl Scheduler {
         }
         let job = self
             .queue
-            .pop_of(|client| !self.lanes_of.contains_key(&client))?;
+            .pop_from(|client| !self.lanes_of.contains_key(&client))?;
         if !job.is_live(now) {
             job.discard(&mut self.counters);
             return None;
@@ -241,7 +249,7 @@ impl Scheduler {
         let lanes = self.lanes_total();
         let many = lanes.div_ceil(FLOOD_SHARE).max(2);
         let has_flood = self.lanes_of.values().any(|lanes| *lanes >= many);
-        if !has_flood || self.queue.len() > SHORT_QUEUE * lanes {
+        if !has_flood || self.queue.len() > MAX_SHORT_QUEUE * lanes {
             return false;
         }
         let time = self
@@ -298,7 +306,7 @@ impl Scheduler {
     }
 }
 
-fn refusal(retry_after: Duration, position: QueuePosition) -> EngineError {
+fn refuse(retry_after: Duration, position: QueuePosition) -> EngineError {
     let retry_after = retry_after.max(MIN_RETRY_AFTER);
     EngineError::Refused {
         retry_after,

@@ -2,7 +2,7 @@
 
 use crate::kernel::{self, Lane, MAX_LANES};
 use crate::lane::ExpandedPassword;
-use crate::stored::Stored;
+use crate::stored::StoredHash;
 
 /// Vectors from Openwall's `crypt_blowfish` 1.3, `wrapper.c`, one for each lane of the widest kernel.
 const VECTORS: [(&[u8], &str); MAX_LANES] = [
@@ -30,7 +30,8 @@ pub fn self_test() -> Result<(), String> {
             "published bcrypt vector number {number} came out wrong"
         ));
     }
-    let (password, salt) = (b"correct horse battery staple", [0x5a; 16]);
+    let password = b"correct horse battery staple";
+    let salt = [0x5a; 16];
     let mut lane = Lane::BLANK;
     lane.start(&ExpandedPassword::new(password), salt);
     kernel::advance(std::slice::from_mut(&mut lane), 16);
@@ -44,7 +45,7 @@ pub fn self_test() -> Result<(), String> {
 /// The first vector with a wrong result. All vectors advance together, split between two kernels
 /// whose widths change with every iteration, so that a fault in any kernel corrupts a result.
 fn wrong_vector(vectors: &[(&[u8], &str); MAX_LANES]) -> Option<usize> {
-    let stored = vectors.map(|(_, hash)| Stored::parse(hash));
+    let stored = vectors.map(|(_, hash)| StoredHash::parse(hash));
     let mut lanes = vec![Lane::BLANK; MAX_LANES];
     for (number, (password, _)) in vectors.iter().enumerate() {
         let Some(stored) = stored[number] else {
@@ -57,7 +58,7 @@ fn wrong_vector(vectors: &[(&[u8], &str); MAX_LANES]) -> Option<usize> {
         kernel::advance(some, 1);
         kernel::advance(others, 1);
     }
-    let wrong = |(lane, stored): (&Lane, Option<Stored>)| {
+    let wrong = |(lane, stored): (&Lane, Option<StoredHash>)| {
         stored.is_none_or(|stored| !lane.finish().starts_with(&stored.digest))
     };
     lanes.iter().zip(stored).position(wrong)

@@ -40,13 +40,13 @@ impl Cost {
 pub(crate) type Digest = [u8; 23];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stored {
+pub(crate) struct StoredHash {
     pub(crate) cost: Cost,
     pub(crate) salt: [u8; 16],
     pub(crate) digest: Digest,
 }
 
-impl Stored {
+impl StoredHash {
     /// Parses the prefixes that the `bcrypt` crate accepts, `$2a$`, `$2b$`, `$2x$` and `$2y$`, which are
     /// all computed alike.
     pub(crate) fn parse(text: &str) -> Option<Self> {
@@ -71,23 +71,23 @@ impl Stored {
 
 /// The cost of a hash that [`Engine::verify`](crate::Engine::verify) can check; `None` for other text.
 pub fn stored_cost(text: &str) -> Option<Cost> {
-    Stored::parse(text).map(|stored| stored.cost)
+    StoredHash::parse(text).map(|stored| stored.cost)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Stored;
+    use super::StoredHash;
 
     const HASH: &str = "$2b$12$L6Bc/AlTQHyd9liGgGEZyOFLPHNgyxeEPfgYfBCVxJ7JIlwxyVU3u";
 
     #[test]
     fn a_hash_survives_parsing_and_formatting() {
         assert_eq!(
-            Stored::parse(HASH).map(|s| s.format()).as_deref(),
+            StoredHash::parse(HASH).map(|s| s.format()).as_deref(),
             Some(HASH)
         );
         let older = HASH.replacen("2b", "2y", 1);
-        assert_eq!(Stored::parse(&older), Stored::parse(HASH));
+        assert_eq!(StoredHash::parse(&older), StoredHash::parse(HASH));
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
         let strange = HASH.replacen("2b", "2c", 1);
         let wide = format!("{}é", &HASH[..58]);
         for text in ["", "secret", &HASH[..59], &dear, &cheap, &strange, &wide] {
-            assert_eq!(Stored::parse(text), None, "{text}");
+            assert_eq!(StoredHash::parse(text), None, "{text}");
         }
     }
 }

@@ -164,7 +164,8 @@ impl Shared {
                 !self.inject_panic.swap(false, Ordering::Relaxed),
                 "sabotaged"
             );
-            let (width, iterations) = (lane_group.width(), lane_group.step(slice));
+            let width = lane_group.width();
+            let iterations = lane_group.advance(slice);
             // The time that a slice is to take.
             #[cfg(simulation)]
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -8,7 +8,7 @@ use crate::EngineError;
 use crate::job::{Job, Reply, tests::job};
 use crate::kernel::MAX_LANES;
 use crate::lane::ExpandedPassword;
-use crate::stored::{Digest, Stored};
+use crate::stored::{Digest, StoredHash};
 
 /// A hash to compute.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ impl Case {
     fn by_the_crate(&self) -> Digest {
         let hash = bcrypt::hash_with_salt(&self.password, self.cost, self.salt);
         let hash = hash.expect("a valid cost").to_string();
-        Stored::parse(&hash).expect("a valid hash").digest
+        StoredHash::parse(&hash).expect("a valid hash").digest
     }
 }
 
@@ -49,12 +49,12 @@ fn digest(caller: &mut Receiver<Reply>) -> Option<Digest> {
         .ok()
         .flatten()?
         .ok()
-        .map(|answer| answer.value.0)
+        .map(|answer| answer.value.digest)
 }
 
 fn run_dry(lane_group: &mut LaneGroup) {
     while lane_group.width() > 0 {
-        lane_group.step(1000);
+        lane_group.advance(1000);
         lane_group.collect_finished(Instant::now());
     }
 }
@@ -80,7 +80,7 @@ proptest! {
                 lane_group.insert(job, Instant::now());
                 callers.push(caller);
             }
-            lane_group.step(*slices.next().unwrap_or(&1));
+            lane_group.advance(*slices.next().unwrap_or(&1));
             lane_group.collect_finished(Instant::now());
         }
         for (case, caller) in cases.iter().zip(&mut callers) {
@@ -120,7 +120,7 @@ fn cancelled_and_expired_jobs_free_their_lanes() {
     for job in [abandoned, late, awaited] {
         lane_group.insert(job, now);
     }
-    lane_group.step(1);
+    lane_group.advance(1);
     let ended = lane_group.collect_finished(now + Duration::from_secs(2));
     assert_eq!(
         (ended.dropped, ended.expired, lane_group.width()),
@@ -148,11 +148,11 @@ fn only_a_failed_verification_of_an_old_hash_does_the_work_of_the_current_cost()
         let mut done = 0;
         while lane_group.width() > 0 {
             assert_eq!(lane_group.load().work, 64 - u64::from(done));
-            done += lane_group.step(5);
+            done += lane_group.advance(5);
             lane_group.collect_finished(Instant::now());
         }
         let answer = caller.try_recv().ok().flatten().and_then(Result::ok);
-        assert_eq!(answer.map(|a| a.value.1), Some(matches));
+        assert_eq!(answer.map(|a| a.value.matches), Some(matches));
         assert_eq!(done, iterations);
     }
 }
