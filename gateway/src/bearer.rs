@@ -15,7 +15,7 @@ use crate::{
         variant::Variant,
     },
     settings::PublicSettings,
-    sign_in::{self, refused::ambiguous_address},
+    sign_in::{self, interstitials::ambiguous_address},
     state::GatewayState,
 };
 use axum::{Router, routing::any};

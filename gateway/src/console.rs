@@ -7,6 +7,7 @@ pub(crate) mod picture;
 use crate::{
     pages::{self, not_found},
     state::GatewayState,
+    static_file::StaticFile,
 };
 use axum::{
     Router,
@@ -14,15 +15,8 @@ use axum::{
     response::{AppendHeaders, IntoResponse as _, Response},
     routing::post,
 };
-use http::{
-    HeaderMap, HeaderName, StatusCode,
-    header::{
-        CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
-        IF_NONE_MATCH, REFERRER_POLICY, VARY,
-    },
-};
+use http::HeaderMap;
 use rolegate_sign_in::design::Design;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 /// Allows what the page consists of, nothing inline, nothing from other origins, and no framing.
 /// Scripts cannot turn text into HTML (Trusted Types, where the browser has them).
@@ -33,8 +27,6 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 
 /// The texts for the scripts. The file is written for each language, so it is not in the folder.
 const LANGUAGE: &str = "language.js";
-
-const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -132,45 +124,19 @@ pub(crate) fn routes() -> Router<GatewayState> {
 
 /// The response to a request with these headers for a file.
 pub(crate) fn file(name: &str, design: Design<'_>, request: &HeaderMap) -> Response {
-    let Some(text) = text(name, design) else {
+    let Some(body) = text(name, design) else {
         return not_found();
     };
-    let language = AppendHeaders([
-        (CONTENT_LANGUAGE, design.texts.language),
-        (VARY, "Accept-Language"),
-    ]);
-    let response = respond(text, content_type(name), CONTENT_POLICY, request);
-    (language, response).into_response()
+    let file = StaticFile {
+        body,
+        content_type: content_type(name),
+        content_policy: CONTENT_POLICY,
+    };
+    let language = AppendHeaders(design.texts.headers());
+    (language, file.respond(request)).into_response()
 }
 
-/// A response with this body, unless the browser has it already.
-pub(crate) fn respond(
-    body: Bytes,
-    content_type: &str,
-    content_policy: &str,
-    request: &HeaderMap,
-) -> Response {
-    let tag = entity_tag(&body);
-    let headers = [
-        (CONTENT_TYPE, content_type),
-        (CONTENT_SECURITY_POLICY, content_policy),
-        (OPENER_POLICY, "same-origin"),
-        (REFERRER_POLICY, "no-referrer"),
-        // Revalidated each time, so that an upgrade never mixes files of two versions.
-        (CACHE_CONTROL, "no-cache"),
-        (ETAG, &tag),
-    ];
-    let has_it = request
-        .get(IF_NONE_MATCH)
-        .is_some_and(|known| matches(known.as_bytes(), &tag));
-    if has_it {
-        (StatusCode::NOT_MODIFIED, headers).into_response()
-    } else {
-        (headers, body).into_response()
-    }
-}
-
-/// Returns the text of a file in this design.
+/// The text of a file in this design.
 fn text(name: &str, design: Design<'_>) -> Option<Bytes> {
     if name == LANGUAGE {
         // JSON is an expression of JavaScript.
@@ -191,19 +157,6 @@ fn content_type(name: &str) -> &'static str {
         Some((_, "svg")) => "image/svg+xml",
         _ => "text/html; charset=utf-8",
     }
-}
-
-/// Differs whenever the text does.
-fn entity_tag(text: &[u8]) -> String {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    format!("\"{:016x}\"", hasher.finish())
-}
-
-/// Whether `If-None-Match` (RFC 9110, section 13.1.2) names the tag; a proxy may have made it weak.
-fn matches(known: &[u8], tag: &str) -> bool {
-    let mut tags = known.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-    tags.any(|it| it == b"*" || it.strip_prefix(b"W/").unwrap_or(it) == tag.as_bytes())
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use crate::{
     basic, bearer, forward_auth,
+    logo::Logo,
     memory::MemoryBudgets,
     middleware::{metrics, refusal_log},
     settings::PublicSettings,
-    sign_in::logo::Logo,
     state::GatewayState,
 };
 use axum::Router;
@@ -37,18 +37,16 @@ impl Gateway {
     /// Binds the listeners that are not `off`; that of proxies requires TLS, if `forward_auth_tls` is given.
     pub async fn bind(
         settings: &PublicSettings,
-        sign_in: &SignInSettings,
+        sign_in_settings: &SignInSettings,
         forward_auth_tls: Option<ServerTls>,
     ) -> Result<Self, SettingError> {
-        settings.validate()?;
-        let logo = settings.logo()?;
-        let sign_in_settings = sign_in.clone();
-        let sign_in = sign_in.read()?;
-        let (max, proxies) = (
+        let logo = settings.load_logo()?;
+        settings.require_variant()?;
+        let sign_in = sign_in_settings.read()?;
+        let limit = AddressLimit::new(
             settings.max_connections_per_address,
-            &settings.trusted_proxies,
+            settings.trusted_proxies.clone(),
         );
-        let limit = AddressLimit::new(max, proxies.clone());
         let bind = async |variable, ListenAddress(address)| match address {
             Some(address) => {
                 let listener = http_server::bind(variable, address).await?;
@@ -56,15 +54,18 @@ impl Gateway {
             }
             None => Ok(None),
         };
-        let forward_auth = settings.forward_auth_listen_addr;
-        let forward_auth = bind("FORWARD_AUTH_LISTEN_ADDR", forward_auth).await?;
+        let forward_auth = bind(
+            "FORWARD_AUTH_LISTEN_ADDR",
+            settings.forward_auth_listen_addr,
+        )
+        .await?;
         Ok(Self {
             bearer: bind("BEARER_LISTEN_ADDR", settings.bearer_listen_addr).await?,
             basic: bind("BASIC_LISTEN_ADDR", settings.basic_listen_addr).await?,
             forward_auth: forward_auth.map(|listener| listener.with_tls(forward_auth_tls)),
             settings: settings.clone(),
             sign_in,
-            sign_in_settings,
+            sign_in_settings: sign_in_settings.clone(),
             logo,
         })
     }

@@ -8,9 +8,10 @@
 //! - `endpoints`: one file per topic; handlers, bodies and OpenAPI annotations.
 //! - `extract`: extractors of request bodies, path ids, query parameters and credentials.
 //! - `middleware`: what both variants do around every request.
-//! - `pages`: embedded files; `console`: those of `/console/`, which are in `gateway/console/`.
+//! - `pages`: embedded files; `console`: those of `/console/`, which are in `gateway/console/`; `static_file`: how
+//!   browsers keep them; `logo`: the picture of the pages.
 //! - `refusals`: refusals of password checks, paced.
-//! - `sign_in`: the pages `/sign-in` and `/sign-out`, and the console's cookie.
+//! - `sign_in`: the pages `/sign-in`, `/sign-out`, `/account` and `/set-password`.
 //! - `openapi`: the OpenAPI document, role guards, and Swagger UI.
 //! - `fuzzing`: what fuzz targets reach; compiled for them only.
 
@@ -24,6 +25,7 @@ mod forward_auth;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod gateway;
+mod logo;
 mod memory;
 mod middleware;
 mod openapi;
@@ -32,6 +34,7 @@ mod refusals;
 pub mod settings;
 mod sign_in;
 mod state;
+mod static_file;
 #[cfg(test)]
 mod test_support;
 

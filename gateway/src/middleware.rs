@@ -1,5 +1,6 @@
 //! The middleware around every request of both variants.
 
+mod console_cookie;
 mod cors;
 mod denial_audit;
 pub(crate) mod drain_body;
@@ -7,7 +8,7 @@ pub(crate) mod metrics;
 pub(crate) mod refusal_log;
 pub(crate) mod request_source;
 
-use crate::{memory::MemoryBudgets, settings::PublicSettings, sign_in::use_console_cookie};
+use crate::{memory::MemoryBudgets, settings::PublicSettings};
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
@@ -111,7 +112,7 @@ async fn handle(
         client_address,
     };
     if state.takes_console_cookie {
-        use_console_cookie(request.headers_mut());
+        console_cookie::use_as_token(request.headers_mut());
     }
     let authorization = request.headers().get(AUTHORIZATION).cloned();
     // The host in a proxy's question is that of an application, which decides about it.

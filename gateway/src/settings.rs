@@ -4,7 +4,7 @@ mod allowed_origins;
 
 pub use allowed_origins::AllowedOrigins;
 
-use crate::sign_in::logo::Logo;
+use crate::logo::Logo;
 use clap::ArgAction;
 use rolegate_auth_client::settings::AuthTlsSettings;
 use rolegate_grpc_tls::{HTTP_1, ServerFiles, ServerTls};
@@ -178,23 +178,23 @@ impl PublicSettings {
     }
 
     /// The picture of the pages.
-    pub(crate) fn logo(&self) -> Result<Logo, SettingError> {
+    pub(crate) fn load_logo(&self) -> Result<Logo, SettingError> {
         Logo::load(self.sign_in_logo_file.as_deref())
     }
 
-    /// At least one variant must be on, and the logo must be a picture.
-    pub fn validate(&self) -> Result<(), SettingError> {
-        self.logo()?;
-        if self
-            .bearer_listen_addr
-            .0
-            .or(self.basic_listen_addr.0)
-            .is_some()
-        {
+    /// Refuses settings without a public variant.
+    pub(crate) fn require_variant(&self) -> Result<(), SettingError> {
+        if self.bearer_listen_addr.0.is_some() || self.basic_listen_addr.0.is_some() {
             return Ok(());
         }
         let problem = "is off, and so is BASIC_LISTEN_ADDR; set at least one to an address";
         Err(SettingError::new("BEARER_LISTEN_ADDR", problem))
+    }
+
+    /// At least one variant must be on, and the logo must be a picture.
+    pub fn validate(&self) -> Result<(), SettingError> {
+        self.load_logo()?;
+        self.require_variant()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What handlers share.
 
-use crate::{refusals::Refusals, sign_in::logo::Logo};
+use crate::{logo::Logo, refusals::Refusals};
 use axum::extract::FromRef;
 use rolegate_auth_client::AuthClient;
 use rolegate_sign_in::{settings::SignInSettings, sign_in::SignIn};

@@ -1,6 +1,6 @@
 //! Browsers: the session in a cookie, and the way to the page to sign in at.
 
-use crate::{extract::credentials::cross_site, sign_in::refused};
+use crate::{extract::credentials::cross_site, sign_in::interstitials};
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header::LOCATION};
 use rolegate_auth_client::{
@@ -64,7 +64,12 @@ pub(super) async fn user(
                     }
                     None => None,
                 };
-                Err(refused::explain(denied, sign_in, request, user.as_ref()))
+                Err(interstitials::explain_denial(
+                    denied,
+                    sign_in,
+                    request,
+                    user.as_ref(),
+                ))
             }
             decision => decision,
         };

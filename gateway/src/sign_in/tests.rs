@@ -7,7 +7,7 @@ mod set_password;
 mod sign_out;
 mod texts;
 
-use super::page::FILES;
+use super::account::SIGN_IN_FILES;
 use crate::{
     basic, bearer,
     memory::MemoryBudgets,
@@ -35,7 +35,7 @@ const DOMAIN: [&str; 4] = [
 fn gateway(arguments: &[&str]) -> (Router, Calls) {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let (auth, calls) = fake_auth();
-    let logo = settings.logo().expect("a picture");
+    let logo = settings.load_logo().expect("a picture");
     let state = GatewayState::new(auth, sign_in(arguments)).with_logo(logo);
     let memory = MemoryBudgets::new(&settings);
     (bearer::router(state, None, &settings, &memory), calls)
@@ -126,7 +126,10 @@ async fn pages_have_a_strict_policy_and_no_script() {
 
 #[tokio::test]
 async fn files_of_the_pages_are_served_below_sign_in() {
-    for (file, media_type) in FILES.iter().zip(["text/css", "image/svg", "text/css"]) {
+    for (file, media_type) in SIGN_IN_FILES
+        .iter()
+        .zip(["text/css", "image/svg", "text/css"])
+    {
         let response = get(&format!("/sign-in/{file}"), &[LOOPBACK]).await;
         assert_eq!(response.status, 200, "{file}");
         assert!(

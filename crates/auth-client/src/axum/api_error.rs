@@ -91,6 +91,13 @@ impl ApiError {
     pub fn detail(&self) -> &str {
         &self.detail
     }
+
+    /// The seconds of `Retry-After`; `None` if the response does not have that header.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<u64> {
+        let delay = self.refusal().and_then(|refusal| refusal.retry_after);
+        retry_after(self.status.as_u16(), delay)
+    }
 }
 
 /// Every status of a reason is valid.
@@ -157,16 +164,14 @@ impl ApiError {
         headers.insert(CONTENT_TYPE, json);
         let reason = HeaderValue::from_static(self.reason);
         headers.insert(HeaderName::from_static(REASON_HEADER), reason);
-        let refusal = self.refusal();
         if self.status == StatusCode::UNAUTHORIZED {
-            let challenge = match refusal {
+            let challenge = match self.refusal() {
                 Some(refusal) => refusal.reason.bearer_challenge(),
                 None => BEARER_CHALLENGE,
             };
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
-        let delay = refusal.and_then(|refusal| refusal.retry_after);
-        if let Some(seconds) = retry_after(self.status.as_u16(), delay) {
+        if let Some(seconds) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
     }

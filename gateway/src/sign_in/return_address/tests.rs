@@ -205,7 +205,7 @@ fn pages_that_use_the_cookie_of_the_console_are_told_apart() {
         "/account/",
         "/account/keys",
     ] {
-        assert!(at(path).is_of_console(), "{path}");
+        assert!(at(path).is_in_console(), "{path}");
     }
     for path in [
         "/",
@@ -220,11 +220,11 @@ fn pages_that_use_the_cookie_of_the_console_are_told_apart() {
         "/Account",
         "/#/account",
     ] {
-        assert!(!at(path).is_of_console(), "{path}");
+        assert!(!at(path).is_in_console(), "{path}");
     }
     let others: ReturnOrigins = OTHERS.parse().expect("origins");
     let elsewhere = ReturnAddress::parse("https://app.example.org/console/", &own(), &others);
-    assert!(!elsewhere.expect("allowed").is_of_console());
+    assert!(!elsewhere.expect("allowed").is_in_console());
 }
 
 /// Pieces that parsers of URLs disagree about.

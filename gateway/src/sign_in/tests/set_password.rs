@@ -1,7 +1,7 @@
 //! `/set-password`.
 
 use super::{HTTPS, LOOPBACK, bare, gateway, get, send};
-use crate::sign_in::page::SCRIPTS;
+use crate::sign_in::account::SET_PASSWORD_SCRIPTS;
 use std::collections::BTreeSet;
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn page_has_a_strict_policy_and_its_files_below_sign_in() {
 #[tokio::test]
 async fn its_script_finds_exactly_the_scripts_that_it_imports() {
     let mut imported = BTreeSet::from(["set_password.js".to_owned()]);
-    for script in SCRIPTS {
+    for script in SET_PASSWORD_SCRIPTS {
         let file = get(&format!("/sign-in/{script}"), &[LOOPBACK]).await;
         let kind = file.header("content-type");
         assert_eq!(
@@ -54,7 +54,7 @@ async fn its_script_finds_exactly_the_scripts_that_it_imports() {
             .filter_map(|it| it.split('"').next());
         imported.extend(imports.map(str::to_owned));
     }
-    assert_eq!(imported, SCRIPTS.map(str::to_owned).into());
+    assert_eq!(imported, SET_PASSWORD_SCRIPTS.map(str::to_owned).into());
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The picture at the top of the pages, which the operator may replace.
 
-use crate::console;
+use crate::static_file::StaticFile;
 use axum::{body::Bytes, response::Response};
 use http::HeaderMap;
 use rolegate_grpc_tls::{explain, read_file};
@@ -45,7 +45,7 @@ pub(crate) struct Logo {
 impl Default for Logo {
     fn default() -> Self {
         Self {
-            bytes: Bytes::from_static(include_bytes!("../../console/icon.svg")),
+            bytes: Bytes::from_static(include_bytes!("../console/icon.svg")),
             content_type: SVG,
         }
     }
@@ -63,10 +63,10 @@ impl Logo {
         };
         let bytes =
             read_file(path, MAX_KIB).map_err(|error| refuse(explain(&error)).caused_by(&error))?;
-        Self::check(bytes).map_err(refuse)
+        Self::parse(bytes).map_err(refuse)
     }
 
-    fn check(bytes: Vec<u8>) -> Result<Self, String> {
+    fn parse(bytes: Vec<u8>) -> Result<Self, String> {
         let content_type = if bytes.starts_with(b"\x89PNG") {
             if !bytes.starts_with(PNG_START) || !bytes.ends_with(PNG_END) {
                 return Err("is a damaged PNG".to_owned());
@@ -83,7 +83,12 @@ impl Logo {
     }
 
     pub(crate) fn respond(&self, request: &HeaderMap) -> Response {
-        console::respond(self.bytes.clone(), self.content_type, POLICY, request)
+        let file = StaticFile {
+            body: self.bytes.clone(),
+            content_type: self.content_type,
+            content_policy: POLICY,
+        };
+        file.respond(request)
     }
 }
 
@@ -119,23 +124,23 @@ fn check_node(node: Node<'_, '_>) -> Result<(), String> {
     }
     let is_style = node
         .parent()
-        .is_some_and(|it| it.tag_name().name() == "style");
+        .is_some_and(|parent| parent.tag_name().name() == "style");
     if is_style && node.text().is_some_and(leads_outside) {
         return Err("is an SVG whose style refers to another file".to_owned());
     }
     Ok(())
 }
 
-/// Returns whether CSS may refer to something outside of the picture. An escape could hide that.
+/// Tells whether CSS may refer to something outside of the picture. An escape could hide that.
 fn leads_outside(css: &str) -> bool {
     let css: String = css
         .chars()
-        .filter(|it| !it.is_whitespace() && !"\"'".contains(*it))
+        .filter(|char| !char.is_whitespace() && !"\"'".contains(*char))
+        .map(|char| char.to_ascii_lowercase())
         .collect();
-    let css = css.to_ascii_lowercase();
     let mut urls = css.split("url(").skip(1);
-    let others = ["\\", "@import", "src(", "image-set(", "image("];
-    urls.any(|url| !url.starts_with('#')) || others.iter().any(|it| css.contains(it))
+    let other_references = ["\\", "@import", "src(", "image-set(", "image("];
+    urls.any(|url| !url.starts_with('#')) || other_references.iter().any(|text| css.contains(text))
 }
 
 #[cfg(test)]

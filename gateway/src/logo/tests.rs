@@ -24,7 +24,7 @@ fn svg(content: &str) -> Vec<u8> {
 }
 
 fn problem(bytes: impl Into<Vec<u8>>) -> String {
-    Logo::check(bytes.into()).expect_err("it is refused")
+    Logo::parse(bytes.into()).expect_err("it is refused")
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_whole_png_is_accepted_and_no_other() {
     for end in 4..whole.len() {
         assert_eq!(problem(&whole[..end]), "is a damaged PNG", "{end}");
     }
-    let logo = Logo::check(whole.clone()).expect("a PNG");
+    let logo = Logo::parse(whole.clone()).expect("a PNG");
     assert_eq!(logo.content_type, PNG);
     let mut other_chunk = whole.clone();
     other_chunk[12..16].copy_from_slice(b"IDAT");
@@ -55,7 +55,7 @@ fn an_svg_of_shapes_is_accepted() {
         r"<text>onload url(a) @import</text>",
         r#"<metadata><a xmlns="http://example.org/">text</a></metadata>"#,
     ] {
-        let logo = Logo::check(svg(content)).expect(content);
+        let logo = Logo::parse(svg(content)).expect(content);
         assert_eq!(logo.content_type, SVG);
     }
     let declared = [
@@ -63,8 +63,8 @@ fn an_svg_of_shapes_is_accepted() {
         svg(""),
     ]
     .concat();
-    assert!(Logo::check(declared).is_ok());
-    assert!(Logo::check(Logo::default().bytes.to_vec()).is_ok(), "ours");
+    assert!(Logo::parse(declared).is_ok());
+    assert!(Logo::parse(Logo::default().bytes.to_vec()).is_ok(), "ours");
 }
 
 #[test]

@@ -1,0 +1,29 @@
+//! The session in the console's cookie, which scripts of the console and of the account page use without seeing it.
+
+use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+use rolegate_sign_in::{
+    cookie::Cookie,
+    origin::Origin,
+    request::{asks_for_document, is_same_origin},
+};
+use secrecy::ExposeSecret as _;
+
+/// Takes the session in the console's cookie for the token of a request that a script of the same origin made.
+pub(super) fn use_as_token(headers: &mut HeaderMap) {
+    if headers.contains_key(AUTHORIZATION) {
+        return;
+    }
+    let is_by_script = is_same_origin(headers, None) && !asks_for_document(headers);
+    if !is_by_script {
+        return;
+    }
+    let own = Origin::from_request_headers(headers);
+    let Ok(Some(session)) = Cookie::for_console(own.as_ref()).find(headers) else {
+        return;
+    };
+    let token = format!("Bearer {}", session.expose_secret());
+    if let Ok(mut value) = HeaderValue::from_str(&token) {
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+}

@@ -1,0 +1,68 @@
+//! The pages whose scripts call the API, and the files of all pages.
+
+use super::{
+    https_needed::https_needed,
+    pages::{Pages, secure_origin},
+};
+use crate::console::{self, ACCOUNT_FILES};
+use axum::{Router, extract::State, response::Response, routing::get};
+use http::HeaderMap;
+
+/// The files of the console that the pages need. They are served below `/sign-in/`, because the proxy of an
+/// application passes no other path.
+pub(super) const SIGN_IN_FILES: [&str; 3] = ["base.css", "icon.svg", "sign_in.css"];
+
+/// The script of `/set-password`, and what it imports.
+pub(super) const SET_PASSWORD_SCRIPTS: [&str; 9] = [
+    "set_password.js",
+    "api.js",
+    "copy.js",
+    "dom.js",
+    "form.js",
+    "language.js",
+    "new_password.js",
+    "session.js",
+    "texts.js",
+];
+
+/// `/set-password`: the token of the link is in the fragment, which the page's script sends to `PUT /password`.
+pub(super) async fn set_password(State(pages): State<Pages>, headers: HeaderMap) -> Response {
+    page_with_passwords(&pages, "set_password.html", &headers)
+}
+
+/// `/account`: the page leads to `/sign-in` if nobody is signed in.
+pub(super) async fn account(State(pages): State<Pages>, headers: HeaderMap) -> Response {
+    page_with_passwords(&pages, "account.html", &headers)
+}
+
+pub(super) async fn logo(State(pages): State<Pages>, headers: HeaderMap) -> Response {
+    pages.gateway.logo.respond(&headers)
+}
+
+/// The routes of the files below `/sign-in/` and `/account/`.
+pub(super) fn file_routes() -> Router<Pages> {
+    let mut routes = Router::new();
+    for name in SIGN_IN_FILES.into_iter().chain(SET_PASSWORD_SCRIPTS) {
+        routes = add_file(routes, "/sign-in", name);
+    }
+    for name in ACCOUNT_FILES {
+        routes = add_file(routes, "/account", name);
+    }
+    routes
+}
+
+fn add_file(routes: Router<Pages>, folder: &str, name: &'static str) -> Router<Pages> {
+    let handler = async move |State(pages): State<Pages>, headers: HeaderMap| {
+        console::file(name, pages.design(&headers), &headers)
+    };
+    routes.route(&format!("{folder}/{name}"), get(handler))
+}
+
+/// A page where passwords are typed, unless anybody on the way could read them.
+fn page_with_passwords(pages: &Pages, name: &str, headers: &HeaderMap) -> Response {
+    let design = pages.design(headers);
+    if secure_origin(headers).is_none() {
+        return https_needed(design, headers);
+    }
+    console::file(name, design, headers)
+}

@@ -1,0 +1,52 @@
+//! The forms of the pages.
+
+use super::{pages::Pages, return_address::ReturnAddress};
+use crate::extract::{credentials::cross_site, form::Form, query_params::QueryParams};
+use axum::{
+    extract::Request,
+    response::{Redirect, Result},
+};
+use http::HeaderMap;
+use rolegate_sign_in::{origin::Origin, page_query::RETURN, request::is_same_origin};
+
+/// A form that a page of ours sent.
+pub(super) struct SubmittedForm {
+    pub(super) headers: HeaderMap,
+    pub(super) query: QueryParams,
+    pub(super) fields: Form,
+    /// The address in the field `return`, or without that field in the query, if people may be sent there.
+    pub(super) back: Option<ReturnAddress>,
+    pub(super) own: Origin,
+    /// Tells whether a proxy passed the form on.
+    pub(super) is_forwarded: bool,
+}
+
+impl SubmittedForm {
+    /// Reads the form, if a page of ours sent it: no other signs its visitors in or out, or makes them guess.
+    pub(super) async fn read(pages: &Pages, request: Request) -> Result<Self> {
+        let headers = request.headers().clone();
+        let own = Origin::from_request_headers(&headers);
+        if !is_same_origin(&headers, own.as_ref()) {
+            return Err(cross_site().into());
+        }
+        let own = own
+            .filter(Origin::is_secure)
+            .ok_or_else(|| Redirect::to("/sign-in"))?;
+        let query = QueryParams::parse(request.uri().query().unwrap_or_default())?;
+        let is_forwarded = pages.is_forwarded(&request);
+        let fields = Form::read(request).await?;
+        let given = match fields.optional(RETURN)? {
+            Some(field) => Some(field),
+            None => query.get(RETURN)?,
+        };
+        let back = given.and_then(|given| pages.return_address(given, &own));
+        Ok(Self {
+            headers,
+            query,
+            fields,
+            back,
+            own,
+            is_forwarded,
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! What the handlers of the pages share.
+
+use super::return_address::ReturnAddress;
+use crate::{extract::query_params::QueryParams, state::GatewayState};
+use axum::extract::{ConnectInfo, Request};
+use http::HeaderMap;
+use rolegate_auth_client::axum::ApiError;
+use rolegate_program::cidr_set::CidrSet;
+use rolegate_sign_in::{
+    design::Design,
+    forwarded::has_passed_proxy,
+    origin::Origin,
+    page_query::{MAX_RETURN_ADDRESS_LEN, RETURN},
+    sign_in::SignIn,
+};
+use rolegate_telemetry::log_once::LogOnce;
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+/// Limits the log of return addresses that are not allowed by their hosts: any client can name any host.
+static NOT_ALLOWED: LogOnce<String> = LogOnce::at_most(10, Duration::from_hours(1));
+
+#[derive(Clone)]
+pub(super) struct Pages {
+    pub(super) gateway: GatewayState,
+    pub(super) sign_in: Arc<SignIn>,
+    pub(super) trusted_proxies: Arc<CidrSet>,
+}
+
+/// Where a page leads back to.
+pub(super) struct Destination {
+    pub(super) address: Option<ReturnAddress>,
+    /// Set if the browser named an address where nobody is sent, which the page says.
+    pub(super) is_refused: bool,
+}
+
+impl Pages {
+    /// The design for the browser that sent these headers.
+    pub(super) fn design(&self, headers: &HeaderMap) -> Design<'_> {
+        self.sign_in.design(headers)
+    }
+
+    /// Reads where the query of a page leads back to. An address that is too long has a notice of its own.
+    pub(super) fn destination(
+        &self,
+        query: &QueryParams,
+        own: &Origin,
+    ) -> Result<Destination, ApiError> {
+        let Some(given) = query.get(RETURN)? else {
+            return Ok(Destination {
+                address: None,
+                is_refused: false,
+            });
+        };
+        let address = self.return_address(given, own);
+        let is_named = !given.is_empty() && given.len() <= MAX_RETURN_ADDRESS_LEN;
+        let is_refused = address.is_none() && is_named;
+        Ok(Destination {
+            address,
+            is_refused,
+        })
+    }
+
+    /// The address that the browser is led back to; one that is not allowed is logged once for its host.
+    pub(super) fn return_address(&self, given: &str, own: &Origin) -> Option<ReturnAddress> {
+        self.log_if_not_allowed(given, own);
+        ReturnAddress::parse(given, own, &self.sign_in.return_origins)
+    }
+
+    fn log_if_not_allowed(&self, given: &str, own: &Origin) {
+        let Ok(url) = own.url().join(given) else {
+            return;
+        };
+        let Some(origin) = Origin::new(url.scheme(), url.authority()) else {
+            return;
+        };
+        if origin == *own || self.sign_in.return_origins.contains(&origin) {
+            return;
+        }
+        if let Some(host) = origin.url().host_str()
+            && NOT_ALLOWED.is_due(host.to_owned())
+        {
+            tracing::warn!(
+                origin = origin.serialized(),
+                "RETURN_ORIGINS: nobody is led back to an address of this origin after signing in; if an application \
+                 of yours is there, add it, and let COOKIE_DOMAIN cover it or pass /sign-in there"
+            );
+        }
+    }
+
+    /// Tells whether a proxy passed the request on: one of `TRUSTED_PROXIES`, or another, which was configured before
+    /// the hosts of applications were marked.
+    pub(super) fn is_forwarded(&self, request: &Request) -> bool {
+        let is_trusted_proxy =
+            |ConnectInfo(peer): &ConnectInfo<SocketAddr>| self.trusted_proxies.contains(peer.ip());
+        let peer = request.extensions().get();
+        peer.is_some_and(is_trusted_proxy) || has_passed_proxy(request.headers())
+    }
+}
+
+/// The origin of a request to a page where people type passwords; `None` if anybody on the way could read them.
+pub(super) fn secure_origin(headers: &HeaderMap) -> Option<Origin> {
+    Origin::from_request_headers(headers).filter(Origin::is_secure)
+}

@@ -1,0 +1,73 @@
+//! The sessions that a browser has in its cookies.
+
+use super::{cookies::Audience, pages::Pages};
+use rolegate_auth_client::{CallContext, CallError, Requirement, User};
+use rolegate_sign_in::cookie::MAX_CANDIDATES;
+use secrecy::SecretString;
+
+/// What becomes of the other session of a sign-in that made two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PairedSession {
+    Ends,
+    Stays,
+}
+
+impl Pages {
+    /// The user of the only valid one of these sessions. If it cannot be known, it is nobody, so that nobody goes on
+    /// as somebody else.
+    pub(super) async fn user(
+        &self,
+        audience: Audience,
+        sessions: &[SecretString],
+        context: CallContext,
+    ) -> Option<User> {
+        let auth = &self.gateway.auth;
+        let any = Requirement::AnyAuthenticated;
+        let mut found = None;
+        for session in sessions.iter().take(MAX_CANDIDATES) {
+            let user = match audience {
+                Audience::Console => auth.authorize(session, any, context).await,
+                Audience::Applications => auth.authorize_cookie(session, any, context).await,
+            };
+            match user {
+                Ok(user) if found.is_none() => found = Some(user),
+                Err(error) if is_invalid_session(&error) => {}
+                _ => return None,
+            }
+        }
+        found
+    }
+
+    /// Ends sessions from cookies.
+    pub(super) async fn end_sessions(
+        &self,
+        sessions: &[SecretString],
+        paired: PairedSession,
+        context: CallContext,
+    ) -> Result<(), CallError> {
+        let with_pairs = paired == PairedSession::Ends;
+        self.gateway
+            .auth
+            .end_cookie_sessions(sessions, with_pairs, context)
+            .await
+    }
+
+    /// Ends sessions that a sign-in has replaced. A failure is logged: the sign-in has succeeded nevertheless.
+    pub(super) async fn end_replaced_sessions(
+        &self,
+        sessions: &[SecretString],
+        paired: PairedSession,
+        context: CallContext,
+    ) {
+        if let Err(error) = self.end_sessions(sessions, paired, context).await {
+            tracing::warn!(%error, "cannot end the sessions that a browser had before");
+        }
+    }
+}
+
+/// Tells whether a token is refused because it is none, or has ended.
+fn is_invalid_session(error: &CallError) -> bool {
+    error
+        .reason()
+        .is_some_and(|reason| reason.http_status() == 401)
+}

@@ -1,0 +1,235 @@
+//! `POST /sign-in`: signs a person in.
+//!
+//! A sign-in makes a session with the limits and the work of a login, or two where both cookies are set: what is in an
+//! application's cookie is good nowhere else. A person with a second factor gets the page of the code first. Every
+//! session that the browser had in the cookies that are set ends.
+
+use super::{
+    cookies::{Audience, SignInCookies},
+    form::SubmittedForm,
+    page::{CODE_EXPIRED, refuse},
+    pages::Pages,
+    sessions::PairedSession,
+    sign_in_page::{SignInPage, notices},
+};
+use crate::{endpoints::sessions::creation::user_agent, extract::form::Form};
+use axum::{
+    Extension,
+    extract::{Request, State},
+    response::{AppendHeaders, IntoResponse as _, Redirect, Response, Result},
+};
+use http::{HeaderMap, header::SET_COOKIE};
+use rolegate_auth_client::{
+    CallContext, CallError, NewSession, Reason, SessionUse, SignInStep, TwoStepSignIn,
+    axum::ApiError,
+};
+use rolegate_sign_in::cookie::contains_session;
+use secrecy::SecretString;
+use std::slice;
+
+/// What the form has to prove who somebody is.
+struct SubmittedCredentials<'a> {
+    username: String,
+    /// Empty if there is a pending sign-in.
+    password: SecretString,
+    /// The token of a pending sign-in: the page of the code sends it in place of a password.
+    pending: Option<SecretString>,
+    /// A one-time code or a recovery code.
+    code: Option<&'a str>,
+}
+
+/// The tokens of the sessions that a sign-in made.
+struct NewTokens {
+    /// The token for the page that the sign-in leads to.
+    destination: SecretString,
+    /// The token for the other cookie, if that is set, too.
+    other: Option<SecretString>,
+}
+
+pub(super) async fn submit(
+    State(pages): State<Pages>,
+    Extension(context): Extension<CallContext>,
+    request: Request,
+) -> Result<Response> {
+    let form = SubmittedForm::read(&pages, request).await?;
+    let back = form.back.as_ref();
+    let location = back.map_or("/", |back| &back.location);
+    if form.fields.optional("go_on")?.is_some() {
+        return Ok(Redirect::to(location).into_response());
+    }
+    let credentials = SubmittedCredentials::read(&form.fields)?;
+    let cookies = pages.sign_in_cookies(&form.headers, &form.own, back, form.is_forwarded);
+    let step = create_session(&pages, &form, &credentials, cookies.session_use(), context).await;
+    let created = match step {
+        Ok(SignInStep::Done(created)) => created,
+        Ok(SignInStep::CodeNeeded(pending)) => {
+            let design = pages.design(&form.headers);
+            let page = page_again(&form, &credentials, Some(&pending), "");
+            return Ok(page.respond(design));
+        }
+        Err(error) => return Ok(show_refusal(&pages, &form, &credentials, error)),
+    };
+    let max_age = max_age_seconds(&created);
+    let mut tokens = NewTokens::assign(created, cookies.destination);
+    replace_sessions(&pages, &form.headers, &cookies, &mut tokens, context).await;
+    let destination = cookies
+        .destination_cookie()
+        .set(&tokens.destination, max_age)
+        .ok_or(ApiError::from(CallError::Malformed))?;
+    let other = match &tokens.other {
+        Some(token) => cookies.other_cookie().set(token, max_age),
+        None => None,
+    };
+    let headers = [Some(destination), other]
+        .into_iter()
+        .flatten()
+        .map(|cookie| (SET_COOKIE, cookie));
+    Ok((AppendHeaders(headers), Redirect::to(location)).into_response())
+}
+
+impl<'a> SubmittedCredentials<'a> {
+    fn read(fields: &'a Form) -> Result<Self, ApiError> {
+        let username = fields.required("username")?;
+        let pending = fields.optional("pending_sign_in")?.map(SecretString::from);
+        let password = match &pending {
+            Some(_) => SecretString::default(),
+            None => fields.required("password")?.into(),
+        };
+        let one_time_code = fields.optional("otp")?;
+        let recovery_code = fields.optional("recovery_code")?;
+        let is_filled_in = |code: &&str| !code.trim().is_empty();
+        Ok(Self {
+            username,
+            password,
+            pending,
+            code: one_time_code
+                .filter(is_filled_in)
+                .or(recovery_code.filter(is_filled_in)),
+        })
+    }
+}
+
+async fn create_session(
+    pages: &Pages,
+    form: &SubmittedForm,
+    credentials: &SubmittedCredentials<'_>,
+    session_use: SessionUse,
+    context: CallContext,
+) -> Result<SignInStep, ApiError> {
+    let two_step = TwoStepSignIn {
+        place: form.own.serialized(),
+        pending: credentials.pending.clone(),
+    };
+    let user_agent = user_agent(&form.headers);
+    let call = pages.gateway.auth.create_session(
+        &credentials.username,
+        &credentials.password,
+        credentials.code,
+        None,
+        user_agent.as_deref(),
+        session_use,
+        two_step,
+        context,
+    );
+    pages.gateway.refusals.login(context, call).await
+}
+
+/// The page that the form was on, with what was typed. Once the pending sign-in has ended, the person begins again.
+fn show_refusal(
+    pages: &Pages,
+    form: &SubmittedForm,
+    credentials: &SubmittedCredentials<'_>,
+    error: ApiError,
+) -> Response {
+    let design = pages.design(&form.headers);
+    let has_pending_ended = error.reason() == Reason::TokenInvalid.as_str();
+    refuse(design, error, |problem| {
+        if has_pending_ended {
+            let problem = design.render(CODE_EXPIRED, &[]);
+            return page_again(form, credentials, None, &problem).respond(design);
+        }
+        let pending = credentials.pending.as_ref();
+        page_again(form, credentials, pending, problem).respond(design)
+    })
+}
+
+/// The page that the form was on. With a pending sign-in, it asks for the code.
+fn page_again<'a>(
+    form: &'a SubmittedForm,
+    credentials: &'a SubmittedCredentials<'_>,
+    pending: Option<&'a SecretString>,
+    problem: &'a str,
+) -> SignInPage<'a> {
+    SignInPage {
+        back: form.back.as_ref(),
+        notices: notices(&form.query),
+        signed_in: None,
+        username: &credentials.username,
+        pending,
+        problem,
+    }
+}
+
+/// How long the cookies of a session are kept.
+fn max_age_seconds(created: &NewSession) -> u64 {
+    let session = &created.session;
+    session
+        .expires_at
+        .duration_since(session.created_at)
+        .unwrap_or_default()
+        .as_secs()
+}
+
+impl NewTokens {
+    /// Assigns the tokens to the cookies. An auth-service of the version before makes one session.
+    fn assign(created: NewSession, destination: Audience) -> Self {
+        match (destination, created.application_token) {
+            (Audience::Applications, Some(application_token)) => Self {
+                destination: application_token,
+                other: Some(created.token),
+            },
+            (_, other) => Self {
+                destination: created.token,
+                other,
+            },
+        }
+    }
+}
+
+/// Ends every session that the browser had in the cookies that are set. If another user keeps the other cookie, the new
+/// session for it ends instead, and its token is taken away.
+async fn replace_sessions(
+    pages: &Pages,
+    headers: &HeaderMap,
+    cookies: &SignInCookies<'_>,
+    tokens: &mut NewTokens,
+    context: CallContext,
+) {
+    let mut replaced = cookies.destination_cookie().sessions(headers);
+    let mut others = cookies.other_cookie().sessions(headers);
+    if !cookies.sets_both {
+        // One that is in both cookies goes on in the console.
+        replaced.retain(|session| !contains_session(&others, session));
+        pages
+            .end_replaced_sessions(&replaced, PairedSession::Stays, context)
+            .await;
+        return;
+    }
+    pages
+        .end_replaced_sessions(&replaced, PairedSession::Ends, context)
+        .await;
+    others.retain(|session| !contains_session(&replaced, session));
+    // Somebody may use the other pages with a session of their own, which stays.
+    let other_user = pages
+        .user(cookies.destination.other(), &others, context)
+        .await;
+    if other_user.is_none() {
+        pages
+            .end_replaced_sessions(&others, PairedSession::Ends, context)
+            .await;
+    } else if let Some(unused) = tokens.other.take() {
+        pages
+            .end_replaced_sessions(slice::from_ref(&unused), PairedSession::Stays, context)
+            .await;
+    }
+}
