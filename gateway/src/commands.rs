@@ -109,14 +109,17 @@ impl Program for Settings {
 }
 
 fn notice(settings: &Settings, gateway: &Gateway, admin: &AdminServer) -> Notice {
-    let (version, auth) = (env!("CARGO_PKG_VERSION"), &settings.auth_service_url);
-    let notice = Notice::new(format!(
-        "Rolegate gateway {version}, auth-service at {auth}"
-    ));
-    let notice = gateway.announce(notice);
-    let notice = notice.http("ops", Some(admin.address), "/livez /readyz /metrics");
-    notice.remark(match &settings.posts_service_url {
+    let headline = format!(
+        "Rolegate gateway {}, auth-service at {}",
+        env!("CARGO_PKG_VERSION"),
+        settings.auth_service_url
+    );
+    let posts = match &settings.posts_service_url {
         Some(url) => format!("Posts: on, posts-service at {url}"),
         None => "Posts: off, because POSTS_SERVICE_URL is not set".to_owned(),
-    })
+    };
+    gateway
+        .announce(Notice::new(headline))
+        .http("ops", Some(admin.address), "/livez /readyz /metrics")
+        .remark(posts)
 }

@@ -1,7 +1,10 @@
 //! What the targets in `fuzz/` reach of this crate; compiled for them only.
 
 use crate::extract::{credentials, json_body::JsonBody, query_params::QueryParams};
-use crate::{forward_auth, sign_in::return_address::ReturnAddress};
+use crate::{
+    forward_auth::{introspect::read_token, query::AuthorizeQuery},
+    sign_in::return_address::ReturnAddress,
+};
 use axum::extract::{FromRequest as _, Request};
 use http::{HeaderMap, StatusCode};
 use rolegate_auth_client::axum::ApiError;
@@ -15,13 +18,13 @@ pub fn authorization(headers: &HeaderMap) -> Option<rolegate_proto::Authorizatio
 
 /// The roles, the status of redirects, and whether only the cookie counts, in the query of `/authorize`.
 pub fn authorize(query: &str) -> Result<(Option<String>, StatusCode, bool), ApiError> {
-    let it = forward_auth::parameters(&QueryParams::parse(query)?)?;
-    Ok((it.roles, it.redirect_status, it.cookie_only))
+    let query = AuthorizeQuery::read(&QueryParams::parse(query)?)?;
+    Ok((query.roles, query.redirect_status, query.cookie_only))
 }
 
 /// The token in the form of `/introspect`.
 pub async fn introspect(request: Request) -> Result<String, ApiError> {
-    forward_auth::introspect::token_of(request).await
+    read_token(request).await
 }
 
 /// A body of at most `MAX` bytes.

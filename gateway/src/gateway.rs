@@ -83,36 +83,45 @@ impl Gateway {
     /// Adds the addresses, and where their documents are.
     #[must_use]
     pub fn announce(&self, notice: Notice) -> Notice {
-        let (bearer, basic) = (self.bearer_address(), self.basic_address());
-        let notice = notice.http("bearer", bearer, "access tokens and roles");
-        let notice = notice.http("basic", basic, "HTTP Basic");
-        let forward_auth = self
-            .forward_auth
-            .as_ref()
-            .map_or("off".to_owned(), Listener::url);
-        let notice = notice.listener(
-            "forward",
-            forward_auth,
-            "decisions for proxies, at /authorize",
-        );
-        let notice = match bearer {
-            Some(address) if self.settings.console && self.sign_in.is_some() => {
-                notice.remark(format!("Console: http://{address}/console/"))
-            }
-            Some(_) if self.settings.console => {
-                notice.remark("Console: off, because SIGN_IN is off")
-            }
-            Some(_) => notice.remark("Console: off, because CONSOLE is off"),
-            None => notice.remark("Console: off, because BEARER_LISTEN_ADDR is off"),
+        let forward_auth = match &self.forward_auth {
+            Some(listener) => listener.url(),
+            None => "off".to_owned(),
         };
-        if !self.settings.api_docs {
-            return notice.remark("Documentation: off, because API_DOCS is off");
+        notice
+            .http("bearer", self.bearer_address(), "access tokens and roles")
+            .http("basic", self.basic_address(), "HTTP Basic")
+            .listener(
+                "forward",
+                forward_auth,
+                "decisions for proxies, at /authorize",
+            )
+            .remark(self.describe_console())
+            .remark(self.describe_documentation())
+    }
+
+    fn describe_console(&self) -> String {
+        let Some(address) = self.bearer_address() else {
+            return "Console: off, because BEARER_LISTEN_ADDR is off".to_owned();
+        };
+        if !self.settings.console {
+            return "Console: off, because CONSOLE is off".to_owned();
         }
-        let pages = [bearer, basic].into_iter().flatten();
-        let pages: Vec<_> = pages
+        if self.sign_in.is_none() {
+            return "Console: off, because SIGN_IN is off".to_owned();
+        }
+        format!("Console: http://{address}/console/")
+    }
+
+    fn describe_documentation(&self) -> String {
+        if !self.settings.api_docs {
+            return "Documentation: off, because API_DOCS is off".to_owned();
+        }
+        let pages: Vec<_> = [self.bearer_address(), self.basic_address()]
+            .into_iter()
+            .flatten()
             .map(|address| format!("http://{address}/docs"))
             .collect();
-        notice.remark(format!("Documentation: {}", pages.join(" and ")))
+        format!("Documentation: {}", pages.join(" and "))
     }
 
     /// Serves until `shutdown` starts and the requests in flight are complete or the drain timeout has

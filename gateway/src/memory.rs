@@ -20,9 +20,10 @@ pub(crate) const FREE: usize = 4 * 1024;
 
 const MIB: usize = 1024 * 1024;
 
-/// For memory to become free.
+/// How long a request waits for memory to become free.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The memory for all requests.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryBudgets {
     pub(crate) requests: MemoryBudget,
@@ -65,24 +66,24 @@ impl BodyMemory {
 
 /// Reserves `bytes`; 503 if too little becomes free.
 pub(crate) async fn reserve(budget: &MemoryBudget, bytes: usize) -> Result<Reservation, ApiError> {
-    reserved(budget.reserve(bytes).await)
+    require(budget.reserve(bytes).await)
 }
 
-fn reserved(reservation: Option<Reservation>) -> Result<Reservation, ApiError> {
+fn require(reservation: Option<Reservation>) -> Result<Reservation, ApiError> {
     reservation.ok_or_else(|| CallError::local(Reason::Overloaded).into())
 }
 
-/// A response with this JSON of at most `size` bytes, from a body with `text` bytes of text. What building
+/// A response with this JSON of at most `max_json_bytes`, from a body with `text_bytes` of text. What building
 /// it usually takes is reserved; 503 if too little memory becomes free for both. The JSON stays reserved
 /// until it is written.
 pub(crate) async fn json<T: Serialize>(
     reservation: Reservation,
     body: &T,
-    text: usize,
-    size: usize,
+    text_bytes: usize,
+    max_json_bytes: usize,
 ) -> Result<Response, ApiError> {
-    let reservation = reserved(reservation.resize(text + size).await)?;
-    let mut json = Vec::with_capacity(size);
+    let reservation = require(reservation.resize(text_bytes + max_json_bytes).await)?;
+    let mut json = Vec::with_capacity(max_json_bytes);
     if serde_json::to_writer(&mut json, body).is_err() {
         return Err(CallError::Malformed.into());
     }
@@ -91,7 +92,7 @@ pub(crate) async fn json<T: Serialize>(
     if json.len() <= FREE {
         return Ok((content_type, json).into_response());
     }
-    let reservation = Arc::new(reserved(reservation.resize(json.len()).await)?);
+    let reservation = Arc::new(require(reservation.resize(json.len()).await)?);
     let mut response = (content_type, reservation.hold(json.into())).into_response();
     reservation.attach_to(response.extensions_mut());
     Ok(response)

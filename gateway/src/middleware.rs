@@ -18,7 +18,7 @@ use axum::{
 use drain_body::drain_unread;
 use futures_util::FutureExt as _;
 use http::{
-    HeaderValue,
+    HeaderMap, HeaderValue,
     header::{AUTHORIZATION, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS},
 };
 use metrics::{RequestMetrics, finish_span, start_span};
@@ -32,7 +32,7 @@ use rolegate_telemetry::request_context::RequestContext;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tracing::Instrument as _;
 
-/// For a year, browsers reach the host by HTTPS only. Other hosts below it are left to whoever runs them.
+/// Lets browsers reach the host by HTTPS only for a year. Other hosts below it are left to whoever runs them.
 const HTTPS_FOR_A_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 struct MiddlewareState {
@@ -95,22 +95,8 @@ async fn handle(
     let metrics = RequestMetrics::start(state.variant, &method, route.clone());
     let source = RequestSource::from_request(&request, &state.trusted_proxies);
     let span = start_span(&request, &method, route.as_ref(), &source);
-    let RequestSource {
-        client_address,
-        request_id,
-        ..
-    } = source;
-    request.extensions_mut().insert(CallContext {
-        client_address,
-        request_id: Some(request_id),
-    });
-    // Cannot fail: every character of a request id is valid in a header.
-    let request_id =
-        HeaderValue::from_str(request_id.as_str()).unwrap_or(HeaderValue::from_static("-"));
-    let context = RequestContext {
-        request_id: request_id.clone(),
-        client_address,
-    };
+    let context = insert_context(&mut request, &source);
+    let request_id = context.request_id.clone();
     if state.takes_console_cookie {
         console_cookie::use_as_token(request.headers_mut());
     }
@@ -134,7 +120,26 @@ async fn handle(
     };
     let mut response = context.scope(respond.instrument(span)).await;
     metrics.finish(response.status());
-    let headers = response.headers_mut();
+    insert_common_headers(response.headers_mut(), request_id, is_https);
+    response
+}
+
+/// Tells the handler, and whatever it logs, where the request comes from.
+fn insert_context(request: &mut Request, source: &RequestSource) -> RequestContext {
+    // Cannot fail: every character of a request id is valid in a header.
+    let request_id =
+        HeaderValue::from_str(source.request_id.as_str()).unwrap_or(HeaderValue::from_static("-"));
+    request.extensions_mut().insert(CallContext {
+        client_address: source.client_address,
+        request_id: Some(source.request_id),
+    });
+    RequestContext {
+        request_id,
+        client_address: source.client_address,
+    }
+}
+
+fn insert_common_headers(headers: &mut HeaderMap, request_id: HeaderValue, is_https: bool) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(X_REQUEST_ID, request_id);
     if is_https {
@@ -144,7 +149,6 @@ async fn handle(
     headers
         .entry(CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
-    response
 }
 
 /// Turns a panic in a handler into a 500, so that other requests on the connection continue. The panic
@@ -160,106 +164,4 @@ async fn catch_panic(handler: impl Future<Output = Response>) -> Response {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::apply;
-    use crate::{
-        memory::MemoryBudgets,
-        settings::Settings,
-        test_support::{bare, send},
-    };
-    use axum::{Router, routing::get};
-    use rolegate_proto::http::HttpReason;
-
-    #[tokio::test]
-    async fn a_request_without_host_gets_the_headers_of_every_response() {
-        let settings = Settings::from_args(&[]).expect("good");
-        let inner = Router::new().route("/", get(async || ()));
-        let router = apply(
-            "bearer",
-            inner,
-            false,
-            &settings.public,
-            &MemoryBudgets::new(&settings.public),
-        );
-        let mut request = bare("GET", "/");
-        request.headers_mut().clear();
-        let response = send(&router, request).await;
-        response.assert_error(400, "Host header is missing, repeated or malformed.");
-        response.assert_reason(HttpReason::HostInvalid.as_str());
-        assert_eq!(response.header("connection"), "close");
-        assert_eq!(response.header("x-content-type-options"), "nosniff");
-        assert_eq!(response.header("cache-control"), "no-store");
-        assert_eq!(response.header("x-request-id").len(), 32);
-    }
-
-    #[tokio::test]
-    async fn browsers_are_kept_on_https_where_they_came_by_it() {
-        let settings = Settings::from_args(&[]).expect("good");
-        let inner = Router::new().route("/", get(async || ()));
-        let router = apply(
-            "basic",
-            inner,
-            false,
-            &settings.public,
-            &MemoryBudgets::new(&settings.public),
-        );
-        let sent = async |path: &str, host: &str, schemes: &[&str]| {
-            let mut request = bare("GET", path);
-            let headers = request.headers_mut();
-            headers.insert("host", host.parse().expect("a value"));
-            for scheme in schemes {
-                headers.append("x-forwarded-proto", scheme.parse().expect("a value"));
-            }
-            let response = send(&router, request).await;
-            response.header("strict-transport-security").to_owned()
-        };
-        for (path, host, schemes) in [
-            ("/", "app.example.org", &["https"][..]),
-            ("/", "192.0.2.1:8443", &["https"]),
-            ("/unknown", "app.example.org", &["https"]),
-            ("/", "app.example.org", &["HTTPS"]),
-            ("/", "app.example.org", &["https, https"]),
-            ("/", "app.example.org", &["https", "https"]),
-        ] {
-            let header = sent(path, host, schemes).await;
-            assert_eq!(header, "max-age=31536000", "{path} {host} {schemes:?}");
-        }
-        // Whoever develops at this machine reaches other ports of it without encryption.
-        for (host, schemes) in [
-            ("app.example.org", &[][..]),
-            ("app.example.org", &["http"]),
-            ("app.example.org", &["https", "http"]),
-            ("app.example.org", &["https, http"]),
-            ("localhost:8443", &["https"]),
-            ("app.localhost", &["https"]),
-            ("[::1]", &["https"]),
-        ] {
-            assert_eq!(sent("/", host, schemes).await, "", "{host} {schemes:?}");
-        }
-    }
-
-    #[tokio::test]
-    async fn panic_is_a_500_without_its_cause_and_the_next_request_succeeds() {
-        async fn fails() {
-            panic!("hunter2");
-        }
-        let inner = Router::new()
-            .route("/", get(fails))
-            .route("/ok", get(async || ()));
-        for origins in ["", "*"] {
-            let settings = Settings::from_args(&["--cors-allowed-origins", origins]).expect("good");
-            let router = apply(
-                "bearer",
-                inner.clone(),
-                false,
-                &settings.public,
-                &MemoryBudgets::new(&settings.public),
-            );
-            let response = send(&router, bare("GET", "/")).await;
-            response.assert_error(500, "Internal server error.");
-            assert_eq!(response.header("x-content-type-options"), "nosniff");
-            assert_eq!(response.header("access-control-allow-origin"), origins);
-            assert_eq!(send(&router, bare("GET", "/ok")).await.status, 200);
-        }
-    }
-}
+mod tests;

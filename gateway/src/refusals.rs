@@ -34,11 +34,11 @@ pub(crate) struct Refusals {
     logins: ClientSlots,
     /// Between two refusals of all clients.
     interval: Duration,
-    next: Arc<Mutex<Next>>,
+    schedule: Arc<Mutex<Schedule>>,
 }
 
 /// When the next refusal is due.
-struct Next {
+struct Schedule {
     all: Instant,
     clients: HashMap<IpAddr, Instant>,
 }
@@ -47,15 +47,14 @@ impl Refusals {
     pub(crate) fn new() -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let interval = CORE_INTERVAL / u32::try_from(cores).unwrap_or(1);
-        let next = Next {
-            all: rested(Instant::now()),
+        let schedule = Schedule {
+            all: earliest(Instant::now()),
             clients: HashMap::new(),
         };
-        let logins = ClientSlots::new(MAX_LOGINS_PER_CLIENT);
         Self {
-            logins,
+            logins: ClientSlots::new(MAX_LOGINS_PER_CLIENT),
             interval,
-            next: Arc::new(Mutex::new(next)),
+            schedule: Arc::new(Mutex::new(schedule)),
         }
     }
 
@@ -93,34 +92,41 @@ impl Refusals {
 
     /// How long the next refusal of this client has to wait.
     fn delay(&self, client: IpAddr, now: Instant) -> Duration {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        if next.clients.len() >= MAX_CLIENTS {
-            next.clients.retain(|_, due| *due + BURST > now);
-        }
-        if next.clients.len() >= MAX_CLIENTS {
-            next.clients.clear();
-        }
-        let own = next.clients.entry(client).or_insert(rested(now));
-        let own = advance(own, CLIENT_INTERVAL, now);
-        own.max(advance(&mut next.all, self.interval, now))
+        let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
+        schedule.make_room(now);
+        let client_due = schedule.clients.entry(client).or_insert(earliest(now));
+        let client_delay = take_turn(client_due, CLIENT_INTERVAL, now);
+        client_delay.max(take_turn(&mut schedule.all, self.interval, now))
     }
 }
 
-/// Whether auth-service, or the gateway in its place, refused a password check.
+impl Schedule {
+    /// Forgets clients that need no delay, or all of them if there are too many others.
+    fn make_room(&mut self, now: Instant) {
+        if self.clients.len() >= MAX_CLIENTS {
+            self.clients.retain(|_, due| *due + BURST > now);
+        }
+        if self.clients.len() >= MAX_CLIENTS {
+            self.clients.clear();
+        }
+    }
+}
+
+/// Tells whether auth-service, or the gateway in its place, refused a password check.
 pub(crate) fn is_refusal(error: &CallError) -> bool {
     error
         .reason()
         .is_some_and(|reason| REFUSALS.contains(&reason))
 }
 
-/// When the next refusal was due, where none was needed for long.
-fn rested(now: Instant) -> Instant {
+/// When the next refusal is due at the earliest: where none was needed for long, a burst may pass.
+fn earliest(now: Instant) -> Instant {
     now.checked_sub(BURST).unwrap_or(now)
 }
 
-/// Takes the next place in a series with this interval.
-fn advance(due: &mut Instant, interval: Duration, now: Instant) -> Duration {
-    *due = ((*due).max(rested(now)) + interval).min(now + MAX_DELAY);
+/// Takes the next turn in a series with this interval, and returns how long it has to wait.
+fn take_turn(due: &mut Instant, interval: Duration, now: Instant) -> Duration {
+    *due = ((*due).max(earliest(now)) + interval).min(now + MAX_DELAY);
     due.saturating_duration_since(now)
 }
 

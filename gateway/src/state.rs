@@ -1,4 +1,4 @@
-//! What handlers share.
+//! The state of the routers.
 
 use crate::{logo::Logo, refusals::Refusals};
 use axum::extract::FromRef;
@@ -6,26 +6,29 @@ use rolegate_auth_client::AuthClient;
 use rolegate_sign_in::{settings::SignInSettings, sign_in::SignIn};
 use std::sync::Arc;
 
-/// The client of auth-service, the refusals of password checks, how people sign in, if they can, and `SIGN_IN_URL`
-/// for password links, also if they cannot.
+/// What handlers share.
 #[derive(Clone)]
 pub(crate) struct GatewayState {
+    /// The client of auth-service.
     pub(crate) auth: AuthClient,
+    /// The refusals of password checks.
     pub(crate) refusals: Refusals,
+    /// How people sign in; `None` if they cannot.
     pub(crate) sign_in: Option<Arc<SignIn>>,
+    /// `SIGN_IN_URL` for password links, also if nobody can sign in at a page.
     pub(crate) sign_in_url: Arc<str>,
     /// The issuer of one-time codes, also if nobody can sign in at a page.
     pub(crate) title: Option<Arc<str>>,
+    /// The picture of the pages.
     pub(crate) logo: Arc<Logo>,
 }
 
 impl GatewayState {
     pub(crate) fn new(auth: AuthClient, sign_in: Option<SignIn>) -> Self {
-        let (refusals, sign_in) = (Refusals::new(), sign_in.map(Arc::new));
         Self {
             auth,
-            refusals,
-            sign_in,
+            refusals: Refusals::new(),
+            sign_in: sign_in.map(Arc::new),
             sign_in_url: "".into(),
             title: None,
             logo: Arc::default(),

@@ -11,10 +11,10 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 /// Bytes of a text: an `otpauth` URL with the longest username, each byte of which takes three.
-const MAX_TEXT: usize = 1024;
+const MAX_TEXT_LEN: usize = 1024;
 
 /// Light modules on each side, without which readers may not find the code (ISO/IEC 18004).
-const QUIET: i32 = 4;
+const QUIET_ZONE: i32 = 4;
 
 /// A square whose side has `size` modules. Data and no document: the page's policy lets no script parse one.
 #[derive(Debug, Serialize)]
@@ -27,15 +27,15 @@ pub(crate) struct Picture {
 /// The picture of the text in the body.
 pub(crate) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Picture>, ApiError> {
     let (head, body) = request.into_parts();
-    let text = read(&head, body, MAX_TEXT).await?;
+    let text = read(&head, body, MAX_TEXT_LEN).await?;
     let text = str::from_utf8(&text).map_err(|_| invalid("Request body is not valid UTF-8."))?;
-    let picture = Picture::of(text).ok_or_else(|| invalid("Request body is too long."))?;
+    let picture = Picture::encode(text).ok_or_else(|| invalid("Request body is too long."))?;
     Ok(Json(picture))
 }
 
 impl Picture {
     /// `None`: the text is too long for any code. The level of correction becomes higher where that takes no room.
-    fn of(text: &str) -> Option<Self> {
+    fn encode(text: &str) -> Option<Self> {
         let code = QrCode::encode_text(text, QrCodeEcc::Low).ok()?;
         let mut path = String::new();
         for y in 0..code.size() {
@@ -45,7 +45,9 @@ impl Picture {
                 match (start, code.get_module(x, y)) {
                     (None, true) => start = Some(x),
                     (Some(first), false) => {
-                        let (left, top, width) = (first + QUIET, y + QUIET, x - first);
+                        let left = first + QUIET_ZONE;
+                        let top = y + QUIET_ZONE;
+                        let width = x - first;
                         // A string takes everything.
                         let _ = write!(path, "M{left} {top}h{width}v1h-{width}z");
                         start = None;
@@ -55,7 +57,7 @@ impl Picture {
             }
         }
         Some(Self {
-            size: code.size() + 2 * QUIET,
+            size: code.size() + 2 * QUIET_ZONE,
             path,
         })
     }
@@ -63,7 +65,7 @@ impl Picture {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_TEXT, Picture, QUIET};
+    use super::{MAX_TEXT_LEN, Picture, QUIET_ZONE};
     use qrcodegen::{QrCode, QrCodeEcc};
 
     /// Row by row, whether each module is dark.
@@ -90,11 +92,11 @@ mod tests {
             "",
             "otpauth://totp/Rolegate:ada?secret=GEZDGNBVGY3TQOJQ&issuer=Rolegate",
         ] {
-            let picture = Picture::of(text).expect("short enough");
+            let picture = Picture::encode(text).expect("short enough");
             let code = QrCode::encode_text(text, QrCodeEcc::Low).expect("short enough");
             let rows = modules(&picture);
-            for (y, row) in (-QUIET..).zip(&rows) {
-                for (x, is_dark) in (-QUIET..).zip(row) {
+            for (y, row) in (-QUIET_ZONE..).zip(&rows) {
+                for (x, is_dark) in (-QUIET_ZONE..).zip(row) {
                     assert_eq!(*is_dark, code.get_module(x, y), "{x} {y}");
                 }
             }
@@ -113,15 +115,15 @@ mod tests {
     #[test]
     fn every_text_of_the_largest_size_has_a_picture_and_a_longer_one_may_have_none() {
         for text in ["a", "%", "1", "\u{e9}"] {
-            let text = text.repeat(MAX_TEXT / text.len());
-            assert_eq!(text.len(), MAX_TEXT);
-            let picture = Picture::of(&text).expect("short enough");
+            let text = text.repeat(MAX_TEXT_LEN / text.len());
+            assert_eq!(text.len(), MAX_TEXT_LEN);
+            let picture = Picture::encode(&text).expect("short enough");
             assert!(
                 picture.size <= 117 && picture.path.len() < 120_000,
                 "{}",
                 picture.path.len()
             );
         }
-        assert!(Picture::of(&"a".repeat(4000)).is_none());
+        assert!(Picture::encode(&"a".repeat(4000)).is_none());
     }
 }

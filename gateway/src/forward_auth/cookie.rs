@@ -4,7 +4,7 @@ use crate::{extract::credentials::cross_site, sign_in::interstitials};
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header::LOCATION};
 use rolegate_auth_client::{
-    AuthClient, CallContext, Reason, Requirement, User,
+    AuthClient, CallContext, CallError, Reason, Requirement, User,
     axum::{ApiError, BearerToken},
 };
 use rolegate_sign_in::{
@@ -13,8 +13,26 @@ use rolegate_sign_in::{
     request::BrowserRequest,
     sign_in::SignIn,
 };
+use secrecy::SecretString;
 
-/// The user of the only good session in the cookies, if the role stored now meets the requirement. A person without
+/// What the sessions in the cookies of a request are worth together.
+enum CookieCheck {
+    /// The only valid session is that of this user.
+    Admitted(User),
+    /// The user of the only valid session does not meet the requirement.
+    Denied(DeniedSession),
+    /// No session is valid.
+    NotAuthenticated(ApiError),
+    /// Another host may have set either of two valid sessions, so neither counts.
+    TwoSessions,
+}
+
+struct DeniedSession {
+    error: CallError,
+    session: SecretString,
+}
+
+/// The user of the only valid session in the cookies, if the role stored now meets the requirement. A person without
 /// one, or with two, is led to the page, with `redirect_status`. The denial of a role has the session in its
 /// extensions, for the audit log.
 pub(super) async fn user(
@@ -26,66 +44,97 @@ pub(super) async fn user(
     redirect_status: StatusCode,
 ) -> Result<User, Response> {
     let request = BrowserRequest::forwarded(headers);
-    let (sessions, mut has_two_sessions) = match sign_in.session_candidates(request) {
-        Ok(sessions) => (sessions, false),
-        Err(CookieError::TooMany) => (Vec::new(), true),
+    let check = match sign_in.session_candidates(request) {
+        Ok(sessions) => check_sessions(auth, sessions, context, requirement)
+            .await
+            .map_err(ApiError::into_response)?,
+        Err(CookieError::TooMany) => CookieCheck::TwoSessions,
         Err(CookieError::CrossSite) => return Err(cross_site().into_response()),
     };
-    let mut refused = ApiError::not_authenticated();
-    let mut decision = None;
+    match check {
+        CookieCheck::Admitted(user) => Ok(user),
+        CookieCheck::Denied(denied) => {
+            Err(explain_denial(auth, sign_in, request, denied, context).await)
+        }
+        CookieCheck::NotAuthenticated(refusal) => {
+            let page = sign_in.redirect(request, false);
+            Err(redirect(page, refusal, redirect_status))
+        }
+        CookieCheck::TwoSessions => {
+            let page = sign_in.redirect(request, true);
+            Err(redirect(
+                page,
+                ApiError::not_authenticated(),
+                redirect_status,
+            ))
+        }
+    }
+}
+
+/// Checks all sessions, because a valid one counts only if no other is valid. An error other than that of an invalid
+/// session says nothing about the others.
+async fn check_sessions(
+    auth: &AuthClient,
+    sessions: Vec<SecretString>,
+    context: CallContext,
+    requirement: Requirement<'_>,
+) -> Result<CookieCheck, ApiError> {
+    let mut refusal = ApiError::not_authenticated();
+    let mut valid = None;
+    let mut has_two_sessions = false;
     for session in sessions {
-        let good = match auth.authorize_cookie(&session, requirement, context).await {
-            Ok(user) => Ok(user),
+        let check = match auth.authorize_cookie(&session, requirement, context).await {
+            Ok(user) => CookieCheck::Admitted(user),
             Err(error) if error.reason().is_some_and(Reason::is_denial) => {
-                let mut denied = ApiError::from(error).into_response();
-                denied.extensions_mut().insert(BearerToken(session));
-                Err(denied)
+                CookieCheck::Denied(DeniedSession { error, session })
             }
             Err(error) => {
-                refused = error.into();
-                if refused.status() != StatusCode::UNAUTHORIZED {
-                    return Err(refused.into_response());
+                refusal = error.into();
+                if refusal.status() != StatusCode::UNAUTHORIZED {
+                    return Err(refusal);
                 }
                 continue;
             }
         };
-        has_two_sessions |= decision.replace(good).is_some();
+        has_two_sessions |= valid.replace(check).is_some();
     }
     if has_two_sessions {
-        // Another host may have set either, so neither counts.
-        refused = ApiError::not_authenticated();
-    } else if let Some(decision) = decision {
-        return match decision {
-            Err(denied) if request.can_be_redirected() => {
-                let any = Requirement::AnyAuthenticated;
-                let user = match denied.extensions().get() {
-                    Some(BearerToken(session)) => {
-                        auth.authorize_cookie(session, any, context).await.ok()
-                    }
-                    None => None,
-                };
-                Err(interstitials::explain_denial(
-                    denied,
-                    sign_in,
-                    request,
-                    user.as_ref(),
-                ))
-            }
-            decision => decision,
-        };
+        return Ok(CookieCheck::TwoSessions);
     }
-    let page = sign_in.redirect(request, has_two_sessions);
-    let page = page.and_then(|page| HeaderValue::from_str(&page).ok());
-    let Some(page) = page else {
-        return Err(refused.into_response());
+    Ok(valid.unwrap_or(CookieCheck::NotAuthenticated(refusal)))
+}
+
+/// The denial, which a person who waits for a page gets with a page that says why.
+async fn explain_denial(
+    auth: &AuthClient,
+    sign_in: &SignIn,
+    request: BrowserRequest<'_>,
+    denied: DeniedSession,
+    context: CallContext,
+) -> Response {
+    let DeniedSession { error, session } = denied;
+    let mut denial = ApiError::from(error).into_response();
+    if request.can_be_redirected() {
+        let any = Requirement::AnyAuthenticated;
+        let user = auth.authorize_cookie(&session, any, context).await.ok();
+        denial = interstitials::explain_denial(denial, sign_in, request, user.as_ref());
+    }
+    denial.extensions_mut().insert(BearerToken(session));
+    denial
+}
+
+/// The way to the page to sign in at; the refusal where there is none.
+fn redirect(page: Option<String>, refusal: ApiError, redirect_status: StatusCode) -> Response {
+    let Some(page) = page.and_then(|page| HeaderValue::from_str(&page).ok()) else {
+        return refusal.into_response();
     };
     let mut response = match redirect_status {
-        StatusCode::UNAUTHORIZED => refused.into_response(),
+        StatusCode::UNAUTHORIZED => refusal.into_response(),
         status => status.into_response(),
     };
     let headers = response.headers_mut();
     headers.insert(LOCATION, page);
     // A session may have ended meanwhile, and what its browser has kept must not be shown again.
     headers.insert(CLEAR_SITE_DATA, HeaderValue::from_static(CACHE));
-    Err(response)
+    response
 }

@@ -37,6 +37,22 @@ struct ActiveToken {
     exp: Option<u64>,
 }
 
+impl Introspection {
+    fn active(user: User, exp: Option<u64>) -> Self {
+        let token = ActiveToken {
+            sub: user.id.to_string(),
+            username: user.username,
+            role: user.role.to_string(),
+            token_type: "bearer",
+            exp,
+        };
+        Self {
+            active: true,
+            token: Some(token),
+        }
+    }
+}
+
 /// The caller authenticates as any user, before the body is read. An outage is an error, and never
 /// an inactive token.
 pub(super) async fn introspect(
@@ -46,29 +62,11 @@ pub(super) async fn introspect(
 ) -> Result<Json<Introspection>, Response> {
     let any = Requirement::AnyAuthenticated;
     authenticate(&state, request.headers(), context, any).await?;
-    let token = token_of(request).await.map_err(invalid_request)?;
+    let token = read_token(request).await.map_err(invalid_request)?;
     let exp = unverified_claims(&token).map(|Expiry { exp }| exp);
-    match state
-        .auth
-        .authorize(&SecretString::from(token), any, context)
-        .await
-    {
-        Ok(User {
-            id, username, role, ..
-        }) => {
-            let (sub, role) = (id.to_string(), role.to_string());
-            let token = ActiveToken {
-                sub,
-                username,
-                role,
-                token_type: "bearer",
-                exp,
-            };
-            Ok(Json(Introspection {
-                active: true,
-                token: Some(token),
-            }))
-        }
+    let token = SecretString::from(token);
+    match state.auth.authorize(&token, any, context).await {
+        Ok(user) => Ok(Json(Introspection::active(user, exp))),
         Err(CallError::Refused(error))
             if matches!(
                 error.reason,
@@ -82,7 +80,7 @@ pub(super) async fn introspect(
 }
 
 /// The token of the form. Its hint is one that a server may ignore, but no parameter may be repeated.
-pub(crate) async fn token_of(request: Request) -> Result<String, ApiError> {
+pub(crate) async fn read_token(request: Request) -> Result<String, ApiError> {
     let form = Form::read(request).await?;
     form.optional("token_type_hint")?;
     form.required("token")

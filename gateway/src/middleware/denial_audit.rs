@@ -22,31 +22,28 @@ use std::time::Duration;
 
 const WINDOW: Duration = Duration::from_mins(1);
 
-/// Lines by actor, which name a user, a key or a session, and method and route.
-static OF_ACTORS: LogOnce<(String, String)> = LogOnce::evicting(10_000, WINDOW);
+/// Limits the lines by actor, which names a user, a key or a session, and by method and route.
+static DENIALS_BY_ACTOR: LogOnce<(String, String)> = LogOnce::evicting(10_000, WINDOW);
 
-/// Lines without an actor, by client: strangers have any number of addresses.
-static ANONYMOUS: LogOnce<(String, String)> = LogOnce::at_most(MAX_ANONYMOUS, WINDOW);
+/// Limits the lines without an actor by client: anybody may have any number of addresses.
+static ANONYMOUS_DENIALS: LogOnce<(String, String)> = LogOnce::at_most(MAX_ANONYMOUS, WINDOW);
 
 const MAX_ANONYMOUS: usize = 60;
 
-/// Who was denied: from the token's claims or, for Basic and cookies, from the extensions of the response.
+/// Who was denied, as far as it is known.
+struct DeniedCaller {
+    actor: Option<Actor>,
+    /// The start of an API key.
+    api_key: Option<String>,
+    /// The start of a session.
+    session: Option<String>,
+}
+
+/// The user who was denied: from the token's claims or, for Basic, from the extensions of the response.
 #[derive(Deserialize)]
 struct Actor {
     sub: String,
     username: String,
-}
-
-fn credential(authorization: Option<HeaderValue>) -> Option<SecretString> {
-    bearer_token(authorization?.as_bytes()).map(SecretString::from)
-}
-
-/// The start of a credential of this kind, enough for people: of an API key, what lists show.
-fn start_of(credential: &SecretString, kind: &str) -> Option<String> {
-    let credential = credential.expose_secret();
-    credential
-        .starts_with(kind)
-        .then(|| credential.chars().take(8).collect())
 }
 
 /// Records the response if it is a denial. Call it within the request's context.
@@ -68,54 +65,18 @@ pub(crate) fn record(
         return;
     };
     let route = route.map_or("unmatched", MatchedPath::as_str);
-    // Only then has auth-service verified the credential. The gateway refuses forms of other sites before that.
-    let is_of_actor = response
-        .extensions()
-        .get::<CallError>()
-        .and_then(CallError::reason)
-        .is_some_and(|it| it.is_denial() || it == Reason::PasswordLinkRequired);
-    let authorization = authorization.filter(|_| is_of_actor);
-    // Before `Authorization`, which nothing has verified where only the cookie counts.
-    let cookie = response
-        .extensions()
-        .get()
-        .map(|BearerToken(session)| session.clone());
-    let credential = cookie.or_else(|| credential(authorization));
-    let actor = |user: &User| Actor {
-        sub: user.id.to_string(),
-        username: user.username.clone(),
-    };
-    let basic_actor = response.extensions().get().map(actor);
-    // auth-service has verified the token: it refuses a role only after that.
-    let actor = basic_actor.or_else(|| unverified_claims(credential.as_ref()?.expose_secret()));
-    let opaque = |kind| {
-        credential
-            .as_ref()
-            .and_then(|credential| start_of(credential, kind))
-    };
-    let session = opaque(SESSION_PREFIX).or_else(|| opaque(DOMAIN_SESSION_PREFIX));
-    let api_key = opaque(API_KEY_PREFIX);
     // A client can invent any number of methods.
     let method = method_name(method);
-    let what = format!("{method} {route}");
-    let named = actor
-        .as_ref()
-        .map(|actor| &actor.sub)
-        .or(api_key.as_ref())
-        .or(session.as_ref());
-    let is_due = if let Some(actor) = named {
-        OF_ACTORS.is_due((actor.clone(), what))
-    } else {
-        let client = client_key(RequestContext::client_address()).to_string();
-        ANONYMOUS.is_due((client, what))
-    };
-    if !is_due {
+    let caller = DeniedCaller::identify(authorization, response);
+    if !caller.is_due(format!("{method} {route}")) {
         return;
     }
-    let required_roles = response
-        .extensions()
-        .get()
-        .map(|RequiredRoles(roles)| roles.as_ref());
+    let DeniedCaller {
+        actor,
+        api_key,
+        session,
+    } = caller;
+    let required_roles = response.extensions().get::<RequiredRoles>();
     audit_line!(
         "access_denied",
         actor_id = actor
@@ -126,16 +87,83 @@ pub(crate) fn record(
         session,
         method,
         route,
-        required_roles,
+        required_roles = required_roles.map(|RequiredRoles(roles)| roles.as_ref()),
         reason,
     );
+}
+
+impl DeniedCaller {
+    fn identify(authorization: Option<HeaderValue>, response: &Response) -> Self {
+        let credential = denied_credential(authorization, response);
+        let credential = credential.as_ref();
+        let actor = match response.extensions().get::<User>() {
+            Some(user) => Some(Actor {
+                sub: user.id.to_string(),
+                username: user.username.clone(),
+            }),
+            // auth-service has verified the token: it refuses a role only after that.
+            None => credential.and_then(|token| unverified_claims(token.expose_secret())),
+        };
+        let start_of = |prefix| credential.and_then(|credential| start_of(credential, prefix));
+        Self {
+            actor,
+            api_key: start_of(API_KEY_PREFIX),
+            session: start_of(SESSION_PREFIX).or_else(|| start_of(DOMAIN_SESSION_PREFIX)),
+        }
+    }
+
+    /// Tells whether to log that the caller was denied this endpoint.
+    fn is_due(&self, endpoint: String) -> bool {
+        let name = match &self.actor {
+            Some(actor) => Some(&actor.sub),
+            None => self.api_key.as_ref().or(self.session.as_ref()),
+        };
+        if let Some(name) = name {
+            return DENIALS_BY_ACTOR.is_due((name.clone(), endpoint));
+        }
+        let client = client_key(RequestContext::client_address()).to_string();
+        ANONYMOUS_DENIALS.is_due((client, endpoint))
+    }
+}
+
+/// The credential that was denied: the session in a cookie, which the response has in its extensions, or the token in
+/// `Authorization`.
+fn denied_credential(
+    authorization: Option<HeaderValue>,
+    response: &Response,
+) -> Option<SecretString> {
+    let extensions = response.extensions();
+    // Before `Authorization`, which nothing has verified where only the cookie counts.
+    if let Some(BearerToken(session)) = extensions.get() {
+        return Some(session.clone());
+    }
+    // Only after these has auth-service verified the credential. The gateway refuses forms of other sites before that.
+    let reason = extensions.get().and_then(CallError::reason)?;
+    if reason.is_denial() || reason == Reason::PasswordLinkRequired {
+        token_in(authorization)
+    } else {
+        None
+    }
+}
+
+fn token_in(authorization: Option<HeaderValue>) -> Option<SecretString> {
+    bearer_token(authorization?.as_bytes()).map(SecretString::from)
+}
+
+/// The start of a credential of this kind, enough for people: of an API key, what lists show.
+fn start_of(credential: &SecretString, prefix: &str) -> Option<String> {
+    let credential = credential.expose_secret();
+    if !credential.starts_with(prefix) {
+        return None;
+    }
+    Some(credential.chars().take(8).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
         API_KEY_PREFIX, Actor, LogOnce, MAX_ANONYMOUS, SESSION_PREFIX, WINDOW, client_key,
-        credential, start_of, unverified_claims,
+        start_of, token_in, unverified_claims,
     };
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     use http::HeaderValue;
@@ -163,7 +191,7 @@ mod tests {
     fn the_actor_is_read_from_the_claims_and_malformed_tokens_have_none() {
         let actor = |token: &str| {
             let header = HeaderValue::from_str(&format!("Bearer {token}")).expect("a header");
-            let token = credential(Some(header)).expect("a token");
+            let token = token_in(Some(header)).expect("a token");
             let actor: Option<Actor> = unverified_claims(token.expose_secret());
             actor.map(|actor| (actor.sub, actor.username))
         };
@@ -175,7 +203,7 @@ mod tests {
         for token in ["a", "a.b.c", "..", "e30.e30.x", "rgk_abcdefgh"] {
             assert_eq!(actor(token), None, "{token}");
         }
-        assert!(credential(None).is_none());
+        assert!(token_in(None).is_none());
     }
 
     #[test]

@@ -48,7 +48,8 @@ pub(super) fn record(method: &Method, route: Option<&MatchedPath>, response: &Re
         REFUSED.with_label_values(&[route, reason]).inc();
         PENDING.count(format!("{route} {reason}"));
     } else if status.is_server_error() {
-        let (route, status) = (route.map_or("", MatchedPath::as_str), status.as_u16());
+        let route = route.map_or("", MatchedPath::as_str);
+        let status = status.as_u16();
         let cause = cause.map(tracing::field::display);
         if FAILED.is_first(format!("{route} {status} {reason}").trim_end().to_owned()) {
             tracing::warn!(%method, route, status, cause, "request failed");

@@ -6,6 +6,7 @@ use http::{HeaderMap, HeaderName};
 use rolegate_auth_client::RequestId;
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_program::cidr_set::CidrSet;
+use rolegate_sign_in::headers::single_value;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// The request id: accepted from trusted proxies, sent in every response.
@@ -34,7 +35,11 @@ impl RequestSource {
         if !is_trusted && headers.contains_key(X_FORWARDED_FOR) {
             IGNORED.ignore(peer);
         }
-        let request_id = is_trusted.then(|| parse_request_id(headers)).flatten();
+        let request_id = if is_trusted {
+            parse_request_id(headers)
+        } else {
+            None
+        };
         Self {
             is_trusted,
             client_address: peer.map(|peer| client_ip(peer, headers, trusted)),
@@ -45,11 +50,7 @@ impl RequestSource {
 
 /// `None` if the header is missing, repeated or malformed.
 fn parse_request_id(headers: &HeaderMap) -> Option<RequestId> {
-    let mut values = headers.get_all(X_REQUEST_ID).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return None;
-    };
-    value.to_str().ok()?.parse().ok()
+    single_value(headers, X_REQUEST_ID)?.parse().ok()
 }
 
 /// Follows `X-Forwarded-For` from right to left, starting at the peer, up to the first hop that is
@@ -75,7 +76,7 @@ fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &CidrSet) -> IpAddr {
     client
 }
 
-/// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
+/// Reads `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`.
 fn parse_hop(hop: &str) -> Option<IpAddr> {
     let plain = || hop.parse::<IpAddr>().ok();
     let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());

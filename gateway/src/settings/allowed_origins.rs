@@ -19,8 +19,8 @@ impl FromStr for AllowedOrigins {
             "" => None,
             "*" => Some(AllowOrigin::any()),
             list => {
-                let origins = list.split(',').map(|origin| parse(origin.trim()));
-                let origins: Option<Vec<_>> = origins.collect();
+                let origins: Option<Vec<_>> =
+                    list.split(',').map(|origin| parse(origin.trim())).collect();
                 Some(AllowOrigin::list(origins.ok_or(
                     "must be empty, *, or origins as browsers send them, separated by commas, such \
                      as https://app.example,http://localhost:5173 (lower case, no path, no default \
@@ -47,9 +47,10 @@ fn parse(origin: &str) -> Option<HeaderValue> {
         && url.host_str().is_some_and(|host| !host.is_empty())
         && url.port() != Some(0)
         && !origin.contains(|char: char| matches!(char, '*' | '@') || char.is_ascii_uppercase());
-    is_valid
-        .then(|| HeaderValue::from_str(origin).ok())
-        .flatten()
+    if !is_valid {
+        return None;
+    }
+    HeaderValue::from_str(origin).ok()
 }
 
 #[cfg(test)]

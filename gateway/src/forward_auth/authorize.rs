@@ -1,0 +1,179 @@
+//! `/authorize`: whether the user of a request may pass.
+
+use super::{cookie, query::AuthorizeQuery, refusal::CookieOnly};
+use crate::{
+    extract::{
+        credentials::{authenticate, authorization},
+        query_params::QueryParams,
+    },
+    middleware::drain_body,
+    state::GatewayState,
+};
+use axum::{
+    Extension,
+    body::HttpBody as _,
+    extract::{Request, State},
+    response::{IntoResponse as _, Response},
+};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{AUTHORIZATION, CONNECTION, LOCATION},
+};
+use rolegate_auth_client::{
+    CallContext, CallError, Reason, Requirement, Role, User,
+    axum::{ApiError, RequiredRoles},
+};
+use rolegate_proto::{Authorization, identity_headers::identity_headers};
+use rolegate_sign_in::{request::BrowserRequest, sign_in::SignIn};
+
+/// The user of a request may pass with any method.
+///
+/// The response is 200 with the identity headers and no body, an error, or for browsers without a valid credential the
+/// way to the page to sign in at. `?roles=author,admin` are the roles of which one is required; without it any user
+/// passes. `?redirect_status=401` is for proxies that know no other answer: the way is in a 401 then. With
+/// `?credentials=cookie`, `Authorization` does not count, because it is for the application.
+pub(super) async fn authorize(
+    State(state): State<GatewayState>,
+    Extension(context): Extension<CallContext>,
+    query: Result<QueryParams, ApiError>,
+    request: Request,
+) -> Response {
+    let mut response = match query.and_then(|query| AuthorizeQuery::read(&query)) {
+        Ok(query) => decide(&state, context, &query, request.headers()).await,
+        Err(error) => error.into_response(),
+    };
+    let body = request.into_body();
+    if !body.is_end_stream() {
+        // A proxy may announce the body of its client and never send it. The answer does not wait for
+        // it, and what comes later must not be taken for the next request.
+        response
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
+        tokio::spawn(drain_body::drain(body, drain_body::DRAIN_TIMEOUT));
+    }
+    response
+}
+
+async fn decide(
+    state: &GatewayState,
+    context: CallContext,
+    query: &AuthorizeQuery,
+    headers: &HeaderMap,
+) -> Response {
+    let roles = query.roles.as_deref().map(Role::parse_list).transpose();
+    // With malformed names nobody passes; credentials are checked all the same, before names, as
+    // auth-service does where a name is well-formed but of no role.
+    let is_malformed = roles.is_err();
+    let roles = roles.unwrap_or_default();
+    let requirement = match &roles {
+        Some(roles) => Requirement::Roles(roles),
+        None => Requirement::AnyAuthenticated,
+    };
+    let check = Check {
+        state,
+        context,
+        query,
+        headers,
+        requirement,
+    };
+    match check.user(is_malformed).await {
+        Ok(_) if is_malformed => query.roles_error().into_response(),
+        Ok(user) => identity(&user).into_response(),
+        Err(refusal) if reason(&refusal) == Some(Reason::RequestInvalid) => {
+            query.roles_error().into_response()
+        }
+        Err(mut refusal) => {
+            let extensions = refusal.extensions_mut();
+            if query.cookie_only {
+                extensions.insert(CookieOnly);
+            }
+            if let Some(roles) = &roles {
+                extensions.insert(RequiredRoles::of(roles));
+            }
+            refusal
+        }
+    }
+}
+
+/// A check of the credentials of a request.
+struct Check<'a> {
+    state: &'a GatewayState,
+    context: CallContext,
+    query: &'a AuthorizeQuery,
+    headers: &'a HeaderMap,
+    requirement: Requirement<'a>,
+}
+
+impl Check<'_> {
+    /// The user whose credentials count, if the role stored now meets the requirement.
+    async fn user(&self, is_malformed: bool) -> Result<User, Response> {
+        let cookie_only = self.query.cookie_only;
+        match &self.state.sign_in {
+            None if cookie_only => Err(ApiError::not_authenticated().into_response()),
+            Some(sign_in) if cookie_only || !self.headers.contains_key(AUTHORIZATION) => {
+                self.user_in_cookie(sign_in).await
+            }
+            Some(sign_in) if !is_malformed && is_remembered_password(self.headers) => {
+                match self.user_in_authorization().await {
+                    Err(refusal) if refusal.status() == StatusCode::UNAUTHORIZED => {
+                        self.user_in_cookie_or(sign_in, refusal).await
+                    }
+                    outcome => outcome,
+                }
+            }
+            _ => self.user_in_authorization().await,
+        }
+    }
+
+    async fn user_in_authorization(&self) -> Result<User, Response> {
+        authenticate(self.state, self.headers, self.context, self.requirement).await
+    }
+
+    /// The user in the cookie if the password that the browser remembers is wrong. The refusal of the password stands
+    /// where the person is not redirected either.
+    async fn user_in_cookie_or(
+        &self,
+        sign_in: &SignIn,
+        refusal: Response,
+    ) -> Result<User, Response> {
+        match self.user_in_cookie(sign_in).await {
+            Err(other) if !other.headers().contains_key(LOCATION) => Err(refusal),
+            outcome => outcome,
+        }
+    }
+
+    async fn user_in_cookie(&self, sign_in: &SignIn) -> Result<User, Response> {
+        let user = cookie::user(
+            &self.state.auth,
+            sign_in,
+            self.headers,
+            self.context,
+            self.requirement,
+            self.query.redirect_status,
+        );
+        // Boxed, so that other decisions are no larger.
+        Box::pin(user).await
+    }
+}
+
+/// Tells whether a browser adds a password to the request for a page, which a person may have typed long ago.
+fn is_remembered_password(headers: &HeaderMap) -> bool {
+    BrowserRequest::forwarded(headers).is_declared_navigation()
+        && matches!(authorization(headers), Ok(Authorization::Basic { .. }))
+}
+
+fn reason(response: &Response) -> Option<Reason> {
+    response.extensions().get().and_then(CallError::reason)
+}
+
+/// A proxy that copies the headers overwrites those of a client, except for the address of e-mail, which not every user
+/// has.
+fn identity(user: &User) -> HeaderMap {
+    // Never invalid: the values are printable ASCII.
+    let value =
+        |text: String| HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("-"));
+    identity_headers(user.id, &user.username, user.role)
+        .into_iter()
+        .map(|(name, text)| (HeaderName::from_static(name), value(text)))
+        .collect()
+}

@@ -1,0 +1,55 @@
+//! What every refusal at the address of proxies has in addition.
+
+use crate::state::GatewayState;
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE},
+};
+use rolegate_proto::http::BASIC_CHALLENGE_WITH_REALM;
+use rolegate_sign_in::request::BrowserRequest;
+
+/// Marks the refusal of a request whose `Authorization` is the application's business, in the extensions of the
+/// response.
+#[derive(Clone)]
+pub(super) struct CookieOnly;
+
+/// Adds the `Basic` challenge to the `Bearer` challenge of `ApiError`, because both schemes are accepted, but not
+/// where the dialog of a browser for a password would be in the way. `Basic` comes first, because nginx before 1.23
+/// reads only the first challenge, and cannot know by itself whether the dialog may open. Where only the cookie
+/// counts, a password would be of no use.
+///
+/// A 504 gets `Retry-After`, because asking again changes nothing.
+pub(super) async fn complete(
+    State(state): State<GatewayState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let allows_basic = allows_basic_challenge(&state, request.headers());
+    let mut response = next.run(request).await;
+    let is_cookie_only = response.extensions().get::<CookieOnly>().is_some();
+    let status = response.status();
+    let headers = response.headers_mut();
+    if status == StatusCode::UNAUTHORIZED && allows_basic && !is_cookie_only {
+        let basic = HeaderValue::from_static(BASIC_CHALLENGE_WITH_REALM);
+        if let Some(bearer) = headers.insert(WWW_AUTHENTICATE, basic) {
+            headers.append(WWW_AUTHENTICATE, bearer);
+        }
+    }
+    if status == StatusCode::GATEWAY_TIMEOUT {
+        headers.append(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+fn allows_basic_challenge(state: &GatewayState, headers: &HeaderMap) -> bool {
+    let Some(sign_in) = &state.sign_in else {
+        return true;
+    };
+    let has_authorization = headers.contains_key(AUTHORIZATION);
+    sign_in.allows_basic_challenge(BrowserRequest::forwarded(headers), has_authorization)
+}
