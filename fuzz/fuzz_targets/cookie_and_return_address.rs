@@ -14,7 +14,7 @@ use rolegate_sign_in::{
     origin::Origin,
     request::BrowserRequest,
     return_origins::ReturnOrigins,
-    sign_in::SignIn,
+    sign_in::{RedirectReason, SignIn},
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::LazyLock;
@@ -177,7 +177,7 @@ fn way(text: &str) {
     headers.insert("accept", HeaderValue::from_static("text/html"));
     for page in ["/sign-in", "https://auth.example.net/sign-in"] {
         let sign_in = SignIn::new(page.to_owned(), None, OTHERS.clone());
-        let Some(way) = sign_in.redirect(BrowserRequest::forwarded(&headers), false) else {
+        let Some(way) = sign_in.redirect(BrowserRequest::forwarded(&headers), RedirectReason::NotAuthenticated) else {
             continue;
         };
         assert!(way.bytes().all(|it| it.is_ascii_graphic()), "{way}");

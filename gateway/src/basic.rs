@@ -3,7 +3,7 @@
 use crate::{
     endpoints::{access, accounts},
     memory::MemoryBudgets,
-    middleware,
+    middleware::{self, console_cookie::ConsoleCookie},
     openapi::{complete_document, docs_ui, variant::Variant},
     settings::PublicSettings,
     state::GatewayState,
@@ -55,7 +55,7 @@ pub(crate) fn router(
         let document = complete_document(variant(), annotations);
         routes = routes.merge(docs_ui::routes(&document, false));
     }
-    middleware::apply("basic", routes, false, settings, memory).with_state(state)
+    middleware::apply("basic", routes, ConsoleCookie::Ignored, settings, memory).with_state(state)
 }
 
 /// Replaces the `Bearer` challenge of `ApiError`. The API contract omits the realm that RFC 7617,

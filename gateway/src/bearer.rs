@@ -8,7 +8,7 @@ use crate::{
         second_factor, sessions, users,
     },
     memory::MemoryBudgets,
-    middleware,
+    middleware::{self, console_cookie::ConsoleCookie},
     openapi::{
         complete_document, docs_ui,
         guard::{Guard, document_token},
@@ -180,7 +180,12 @@ pub(crate) fn router(
     if let Some(sign_in) = state.sign_in.clone() {
         routes = routes.merge(sign_in::routes(state.clone(), sign_in, &settings));
     }
-    middleware::apply("bearer", routes, has_accounts, &settings, memory).with_state(state)
+    let console_cookie = if has_accounts {
+        ConsoleCookie::Accepted
+    } else {
+        ConsoleCookie::Ignored
+    };
+    middleware::apply("bearer", routes, console_cookie, &settings, memory).with_state(state)
 }
 
 #[cfg(test)]

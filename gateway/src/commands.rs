@@ -1,4 +1,4 @@
-//! What the gateway does: it serves, and `doctor` checks its settings and the services.
+//! The program `gateway`: it serves, and `doctor` checks its settings and the services.
 
 use crate::{gateway::Gateway, middleware::request_source::IGNORED, settings::Settings};
 use rolegate_auth_client::ClientTls;

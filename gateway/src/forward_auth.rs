@@ -13,7 +13,7 @@ mod refusal;
 
 use crate::{
     memory::MemoryBudgets,
-    middleware,
+    middleware::{self, console_cookie::ConsoleCookie},
     settings::{AllowedOrigins, PublicSettings},
     state::GatewayState,
 };
@@ -23,7 +23,7 @@ use axum::{
     routing::{any, post},
 };
 
-/// Without CORS: a proxy asks about preflights too, and must get a decision.
+/// The router has no CORS: a proxy asks about preflights too, and must get a decision.
 pub(crate) fn router(
     state: GatewayState,
     settings: &PublicSettings,
@@ -37,7 +37,14 @@ pub(crate) fn router(
         .route("/authorize", any(authorize::authorize))
         .route("/introspect", post(introspect::introspect))
         .layer(from_fn_with_state(state.clone(), refusal::complete));
-    middleware::apply("forward-auth", routes, false, &settings, memory).with_state(state)
+    middleware::apply(
+        "forward-auth",
+        routes,
+        ConsoleCookie::Ignored,
+        &settings,
+        memory,
+    )
+    .with_state(state)
 }
 
 #[cfg(test)]

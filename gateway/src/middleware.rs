@@ -1,6 +1,6 @@
 //! The middleware around every request of both variants.
 
-mod console_cookie;
+pub(crate) mod console_cookie;
 mod cors;
 mod denial_audit;
 pub(crate) mod drain_body;
@@ -15,6 +15,7 @@ use axum::{
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse as _, Response},
 };
+use console_cookie::ConsoleCookie;
 use drain_body::drain_unread;
 use futures_util::FutureExt as _;
 use http::{
@@ -39,20 +40,19 @@ struct MiddlewareState {
     /// The label in metrics.
     variant: &'static str,
     trusted_proxies: CidrSet,
-    /// For request bodies.
+    /// The memory that request bodies may take.
     memory: MemoryBudget,
-    takes_console_cookie: bool,
+    console_cookie: ConsoleCookie,
 }
 
-/// Adds the fallbacks and the middleware of both variants to `routes`. With `takes_console_cookie`, the session in the
-/// console's cookie stands for a token.
+/// Adds the fallbacks and the middleware of both variants to `routes`.
 ///
 /// It is one layer, because every layer costs a request two allocations and a clone of the services
 /// below it. CORS is inside, so that preflights are logged and counted too.
 pub(crate) fn apply<S>(
     variant: &'static str,
     routes: Router<S>,
-    takes_console_cookie: bool,
+    console_cookie: ConsoleCookie,
     settings: &PublicSettings,
     memory: &MemoryBudgets,
 ) -> Router<S>
@@ -78,7 +78,7 @@ where
         variant,
         trusted_proxies: settings.trusted_proxies.clone(),
         memory: memory.requests.clone(),
-        takes_console_cookie,
+        console_cookie,
     };
     routes.layer(from_fn_with_state(Arc::new(state), handle))
 }
@@ -97,7 +97,7 @@ async fn handle(
     let span = start_span(&request, &method, route.as_ref(), &source);
     let context = insert_context(&mut request, &source);
     let request_id = context.request_id.clone();
-    if state.takes_console_cookie {
+    if state.console_cookie == ConsoleCookie::Accepted {
         console_cookie::use_as_token(request.headers_mut());
     }
     let authorization = request.headers().get(AUTHORIZATION).cloned();

@@ -18,21 +18,22 @@ use std::{
 /// The reasons of refusals, as opposed to answers.
 pub(crate) const REFUSALS: [Reason; 2] = [Reason::TooManyAttempts, Reason::Overloaded];
 
-/// Between two refusals of one client.
+/// The time between two refusals of one client.
 const CLIENT_INTERVAL: Duration = Duration::from_millis(20);
-/// Between two refusals of all clients, on one core.
+/// The time between two refusals of all clients, on one core.
 const CORE_INTERVAL: Duration = Duration::from_millis(1);
-/// Refusals that were not needed can be used for so long.
+/// How long refusals that were not needed can be used.
 const BURST: Duration = Duration::from_secs(1);
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// Of about 40 bytes each; forgetting a client allows it another burst.
+/// The greatest number of clients that are remembered, of about 40 bytes each; forgetting a client allows it another
+/// burst.
 const MAX_CLIENTS: usize = 10_000;
 
 /// The limits of both variants. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Refusals {
     logins: ClientSlots,
-    /// Between two refusals of all clients.
+    /// The time between two refusals of all clients.
     interval: Duration,
     schedule: Arc<Mutex<Schedule>>,
 }

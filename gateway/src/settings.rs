@@ -49,7 +49,7 @@ pub struct Settings {
     #[command(flatten)]
     pub public: PublicSettings,
 
-    /// Of people in browsers.
+    /// Settings of people in browsers.
     #[command(flatten)]
     pub sign_in: SignInSettings,
 

@@ -6,7 +6,7 @@ use rolegate_auth_client::AuthClient;
 use rolegate_sign_in::{settings::SignInSettings, sign_in::SignIn};
 use std::sync::Arc;
 
-/// What handlers share.
+/// The clients and settings that handlers share.
 #[derive(Clone)]
 pub(crate) struct GatewayState {
     /// The client of auth-service.

@@ -11,6 +11,8 @@ use crate::{
 use http::HeaderMap;
 use url::Url;
 
+pub use redirect::RedirectReason;
+
 /// How people sign in.
 #[derive(Clone, Debug)]
 pub struct SignIn {

@@ -10,10 +10,10 @@ use rolegate_auth_client::axum::{ApiError, CurrentUser};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// Bytes of a text: an `otpauth` URL with the longest username, each byte of which takes three.
+/// The greatest number of bytes of a text: an `otpauth` URL with the longest username, each byte of which takes three.
 const MAX_TEXT_LEN: usize = 1024;
 
-/// Light modules on each side, without which readers may not find the code (ISO/IEC 18004).
+/// The light modules on each side, without which readers may not find the code (ISO/IEC 18004).
 const QUIET_ZONE: i32 = 4;
 
 /// A square whose side has `size` modules. Data and no document: the page's policy lets no script parse one.
@@ -34,32 +34,37 @@ pub(crate) async fn draw(_: CurrentUser, request: Request) -> Result<Json<Pictur
 }
 
 impl Picture {
-    /// `None`: the text is too long for any code. The level of correction becomes higher where that takes no room.
+    /// Encodes the text; `None` if it is too long for any code. The level of correction becomes higher where that takes no room.
     fn encode(text: &str) -> Option<Self> {
         let code = QrCode::encode_text(text, QrCodeEcc::Low).ok()?;
         let mut path = String::new();
         for y in 0..code.size() {
-            let mut start = None;
-            // What is outside is light, so that each run of dark modules ends.
-            for x in 0..=code.size() {
-                match (start, code.get_module(x, y)) {
-                    (None, true) => start = Some(x),
-                    (Some(first), false) => {
-                        let left = first + QUIET_ZONE;
-                        let top = y + QUIET_ZONE;
-                        let width = x - first;
-                        // A string takes everything.
-                        let _ = write!(path, "M{left} {top}h{width}v1h-{width}z");
-                        start = None;
-                    }
-                    _ => {}
-                }
-            }
+            push_runs(&mut path, &code, y);
         }
         Some(Self {
             size: code.size() + 2 * QUIET_ZONE,
             path,
         })
+    }
+}
+
+/// Adds the runs of dark modules in a row.
+fn push_runs(path: &mut String, code: &QrCode, y: i32) {
+    let top = y + QUIET_ZONE;
+    let mut start = None;
+    // What is outside is light, so that each run of dark modules ends.
+    for x in 0..=code.size() {
+        match (start, code.get_module(x, y)) {
+            (None, true) => start = Some(x),
+            (Some(first), false) => {
+                let left = first + QUIET_ZONE;
+                let width = x - first;
+                // A string takes everything.
+                let _ = write!(path, "M{left} {top}h{width}v1h-{width}z");
+                start = None;
+            }
+            _ => {}
+        }
     }
 }
 

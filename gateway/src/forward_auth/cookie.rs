@@ -11,7 +11,7 @@ use rolegate_sign_in::{
     clear_site_data::{CACHE, CLEAR_SITE_DATA},
     cookie::CookieError,
     request::BrowserRequest,
-    sign_in::SignIn,
+    sign_in::{RedirectReason, SignIn},
 };
 use secrecy::SecretString;
 
@@ -57,11 +57,11 @@ pub(super) async fn user(
             Err(explain_denial(auth, sign_in, request, denied, context).await)
         }
         CookieCheck::NotAuthenticated(refusal) => {
-            let page = sign_in.redirect(request, false);
+            let page = sign_in.redirect(request, RedirectReason::NotAuthenticated);
             Err(redirect(page, refusal, redirect_status))
         }
         CookieCheck::TwoSessions => {
-            let page = sign_in.redirect(request, true);
+            let page = sign_in.redirect(request, RedirectReason::TwoSessions);
             Err(redirect(
                 page,
                 ApiError::not_authenticated(),

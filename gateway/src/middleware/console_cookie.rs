@@ -8,6 +8,13 @@ use rolegate_sign_in::{
 };
 use secrecy::ExposeSecret as _;
 
+/// Tells whether a router takes the session in the console's cookie for a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConsoleCookie {
+    Accepted,
+    Ignored,
+}
+
 /// Takes the session in the console's cookie for the token of a request that a script of the same origin made.
 pub(super) fn use_as_token(headers: &mut HeaderMap) {
     if headers.contains_key(AUTHORIZATION) {

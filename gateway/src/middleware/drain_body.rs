@@ -25,10 +25,10 @@ use std::{
 };
 use tokio::{sync::oneshot, time::timeout};
 
-/// Bytes, not counting what the handler read.
+/// The greatest number of bytes that are read after the handler.
 const MAX_DRAIN: u64 = 8 * 1024 * 1024;
 pub(crate) const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-/// After a 503: an overloaded gateway must not wait for slow bodies.
+/// The time after a 503: an overloaded gateway must not wait for slow bodies.
 const BUSY_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Calls `handler` and reads what it left of the body. Closes the connection after the response if
@@ -74,7 +74,7 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     response
 }
 
-/// Whether the body ended within the limits.
+/// Reads the rest of a body, and tells whether it ended within the limits.
 pub(crate) async fn drain(mut body: Body, time: Duration) -> bool {
     if body.size_hint().lower() > MAX_DRAIN {
         return false;

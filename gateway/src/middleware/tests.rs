@@ -1,6 +1,6 @@
 //! What every response has, whatever its handler does.
 
-use super::apply;
+use super::{ConsoleCookie, apply};
 use crate::{
     memory::MemoryBudgets,
     settings::Settings,
@@ -16,7 +16,7 @@ async fn a_request_without_host_gets_the_headers_of_every_response() {
     let router = apply(
         "bearer",
         inner,
-        false,
+        ConsoleCookie::Ignored,
         &settings.public,
         &MemoryBudgets::new(&settings.public),
     );
@@ -38,7 +38,7 @@ async fn browsers_are_kept_on_https_where_they_came_by_it() {
     let router = apply(
         "basic",
         inner,
-        false,
+        ConsoleCookie::Ignored,
         &settings.public,
         &MemoryBudgets::new(&settings.public),
     );
@@ -90,7 +90,7 @@ async fn panic_is_a_500_without_its_cause_and_the_next_request_succeeds() {
         let router = apply(
             "bearer",
             inner.clone(),
-            false,
+            ConsoleCookie::Ignored,
             &settings.public,
             &MemoryBudgets::new(&settings.public),
         );

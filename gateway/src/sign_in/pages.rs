@@ -1,4 +1,4 @@
-//! What the handlers of the pages share.
+//! The state that the handlers of the pages share, and what they read from it.
 
 use super::return_address::ReturnAddress;
 use crate::{extract::query_params::QueryParams, state::GatewayState};

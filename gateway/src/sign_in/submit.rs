@@ -1,7 +1,7 @@
 //! `POST /sign-in`: signs a person in.
 //!
 //! A sign-in makes a session with the limits and the work of a login, or two where both cookies are set: what is in an
-//! application's cookie is good nowhere else. A person with a second factor gets the page of the code first. Every
+//! application's cookie counts nowhere else. A person with a second factor gets the page of the code first. Every
 //! session that the browser had in the cookies that are set ends.
 
 use super::{

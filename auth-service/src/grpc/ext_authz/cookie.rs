@@ -21,6 +21,7 @@ use rolegate_sign_in::{
     forwarded::parse_scheme,
     interstitial::Interstitial,
     request::{BROWSER_HEADERS, BrowserRequest},
+    sign_in::RedirectReason,
 };
 use secrecy::ExposeSecret as _;
 use tonic::Code;
@@ -65,13 +66,15 @@ impl AuthGrpc {
                 Err(error) => return Err(error.into()),
             }
         }
+        let mut reason = RedirectReason::NotAuthenticated;
         if has_two_sessions {
             // Another host may have set either, so neither counts.
             refusal = Refusal::NotAuthenticated;
+            reason = RedirectReason::TwoSessions;
         } else if let Some(user) = good {
             return Ok(user);
         }
-        let page = sign_in.redirect(browser, has_two_sessions);
+        let page = sign_in.redirect(browser, reason);
         Err(page.map_or(refusal, Refusal::SignIn))
     }
 

@@ -8,12 +8,19 @@ use crate::{
 };
 use url::form_urlencoded::byte_serialize;
 
+/// Why a person has to sign in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedirectReason {
+    /// The request has no valid credential.
+    NotAuthenticated,
+    /// The browser presented more than one valid session, of which none counts.
+    TwoSessions,
+}
+
 impl SignIn {
     /// Where a person signs in who has no valid credential; `None` for requests of programs, and for the page
     /// itself, which the proxy should have passed.
-    ///
-    /// `has_two_sessions`: the browser presented more than one valid session.
-    pub fn redirect(&self, request: BrowserRequest<'_>, has_two_sessions: bool) -> Option<String> {
+    pub fn redirect(&self, request: BrowserRequest<'_>, reason: RedirectReason) -> Option<String> {
         if !request.can_be_redirected() {
             return None;
         }
@@ -25,7 +32,7 @@ impl SignIn {
         if request.can_send_form() {
             parameters.push(UNSAVED.to_owned());
         }
-        if has_two_sessions {
+        if reason == RedirectReason::TwoSessions {
             parameters.push(TWO_SESSIONS.to_owned());
         }
         let separator = if parameters.is_empty() { "" } else { "?" };

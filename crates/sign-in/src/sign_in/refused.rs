@@ -1,6 +1,6 @@
 //! The page for a person who is signed in, and may not open what they asked for.
 
-use super::SignIn;
+use super::{RedirectReason, SignIn};
 use crate::{
     html::{escape, strong},
     interstitial::Interstitial,
@@ -20,7 +20,7 @@ impl SignIn {
         let design = self.design(request.headers);
         let origin = self.page_origin();
         let page = self
-            .redirect(request, false)
+            .redirect(request, RedirectReason::NotAuthenticated)
             .unwrap_or_else(|| self.url.clone());
         let query = page.find('?').map_or("", |start| &page[start..]);
         let sign_out = format!("{origin}/sign-out{query}");

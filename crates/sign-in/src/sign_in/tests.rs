@@ -1,6 +1,6 @@
 //! The table of cases for the gateway and auth-service alike.
 
-use super::SignIn;
+use super::{RedirectReason, SignIn};
 use crate::{
     cookie::{CookieError, MAX_CANDIDATES},
     page_query::MAX_RETURN_ADDRESS_LEN,
@@ -226,7 +226,10 @@ fn only_navigations_are_led_to_the_page() {
         let headers = headers(list);
         assert_eq!(
             sign_in
-                .redirect(request(Some("GET"), &headers), false)
+                .redirect(
+                    request(Some("GET"), &headers),
+                    RedirectReason::NotAuthenticated
+                )
                 .as_deref(),
             expected,
             "{list:?}"
@@ -238,7 +241,8 @@ fn only_navigations_are_led_to_the_page() {
 fn nobody_is_led_to_the_page_by_a_proxy_that_does_not_say_the_method() {
     let headers = headers(&[("sec-fetch-mode", "navigate"), ("accept", "text/html")]);
     assert_eq!(
-        sign_in("/sign-in", None).redirect(request(None, &headers), false),
+        sign_in("/sign-in", None)
+            .redirect(request(None, &headers), RedirectReason::NotAuthenticated),
         None
     );
 }
@@ -265,26 +269,44 @@ fn return_address_is_a_path_or_for_another_host_a_whole_url() {
         ("/sign-in", None),
         ("/sign-in?return=%2F", None),
     ] {
-        assert_eq!(own.redirect(at(path), false).as_deref(), expected, "{path}");
+        assert_eq!(
+            own.redirect(at(path), RedirectReason::NotAuthenticated)
+                .as_deref(),
+            expected,
+            "{path}"
+        );
     }
     let other = sign_in("https://auth.example.org/sign-in", Some("example.org"));
     let page = "https://auth.example.org/sign-in";
     let whole = format!("{page}?return=https%3A%2F%2Fapp.example.org%2Fa%3Fb%3Dc%26d");
-    assert_eq!(other.redirect(request, false), Some(whole));
+    assert_eq!(
+        other.redirect(request, RedirectReason::NotAuthenticated),
+        Some(whole)
+    );
     assert!(
-        other.redirect(at("/sign-in"), false).is_some(),
+        other
+            .redirect(at("/sign-in"), RedirectReason::NotAuthenticated)
+            .is_some(),
         "a page of the application"
     );
     let unknown = BrowserRequest {
         host: None,
         ..request
     };
-    assert_eq!(other.redirect(unknown, false).as_deref(), Some(page));
+    assert_eq!(
+        other
+            .redirect(unknown, RedirectReason::NotAuthenticated)
+            .as_deref(),
+        Some(page)
+    );
     let itself = BrowserRequest {
         host: Some("auth.example.org"),
         ..at("/sign-in")
     };
-    assert_eq!(other.redirect(itself, false), None);
+    assert_eq!(
+        other.redirect(itself, RedirectReason::NotAuthenticated),
+        None
+    );
 }
 
 #[test]
@@ -332,7 +354,9 @@ fn address_that_is_too_long_to_return_to_is_told_from_one_that_just_fits() {
                 path: Some(&path),
                 ..request(Some("GET"), &headers)
             };
-            let page = sign_in.redirect(request, false).expect("led");
+            let page = sign_in
+                .redirect(request, RedirectReason::NotAuthenticated)
+                .expect("led");
             assert_eq!(page.ends_with("%2F&too_long"), is_too_long, "{page}");
             assert_eq!(page.ends_with("aaa"), !is_too_long, "{page}");
         }
@@ -386,12 +410,18 @@ fn person_who_sent_a_form_is_led_back_to_the_page_of_the_form() {
             .collect();
         let headers = headers(&list);
         for method in ["POST", "PUT", "DELETE", "get", ""] {
-            let led = sign_in("/sign-in", None).redirect(request(Some(method), &headers), false);
+            let led = sign_in("/sign-in", None).redirect(
+                request(Some(method), &headers),
+                RedirectReason::NotAuthenticated,
+            );
             assert_eq!(led.as_deref(), Some(expected), "{method} {list:?}");
         }
         // The address of a page that is only read is its own.
         for method in ["GET", "HEAD"] {
-            let led = sign_in("/sign-in", None).redirect(request(Some(method), &headers), false);
+            let led = sign_in("/sign-in", None).redirect(
+                request(Some(method), &headers),
+                RedirectReason::NotAuthenticated,
+            );
             assert_eq!(led.as_deref(), Some("/sign-in?return=%2Fa%3Fb%3Dc%26d"));
         }
     }
@@ -401,7 +431,10 @@ fn person_who_sent_a_form_is_led_back_to_the_page_of_the_form() {
     ]);
     let other = sign_in("https://auth.example.org/sign-in", Some("example.org"));
     let page = "https://auth.example.org/sign-in";
-    let led = other.redirect(request(Some("POST"), &headers), false);
+    let led = other.redirect(
+        request(Some("POST"), &headers),
+        RedirectReason::NotAuthenticated,
+    );
     let whole = format!("{page}?return=https%3A%2F%2Fapp.example.org%2Fedit&unsaved");
     assert_eq!(led, Some(whole));
     let unknown = BrowserRequest {
@@ -409,7 +442,7 @@ fn person_who_sent_a_form_is_led_back_to_the_page_of_the_form() {
         ..request(Some("POST"), &headers)
     };
     assert_eq!(
-        other.redirect(unknown, false),
+        other.redirect(unknown, RedirectReason::NotAuthenticated),
         Some(format!("{page}?unsaved"))
     );
     // A form to the address of the page itself is none of the application.
@@ -417,20 +450,25 @@ fn person_who_sent_a_form_is_led_back_to_the_page_of_the_form() {
         path: Some("/sign-in?return=%2F"),
         ..request(Some("POST"), &headers)
     };
-    assert_eq!(sign_in("/sign-in", None).redirect(itself, false), None);
+    assert_eq!(
+        sign_in("/sign-in", None).redirect(itself, RedirectReason::NotAuthenticated),
+        None
+    );
 }
 
 #[test]
 fn person_whose_browser_has_two_sessions_is_told_so() {
     let headers = headers(&[("sec-fetch-mode", "navigate")]);
-    let led = sign_in("/sign-in", None).redirect(request(Some("GET"), &headers), true);
+    let led = sign_in("/sign-in", None)
+        .redirect(request(Some("GET"), &headers), RedirectReason::TwoSessions);
     assert_eq!(
         led.as_deref(),
         Some("/sign-in?return=%2Fa%3Fb%3Dc%26d&two_sessions")
     );
     let program = HeaderMap::new();
     assert_eq!(
-        sign_in("/sign-in", None).redirect(request(Some("GET"), &program), true),
+        sign_in("/sign-in", None)
+            .redirect(request(Some("GET"), &program), RedirectReason::TwoSessions),
         None
     );
 }
