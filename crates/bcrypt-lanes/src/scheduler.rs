@@ -128,10 +128,9 @@ impl Scheduler {
         }
         let done = self.wait(position) + self.run_time(request.work);
         let time_left = request.due.saturating_duration_since(now);
-        if done > time_left {
-            Some(done - time_left)
-        } else {
-            None
+        match done.checked_sub(time_left) {
+            Some(overrun) if !overrun.is_zero() => Some(overrun),
+            _ => None,
         }
     }
 
